@@ -1,0 +1,5 @@
+//! The pure core.
+#![cfg_attr(not(test), no_std)]
+
+pub mod units;
+pub mod wire;

@@ -1,0 +1,4 @@
+//! Wire formats, one file each.
+
+pub mod psn;
+pub mod roce;

@@ -1,0 +1,3 @@
+//! One RoCEv2 host.
+
+pub mod af_xdp;
