@@ -1,5 +1,31 @@
-//! The pure core.
+//! The pure core of xoff: wire formats and the switch's decisions.
+//!
+//! No I/O, no clock, no allocation, no float: time and state are arguments. The same functions run as
+//! eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
+//!
+//! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port,
+//! [`admission`] a pool, [`marking`] marks, [`flow_control`] pauses ([`arrival`] joins these), and
+//! [`departure`] undoes what arrival counted. [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
+#![cfg_attr(target_arch = "bpf", allow(internal_features))]
 
+pub mod admission;
+pub mod arrival;
+pub mod audit;
+pub mod cell;
+pub mod departure;
+pub mod drop_reason;
+pub mod flow_control;
+pub mod frame;
+pub mod headroom;
+pub mod map_abi;
+pub mod marking;
+pub mod pause_state;
+pub mod policy;
+pub mod record;
+pub mod routing;
+pub mod tables;
+pub mod threshold;
 pub mod units;
 pub mod wire;

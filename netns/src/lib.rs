@@ -1,1 +1,36 @@
-//! What crosses crates.
+//! Network namespaces, veth pairs, addresses and permanent neighbours, made and removed in batches.
+//!
+//! A [`Plan`] says what a fabric consists of; [`deploy`] makes it and returns the [`Deployment`]
+//! that owns it. Dropping the deployment removes everything. What a killed process left behind is
+//! found by [`list`] and removed by [`destroy_abandoned`].
+//!
+//! - `plan`: namespaces, links and their ends as plain values, checked before anything is made.
+//! - `deployment`: the order in which a plan becomes real.
+//! - `request`, `route_socket`: netlink requests, sent many to a system call.
+//! - `namespace`, `run_directory`: namespaces, their names under `/run/netns`, how to enter them.
+//! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
+//! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
+//!
+//! Invariants: the namespace of a calling thread never changes, because everything that enters one
+//! runs on a thread of its own; no request is ever sent in the caller's namespace; no process is
+//! spawned; nothing is known of switches, hosts or any other crate.
+
+mod deployment;
+mod error;
+mod fabric;
+mod inventory;
+mod namespace;
+mod offload;
+mod plan;
+mod privilege;
+mod request;
+mod route_socket;
+mod run_directory;
+mod settings;
+
+pub use deployment::{Deployment, deploy};
+pub use error::Error;
+pub use fabric::FabricId;
+pub use inventory::{FabricStatus, Owner, Report, destroy, destroy_abandoned, list};
+pub use namespace::Namespace;
+pub use plan::{EndSpec, LinkSpec, NamespaceSpec, Plan, PlanError, RouteSpec};

@@ -1,1 +1,12 @@
-//! What crosses crates.
+//! One switch in user space.
+//!
+//! [`program`] loads the eBPF side and reads its ring, [`tables`] are the maps as memory,
+//! [`control_plane`] their verbs, [`traffic_manager`] the egress queues, and [`packet_socket`] the way
+//! onto a wire. Only `program`, `region` and `packet_socket` touch the kernel.
+
+pub mod control_plane;
+pub mod packet_socket;
+pub mod program;
+pub mod region;
+pub mod tables;
+pub mod traffic_manager;

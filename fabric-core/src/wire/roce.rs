@@ -1,74 +1,37 @@
 //! A whole RoCEv2 packet as one plain value: what hosts exchange, whichever datapath carries it.
+//!
+//! InfiniBand Architecture, `RoCEv2` annex (A17), over IPv4:
+//!
+//! ```text
+//! Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | RETH 16 or AETH 4 or CNP 16 or none
+//!             | payload | pad 0-3 | ICRC 4 | zeros to the Ethernet minimum of 60
+//! ```
+
+use core::fmt;
+use core::net::Ipv4Addr;
 
 use super::psn::Psn;
+use super::{aeth, bth, cnp, ethernet, ipv4, reth, udp};
+
+#[cfg(feature = "icrc")]
+mod frame;
+#[cfg(feature = "icrc")]
+const _: () = assert!(ICRC_LEN == super::icrc::LEN);
+
+pub use super::aeth::{Fields as AethFields, Syndrome};
+pub use super::bth::Opcode;
+pub use super::ethernet::LinkAddresses;
+pub use super::ipv4::Ecn;
+pub use super::reth::Fields as RethFields;
 
 /// UDP destination port of RoCEv2 (IANA).
 pub const UDP_PORT: u16 = 4791;
 
-/// ECN field of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotCapable = 0,
-    /// ECT(1).
-    Capable1 = 1,
-    /// ECT(0), what RoCE senders set.
-    Capable0 = 2,
-    /// Congestion experienced.
-    CongestionExperienced = 3,
-}
+/// The invariant CRC's length in bytes, whether or not this build can compute one.
+const ICRC_LEN: usize = 4;
 
-/// The BTH opcodes of a reliable connection that xoff speaks, and the CNP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Opcode {
-    /// RDMA WRITE First, with RETH.
-    WriteFirst = 0x06,
-    /// RDMA WRITE Middle.
-    WriteMiddle = 0x07,
-    /// RDMA WRITE Last.
-    WriteLast = 0x08,
-    /// RDMA WRITE Only, with RETH.
-    WriteOnly = 0x0a,
-    /// Acknowledge, with AETH: ACK and NAK.
-    Acknowledge = 0x11,
-    /// Congestion notification packet (RoCEv2 annex, A17.9.3).
-    Cnp = 0x81,
-}
-
-/// RDMA extended transport header: where a WRITE goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RethFields {
-    /// Remote virtual address.
-    pub virtual_address: u64,
-    /// Remote key.
-    pub remote_key: u32,
-    /// The message's length in bytes.
-    pub dma_length: u32,
-}
-
-/// What an AETH says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syndrome {
-    /// Everything up to the PSN has arrived; unlimited credit (0x1f).
-    Ack,
-    /// A PSN was skipped: the PSN given is the one expected (0x60).
-    NakSequenceError,
-}
-
-/// ACK extended transport header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AethFields {
-    /// ACK or NAK.
-    pub syndrome: Syndrome,
-    /// Message sequence number, 24 bits: messages completed at the responder.
-    pub message_sequence_number: u32,
-}
-
-/// A RoCEv2 packet: every field that its bytes carry, but for the payload itself, which is a function of
-/// the queue pair and PSN (see `payload`), and the ICRC, which is a function of the rest.
+/// A RoCEv2 packet: every field that its bytes carry, but for the payload itself, which is a
+/// function of the queue pair and PSN (see `payload`), and the ICRC, a function of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RocePacket {
     /// Source IPv4 address, host order.
@@ -97,4 +60,126 @@ pub struct RocePacket {
     pub aeth: Option<AethFields>,
     /// Payload bytes, without padding; zero for ACK and CNP.
     pub payload_length: u16,
+}
+
+impl RocePacket {
+    /// The frame's length in bytes without FCS, padded to the Ethernet minimum.
+    #[inline]
+    pub const fn frame_length(&self) -> usize {
+        frame_length(self.ip_total_length())
+    }
+
+    /// IP header to ICRC, in bytes.
+    #[inline]
+    pub const fn ip_total_length(&self) -> usize {
+        let payload = (self.payload_length as usize).next_multiple_of(4);
+        ipv4::LEN + udp::LEN + bth::LEN + extension_length(self.opcode) + payload + ICRC_LEN
+    }
+
+    /// Bytes of zeros between payload and ICRC, 0 to 3.
+    #[inline]
+    pub const fn pad_count(&self) -> u8 {
+        (self.payload_length.wrapping_neg() & 3) as u8
+    }
+}
+
+/// Bytes between BTH and payload.
+const fn extension_length(opcode: Opcode) -> usize {
+    match opcode {
+        Opcode::WriteFirst | Opcode::WriteOnly => reth::LEN,
+        Opcode::WriteMiddle | Opcode::WriteLast => 0,
+        Opcode::Acknowledge => aeth::LEN,
+        Opcode::Cnp => cnp::LEN,
+    }
+}
+
+/// The length of a frame around an IP packet.
+const fn frame_length(ip_total_length: usize) -> usize {
+    let length = ethernet::LEN + ip_total_length;
+    if length < ethernet::MINIMUM_FRAME_LENGTH {
+        ethernet::MINIMUM_FRAME_LENGTH
+    } else {
+        length
+    }
+}
+
+impl fmt::Display for RocePacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, destination) = (
+            Ipv4Addr::from(self.source),
+            Ipv4Addr::from(self.destination),
+        );
+        let Self {
+            source_port,
+            opcode,
+            destination_qp,
+            psn,
+            ..
+        } = self;
+        write!(
+            f,
+            "{source}:{source_port} > {destination} {opcode} qp {destination_qp} psn {psn}"
+        )?;
+        if let Some(aeth) = self.aeth {
+            write!(f, " {} msn {}", aeth.syndrome, aeth.message_sequence_number)?;
+        }
+        if self.opcode.has_payload() {
+            write!(f, " {} bytes", self.payload_length)?;
+        }
+        if self.ecn == Ecn::CongestionExperienced {
+            f.write_str(" CE")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: RocePacket = RocePacket {
+        source: 0x0a00_0101,
+        destination: 0x0a00_0102,
+        source_port: 50000,
+        dscp: 24,
+        ecn: Ecn::CongestionExperienced,
+        ttl: 63,
+        opcode: Opcode::WriteMiddle,
+        ack_request: false,
+        destination_qp: 7,
+        psn: Psn::new(9),
+        reth: None,
+        aeth: None,
+        payload_length: 0,
+    };
+
+    #[test]
+    fn lengths_by_opcode_and_payload() {
+        for (opcode, payload_length, pad_count, frame_length) in [
+            (Opcode::WriteMiddle, 0, 0, 60),
+            (Opcode::WriteMiddle, 1, 3, 62),
+            (Opcode::WriteMiddle, 4, 0, 62),
+            (Opcode::WriteLast, 1000, 0, 1058),
+            (Opcode::WriteFirst, 1000, 0, 1074),
+            (Opcode::WriteOnly, 1001, 3, 1078),
+            (Opcode::Acknowledge, 0, 0, 62),
+            (Opcode::Cnp, 0, 0, 74),
+        ] {
+            let packet = RocePacket {
+                opcode,
+                payload_length,
+                ..PACKET
+            };
+            assert_eq!(packet.pad_count(), pad_count, "{packet}");
+            assert_eq!(packet.frame_length(), frame_length, "{packet}");
+        }
+        assert_eq!(PACKET.ip_total_length(), 44);
+    }
+
+    #[test]
+    fn a_packet_is_one_line() {
+        let text = "10.0.1.1:50000 > 10.0.1.2 WRITE_MIDDLE qp 7 psn 9 0 bytes CE";
+        assert_eq!(PACKET.to_string(), text);
+    }
 }

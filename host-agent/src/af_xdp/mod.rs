@@ -1,1 +1,87 @@
-//! AF_XDP.
+//! `AF_XDP` in copy mode: a host's kernel-bypass way in and out of its interface.
+//!
+//! [`Socket`] owns one small UMEM (`umem`), the four rings that it shares with the kernel (`ring`)
+//! and the socket (`socket`); `mapping` is the one place that maps memory. The XDP program that
+//! redirects frames to the socket, and the map that holds it, belong to whoever loads them.
+//!
+//! Deliberately absent: zero copy (veth has none), shared UMEMs (a UMEM per socket costs 256 KiB
+//! and needs no allocator between hosts), need-wakeup (copy mode always needs the kick, and never a
+//! wake-up to receive) and frames in several fragments.
+
+mod mapping;
+mod ring;
+mod socket;
+mod umem;
+
+pub use socket::{Socket, Statistics};
+pub use umem::{FRAME_BYTES, FRAMES};
+
+use std::io;
+
+/// Bytes the kernel reserves in front of each received frame (`XDP_PACKET_HEADROOM`).
+const RECEIVE_HEADROOM: u32 = 256;
+
+/// The longest frame that a socket takes, which is the longest that its peer's socket can receive
+/// into one UMEM frame.
+pub const MAX_FRAME_LENGTH: u32 = FRAME_BYTES - RECEIVE_HEADROOM;
+
+/// The shortest frame that a socket takes: an Ethernet header. The kernel drops anything shorter.
+pub const MIN_FRAME_LENGTH: u32 = 14;
+
+/// Why a socket could not be opened or a frame not be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A step of [`Socket::open`] failed.
+    #[error(
+        "AF_XDP on {interface} queue {queue}: cannot {step}: {source} \
+         (needs CAP_NET_RAW, an interface of this namespace and a queue that no other socket has)"
+    )]
+    Open {
+        /// Name and index of the interface.
+        interface: String,
+        /// Receive queue of the interface.
+        queue: u32,
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A frame to be sent is shorter than an Ethernet header or longer than a UMEM frame takes.
+    #[error(
+        "AF_XDP on {interface}: a frame of {length} bytes is outside \
+         {MIN_FRAME_LENGTH}..={MAX_FRAME_LENGTH}"
+    )]
+    FrameLength {
+        /// Name and index of the interface.
+        interface: String,
+        /// Length of the frame in bytes.
+        length: usize,
+    },
+    /// The kernel took the frame and the interface dropped it: it has no carrier, the frame exceeds
+    /// the MTU, or the peer's ring is full.
+    #[error(
+        "AF_XDP on {interface}: the interface dropped a frame \
+         (link down at an end, or frame above the MTU?)"
+    )]
+    Dropped {
+        /// Name and index of the interface.
+        interface: String,
+    },
+    /// The kernel did not take the frame within the bounded number of kicks. The frame stays in the
+    /// transmit ring and would leave before the next one, so the socket should not be used further.
+    #[error("AF_XDP on {interface}: the kernel did not take a frame: {source}")]
+    NotSent {
+        /// Name and index of the interface.
+        interface: String,
+        /// What the kernel answered last.
+        source: io::Error,
+    },
+    /// The kernel would not say what it counted.
+    #[error("AF_XDP on {interface}: cannot read the statistics: {source}")]
+    Statistics {
+        /// Name and index of the interface.
+        interface: String,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}

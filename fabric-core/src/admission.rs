@@ -1,0 +1,228 @@
+//! Where an arriving packet's bytes go, or that it is dropped.
+
+use crate::drop_reason::DropReason;
+use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
+use crate::threshold::{scaled, shared_free};
+
+/// What an admission decision may look at.
+#[derive(Debug)]
+pub struct Arriving<'a> {
+    /// The configuration.
+    pub config: &'a SwitchConfig,
+    /// The switch's totals.
+    pub switch: &'a SwitchState,
+    /// The port where the packet came in.
+    pub port: &'a Port,
+    /// Its ingress queue.
+    pub ingress: &'a IngressQueue,
+    /// The egress queue that it is bound for.
+    pub egress: &'a EgressQueue,
+    /// T(t) of the ingress queue.
+    pub threshold: u64,
+    /// Its length.
+    pub length: u64,
+}
+
+/// Where does this packet go? Decides only; [`charge`] keeps the books.
+pub trait Admission {
+    /// The pool that takes the packet, or why none does.
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason>;
+}
+
+/// Lossless packets: private, shared, headroom (DSH, Algorithm 1).
+#[derive(Debug)]
+pub struct LosslessPools;
+
+impl Admission for LosslessPools {
+    #[inline(always)]
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+        let Arriving {
+            config,
+            switch,
+            port,
+            ingress,
+            threshold,
+            length,
+            ..
+        } = *arriving;
+        if ingress.private_bytes.load() + length < config.private_bytes {
+            return Ok(Pool::Private);
+        }
+        // Static thresholds and alpha > 1 promise more than there is; the pool's size is the last word.
+        if ingress.shared_bytes.load() + length < threshold && length <= shared_free(config, switch)
+        {
+            return Ok(Pool::Shared);
+        }
+        if ingress.headroom_bytes.load() + length < port.headroom_bytes.load() {
+            return Ok(Pool::Headroom);
+        }
+        Err(DropReason::HeadroomExhausted)
+    }
+}
+
+/// Lossy packets: the shared pool, under DT on the egress queue (DSH, Section II-B: lossy buffer is
+/// managed from the egress perspective).
+#[derive(Debug)]
+pub struct LossyPool;
+
+impl Admission for LossyPool {
+    #[inline(always)]
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+        let Arriving {
+            config,
+            switch,
+            egress,
+            length,
+            ..
+        } = *arriving;
+        let free = shared_free(config, switch);
+        let threshold = scaled(
+            free,
+            config.lossy_alpha_numerator,
+            config.lossy_alpha_denominator,
+        );
+        if egress.bytes.load() + length <= threshold && length <= free {
+            Ok(Pool::Shared)
+        } else {
+            Err(DropReason::LossyThreshold)
+        }
+    }
+}
+
+/// Counts an admitted packet in its pool.
+#[inline(always)]
+pub fn charge(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: u64) {
+    let (of_queue, of_switch) = cells(pool, switch, ingress);
+    of_queue.add(length);
+    of_switch.add(length);
+    let headroom = switch.headroom_bytes.load();
+    if matches!(pool, Pool::Headroom) {
+        switch.headroom_max_bytes.raise_to(headroom);
+    }
+    switch
+        .buffer_max_bytes
+        .raise_to(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
+}
+
+/// Takes a departing packet out of its pool.
+#[inline(always)]
+pub fn release(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: u64) {
+    let (of_queue, of_switch) = cells(pool, switch, ingress);
+    of_queue.sub(length);
+    of_switch.sub(length);
+}
+
+#[inline(always)]
+fn cells<'a>(
+    pool: Pool,
+    switch: &'a SwitchState,
+    ingress: &'a IngressQueue,
+) -> (&'a crate::cell::Cell64, &'a crate::cell::Cell64) {
+    match pool {
+        Pool::Private => (&ingress.private_bytes, &switch.private_bytes),
+        Pool::Shared => (&ingress.shared_bytes, &switch.shared_bytes),
+        Pool::Headroom => (&ingress.headroom_bytes, &switch.headroom_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Row {
+        private: u64,
+        shared: u64,
+        headroom: u64,
+        expected: Result<Pool, DropReason>,
+    }
+
+    /// Algorithm 1 with rho = 3000, T = 10,000, Phi = 5000 and a packet of 1000 bytes; every comparison
+    /// is strict, as in the paper.
+    #[test]
+    fn algorithm_1_line_by_line() {
+        let row = |private, shared, headroom, expected| Row {
+            private,
+            shared,
+            headroom,
+            expected,
+        };
+        let rows = [
+            row(0, 0, 0, Ok(Pool::Private)),
+            row(1999, 0, 0, Ok(Pool::Private)),
+            row(2000, 0, 0, Ok(Pool::Shared)),
+            row(2000, 8999, 0, Ok(Pool::Shared)),
+            row(2000, 9000, 0, Ok(Pool::Headroom)),
+            row(2000, 9000, 3999, Ok(Pool::Headroom)),
+            row(2000, 9000, 4000, Err(DropReason::HeadroomExhausted)),
+            row(1000, 9000, 4000, Ok(Pool::Private)),
+        ];
+        let config = SwitchConfig {
+            shared_pool_bytes: 1_000_000,
+            private_bytes: 3000,
+            ..SwitchConfig::default()
+        };
+        for (index, row) in rows.iter().enumerate() {
+            let switch = SwitchState::default();
+            let port = Port::default();
+            port.headroom_bytes.store(5000);
+            let ingress = IngressQueue::default();
+            ingress.private_bytes.store(row.private);
+            ingress.shared_bytes.store(row.shared);
+            ingress.headroom_bytes.store(row.headroom);
+            let egress = EgressQueue::default();
+            let arriving = Arriving {
+                config: &config,
+                switch: &switch,
+                port: &port,
+                ingress: &ingress,
+                egress: &egress,
+                threshold: 10_000,
+                length: 1000,
+            };
+            let got = LosslessPools::admit(&arriving);
+            assert_eq!(got, row.expected, "row {index}");
+        }
+    }
+
+    #[test]
+    fn a_full_pool_overrules_a_static_threshold() {
+        let config = SwitchConfig {
+            shared_pool_bytes: 1500,
+            ..SwitchConfig::default()
+        };
+        let switch = SwitchState::default();
+        switch.shared_bytes.store(600);
+        let port = Port::default();
+        port.headroom_bytes.store(5000);
+        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
+        let arriving = Arriving {
+            config: &config,
+            switch: &switch,
+            port: &port,
+            ingress: &ingress,
+            egress: &egress,
+            threshold: 10_000,
+            length: 1000,
+        };
+        assert_eq!(LosslessPools::admit(&arriving), Ok(Pool::Headroom));
+    }
+
+    #[test]
+    fn what_is_charged_is_released() {
+        let switch = SwitchState::default();
+        let ingress = IngressQueue::default();
+        for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
+            charge(pool, &switch, &ingress, 700);
+        }
+        assert_eq!(switch.buffer_max_bytes.load(), 2100);
+        assert_eq!(switch.headroom_max_bytes.load(), 700);
+        for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
+            release(pool, &switch, &ingress, 700);
+        }
+        assert_eq!(switch.shared_bytes.load() + switch.headroom_bytes.load(), 0);
+        assert_eq!(
+            switch.private_bytes.load() + ingress.headroom_bytes.load(),
+            0
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Departure: what the scheduler's choice of a packet does to the switch's state, at the instant
+//! transmission starts. Runs in user space on the memory that arrival works on.
+
+use crate::admission::release;
+use crate::flow_control::{FlowControl, Never, Order, QueueLevel};
+use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, Pool, SwitchConfig, SwitchState};
+use crate::marking::congested;
+use crate::policy::{MarkingScheme, Policy};
+use crate::tables::{Tables, egress_index, ingress_index};
+use crate::threshold;
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Where it had come in.
+    pub ingress_port: u32,
+    /// Its priority.
+    pub priority: u32,
+    /// Mark congestion in it before it goes out.
+    pub mark: bool,
+    /// A RESUME that is due at the ingress port.
+    pub resume: Option<Order>,
+}
+
+/// Gives back what the packet in `slot` held, and the slot. `None` if the slot is no packet's.
+#[inline]
+pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Departure> {
+    let (config, switch) = (tables.config()?, tables.switch()?);
+    let descriptor = tables.descriptor(slot)?;
+    let flags = descriptor.flags.load();
+    if flags == 0 {
+        return None;
+    }
+    let length = u64::from(descriptor.length.load());
+    let ingress_port = descriptor.ingress_port.load();
+    let priority = descriptor.priority.load();
+    let ingress = tables.ingress_queue(ingress_index(ingress_port, priority))?;
+    let egress = tables.egress_queue(egress_index(
+        descriptor.egress_port.load(),
+        descriptor.queue.load(),
+    ))?;
+
+    release(
+        Pool::from_number(descriptor.pool.load()),
+        switch,
+        ingress,
+        length,
+    );
+    let queue_bytes = egress.bytes.sub(length);
+    switch.departed_bytes.add(length);
+    descriptor.flags.store(0);
+    return_slot(tables, config, switch, slot)?;
+
+    let mark = flags & DESCRIPTOR_ECN_CAPABLE != 0
+        && matches!(policy.marking(), MarkingScheme::AtDequeue)
+        && congested(config, switch, queue_bytes);
+    if mark {
+        switch.ecn_marked.add(1);
+    }
+    let xoff = threshold::evaluate(policy, config, switch, ingress);
+    let resume = if config.lossless_classes >> priority & 1 != 0 {
+        QueueLevel::after_departure(config, switch, ingress, xoff, priority)
+    } else {
+        Never::after_departure(config, switch, ingress, xoff, priority)
+    };
+    Some(Departure {
+        ingress_port,
+        priority,
+        mark,
+        resume,
+    })
+}
+
+/// Puts a slot into the ring of free ones.
+#[inline]
+pub fn return_slot<T: Tables>(
+    tables: &T,
+    config: &SwitchConfig,
+    switch: &SwitchState,
+    slot: u32,
+) -> Option<()> {
+    let returned = switch.slots_returned.load();
+    let entry = (returned & u64::from(config.slots.wrapping_sub(1))) as u32;
+    tables.free_slot(entry)?.store(u64::from(slot));
+    switch.slots_returned.store(returned + 1);
+    Some(())
+}

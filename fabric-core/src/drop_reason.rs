@@ -1,0 +1,124 @@
+//! Why a frame went no further: one list for counters, results, documents and tests.
+
+use core::fmt;
+
+/// Who is to blame for a drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropClass {
+    /// The switch's buffer policy.
+    Policy,
+    /// The frame itself: malformed, or not for this switch.
+    Frame,
+    /// Not a loss: a control frame that is consumed without effect.
+    Ignored,
+    /// The machine below the emulation.
+    Substrate,
+    /// A fault that the scenario asked for.
+    Injected,
+}
+
+macro_rules! drop_reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $number:literal, $name:literal, $class:ident;)+) => {
+        /// Why a frame went no further.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u32)]
+        pub enum DropReason {
+            $($(#[doc = $doc])+ $variant = $number,)+
+        }
+
+        impl DropReason {
+            /// Every reason, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The reason with this number, as counters and records carry it.
+            pub const fn from_number(number: u32) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// As results name it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Who is to blame.
+            pub const fn class(self) -> DropClass {
+                match self {
+                    $(Self::$variant => DropClass::$class,)+
+                }
+            }
+        }
+    };
+}
+
+drop_reasons! {
+    /// Shorter than the headers that it announces.
+    Truncated = 0, "truncated", Frame;
+    /// Longer than a record can hold.
+    TooLong = 1, "too-long", Frame;
+    /// Came in at an interface that is no port of this switch.
+    UnknownPort = 2, "unknown-port", Frame;
+    /// Addressed to another station.
+    NotForThisRouter = 3, "not-for-this-router", Frame;
+    /// Neither IPv4 nor MAC control.
+    UnknownEtherType = 4, "unknown-ethertype", Frame;
+    /// IPv4 version, header length or total length is wrong.
+    BadIpv4Header = 5, "bad-ipv4-header", Frame;
+    /// IPv4 options, which a switch's fast path does not parse.
+    Ipv4Options = 6, "ipv4-options", Frame;
+    /// IPv4 header checksum is wrong.
+    BadIpv4Checksum = 7, "bad-ipv4-checksum", Frame;
+    /// Time to live ran out.
+    TtlExpired = 8, "ttl-expired", Frame;
+    /// No route to the destination.
+    NoRoute = 9, "no-route", Frame;
+    /// A MAC control opcode that is neither PFC nor PAUSE.
+    UnknownMacControl = 10, "unknown-mac-control", Ignored;
+    /// A global PAUSE, which a PFC port ignores (IEEE 802.1Qbb, 36.1.1).
+    GlobalPause = 11, "global-pause", Ignored;
+    /// A PFC frame that enables no class.
+    EmptyPfc = 12, "empty-pfc", Ignored;
+    /// A lossless packet found private, shared and headroom pools full (DSH, Algorithm 1, line 11).
+    HeadroomExhausted = 13, "headroom-exhausted", Policy;
+    /// A lossy packet found its egress queue at its threshold.
+    LossyThreshold = 14, "lossy-threshold", Policy;
+    /// All packet descriptors are taken.
+    NoDescriptor = 15, "no-descriptor", Policy;
+    /// The ring to user space was full.
+    RingFull = 16, "ring-full", Substrate;
+    /// A veth, a socket or a queue below the emulation lost a frame.
+    SubstrateLoss = 17, "substrate-loss", Substrate;
+    /// A fault of the scenario took the frame from the wire.
+    InjectedLoss = 18, "injected-loss", Injected;
+    /// A map look-up failed, which loading makes impossible.
+    BrokenTable = 19, "broken-table", Substrate;
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_dense_and_names_unique() {
+        for (index, reason) in DropReason::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, index);
+            assert_eq!(DropReason::from_number(index as u32), Some(*reason));
+            assert!(
+                DropReason::ALL[..index]
+                    .iter()
+                    .all(|other| other.name() != reason.name())
+            );
+        }
+        assert_eq!(DropReason::from_number(DropReason::ALL.len() as u32), None);
+    }
+}

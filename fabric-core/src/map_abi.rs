@@ -1,0 +1,340 @@
+//! The maps of a switch: every name, value, capacity, writer and reader, in one place.
+//!
+//! | map | value | entries | written by | read by |
+//! | --- | --- | --- | --- | --- |
+//! | `CLOCK` | [`Clock`] | 1, shared by the fabric | engine | eBPF |
+//! | `CONFIG` | [`SwitchConfig`] | 1 | control plane | both |
+//! | `SWITCH` | [`SwitchState`] | 1 | both | both |
+//! | `PORTS` | [`Port`] | [`MAX_PORTS`] | control plane; counters: eBPF | both |
+//! | `INGRESS_QUEUES` | [`IngressQueue`] | [`MAX_PORTS`] x 8 | both | both |
+//! | `EGRESS_QUEUES` | [`EgressQueue`] | [`MAX_PORTS`] x [`MAX_QUEUES`] | both | both |
+//! | `PAUSES` | [`PauseState`] | [`MAX_PORTS`] x 8 | eBPF | both |
+//! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
+//! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
+//! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
+//! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
+//! | `AUDIT` | [`AuditCounters`] | [`MAX_PORTS`] x 8 | TC egress | user space |
+//! | `EVENTS` | ring of records | see `record` | eBPF | user space |
+//!
+//! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
+
+use crate::cell::{Cell32, Cell64};
+use crate::units::{BitsPerSecond, Picos};
+
+/// Ports a switch may have: the radix of today's largest single-chip switches at full port speed.
+pub const MAX_PORTS: usize = 64;
+/// Priorities of IEEE 802.1Q.
+pub const PRIORITIES: usize = 8;
+/// Queues a port may have: what BFC assumes of a 100 Gbit/s port (Section 3.1).
+pub const MAX_QUEUES: usize = 32;
+/// Hosts a fabric may have: `ROUTES` stays below a megabyte a switch.
+pub const MAX_HOSTS: usize = 4096;
+/// Descriptors a switch may have: a 16 MB buffer full of minimum-size frames.
+pub const MAX_SLOTS: usize = 1 << 18;
+/// Capacity of `DROPS`: room for reasons to come.
+pub const MAX_DROP_REASONS: usize = 32;
+/// The address of host 0, 10.0.1.1; host n has the address n further on.
+pub const FIRST_HOST_ADDRESS: u32 = 0x0a00_0101;
+
+/// Names of maps, once for both sides.
+pub mod names {
+    /// [`super::Clock`].
+    pub const CLOCK: &str = "CLOCK";
+    /// [`super::SwitchConfig`].
+    pub const CONFIG: &str = "CONFIG";
+    /// [`super::SwitchState`].
+    pub const SWITCH: &str = "SWITCH";
+    /// [`super::Port`].
+    pub const PORTS: &str = "PORTS";
+    /// [`super::IngressQueue`].
+    pub const INGRESS_QUEUES: &str = "INGRESS_QUEUES";
+    /// [`super::EgressQueue`].
+    pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
+    /// [`super::PauseState`].
+    pub const PAUSES: &str = "PAUSES";
+    /// [`super::Route`].
+    pub const ROUTES: &str = "ROUTES";
+    /// [`super::Descriptor`].
+    pub const DESCRIPTORS: &str = "DESCRIPTORS";
+    /// Numbers of free descriptors.
+    pub const FREE_SLOTS: &str = "FREE_SLOTS";
+    /// Frames dropped, by reason.
+    pub const DROPS: &str = "DROPS";
+    /// [`super::AuditCounters`].
+    pub const AUDIT: &str = "AUDIT";
+    /// The ring of records.
+    pub const EVENTS: &str = "EVENTS";
+    /// The `.rodata` constant that selects the schemes.
+    pub const POLICY: &str = "POLICY";
+    /// Sockets of a host's NIC, by receive queue.
+    pub const SOCKETS: &str = "SOCKETS";
+}
+
+/// Emulated time as eBPF reads it.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// Nanoseconds since the run's start.
+    pub now_ns: Cell64,
+}
+
+/// What the control plane tells a switch. Written before the first frame; thresholds also later.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwitchConfig {
+    /// B_s in DSH: bytes of the shared pool.
+    pub shared_pool_bytes: u64,
+    /// rho in DSH: private bytes of each lossless ingress queue.
+    pub private_bytes: u64,
+    /// X_off of static thresholds, bytes of shared occupancy.
+    pub static_xoff_bytes: u64,
+    /// delta in DSH: X_on lies this far below X_off.
+    pub xon_offset_bytes: u64,
+    /// K_min in DCQCN, bytes.
+    pub ecn_kmin_bytes: u64,
+    /// K_max in DCQCN, bytes.
+    pub ecn_kmax_bytes: u64,
+    /// Marking probability per byte above K_min, in units of 2^-48.
+    pub ecn_slope_q48: u64,
+    /// alpha in DT (DSH, Eq. 2), numerator.
+    pub alpha_numerator: u32,
+    /// alpha in DT, denominator.
+    pub alpha_denominator: u32,
+    /// alpha of the lossy egress queues, numerator.
+    pub lossy_alpha_numerator: u32,
+    /// alpha of the lossy egress queues, denominator.
+    pub lossy_alpha_denominator: u32,
+    /// Salts the ECMP hash, so that switches choose independently.
+    pub ecmp_seed: u32,
+    /// Interface index of port 0; port n has the index n further on.
+    pub first_interface_index: u32,
+    /// Ports in use.
+    pub ports: u32,
+    /// Hosts that have a route.
+    pub hosts: u32,
+    /// Descriptors in use.
+    pub slots: u32,
+    /// Bit n: priority n is lossless.
+    pub lossless_classes: u8,
+    /// Bit n: packets of priority n may be marked.
+    pub ecn_classes: u8,
+    /// Quanta of a PAUSE frame.
+    pub pause_quanta: u16,
+}
+
+/// One switch's totals and its free list.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct SwitchState {
+    /// Bytes in all private pools.
+    pub private_bytes: Cell64,
+    /// Bytes in the shared pool, lossless and lossy.
+    pub shared_bytes: Cell64,
+    /// Bytes in all headroom pools.
+    pub headroom_bytes: Cell64,
+    /// The most bytes that were ever buffered.
+    pub buffer_max_bytes: Cell64,
+    /// The most bytes that were ever in headroom.
+    pub headroom_max_bytes: Cell64,
+    /// State of the marking's random numbers; never zero.
+    pub random: Cell64,
+    /// Free slots taken so far: the read position of `FREE_SLOTS`.
+    pub slots_taken: Cell64,
+    /// Free slots returned so far: the write position of `FREE_SLOTS`.
+    pub slots_returned: Cell64,
+    /// Packets marked so far.
+    pub ecn_marked: Cell64,
+    /// Frames that came in.
+    pub received_frames: Cell64,
+    /// Bytes of data packets that were admitted.
+    pub admitted_bytes: Cell64,
+    /// Bytes of data packets that departed.
+    pub departed_bytes: Cell64,
+    /// PFC frames with a zero source address, which are honoured and counted.
+    pub zero_source_pfc: Cell64,
+    /// Class-enable bits of lossy priorities in PFC frames, which stop nothing.
+    pub lossy_pauses_ignored: Cell64,
+}
+
+/// One port.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Port {
+    /// Line rate, bits per second.
+    pub rate_bps: Cell64,
+    /// Phi in DSH, Eq. 1: headroom of each lossless ingress queue of this port, bytes.
+    pub headroom_bytes: Cell64,
+    /// How long a PAUSE that came in may go unanswered (802.1Qbb, at most 3840 B / C).
+    pub response_ns: Cell64,
+    /// One quantum, 512 bit times, in picoseconds.
+    pub quantum_ps: Cell64,
+    /// This port's address, in the low six bytes, first byte lowest.
+    pub address: Cell64,
+    /// The neighbour's address, likewise.
+    pub peer_address: Cell64,
+    /// Frames that came in here.
+    pub received_frames: Cell64,
+    /// PFC frames that came in here.
+    pub received_pfc: Cell64,
+}
+
+/// The MMU's counters for one (ingress port, priority).
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct IngressQueue {
+    /// omega_p in DSH.
+    pub private_bytes: Cell64,
+    /// omega_s in DSH.
+    pub shared_bytes: Cell64,
+    /// omega_h in DSH.
+    pub headroom_bytes: Cell64,
+    /// X_off as the control plane last computed it; used where thresholds are periodic.
+    pub stored_xoff_bytes: Cell64,
+    /// 1 in state OFF of DSH, Fig. 3: the neighbour has been paused.
+    pub off: Cell32,
+    /// Times that the state went to OFF.
+    pub pauses: Cell32,
+}
+
+/// One (egress port, queue).
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct EgressQueue {
+    /// Bytes queued.
+    pub bytes: Cell64,
+}
+
+/// Where a buffered packet's bytes are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Pool {
+    /// The ingress queue's own.
+    Private = 0,
+    /// Everyone's, under a threshold.
+    Shared = 1,
+    /// Beyond X_off.
+    Headroom = 2,
+}
+
+impl Pool {
+    /// From a descriptor's field.
+    #[inline(always)]
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::Private,
+            1 => Self::Shared,
+            _ => Self::Headroom,
+        }
+    }
+}
+
+/// What the switch knows of a packet that it holds.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Descriptor {
+    /// When it was admitted.
+    pub arrival_ns: Cell64,
+    /// Frame length.
+    pub length: Cell32,
+    /// Port where it came in.
+    pub ingress_port: Cell32,
+    /// Port where it leaves.
+    pub egress_port: Cell32,
+    /// Queue of the egress port.
+    pub queue: Cell32,
+    /// Priority.
+    pub priority: Cell32,
+    /// [`Pool`] as a number.
+    pub pool: Cell32,
+    /// [`DESCRIPTOR_ECN_CAPABLE`] and [`DESCRIPTOR_IN_USE`].
+    pub flags: Cell32,
+    /// Keeps the size a multiple of eight.
+    pub reserved: Cell32,
+}
+
+/// The packet may be marked.
+pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
+/// The slot is taken.
+pub const DESCRIPTOR_IN_USE: u32 = 2;
+
+/// What a neighbour's PFC frames have told one (port, priority); see `pause_state`.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct PauseState {
+    /// When the latest pause began: reception of its first PAUSE.
+    pub since_ns: Cell64,
+    /// When it ends, or ended: expiry, or reception of XON.
+    pub until_ns: Cell64,
+    /// The pause before that, for frames that were on the wire when a new one began.
+    pub previous_since_ns: Cell64,
+    /// Its end.
+    pub previous_until_ns: Cell64,
+}
+
+/// Next hops towards one host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// How many of `ports` are used; 0 means no route.
+    pub count: u32,
+    /// Keeps the size a multiple of eight, the stride of a BPF array.
+    pub reserved: u32,
+    /// The ECMP group.
+    pub ports: [u8; MAX_PORTS],
+}
+
+impl Default for Route {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            reserved: 0,
+            ports: [0; MAX_PORTS],
+        }
+    }
+}
+
+/// What the auditor saw leave one (port, priority).
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct AuditCounters {
+    /// Frames, MAC control frames not counted.
+    pub frames: Cell64,
+    /// Their bytes.
+    pub bytes: Cell64,
+    /// Frames whose transmission began while the priority was paused and the response time was over.
+    pub violations: Cell64,
+    /// PFC frames (in the row of priority 0).
+    pub mac_control_frames: Cell64,
+}
+
+/// A six-byte address as [`Port::address`] holds it.
+#[inline(always)]
+pub const fn address_to_u64(address: [u8; 6]) -> u64 {
+    u64::from_le_bytes([
+        address[0], address[1], address[2], address[3], address[4], address[5], 0, 0,
+    ])
+}
+
+/// The inverse of [`address_to_u64`].
+#[inline(always)]
+pub const fn address_from_u64(value: u64) -> [u8; 6] {
+    let bytes = value.to_le_bytes();
+    [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]]
+}
+
+/// 512 bit times at `rate` (IEEE 802.1Qbb).
+pub const fn quantum(rate: BitsPerSecond) -> Picos {
+    rate.serialise(64)
+}
+
+const _: () = {
+    assert!(size_of::<SwitchConfig>() == 96);
+    assert!(size_of::<SwitchState>() == 112);
+    assert!(size_of::<Port>() == 64);
+    assert!(size_of::<IngressQueue>() == 40);
+    assert!(size_of::<EgressQueue>() == 8);
+    assert!(size_of::<Descriptor>() == 40);
+    assert!(size_of::<PauseState>() == 32);
+    assert!(size_of::<Route>() == 72);
+    assert!(size_of::<AuditCounters>() == 32);
+};

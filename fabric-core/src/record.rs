@@ -1,0 +1,162 @@
+//! Records: what eBPF hands to user space through the ring, one for each frame that came in, and one
+//! more for each PAUSE that is due.
+
+use crate::arrival::{Outcome, Queued};
+use crate::drop_reason::DropReason;
+use crate::flow_control::Order;
+
+/// Longest frame that a record holds: 3072 bytes of payload and every RoCEv2 header. A native XDP frame
+/// on veth is linear up to about 3.5 kB.
+pub const MAX_FRAME: usize = 3200;
+/// Bytes before the frame.
+pub const HEADER_LEN: usize = size_of::<Header>();
+/// A whole record.
+pub const RECORD_LEN: usize = HEADER_LEN + MAX_FRAME;
+
+/// A packet is buffered; its bytes follow.
+pub const KIND_QUEUED: u32 = 1;
+/// Pause state has changed.
+pub const KIND_PAUSE_RECEIVED: u32 = 2;
+/// A frame was dropped.
+pub const KIND_DROPPED: u32 = 3;
+/// A PAUSE frame to send; its bytes follow.
+pub const KIND_PAUSE: u32 = 4;
+
+/// Set in `flags` of a queued packet: a [`KIND_PAUSE`] record follows.
+pub const FLAG_PAUSE_FOLLOWS: u32 = 1;
+/// Set in `flags` of a queued packet that was marked.
+pub const FLAG_MARKED: u32 = 2;
+
+/// The fixed part of a record.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// One of the `KIND_` constants.
+    pub kind: u32,
+    /// Port where the frame came in; of a PAUSE: where it goes out.
+    pub port: u32,
+    /// Emulated time.
+    pub time_ns: u64,
+    /// Bytes that follow.
+    pub length: u32,
+    /// `FLAG_` bits.
+    pub flags: u32,
+    /// Descriptor of a queued packet.
+    pub slot: u32,
+    /// Where a queued packet leaves.
+    pub egress_port: u32,
+    /// Its egress queue.
+    pub queue: u32,
+    /// Number of the [`DropReason`] of a dropped frame.
+    pub reason: u32,
+    /// Class-enable vector of a PAUSE sent or a PFC frame received.
+    pub class_enable: u32,
+    /// Quanta of a PAUSE.
+    pub quanta: u32,
+    /// See [`Order::occupancy_bytes`].
+    pub occupancy_bytes: u64,
+    /// See [`Order::threshold_bytes`].
+    pub threshold_bytes: u64,
+    /// See [`Order::shared_free_bytes`].
+    pub shared_free_bytes: u64,
+}
+
+const _: () = assert!(HEADER_LEN == 72);
+
+impl Header {
+    /// The record of what became of a frame of `length` bytes.
+    #[inline(always)]
+    pub fn of_outcome(outcome: &Outcome, port: u32, time_ns: u64, length: u32) -> Self {
+        let header = Self {
+            port,
+            time_ns,
+            ..Self::default()
+        };
+        match outcome {
+            Outcome::Queued(Queued {
+                slot,
+                egress_port,
+                queue,
+                marked,
+                pause,
+            }) => Self {
+                kind: KIND_QUEUED,
+                length,
+                slot: *slot,
+                egress_port: *egress_port,
+                queue: *queue,
+                flags: if pause.is_some() {
+                    FLAG_PAUSE_FOLLOWS
+                } else {
+                    0
+                } | if *marked { FLAG_MARKED } else { 0 },
+                ..header
+            },
+            Outcome::PauseReceived { class_enable } => Self {
+                kind: KIND_PAUSE_RECEIVED,
+                class_enable: u32::from(*class_enable),
+                ..header
+            },
+            Outcome::Dropped(reason) => Self {
+                kind: KIND_DROPPED,
+                reason: *reason as u32,
+                ..header
+            },
+        }
+    }
+
+    /// The record of a PAUSE to send out of `port`.
+    #[inline(always)]
+    pub fn of_pause(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
+        Self {
+            kind: KIND_PAUSE,
+            port,
+            time_ns,
+            length,
+            class_enable: u32::from(order.class_enable),
+            quanta: u32::from(order.quanta),
+            occupancy_bytes: order.occupancy_bytes,
+            threshold_bytes: order.threshold_bytes,
+            shared_free_bytes: order.shared_free_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// The order that a PAUSE record carries.
+    pub fn order(&self) -> Order {
+        Order {
+            class_enable: self.class_enable as u8,
+            quanta: self.quanta as u16,
+            occupancy_bytes: self.occupancy_bytes,
+            threshold_bytes: self.threshold_bytes,
+            shared_free_bytes: self.shared_free_bytes,
+        }
+    }
+
+    /// What became of the frame, from the record of it and of the PAUSE that followed. `None` if the
+    /// record is none of an outcome.
+    pub fn outcome(&self, pause: Option<Order>) -> Option<Outcome> {
+        match self.kind {
+            KIND_QUEUED => Some(Outcome::Queued(Queued {
+                slot: self.slot,
+                egress_port: self.egress_port,
+                queue: self.queue,
+                marked: self.flags & FLAG_MARKED != 0,
+                pause,
+            })),
+            KIND_PAUSE_RECEIVED => Some(Outcome::PauseReceived {
+                class_enable: self.class_enable as u8,
+            }),
+            KIND_DROPPED => DropReason::from_number(self.reason).map(Outcome::Dropped),
+            _ => None,
+        }
+    }
+
+    /// Reads a header from the start of a record's bytes.
+    pub fn read(record: &[u8]) -> Option<Self> {
+        let bytes = record.get(..HEADER_LEN)?;
+        // SAFETY: `Header` is plain integers without padding (72 bytes, asserted above), and `bytes`
+        // holds that many; `read_unaligned` asks for no alignment.
+        Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
+    }
+}

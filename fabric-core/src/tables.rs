@@ -1,0 +1,56 @@
+//! The state of one switch, wherever it lies: BPF maps, mapped memory or owned memory.
+
+use crate::cell::Cell64;
+use crate::drop_reason::DropReason;
+use crate::map_abi::{
+    AuditCounters, Descriptor, EgressQueue, IngressQueue, MAX_QUEUES, PRIORITIES, PauseState, Port,
+    Route, SwitchConfig, SwitchState,
+};
+
+/// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
+/// index into the same `#[repr(C)]` structs.
+pub trait Tables {
+    /// The configuration.
+    fn config(&self) -> Option<&SwitchConfig>;
+    /// Totals and the free list's positions.
+    fn switch(&self) -> Option<&SwitchState>;
+    /// Port `port`.
+    fn port(&self, port: u32) -> Option<&Port>;
+    /// Row `index` of the ingress queues; see [`ingress_index`].
+    fn ingress_queue(&self, index: u32) -> Option<&IngressQueue>;
+    /// Row `index` of the egress queues; see [`egress_index`].
+    fn egress_queue(&self, index: u32) -> Option<&EgressQueue>;
+    /// Pause state in row `index`; see [`ingress_index`].
+    fn pause(&self, index: u32) -> Option<&PauseState>;
+    /// The route to host `host`.
+    fn route(&self, host: u32) -> Option<&Route>;
+    /// The descriptor in slot `slot`.
+    fn descriptor(&self, slot: u32) -> Option<&Descriptor>;
+    /// Entry `index` of the ring of free slots.
+    fn free_slot(&self, index: u32) -> Option<&Cell64>;
+    /// The counter of drops for `reason`.
+    fn drops(&self, reason: DropReason) -> Option<&Cell64>;
+    /// The auditor's row `index`; see [`ingress_index`].
+    fn audit(&self, index: u32) -> Option<&AuditCounters>;
+}
+
+/// Row of (port, priority) in tables that have one per priority.
+#[inline(always)]
+pub const fn ingress_index(port: u32, priority: u32) -> u32 {
+    port * PRIORITIES as u32 + (priority & 7)
+}
+
+/// Row of (port, queue) in tables that have one per queue.
+#[inline(always)]
+pub const fn egress_index(port: u32, queue: u32) -> u32 {
+    port * MAX_QUEUES as u32 + (queue & 31)
+}
+
+/// Counts a drop and passes its reason on.
+#[inline(always)]
+pub fn count_drop<T: Tables>(tables: &T, reason: DropReason) -> DropReason {
+    if let Some(counter) = tables.drops(reason) {
+        counter.add(1);
+    }
+    reason
+}

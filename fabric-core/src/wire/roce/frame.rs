@@ -1,0 +1,234 @@
+//! A RoCEv2 packet to the bytes of its frame, and back with everything checked.
+
+use super::super::error::{EmitError, Layer, ParseError};
+use super::super::{aeth, bth, cnp, ethernet, icrc, ipv4, payload, reth, udp};
+use super::{LinkAddresses, Opcode, RocePacket, UDP_PORT, frame_length};
+
+#[cfg(test)]
+mod tests;
+
+impl RocePacket {
+    /// Writes the whole frame, payload pattern and ICRC included, and returns its length.
+    ///
+    /// IPv4 has DF set and identification 0, UDP no checksum. Nothing beyond the frame is touched,
+    /// and a packet that `parse` would not give back is an error.
+    pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
+        let total = self.check()?;
+        let (needed, available) = (self.frame_length(), buffer.len());
+        let too_small = EmitError::BufferTooSmall { needed, available };
+        let frame = buffer.get_mut(..needed).ok_or(too_small)?;
+
+        let ethernet = ethernet::Header::new(*addresses, ethernet::ETHER_TYPE_IPV4);
+        let ip_packet = ethernet.emit(frame)?;
+        let rest = self.ipv4(total).emit(ip_packet)?;
+        let rest =
+            udp::Header::new(self.source_port, UDP_PORT, total - ipv4::LEN as u16).emit(rest)?;
+        let rest = self.bth().emit(rest)?;
+        let rest = match (self.reth, self.aeth) {
+            (Some(fields), _) => reth::Header::new(fields).emit(rest)?,
+            (None, Some(fields)) => aeth::Header::new(fields).emit(rest)?,
+            (None, None) if self.opcode == Opcode::Cnp => cnp::Reserved::default().emit(rest)?,
+            (None, None) => rest,
+        };
+        let payload_length = usize::from(self.payload_length);
+        let (payload, rest) = rest.split_at_mut_checked(payload_length).ok_or(too_small)?;
+        payload::fill(self.destination_qp, self.psn, payload);
+        rest.fill(0);
+
+        let covered = usize::from(total) - icrc::LEN;
+        let ip_packet = frame.get_mut(ethernet::LEN..).ok_or(too_small)?;
+        let (covered, trailer) = ip_packet.split_at_mut_checked(covered).ok_or(too_small)?;
+        icrc::Trailer::new(icrc::compute(covered)).emit(trailer)?;
+        Ok(needed)
+    }
+
+    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification
+    /// and DF, BTH bits that mean nothing here (solicited event, migration, reserved next to ACK
+    /// request), and the values of both paddings.
+    ///
+    /// The ICRC is checked before anything that it covers is believed.
+    pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
+        let (ipv4, ip_packet) = ip_packet_of(frame)?;
+        let (udp, segment) = segment_of(ip_packet)?;
+        let (bth, opcode, rest) = transport_of(segment)?;
+        let (reth, aeth, body) = match opcode {
+            Opcode::WriteFirst | Opcode::WriteOnly => {
+                let (header, body) = reth::Header::parse(rest)?;
+                (Some(header.fields()), None, body)
+            }
+            Opcode::WriteMiddle | Opcode::WriteLast => (None, None, rest),
+            Opcode::Acknowledge => {
+                let (header, body) = aeth::Header::parse(rest)?;
+                (None, Some(header.fields()?), body)
+            }
+            Opcode::Cnp => (None, None, cnp::Reserved::parse(rest)?.1),
+        };
+        if !opcode.has_payload() && !body.is_empty() {
+            return Err(ParseError::UnexpectedPayload {
+                opcode,
+                length: body.len(),
+            });
+        }
+        let (pad, available) = (bth.pad_count(), body.len());
+        let (payload, _) = available
+            .checked_sub(usize::from(pad))
+            .and_then(|length| body.split_at_checked(length))
+            .ok_or(ParseError::PadCount { pad, available })?;
+        if !payload::verify(bth.destination_qp(), bth.psn(), payload) {
+            return Err(ParseError::PayloadPattern);
+        }
+        Ok(Self {
+            source: ipv4.source(),
+            destination: ipv4.destination(),
+            source_port: udp.source_port(),
+            dscp: ipv4.dscp(),
+            ecn: ipv4.ecn(),
+            ttl: ipv4.time_to_live(),
+            opcode,
+            ack_request: bth.ack_request(),
+            destination_qp: bth.destination_qp(),
+            psn: bth.psn(),
+            reth,
+            aeth,
+            payload_length: payload.len() as u16,
+        })
+    }
+
+    /// The IP total length, if every field fits its bits and the headers fit the opcode.
+    fn check(&self) -> Result<u16, EmitError> {
+        let Self {
+            opcode,
+            dscp,
+            destination_qp,
+            ..
+        } = *self;
+        if self.reth.is_some() != opcode.has_reth()
+            || self.aeth.is_some() != opcode.has_aeth()
+            || (self.payload_length != 0 && !opcode.has_payload())
+        {
+            return Err(EmitError::HeadersOfOpcode(opcode));
+        }
+        let messages = self.aeth.map_or(0, |aeth| aeth.message_sequence_number);
+        for (field, value, maximum) in [
+            ("dscp", u32::from(dscp), 63),
+            ("destination_qp", destination_qp, bth::MAXIMUM_QUEUE_PAIR),
+            (
+                "message_sequence_number",
+                messages,
+                aeth::MAXIMUM_MESSAGE_SEQUENCE_NUMBER,
+            ),
+        ] {
+            if value > maximum {
+                return Err(EmitError::FieldTooWide { field, value });
+            }
+        }
+        let total = self.ip_total_length();
+        u16::try_from(total).map_err(|_| EmitError::TooLong { total })
+    }
+
+    fn ipv4(&self, total_length: u16) -> ipv4::Header {
+        let type_of_service = ipv4::type_of_service(self.dscp, self.ecn);
+        ipv4::Header::new(
+            self.source,
+            self.destination,
+            type_of_service,
+            self.ttl,
+            ipv4::PROTOCOL_UDP,
+            total_length,
+        )
+    }
+
+    fn bth(&self) -> bth::Header {
+        let pad_count = self.pad_count();
+        bth::Header::new(
+            self.opcode,
+            pad_count,
+            self.destination_qp,
+            self.ack_request,
+            self.psn,
+        )
+    }
+}
+
+/// The IPv4 header, and the packet from it on, without the Ethernet padding.
+fn ip_packet_of(frame: &[u8]) -> Result<(&ipv4::Header, &[u8]), ParseError> {
+    let (needed, available) = (ethernet::MINIMUM_FRAME_LENGTH, frame.len());
+    if available < needed {
+        return Err(ParseError::Truncated {
+            layer: Layer::Ethernet,
+            needed,
+            available,
+        });
+    }
+    let (ethernet, rest) = ethernet::Header::parse(frame)?;
+    if ethernet.ether_type() != ethernet::ETHER_TYPE_IPV4 {
+        return Err(ParseError::EtherType(ethernet.ether_type()));
+    }
+    let (ipv4, _) = ipv4::Header::parse(rest)?;
+    ipv4.verify_checksum()?;
+    if ipv4.is_fragment() {
+        return Err(ParseError::Fragment);
+    }
+    if ipv4.protocol() != ipv4::PROTOCOL_UDP {
+        return Err(ParseError::Protocol(ipv4.protocol()));
+    }
+    let total = usize::from(ipv4.total_length());
+    let (expected, actual) = (frame_length(total), frame.len());
+    match rest.get(..total) {
+        Some(ip_packet) if actual == expected => Ok((ipv4, ip_packet)),
+        _ => Err(ParseError::FrameLength { expected, actual }),
+    }
+}
+
+/// The UDP header, and what lies between it and an ICRC that verifies.
+fn segment_of(ip_packet: &[u8]) -> Result<(&udp::Header, &[u8]), ParseError> {
+    let (expected, total) = (ip_packet.len().saturating_sub(ipv4::LEN), ip_packet.len());
+    let (udp, _) = udp::Header::parse(ip_packet.get(ipv4::LEN..).unwrap_or_default())?;
+    if udp.destination_port() != UDP_PORT {
+        return Err(ParseError::UdpPort(udp.destination_port()));
+    }
+    let found = usize::from(udp.length());
+    if found != expected {
+        return Err(ParseError::UdpLength { expected, found });
+    }
+    if udp.checksum() != 0 {
+        return Err(ParseError::UdpChecksum(udp.checksum()));
+    }
+    if !total.is_multiple_of(4) {
+        return Err(ParseError::Unaligned { total });
+    }
+    let available = expected.saturating_sub(udp::LEN);
+    let cut = ParseError::Truncated {
+        layer: Layer::Icrc,
+        needed: icrc::LEN,
+        available,
+    };
+    let (covered, trailer) = ip_packet.split_last_chunk::<{ icrc::LEN }>().ok_or(cut)?;
+    let segment = covered.get(ipv4::LEN + udp::LEN..).ok_or(cut)?;
+    let (expected, found) = (
+        icrc::compute(covered),
+        icrc::Trailer::parse(trailer)?.0.crc(),
+    );
+    if found == expected {
+        Ok((udp, segment))
+    } else {
+        Err(ParseError::Icrc { expected, found })
+    }
+}
+
+/// The BTH, its opcode, and what follows it.
+fn transport_of(segment: &[u8]) -> Result<(&bth::Header, Opcode, &[u8]), ParseError> {
+    let (bth, rest) = bth::Header::parse(segment)?;
+    let opcode = bth
+        .opcode()
+        .ok_or(ParseError::UnknownOpcode(bth.opcode_byte()))?;
+    if bth.partition_key() != bth::DEFAULT_PARTITION_KEY {
+        return Err(ParseError::PartitionKey(bth.partition_key()));
+    }
+    // RoCEv2 switches mark ECN in the IP header, never FECN, and the ICRC does not cover this byte.
+    let congestion = if opcode == Opcode::Cnp { bth::BECN } else { 0 };
+    if bth.congestion() != congestion {
+        return Err(ParseError::CongestionBits(bth.congestion()));
+    }
+    Ok((bth, opcode, rest))
+}

@@ -1,0 +1,108 @@
+//! One `mmap` and its end.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+
+/// A shared mapping, aligned to a page, that ends when it is dropped.
+pub(super) struct Mapping {
+    start: NonNull<c_void>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the process and not to a thread; its owner moves with it.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` zeroed bytes of memory.
+    pub(super) fn anonymous(length: usize) -> io::Result<Self> {
+        Self::map(length, libc::MAP_ANONYMOUS, -1, 0)
+    }
+
+    /// Maps `length` bytes of `file` from `offset`.
+    pub(super) fn of_file(file: BorrowedFd<'_>, offset: i64, length: usize) -> io::Result<Self> {
+        Self::map(length, 0, file.as_raw_fd(), offset)
+    }
+
+    fn map(length: usize, flags: i32, file: i32, offset: i64) -> io::Result<Self> {
+        // SAFETY: a mapping at an address that the kernel chooses touches no other memory.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE | flags,
+                file,
+                offset,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start).expect("the kernel maps nothing at address zero unasked");
+        Ok(Self { start, length })
+    }
+
+    /// Length in bytes.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// A pointer to `count` values of `T` from byte `offset`, aligned and inside the mapping.
+    pub(super) fn array<T>(&self, offset: usize, count: usize) -> NonNull<T> {
+        let bytes = count
+            .checked_mul(size_of::<T>())
+            .expect("an array fits the address space");
+        let end = offset
+            .checked_add(bytes)
+            .expect("an offset fits the address space");
+        assert!(
+            end <= self.length,
+            "bytes {offset}..{end} lie inside the {} mapped",
+            self.length
+        );
+        assert!(
+            offset.is_multiple_of(align_of::<T>()),
+            "offset {offset} is aligned"
+        );
+        // SAFETY: the assert above keeps the result inside the mapping.
+        unsafe { self.start.byte_add(offset).cast() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this range was mapped by `map`, and every pointer into it lives in the owner of
+        // `self`.
+        let result = unsafe { libc::munmap(self.start.as_ptr(), self.length) };
+        debug_assert_eq!(result, 0, "a whole mapping can be unmapped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anonymous_memory_is_zeroed_and_writable() {
+        let mapping = Mapping::anonymous(4096).expect("memory");
+        let words = mapping.array::<u32>(4092, 1);
+        // SAFETY: `array` checked the range and nothing else refers to it.
+        let before = unsafe {
+            let before = words.read();
+            words.write(7);
+            before
+        };
+        // SAFETY: as above.
+        assert_eq!((before, unsafe { words.read() }), (0, 7));
+    }
+
+    #[test]
+    #[should_panic(expected = "lie inside")]
+    fn an_array_beyond_the_mapping_is_refused() {
+        Mapping::anonymous(4096)
+            .expect("memory")
+            .array::<u32>(4096, 1);
+    }
+}

@@ -1,0 +1,244 @@
+//! The rings between a socket and the kernel: one side produces, the other consumes.
+//!
+//! Each ring is an array with two free-running indices modulo 2^32. The producer writes an entry
+//! and then its index with Release; the consumer reads that index with Acquire and then the entry.
+//! The same pair on the consumer's index keeps an entry from being overwritten before it was read.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::mapping::Mapping;
+
+/// Where a ring's parts lie in its mapping, and how many entries it has.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    producer: usize,
+    consumer: usize,
+    entries: usize,
+    length: u32,
+}
+
+impl Layout {
+    /// The layout of a ring of `length` entries, a power of two, at the kernel's `offsets`.
+    pub(super) fn new(offsets: &libc::xdp_ring_offset, length: u32) -> Self {
+        assert!(
+            length.is_power_of_two(),
+            "a ring of {length} entries wraps by a mask"
+        );
+        Self {
+            producer: offsets.producer as usize,
+            consumer: offsets.consumer as usize,
+            entries: offsets.desc as usize,
+            length,
+        }
+    }
+}
+
+/// What both sides of a ring share.
+struct Ring<T> {
+    memory: Mapping,
+    layout: Layout,
+    /// Our own index, which only we write.
+    next: u32,
+    entry: PhantomData<T>,
+}
+
+impl<T: Copy> Ring<T> {
+    fn map(socket: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+        let length = layout.entries + layout.length as usize * size_of::<T>();
+        Ok(Self::new(
+            Mapping::of_file(socket, page_offset, length)?,
+            layout,
+        ))
+    }
+
+    fn new(memory: Mapping, layout: Layout) -> Self {
+        Self {
+            memory,
+            layout,
+            next: 0,
+            entry: PhantomData,
+        }
+    }
+
+    fn producer(&self) -> &AtomicU32 {
+        // SAFETY: `array` checked range and alignment; both sides access an index only atomically.
+        unsafe {
+            self.memory
+                .array::<AtomicU32>(self.layout.producer, 1)
+                .as_ref()
+        }
+    }
+
+    fn consumer(&self) -> &AtomicU32 {
+        // SAFETY: as for `producer`.
+        unsafe {
+            self.memory
+                .array::<AtomicU32>(self.layout.consumer, 1)
+                .as_ref()
+        }
+    }
+
+    /// A pointer to the entry of the free-running index `index`.
+    fn entry(&self, index: u32) -> *mut T {
+        let position = index & (self.layout.length - 1);
+        let offset = self.layout.entries + position as usize * size_of::<T>();
+        self.memory.array::<T>(offset, 1).as_ptr()
+    }
+}
+
+/// The fill ring (entries are UMEM addresses) and the transmit ring (entries are descriptors).
+pub(super) struct Producer<T>(Ring<T>);
+
+impl<T: Copy> Producer<T> {
+    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+        Ring::map(fd, page_offset, layout).map(Self)
+    }
+
+    /// Hands `entry` to the kernel.
+    ///
+    /// The ring has room: it is as long as the UMEM has frames, and a frame is in one ring at a
+    /// time.
+    pub(super) fn push(&mut self, entry: T) {
+        let ring = &mut self.0;
+        let used = ring
+            .next
+            .wrapping_sub(ring.consumer().load(Ordering::Acquire));
+        assert!(
+            used < ring.layout.length,
+            "a ring holds no more entries than there are frames"
+        );
+        // SAFETY: `entry` points into the mapping; the consumer is past this entry (checked above)
+        // and does not read it again before the store below.
+        unsafe { ring.entry(ring.next).write(entry) };
+        ring.next = ring.next.wrapping_add(1);
+        ring.producer().store(ring.next, Ordering::Release);
+    }
+}
+
+/// The receive ring (entries are descriptors) and the completion ring (entries are UMEM addresses).
+pub(super) struct Consumer<T>(Ring<T>);
+
+impl<T: Copy> Consumer<T> {
+    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+        Ring::map(fd, page_offset, layout).map(Self)
+    }
+
+    /// Takes the oldest entry that the kernel produced.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let ring = &mut self.0;
+        if ring.producer().load(Ordering::Acquire) == ring.next {
+            return None;
+        }
+        // SAFETY: `entry` points into the mapping; the producer wrote this entry before the index
+        // that was loaded above, and does not write it again before the store below. `T` is one of
+        // the kernel's plain integer types, for which every bit pattern is a value.
+        let entry = unsafe { ring.entry(ring.next).read() };
+        ring.next = ring.next.wrapping_add(1);
+        ring.consumer().store(ring.next, Ordering::Release);
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFSETS: libc::xdp_ring_offset = libc::xdp_ring_offset {
+        producer: 0,
+        consumer: 64,
+        flags: 128,
+        desc: 192,
+    };
+
+    /// Both ends of one ring of four entries, over one piece of memory as with the kernel.
+    fn ends() -> (Producer<u64>, Consumer<u64>) {
+        let file = memory_file();
+        let layout = Layout::new(&OFFSETS, 4);
+        let fd = std::os::fd::AsFd::as_fd(&file);
+        (
+            Producer::map(fd, 0, layout).expect("producer"),
+            Consumer::map(fd, 0, layout).expect("consumer"),
+        )
+    }
+
+    fn memory_file() -> std::fs::File {
+        use std::os::fd::FromRawFd;
+        // SAFETY: the name is a C string; the result is checked before it is used.
+        let fd = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
+        assert!(fd >= 0, "memfd: {}", io::Error::last_os_error());
+        // SAFETY: the descriptor is open and has no other owner.
+        let file = unsafe { std::fs::File::from_raw_fd(fd) };
+        file.set_len(4096).expect("length");
+        file
+    }
+
+    #[test]
+    fn entries_leave_in_the_order_they_came_past_many_wraps() {
+        let (mut producer, mut consumer) = ends();
+        for round in 0..1000_u64 {
+            let burst = 1 + round % 4;
+            for entry in 0..burst {
+                producer.push(round * 4 + entry);
+            }
+            for entry in 0..burst {
+                assert_eq!(consumer.pop(), Some(round * 4 + entry));
+            }
+            assert_eq!(consumer.pop(), None);
+        }
+    }
+
+    #[test]
+    fn indices_run_over_the_end_of_32_bits() {
+        let (mut producer, mut consumer) = ends();
+        let start = u32::MAX - 1;
+        producer.0.next = start;
+        consumer.0.next = start;
+        producer.0.producer().store(start, Ordering::Relaxed);
+        consumer.0.consumer().store(start, Ordering::Relaxed);
+        for entry in 0..4 {
+            producer.push(entry);
+        }
+        let taken: Vec<u64> = std::iter::from_fn(|| consumer.pop()).collect();
+        assert_eq!(taken, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no more entries than there are frames")]
+    fn a_full_ring_takes_nothing() {
+        let (mut producer, _consumer) = ends();
+        for entry in 0..5 {
+            producer.push(entry);
+        }
+    }
+
+    #[test]
+    fn two_threads_lose_and_invent_nothing() {
+        let (mut producer, mut consumer) = ends();
+        let sender = std::thread::spawn(move || {
+            for entry in 0..20_000_u64 {
+                while producer
+                    .0
+                    .next
+                    .wrapping_sub(producer.0.consumer().load(Ordering::Acquire))
+                    == 4
+                {
+                    std::thread::yield_now();
+                }
+                producer.push(entry);
+            }
+        });
+        for expected in 0..20_000_u64 {
+            let entry = loop {
+                match consumer.pop() {
+                    Some(entry) => break entry,
+                    None => std::thread::yield_now(),
+                }
+            };
+            assert_eq!(entry, expected);
+        }
+        sender.join().expect("sender");
+    }
+}

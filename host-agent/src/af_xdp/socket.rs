@@ -1,0 +1,345 @@
+//! One `AF_XDP` socket on one queue of one interface.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::ring::{Consumer, Layout, Producer};
+use super::umem::{FRAMES, Umem};
+use super::{Error, MAX_FRAME_LENGTH, MIN_FRAME_LENGTH};
+
+/// Kicks for one frame before giving up, with a yield between them. A frame normally leaves on the
+/// first; only another CPU that is polling the peer's queue keeps it longer, for microseconds.
+const MAX_KICKS: u32 = 1024;
+
+/// An open socket. It can be moved between threads; frames are sent and received by `&mut self`.
+pub struct Socket {
+    fd: OwnedFd,
+    interface: String,
+    umem: Umem,
+    fill: Producer<u64>,
+    transmit: Producer<libc::xdp_desc>,
+    receive: Consumer<libc::xdp_desc>,
+    completion: Consumer<u64>,
+}
+
+/// What the kernel counted on one socket since it was opened. All but `transmit_ring_empty` must
+/// stay zero in a faithful run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Frames dropped because they were too long for a UMEM frame or for another reason of their
+    /// own.
+    pub receive_dropped: u64,
+    /// Invalid addresses found on the fill ring.
+    pub receive_invalid_descriptors: u64,
+    /// Invalid descriptors found on the transmit ring.
+    pub transmit_invalid_descriptors: u64,
+    /// Frames dropped because the receive ring was full.
+    pub receive_ring_full: u64,
+    /// Frames dropped because the fill ring was empty: the host did not receive fast enough.
+    pub fill_ring_empty: u64,
+    /// Looks at the transmit ring that found nothing more; each send ends with one.
+    pub transmit_ring_empty: u64,
+}
+
+impl Statistics {
+    /// Frames that arrived for the socket and did not reach the host.
+    ///
+    /// The kernel counts a frame that found the fill ring empty under `receive_dropped` too.
+    pub fn frames_lost(&self) -> u64 {
+        self.receive_dropped.max(self.fill_ring_empty) + self.receive_ring_full
+    }
+}
+
+impl Socket {
+    /// Opens a socket on `queue` of an interface of the calling thread's network namespace, in copy
+    /// mode.
+    ///
+    /// After a socket on the same queue was closed, the kernel frees the queue a moment later.
+    pub fn open(interface_index: u32, queue: u32) -> Result<Self, Error> {
+        let interface = interface_name(interface_index);
+        Self::open_steps(interface_index, queue, &interface).map_err(|(step, source)| Error::Open {
+            interface,
+            queue,
+            step,
+            source,
+        })
+    }
+
+    fn open_steps(
+        interface_index: u32,
+        queue: u32,
+        interface: &str,
+    ) -> Result<Self, (&'static str, io::Error)> {
+        let at = |step| move |source| (step, source);
+        // SAFETY: `socket` takes no pointers.
+        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(("create the socket", io::Error::last_os_error()));
+        }
+        // SAFETY: the descriptor was just opened and has no other owner.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+
+        let umem = Umem::new().map_err(at("allocate the UMEM"))?;
+        set_option(&fd, libc::XDP_UMEM_REG, &umem.registration())
+            .map_err(at("register the UMEM"))?;
+        for ring in [
+            libc::XDP_UMEM_FILL_RING,
+            libc::XDP_UMEM_COMPLETION_RING,
+            libc::XDP_RX_RING,
+            libc::XDP_TX_RING,
+        ] {
+            set_option(&fd, ring, &FRAMES).map_err(at("size a ring"))?;
+        }
+        let offsets = ring_offsets(&fd).map_err(at("find the rings"))?;
+        let layout = |offsets| Layout::new(offsets, FRAMES);
+        let map = at("map a ring");
+        let mut fill = Producer::map(
+            fd.as_fd(),
+            libc::XDP_UMEM_PGOFF_FILL_RING.cast_signed(),
+            layout(&offsets.fr),
+        )
+        .map_err(map)?;
+        let completion = Consumer::map(
+            fd.as_fd(),
+            libc::XDP_UMEM_PGOFF_COMPLETION_RING.cast_signed(),
+            layout(&offsets.cr),
+        )
+        .map_err(map)?;
+        let receive =
+            Consumer::map(fd.as_fd(), libc::XDP_PGOFF_RX_RING, layout(&offsets.rx)).map_err(map)?;
+        let transmit =
+            Producer::map(fd.as_fd(), libc::XDP_PGOFF_TX_RING, layout(&offsets.tx)).map_err(map)?;
+        Umem::receive_frames().for_each(|frame| fill.push(frame));
+        bind(&fd, interface_index, queue).map_err(at("bind"))?;
+        let interface = interface.to_owned();
+        Ok(Self {
+            fd,
+            interface,
+            umem,
+            fill,
+            transmit,
+            receive,
+            completion,
+        })
+    }
+
+    /// Sends a copy of `frame`. On return it has left: the peer's XDP program has run on it.
+    pub fn send(&mut self, frame: &[u8]) -> Result<(), Error> {
+        self.send_with(frame.len(), |buffer| buffer.copy_from_slice(frame))
+    }
+
+    /// Sends a frame of `length` bytes that `build` writes in place, as [`Self::send`] does.
+    ///
+    /// `build` gets the bytes of an earlier frame and must write all of them.
+    pub fn send_with(&mut self, length: usize, build: impl FnOnce(&mut [u8])) -> Result<(), Error> {
+        if !(MIN_FRAME_LENGTH as usize..=MAX_FRAME_LENGTH as usize).contains(&length) {
+            return Err(Error::FrameLength {
+                interface: self.interface.clone(),
+                length,
+            });
+        }
+        let Some(frame) = self.umem.take() else {
+            return Err(self.not_sent(io::Error::from_raw_os_error(libc::ENOBUFS)));
+        };
+        // SAFETY: the frame was on the free list, so the kernel does not hold it; it gets it only
+        // by the push below.
+        build(unsafe { self.umem.bytes_mut(frame, length as u32) });
+        self.transmit.push(libc::xdp_desc {
+            addr: frame,
+            len: length as u32,
+            options: 0,
+        });
+        self.transmit_all()
+    }
+
+    /// Kicks the kernel until it is done with every frame of the transmit ring.
+    fn transmit_all(&mut self) -> Result<(), Error> {
+        let mut last = io::ErrorKind::TimedOut.into();
+        for _ in 0..MAX_KICKS {
+            let kicked = self.kick();
+            while let Some(address) = self.completion.pop() {
+                self.umem.release(Umem::frame_of(address));
+            }
+            let done = self.umem.in_flight() == 0;
+            match kicked {
+                Ok(()) if done => return Ok(()),
+                Ok(()) => {}
+                // EBUSY for a frame that is done means that it was freed without being sent.
+                Err(error) if done && error.raw_os_error() == Some(libc::EBUSY) => {
+                    return Err(Error::Dropped {
+                        interface: self.interface.clone(),
+                    });
+                }
+                Err(error) if is_transient(&error) => last = error,
+                Err(error) => return Err(self.not_sent(error)),
+            }
+            std::thread::yield_now();
+        }
+        Err(self.not_sent(last))
+    }
+
+    fn kick(&self) -> io::Result<()> {
+        let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT);
+        // SAFETY: no buffer and no address are passed.
+        let sent = unsafe { libc::sendto(fd, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
+        if sent < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn not_sent(&self, source: io::Error) -> Error {
+        Error::NotSent {
+            interface: self.interface.clone(),
+            source,
+        }
+    }
+
+    /// Shows the oldest received frame to `handle` and gives its memory back to the kernel. Returns
+    /// whether there was one.
+    pub fn receive(&mut self, handle: impl FnOnce(&[u8])) -> bool {
+        let Some(descriptor) = self.receive.pop() else {
+            return false;
+        };
+        // SAFETY: the kernel gave this frame away on the receive ring, and gets it back only by the
+        // push below, when the slice is gone.
+        handle(unsafe { self.umem.bytes(descriptor.addr, descriptor.len) });
+        self.fill.push(Umem::frame_of(descriptor.addr));
+        true
+    }
+
+    /// Reads what the kernel counted on this socket.
+    pub fn statistics(&self) -> Result<Statistics, Error> {
+        // SAFETY: a struct of integers, for which zero is a value.
+        let mut raw: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        option(&self.fd, libc::XDP_STATISTICS, &mut raw).map_err(|source| Error::Statistics {
+            interface: self.interface.clone(),
+            source,
+        })?;
+        Ok(Statistics {
+            receive_dropped: raw.rx_dropped,
+            receive_invalid_descriptors: raw.rx_invalid_descs,
+            transmit_invalid_descriptors: raw.tx_invalid_descs,
+            receive_ring_full: raw.rx_ring_full,
+            fill_ring_empty: raw.rx_fill_ring_empty_descs,
+            transmit_ring_empty: raw.tx_ring_empty_descs,
+        })
+    }
+}
+
+/// The descriptor to put into an `XSKMAP`, or to wait for frames on with `poll`.
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)
+    )
+}
+
+/// `name (index n)`, or the index alone where the namespace has no such interface.
+fn interface_name(index: u32) -> String {
+    let mut name: [c_char; libc::IF_NAMESIZE] = [0; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has the length that the function requires.
+    if unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null() {
+        return format!("interface {index}");
+    }
+    // SAFETY: on success the buffer holds a name that ends with a zero byte.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+    format!("{} (index {index})", name.to_string_lossy())
+}
+
+fn bind(fd: &OwnedFd, interface_index: u32, queue: u32) -> io::Result<()> {
+    let address = libc::sockaddr_xdp {
+        sxdp_family: libc::AF_XDP as u16,
+        sxdp_flags: libc::XDP_COPY,
+        sxdp_ifindex: interface_index,
+        sxdp_queue_id: queue,
+        sxdp_shared_umem_fd: 0,
+    };
+    // SAFETY: pointer and length describe `address`, which outlives the call.
+    let result = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+        )
+    };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+fn ring_offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+    option(fd, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+    Ok(offsets)
+}
+
+fn set_option<T: Copy>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
+    let value = std::ptr::from_ref(value).cast::<c_void>();
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: pointer and length describe `value`, which outlives the call.
+    let result = unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, length) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// Reads an option into `value`, a struct of integers, of which an older kernel may fill a part.
+fn option<T: Copy>(fd: &OwnedFd, name: i32, value: &mut T) -> io::Result<()> {
+    let value = std::ptr::from_mut(value).cast::<c_void>();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: pointer and length describe `value`, which the kernel may overwrite with any
+    // integers.
+    let result =
+        unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, &raw mut length) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_interface_queue_and_step() {
+        let error = Error::Open {
+            interface: interface_name(u32::MAX),
+            queue: 3,
+            step: "bind",
+            source: io::Error::from_raw_os_error(libc::ENODEV),
+        };
+        let message = error.to_string();
+        assert!(
+            message.contains("interface 4294967295 queue 3: cannot bind"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_frame_that_found_no_memory_is_lost_once() {
+        let statistics = Statistics {
+            receive_dropped: 5,
+            fill_ring_empty: 5,
+            receive_ring_full: 2,
+            transmit_ring_empty: 900,
+            ..Statistics::default()
+        };
+        assert_eq!(statistics.frames_lost(), 7);
+    }
+}

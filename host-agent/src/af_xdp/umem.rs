@@ -1,0 +1,139 @@
+//! The memory that a socket shares with the kernel, cut into frames of equal size.
+//!
+//! A frame belongs either to the kernel (it was put on the fill ring or the transmit ring and did
+//! not come back yet) or to the socket. Frames `0..RECEIVE_FRAMES` circulate between fill ring and
+//! receive ring; the others between the free list, the transmit ring and the completion ring.
+
+use std::io;
+
+use super::mapping::Mapping;
+
+/// Bytes of one frame: a page, the largest that an aligned UMEM permits.
+pub const FRAME_BYTES: u32 = 4096;
+
+/// Frames of one UMEM, a power of two because every ring is as long. 256 KiB a host keep a fabric
+/// of 256 hosts at 64 MiB.
+pub const FRAMES: u32 = 64;
+
+/// Frames for transmission. Copy mode is done with a frame when the send returns, so one would do;
+/// eight let completions lag behind where another CPU is polling the peer.
+const TRANSMIT_FRAMES: u32 = 8;
+
+/// Frames for reception: the burst that may arrive between two visits of a host.
+const RECEIVE_FRAMES: u32 = FRAMES - TRANSMIT_FRAMES;
+
+/// The frames of one socket.
+pub(super) struct Umem {
+    memory: Mapping,
+    free: Vec<u64>,
+}
+
+impl Umem {
+    pub(super) fn new() -> io::Result<Self> {
+        let memory = Mapping::anonymous((FRAMES * FRAME_BYTES) as usize)?;
+        let free = (RECEIVE_FRAMES..FRAMES)
+            .map(|frame| u64::from(frame * FRAME_BYTES))
+            .collect();
+        Ok(Self { memory, free })
+    }
+
+    /// Addresses of the frames that start on the fill ring.
+    pub(super) fn receive_frames() -> impl Iterator<Item = u64> {
+        (0..RECEIVE_FRAMES).map(|frame| u64::from(frame * FRAME_BYTES))
+    }
+
+    /// Where the kernel finds the memory.
+    pub(super) fn registration(&self) -> libc::xdp_umem_reg {
+        libc::xdp_umem_reg {
+            addr: self.memory.array::<u8>(0, self.memory.length()).as_ptr() as u64,
+            len: self.memory.length() as u64,
+            chunk_size: FRAME_BYTES,
+            headroom: 0,
+            flags: 0,
+            tx_metadata_len: 0,
+        }
+    }
+
+    /// Address of the frame that holds `address`.
+    pub(super) fn frame_of(address: u64) -> u64 {
+        address - address % u64::from(FRAME_BYTES)
+    }
+
+    /// Takes a frame to fill and send.
+    pub(super) fn take(&mut self) -> Option<u64> {
+        self.free.pop()
+    }
+
+    /// Takes back a frame that was sent.
+    pub(super) fn release(&mut self, frame: u64) {
+        debug_assert!(
+            self.free.len() < TRANSMIT_FRAMES as usize,
+            "frame {frame} is released once"
+        );
+        self.free.push(frame);
+    }
+
+    /// Frames that were taken and did not come back.
+    pub(super) fn in_flight(&self) -> usize {
+        TRANSMIT_FRAMES as usize - self.free.len()
+    }
+
+    /// `length` bytes from `address`.
+    ///
+    /// # Safety
+    /// The frame that holds `address` belongs to the socket and not to the kernel for as long as
+    /// the slice lives.
+    pub(super) unsafe fn bytes(&self, address: u64, length: u32) -> &[u8] {
+        let start = self.memory.array::<u8>(address as usize, length as usize);
+        // SAFETY: `array` checked the range; the kernel does not write to it, says the caller; the
+        // socket writes to frames only through `bytes_mut`, which borrows all of them.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), length as usize) }
+    }
+
+    /// `length` writable bytes from `address`.
+    ///
+    /// # Safety
+    /// As [`Self::bytes`].
+    pub(super) unsafe fn bytes_mut(&mut self, address: u64, length: u32) -> &mut [u8] {
+        let start = self.memory.array::<u8>(address as usize, length as usize);
+        // SAFETY: `array` checked the range; the kernel does not touch it, says the caller; `&mut
+        // self` keeps every other slice of the UMEM away.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length as usize) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_frame_starts_in_one_place() {
+        let mut umem = Umem::new().expect("memory");
+        let mut frames: Vec<u64> = Umem::receive_frames().collect();
+        while let Some(frame) = umem.take() {
+            frames.push(frame);
+        }
+        assert_eq!(umem.in_flight(), TRANSMIT_FRAMES as usize);
+        frames.sort_unstable();
+        let expected: Vec<u64> = (0..u64::from(FRAMES)).map(|n| n * 4096).collect();
+        assert_eq!(frames, expected);
+    }
+
+    #[test]
+    fn an_address_within_a_frame_leads_back_to_it() {
+        assert_eq!(Umem::frame_of(3 * 4096 + 256), 3 * 4096);
+        assert_eq!(Umem::frame_of(4095), 0);
+    }
+
+    #[test]
+    fn what_is_written_to_a_frame_is_read_from_it() {
+        let mut umem = Umem::new().expect("memory");
+        let frame = umem.take().expect("a free frame");
+        // SAFETY: no kernel knows this UMEM.
+        unsafe { umem.bytes_mut(frame, 3) }.copy_from_slice(b"abc");
+        // SAFETY: as above.
+        assert_eq!(unsafe { umem.bytes(frame, 4) }, b"abc\0");
+        umem.release(frame);
+        assert_eq!(umem.in_flight(), 0);
+    }
+}

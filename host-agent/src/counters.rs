@@ -1,0 +1,61 @@
+//! What a host counts.
+
+/// Counters of one host since its start. Packets count as sent when they start onto the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounters {
+    /// Flows started.
+    pub flows_started: u64,
+    /// Flows whose last byte was acknowledged.
+    pub flows_completed: u64,
+    /// Data packets sent, retransmissions included.
+    pub data_packets_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub payload_bytes_sent: u64,
+    /// Data packets sent that had been sent before.
+    pub retransmitted_packets: u64,
+    /// Retransmission timers that expired.
+    pub timeouts: u64,
+    /// Data packets received for a queue pair of this host.
+    pub data_packets_received: u64,
+    /// Payload bytes received in order.
+    pub delivered_bytes: u64,
+    /// Data packets dropped because their PSN came after the one expected.
+    pub out_of_order_packets: u64,
+    /// Data packets dropped because their PSN had been received.
+    pub duplicate_packets: u64,
+    /// Data packets dropped because opcode or length contradict the message being received.
+    pub message_mismatches: u64,
+    /// Data packets received with congestion experienced.
+    pub marked_packets_received: u64,
+    /// ACK packets sent.
+    pub acknowledgements_sent: u64,
+    /// ACK packets received.
+    pub acknowledgements_received: u64,
+    /// ACK and NAK packets received that acknowledge nothing new and ask for nothing.
+    pub stale_acknowledgements: u64,
+    /// ACK and NAK packets ignored because they name a PSN that was never sent.
+    pub acknowledgements_beyond_sent: u64,
+    /// NAK packets sent.
+    pub naks_sent: u64,
+    /// NAK packets received.
+    pub naks_received: u64,
+    /// Congestion notification packets sent.
+    pub cnps_sent: u64,
+    /// Congestion notification packets received.
+    pub cnps_received: u64,
+    /// Times that a reaction point cut its rate.
+    pub rate_cuts: u64,
+    /// PFC frames received that pause at least one priority.
+    pub pauses_received: u64,
+    /// PFC frames received that only resume.
+    pub resumes_received: u64,
+    /// PFC frames ignored because they enable no class.
+    pub pauses_without_class: u64,
+    /// Packets dropped because no queue pair of that number talks to their source. Late packets of
+    /// finished flows are among them.
+    pub unknown_queue_pair: u64,
+    /// Packets dropped because they are addressed to another host.
+    pub misdelivered: u64,
+    /// Acknowledgements dropped because they carry no AETH.
+    pub missing_aeth: u64,
+}

@@ -1,0 +1,389 @@
+//! The host: what connects queue pairs, NIC and timers.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
+
+use crate::counters::HostCounters;
+use crate::dcqcn;
+use crate::nic::Nic;
+use crate::pause::{PauseOutcome, PauseTimers};
+use crate::queue_pair_table::QueuePairTable;
+use crate::requester::{Acknowledgement, FlowRequest, Requester};
+use crate::responder::{Reception, Responder, ResponderRequest};
+
+/// How senders set their rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// Line rate always; receivers send no CNP.
+    None,
+    /// DCQCN.
+    Dcqcn(dcqcn::Parameters),
+}
+
+/// What a host is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// IPv4 address, host order.
+    pub address: u32,
+    /// Rate of the host's link.
+    pub link_rate: BitsPerSecond,
+    /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
+    pub wire_overhead: u64,
+    /// Most payload bytes in a packet.
+    pub payload: u16,
+    /// Priority of ACKs and NAKs, 0 to 7.
+    pub ack_priority: u8,
+    /// Priority of CNPs, 0 to 7.
+    pub cnp_priority: u8,
+    /// In-order packets for which one ACK is sent, unless one asks for it earlier.
+    pub ack_interval: u32,
+    /// How long a packet stays unacknowledged, with no progress, before the flow goes back to it.
+    pub retransmission_timeout: Picos,
+    /// How long after its reception a PAUSE binds (802.1Qbb, 36.2.3).
+    pub pause_response: Picos,
+    /// How senders set their rate.
+    pub congestion_control: CongestionControl,
+}
+
+/// What happened on a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostEvent {
+    /// The last byte of a flow that this host sends is acknowledged; its queue pair is gone.
+    FlowCompleted {
+        /// The flow's number.
+        flow: u32,
+        /// When the ACK arrived.
+        at: Picos,
+    },
+    /// The last byte of a flow that this host receives has arrived in order.
+    FlowDelivered {
+        /// Queue pair number.
+        qp: u32,
+        /// Payload bytes received in order.
+        bytes: u64,
+        /// When the last packet arrived.
+        at: Picos,
+    },
+}
+
+/// One RoCEv2 host, without I/O.
+///
+/// Whoever drives it calls [`poll_transmit`](Self::poll_transmit) when the port falls free and, while the
+/// port is idle, after every `start_flow` and `handle_*` and at [`next_deadline`](Self::next_deadline).
+/// While the port is busy only [`next_timer`](Self::next_timer) matters.
+#[derive(Debug)]
+pub struct Host {
+    config: HostConfig,
+    nic: Nic,
+    requesters: QueuePairTable<Requester>,
+    responders: QueuePairTable<Responder>,
+    /// Retransmission timers, one entry at most per requester. Progress does not move an entry: when it is
+    /// due it is put to where the deadline has moved.
+    timers: BTreeSet<(Picos, u32)>,
+    events: VecDeque<HostEvent>,
+    counters: HostCounters,
+}
+
+impl Host {
+    /// A host with no queue pair.
+    ///
+    /// # Panics
+    /// On a configuration that no host can have: no payload, no rate, a priority above 7.
+    pub fn new(config: HostConfig) -> Self {
+        assert!(config.payload > 0, "a packet carries payload");
+        assert!(config.link_rate.0 > 0, "a link has a rate");
+        assert!(
+            config.ack_priority < 8 && config.cnp_priority < 8,
+            "priorities are 0 to 7"
+        );
+        Self {
+            config,
+            nic: Nic::new(PauseTimers::new(config.link_rate, config.pause_response)),
+            requesters: QueuePairTable::new(),
+            responders: QueuePairTable::new(),
+            timers: BTreeSet::new(),
+            events: VecDeque::new(),
+            counters: HostCounters::default(),
+        }
+    }
+
+    /// Starts to send a flow, whose packets may go from `now` on.
+    ///
+    /// # Panics
+    /// If the queue pair is sending already.
+    pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
+        assert!(request.priority < 8, "priorities are 0 to 7");
+        self.counters.flows_started += 1;
+        let requester = Requester::new(request, &self.config);
+        let slot = self.requesters.insert(request.qp, requester);
+        self.schedule(now, slot);
+    }
+
+    /// Prepares to receive a flow.
+    ///
+    /// # Panics
+    /// If the queue pair is receiving already.
+    pub fn open_responder(&mut self, request: &ResponderRequest) {
+        self.responders.insert(request.qp, Responder::new(request));
+    }
+
+    /// Forgets the receiving end of queue pair `qp`: once its sender has completed, nothing needs it.
+    /// Returns the bytes that it delivered, or `None` if there is no such queue pair.
+    pub fn close_responder(&mut self, qp: u32) -> Option<u64> {
+        let slot = self.responders.unlink(qp)?;
+        let delivered = self.responders.occupant(slot).delivered_bytes();
+        self.responders.release(slot);
+        Some(delivered)
+    }
+
+    /// Takes a packet whose last bit arrived at `now`.
+    pub fn handle_packet(&mut self, now: Picos, packet: &RocePacket) {
+        if packet.destination != self.config.address {
+            self.counters.misdelivered += 1;
+            return;
+        }
+        match packet.opcode {
+            Opcode::WriteFirst | Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteOnly => {
+                self.handle_data(now, packet);
+            }
+            Opcode::Acknowledge => self.handle_acknowledgement(now, packet),
+            Opcode::Cnp => self.handle_notification(now, packet),
+        }
+    }
+
+    /// Takes the class-enable vector and quanta of a PFC frame whose last bit arrived at `now`.
+    pub fn handle_pfc(&mut self, now: Picos, class_enable: u8, quanta: &[u16; 8]) {
+        match self.nic.pause.receive(now, class_enable, quanta) {
+            PauseOutcome::Paused => self.counters.pauses_received += 1,
+            PauseOutcome::Resumed => self.counters.resumes_received += 1,
+            PauseOutcome::NoClass => self.counters.pauses_without_class += 1,
+        }
+    }
+
+    /// Runs the retransmission timers that are due at `now`.
+    pub fn handle_deadline(&mut self, now: Picos) {
+        while let Some(&(at, slot)) = self.timers.first()
+            && at <= now
+        {
+            self.timers.pop_first();
+            let requester = self.requesters.occupant(slot);
+            requester.timer_entry = None;
+            match requester.retransmission_deadline() {
+                None => {}
+                Some(deadline) if deadline > now => self.set_timer(slot, deadline),
+                Some(_) => {
+                    self.counters.timeouts += 1;
+                    requester.rewind();
+                    self.schedule(now, slot);
+                }
+            }
+        }
+    }
+
+    /// The packet that starts onto the free port at `now`, if one may.
+    pub fn poll_transmit(&mut self, now: Picos) -> Option<RocePacket> {
+        if let Some(packet) = self.nic.pop_control(now) {
+            self.count_control(&packet);
+            return Some(packet);
+        }
+        while let Some(slot) = self.nic.pop_queue_pair(now) {
+            let requester = self.requesters.occupant(slot);
+            requester.scheduled = false;
+            if requester.can_send() {
+                return Some(self.transmit_data(now, slot));
+            }
+            // An ACK came between its scheduling and its turn.
+            if requester.is_complete() {
+                self.requesters.release(slot);
+            }
+        }
+        None
+    }
+
+    /// The earliest instant at which a timer or an idle port has something to do, valid after
+    /// [`poll_transmit`](Self::poll_transmit) returned `None`.
+    pub fn next_deadline(&self) -> Option<Picos> {
+        self.next_timer()
+            .into_iter()
+            .chain(self.nic.next_transmission())
+            .min()
+    }
+
+    /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to do,
+    /// whatever the port does.
+    pub fn next_timer(&self) -> Option<Picos> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    /// The next event, oldest first.
+    pub fn poll_event(&mut self) -> Option<HostEvent> {
+        self.events.pop_front()
+    }
+
+    /// The counters since the start.
+    pub fn counters(&self) -> &HostCounters {
+        &self.counters
+    }
+
+    fn handle_data(&mut self, now: Picos, packet: &RocePacket) {
+        let config = &self.config;
+        let counters = &mut self.counters;
+        let responder = self
+            .responders
+            .slot_of(packet.destination_qp)
+            .map(|slot| self.responders.occupant(slot))
+            .filter(|responder| responder.request().peer == packet.source);
+        let Some(responder) = responder else {
+            counters.unknown_queue_pair += 1;
+            return;
+        };
+        counters.data_packets_received += 1;
+        if packet.ecn == Ecn::CongestionExperienced {
+            counters.marked_packets_received += 1;
+            if let CongestionControl::Dcqcn(parameters) = &config.congestion_control
+                && responder.receive_marked(now, parameters)
+            {
+                let notification = responder.notification(config.address, config.cnp_priority);
+                self.nic.queue_notification(notification);
+            }
+        }
+        let (reception, reply) = responder.receive(packet, config.ack_interval);
+        match reception {
+            Reception::InOrder { message_complete } => {
+                counters.delivered_bytes += u64::from(packet.payload_length);
+                let ResponderRequest { qp, bytes, .. } = *responder.request();
+                if message_complete && responder.delivered_bytes() == bytes {
+                    self.events
+                        .push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
+                }
+            }
+            Reception::Duplicate => counters.duplicate_packets += 1,
+            Reception::OutOfOrder => counters.out_of_order_packets += 1,
+            Reception::Mismatch => counters.message_mismatches += 1,
+        }
+        if let Some(syndrome) = reply {
+            let packet = responder.acknowledgement(config.address, config.ack_priority, syndrome);
+            self.nic.queue_acknowledgement(packet);
+        }
+    }
+
+    fn handle_acknowledgement(&mut self, now: Picos, packet: &RocePacket) {
+        let Some(slot) = self.sending_to(packet) else {
+            return;
+        };
+        let Some(aeth) = packet.aeth else {
+            self.counters.missing_aeth += 1;
+            return;
+        };
+        match aeth.syndrome {
+            Syndrome::Ack => self.counters.acknowledgements_received += 1,
+            Syndrome::NakSequenceError => self.counters.naks_received += 1,
+        }
+        let timeout = self.config.retransmission_timeout;
+        let requester = self.requesters.occupant(slot);
+        match requester.receive_acknowledgement(now, packet.psn, aeth, timeout) {
+            Acknowledgement::Useful => self.schedule(now, slot),
+            Acknowledgement::Completed => self.complete(now, slot),
+            Acknowledgement::Stale => self.counters.stale_acknowledgements += 1,
+            Acknowledgement::BeyondSent => self.counters.acknowledgements_beyond_sent += 1,
+        }
+    }
+
+    fn handle_notification(&mut self, now: Picos, packet: &RocePacket) {
+        let Some(slot) = self.sending_to(packet) else {
+            return;
+        };
+        self.counters.cnps_received += 1;
+        if let CongestionControl::Dcqcn(parameters) = &self.config.congestion_control {
+            let cut = self
+                .requesters
+                .occupant(slot)
+                .receive_notification(now, parameters);
+            self.counters.rate_cuts += u64::from(cut);
+        }
+    }
+
+    /// The slot of the requester that an ACK, NAK or CNP is for, counted if there is none.
+    fn sending_to(&mut self, packet: &RocePacket) -> Option<u32> {
+        let slot = self
+            .requesters
+            .slot_of(packet.destination_qp)
+            .filter(|&slot| self.requesters.occupant(slot).request().destination == packet.source);
+        if slot.is_none() {
+            self.counters.unknown_queue_pair += 1;
+        }
+        slot
+    }
+
+    fn transmit_data(&mut self, now: Picos, slot: u32) -> RocePacket {
+        let config = &self.config;
+        let requester = self.requesters.occupant(slot);
+        let (packet, again) = requester.transmit(now, config.retransmission_timeout);
+        self.counters.data_packets_sent += 1;
+        self.counters.payload_bytes_sent += u64::from(packet.payload_length);
+        self.counters.retransmitted_packets += u64::from(again);
+        if let CongestionControl::Dcqcn(parameters) = &config.congestion_control {
+            let wire_bytes = packet.frame_length() as u64 + config.wire_overhead;
+            let rate = requester.pace(now, wire_bytes, parameters);
+            // At line rate the port itself is the pace.
+            if rate < config.link_rate {
+                requester.next_start = now + rate.serialise(wire_bytes);
+            }
+        }
+        if requester.timer_entry.is_none()
+            && let Some(deadline) = requester.retransmission_deadline()
+        {
+            self.set_timer(slot, deadline);
+        }
+        self.schedule(now, slot);
+        packet
+    }
+
+    /// Tells the NIC of a queue pair that has something to send, unless it knows.
+    fn schedule(&mut self, now: Picos, slot: u32) {
+        let requester = self.requesters.occupant(slot);
+        if requester.scheduled || !requester.can_send() {
+            return;
+        }
+        requester.scheduled = true;
+        let priority = requester.request().priority;
+        if requester.next_start > now {
+            self.nic.schedule_at(priority, slot, requester.next_start);
+        } else {
+            self.nic.schedule(priority, slot);
+        }
+    }
+
+    fn set_timer(&mut self, slot: u32, at: Picos) {
+        self.requesters.occupant(slot).timer_entry = Some(at);
+        self.timers.insert((at, slot));
+    }
+
+    /// Ends a flow: no timer of it stays, and its slot only as long as the NIC still names it.
+    fn complete(&mut self, now: Picos, slot: u32) {
+        let requester = self.requesters.occupant(slot);
+        let FlowRequest { flow, qp, .. } = *requester.request();
+        let scheduled = requester.scheduled;
+        if let Some(at) = requester.timer_entry.take() {
+            self.timers.remove(&(at, slot));
+        }
+        self.requesters.unlink(qp);
+        if !scheduled {
+            self.requesters.release(slot);
+        }
+        self.counters.flows_completed += 1;
+        self.events
+            .push_back(HostEvent::FlowCompleted { flow, at: now });
+    }
+
+    fn count_control(&mut self, packet: &RocePacket) {
+        let counter = match packet.aeth.map(|aeth| aeth.syndrome) {
+            None => &mut self.counters.cnps_sent,
+            Some(Syndrome::Ack) => &mut self.counters.acknowledgements_sent,
+            Some(Syndrome::NakSequenceError) => &mut self.counters.naks_sent,
+        };
+        *counter += 1;
+    }
+}

@@ -1,0 +1,279 @@
+//! The NIC's transmit side: control packets first, then queue pairs in turn.
+//!
+//! A queue pair with something to send is in one of two places of its priority: `ready` (it may go when
+//! its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs are made when
+//! their turn comes, so nothing here is proportional to what waits.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use fabric_core::units::Picos;
+use fabric_core::wire::roce::RocePacket;
+
+use crate::pause::PauseTimers;
+
+/// A queue pair's place in the round: lower turns go first, whatever their priority.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    number: u64,
+    slot: u32,
+}
+
+/// Transmit queues of one port.
+#[derive(Debug)]
+pub struct Nic {
+    /// Pause timers of the port.
+    pub pause: PauseTimers,
+    notifications: VecDeque<RocePacket>,
+    acknowledgements: VecDeque<RocePacket>,
+    ready: [VecDeque<Turn>; 8],
+    /// Earliest first; equal instants in the order of their scheduling.
+    paced: [BinaryHeap<Reverse<(Picos, u64, u32)>>; 8],
+    /// Bit n: `paced[n]` is not empty.
+    paced_priorities: u8,
+    /// Bit n: `ready[n]` is not empty.
+    ready_priorities: u8,
+    next_turn: u64,
+}
+
+impl Nic {
+    /// An idle port.
+    pub fn new(pause: PauseTimers) -> Self {
+        Self {
+            pause,
+            notifications: VecDeque::new(),
+            acknowledgements: VecDeque::new(),
+            ready: Default::default(),
+            paced: Default::default(),
+            paced_priorities: 0,
+            ready_priorities: 0,
+            next_turn: 0,
+        }
+    }
+
+    /// Queues a CNP. CNPs go before ACKs: they are what ends congestion.
+    pub fn queue_notification(&mut self, packet: RocePacket) {
+        self.notifications.push_back(packet);
+    }
+
+    /// Queues an ACK or NAK.
+    pub fn queue_acknowledgement(&mut self, packet: RocePacket) {
+        self.acknowledgements.push_back(packet);
+    }
+
+    /// Puts a queue pair at the end of the round.
+    #[inline]
+    pub fn schedule(&mut self, priority: u8, slot: u32) {
+        let number = self.take_turn();
+        self.ready[usize::from(priority)].push_back(Turn { number, slot });
+        self.ready_priorities |= 1 << priority;
+    }
+
+    /// Keeps a queue pair out of the round until `at`.
+    pub fn schedule_at(&mut self, priority: u8, slot: u32, at: Picos) {
+        let number = self.take_turn();
+        self.paced[usize::from(priority)].push(Reverse((at, number, slot)));
+        self.paced_priorities |= 1 << priority;
+    }
+
+    /// The control packet that may start at `now`.
+    #[inline]
+    pub fn pop_control(&mut self, now: Picos) -> Option<RocePacket> {
+        for queue in [&mut self.notifications, &mut self.acknowledgements] {
+            if let Some(packet) = queue.front()
+                && !self.pause.is_paused(priority_of(packet), now)
+            {
+                return queue.pop_front();
+            }
+        }
+        None
+    }
+
+    /// Takes the queue pair whose turn it is at `now` out of the round: its slot.
+    #[inline]
+    pub fn pop_queue_pair(&mut self, now: Picos) -> Option<u32> {
+        self.admit_paced(now);
+        let mut first: Option<(u64, u8)> = None;
+        for priority in bits(self.ready_priorities) {
+            let turn = self.ready[usize::from(priority)]
+                .front()
+                .expect("its bit says not empty");
+            if first.is_none_or(|(number, _)| turn.number < number)
+                && !self.pause.is_paused(priority, now)
+            {
+                first = Some((turn.number, priority));
+            }
+        }
+        let (_, priority) = first?;
+        let queue = &mut self.ready[usize::from(priority)];
+        let turn = queue.pop_front();
+        if queue.is_empty() {
+            self.ready_priorities &= !(1 << priority);
+        }
+        turn.map(|turn| turn.slot)
+    }
+
+    /// The earliest instant at which a packet may start, seen from an instant at which none may: the end
+    /// of a pause or of a pacing gap. `Picos::ZERO` or the past: as soon as the port is free.
+    pub fn next_transmission(&self) -> Option<Picos> {
+        let control = [&self.notifications, &self.acknowledgements]
+            .into_iter()
+            .filter_map(|queue| {
+                queue
+                    .front()
+                    .map(|packet| self.pause.expires_at(priority_of(packet)))
+            });
+        let ready = bits(self.ready_priorities).map(|priority| self.pause.expires_at(priority));
+        let paced = bits(self.paced_priorities).filter_map(|priority| {
+            let Reverse((at, _, _)) = self.paced[usize::from(priority)].peek()?;
+            Some(self.pause.open_from(priority, *at))
+        });
+        control.chain(ready).chain(paced).min()
+    }
+
+    /// Moves queue pairs whose gap has passed into the round.
+    fn admit_paced(&mut self, now: Picos) {
+        for priority in bits(self.paced_priorities) {
+            while let Some(&Reverse((at, _, slot))) = self.paced[usize::from(priority)].peek()
+                && at <= now
+            {
+                self.paced[usize::from(priority)].pop();
+                self.schedule(priority, slot);
+            }
+            if self.paced[usize::from(priority)].is_empty() {
+                self.paced_priorities &= !(1 << priority);
+            }
+        }
+    }
+
+    fn take_turn(&mut self) -> u64 {
+        self.next_turn += 1;
+        self.next_turn
+    }
+}
+
+fn priority_of(packet: &RocePacket) -> u8 {
+    (packet.dscp >> 3) & 7
+}
+
+/// The numbers of the bits set, lowest first.
+fn bits(mut mask: u8) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as u8;
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            bit
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric_core::units::BitsPerSecond;
+    use fabric_core::wire::psn::Psn;
+    use fabric_core::wire::roce::{Ecn, Opcode};
+
+    use super::*;
+
+    fn nic() -> Nic {
+        Nic::new(PauseTimers::new(
+            BitsPerSecond(100_000_000_000),
+            Picos::ZERO,
+        ))
+    }
+
+    fn control(opcode: Opcode, priority: u8) -> RocePacket {
+        RocePacket {
+            source: 1,
+            destination: 2,
+            source_port: 3,
+            dscp: priority * 8,
+            ecn: Ecn::NotCapable,
+            ttl: 64,
+            opcode,
+            ack_request: false,
+            destination_qp: 4,
+            psn: Psn::new(0),
+            reth: None,
+            aeth: None,
+            payload_length: 0,
+        }
+    }
+
+    fn pause(nic: &mut Nic, now: Picos, priority: u8) {
+        nic.pause.receive(now, 1 << priority, &[1000; 8]);
+    }
+
+    fn resume(nic: &mut Nic, now: Picos, priority: u8) {
+        nic.pause.receive(now, 1 << priority, &[0; 8]);
+    }
+
+    #[test]
+    fn the_round_crosses_priorities() {
+        let mut nic = nic();
+        for (priority, slot) in [(3, 10), (5, 11), (3, 12)] {
+            nic.schedule(priority, slot);
+        }
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            let slot = nic.pop_queue_pair(Picos(1)).expect("three are ready");
+            order.push(slot);
+            nic.schedule(if slot == 11 { 5 } else { 3 }, slot);
+        }
+        assert_eq!(order, [10, 11, 12, 10, 11, 12]);
+    }
+
+    #[test]
+    fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
+        let mut nic = nic();
+        nic.schedule(3, 10);
+        nic.schedule(5, 11);
+        pause(&mut nic, Picos(0), 3);
+        assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
+        assert_eq!(nic.pop_queue_pair(Picos(1)), None);
+        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+        assert_eq!(nic.pop_queue_pair(Picos(5_120_000)), Some(10));
+        assert_eq!(nic.next_transmission(), None);
+    }
+
+    #[test]
+    fn paced_queue_pairs_wait_for_their_instant_in_order() {
+        let mut nic = nic();
+        nic.schedule_at(3, 10, Picos(200));
+        nic.schedule_at(3, 11, Picos(100));
+        nic.schedule_at(3, 12, Picos(100));
+        assert_eq!(nic.pop_queue_pair(Picos(99)), None);
+        assert_eq!(nic.next_transmission(), Some(Picos(100)));
+        assert_eq!(nic.pop_queue_pair(Picos(100)), Some(11));
+        assert_eq!(nic.pop_queue_pair(Picos(100)), Some(12));
+        assert_eq!(nic.pop_queue_pair(Picos(100)), None);
+        assert_eq!(nic.next_transmission(), Some(Picos(200)));
+    }
+
+    #[test]
+    fn a_gap_that_ends_within_a_pause_ends_with_the_pause() {
+        let mut nic = nic();
+        nic.schedule_at(3, 10, Picos(200));
+        pause(&mut nic, Picos(0), 3);
+        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+    }
+
+    #[test]
+    fn control_goes_first_cnp_before_ack_unless_paused() {
+        let mut nic = nic();
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3));
+        nic.queue_notification(control(Opcode::Cnp, 6));
+        pause(&mut nic, Picos(0), 3);
+        assert_eq!(
+            nic.pop_control(Picos(0)).map(|packet| packet.opcode),
+            Some(Opcode::Cnp)
+        );
+        assert_eq!(nic.pop_control(Picos(0)), None);
+        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+        resume(&mut nic, Picos(1), 3);
+        assert_eq!(
+            nic.pop_control(Picos(1)).map(|packet| packet.opcode),
+            Some(Opcode::Acknowledge)
+        );
+    }
+}

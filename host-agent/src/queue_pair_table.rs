@@ -1,0 +1,116 @@
+//! Queue pairs by number, in slots that stay put.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Queue pairs of one role. A slot is found by number once per packet and is an index from then on.
+#[derive(Debug)]
+pub struct QueuePairTable<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+    /// Looked up, never iterated.
+    slot_by_number: HashMap<u32, u32, BuildHasherDefault<NumberHasher>>,
+}
+
+impl<T> QueuePairTable<T> {
+    /// No queue pair.
+    pub fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            slot_by_number: HashMap::default(),
+        }
+    }
+
+    /// Puts `queue_pair` into a slot of its own.
+    ///
+    /// # Panics
+    /// If `number` is in use: the control plane that hands out numbers broke its promise.
+    pub fn insert(&mut self, number: u32, queue_pair: T) -> u32 {
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        let earlier = self.slot_by_number.insert(number, slot);
+        assert!(earlier.is_none(), "queue pair {number} is already open");
+        if slot as usize == self.slots.len() {
+            self.slots.push(Some(queue_pair));
+        } else {
+            self.slots[slot as usize] = Some(queue_pair);
+        }
+        slot
+    }
+
+    /// The slot of queue pair `number`.
+    #[inline]
+    pub fn slot_of(&self, number: u32) -> Option<u32> {
+        self.slot_by_number.get(&number).copied()
+    }
+
+    /// The queue pair in an occupied slot.
+    #[inline]
+    pub fn occupant(&mut self, slot: u32) -> &mut T {
+        self.slots[slot as usize]
+            .as_mut()
+            .expect("a slot in use holds a queue pair")
+    }
+
+    /// Forgets the number; the slot stays until it is released.
+    pub fn unlink(&mut self, number: u32) -> Option<u32> {
+        self.slot_by_number.remove(&number)
+    }
+
+    /// Frees an unlinked slot.
+    pub fn release(&mut self, slot: u32) {
+        let occupant = self.slots[slot as usize].take();
+        assert!(occupant.is_some(), "slot {slot} is released once");
+        self.free.push(slot);
+    }
+}
+
+/// Multiplicative hashing by 2^64 / golden ratio. The numbers are our own, so nobody attacks the table.
+#[derive(Debug, Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        let product = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The table picks buckets by the low bits and tags by the high ones; the product mixes upwards.
+        self.0 = product ^ (product >> 32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_reused_only_after_their_release() {
+        let mut table = QueuePairTable::new();
+        let first = table.insert(7, 'a');
+        assert_eq!(table.slot_of(7), Some(first));
+        assert_eq!(table.unlink(7), Some(first));
+        assert_eq!(table.slot_of(7), None);
+        let second = table.insert(7, 'b');
+        assert_ne!(first, second);
+        assert_eq!(*table.occupant(first), 'a');
+        table.release(first);
+        assert_eq!(table.insert(8, 'c'), first);
+        assert_eq!(*table.occupant(second), 'b');
+    }
+
+    #[test]
+    #[should_panic(expected = "queue pair 7 is already open")]
+    fn a_number_is_open_once() {
+        let mut table = QueuePairTable::new();
+        table.insert(7, ());
+        table.insert(7, ());
+    }
+}

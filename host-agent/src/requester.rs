@@ -1,0 +1,427 @@
+//! The go-back-N requester of one queue pair (InfiniBand Architecture 1.4, 9.7.5 and 9.9.2).
+//!
+//! A flow's packets are numbered from 0 in 64 bits; PSN, opcode, RETH and length are functions of that
+//! number. A retransmission is therefore the same packet as the first transmission by construction.
+
+use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::{AethFields, Ecn, Opcode, RethFields, RocePacket, Syndrome};
+
+use crate::dcqcn::{Parameters, ReactionPoint};
+use crate::host::HostConfig;
+
+/// Longest RDMA message that a flow is cut into; InfiniBand allows 2^31 bytes.
+const MESSAGE_BYTES: u64 = 1 << 30;
+/// Packets that may be unacknowledged: fewer than half the PSN space, so that order stays defined.
+const OUTSTANDING_PACKETS: u64 = (1 << 23) - 1;
+/// Time to live of everything that a host sends.
+pub(crate) const TIME_TO_LIVE: u8 = 64;
+
+/// A flow to be sent on a queue pair of its own, whose set-up happened out of band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRequest {
+    /// The number that events name.
+    pub flow: u32,
+    /// Address of the responder.
+    pub destination: u32,
+    /// Queue pair number, the same at both ends, 24 bits.
+    pub qp: u32,
+    /// PSN of the first packet.
+    pub initial_psn: Psn,
+    /// UDP source port: the flow's entropy.
+    pub source_port: u16,
+    /// Priority, 0 to 7.
+    pub priority: u8,
+    /// Payload bytes; zero sends one empty message.
+    pub bytes: u64,
+}
+
+/// What an ACK or NAK did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledgement {
+    /// It acknowledged or rewound something.
+    Useful,
+    /// It acknowledged the last packet.
+    Completed,
+    /// Nothing new.
+    Stale,
+    /// It names a packet that was never sent.
+    BeyondSent,
+}
+
+/// Requester of one flow.
+#[derive(Debug)]
+pub(crate) struct Requester {
+    request: FlowRequest,
+    source: u32,
+    payload: u64,
+    packets: u64,
+    packets_per_message: u64,
+    /// Number of the first packet that is not acknowledged.
+    oldest_unacked: u64,
+    /// Number of the packet to send next.
+    next: u64,
+    /// One past the highest number ever sent.
+    sent: u64,
+    /// When the retransmission timer expires, if anything is outstanding.
+    retransmission_deadline: Picos,
+    /// When the pace allows the next packet.
+    pub next_start: Picos,
+    reaction_point: ReactionPoint,
+    /// Whether the NIC knows this queue pair as one with something to send.
+    pub scheduled: bool,
+    /// Instant of the entry in the host's timer queue, if there is one.
+    pub timer_entry: Option<Picos>,
+}
+
+impl Requester {
+    pub fn new(request: &FlowRequest, config: &HostConfig) -> Self {
+        let payload = u64::from(config.payload);
+        Self {
+            request: *request,
+            source: config.address,
+            payload,
+            packets: request.bytes.div_ceil(payload).max(1),
+            packets_per_message: MESSAGE_BYTES / payload,
+            oldest_unacked: 0,
+            next: 0,
+            sent: 0,
+            retransmission_deadline: Picos::ZERO,
+            next_start: Picos::ZERO,
+            reaction_point: ReactionPoint::new(config.link_rate),
+            scheduled: false,
+            timer_entry: None,
+        }
+    }
+
+    pub fn request(&self) -> &FlowRequest {
+        &self.request
+    }
+
+    /// Whether there is a packet to send and room in the PSN space for it.
+    #[inline]
+    pub fn can_send(&self) -> bool {
+        self.next < self.packets && self.next - self.oldest_unacked < OUTSTANDING_PACKETS
+    }
+
+    /// Whether the last packet is acknowledged.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.oldest_unacked == self.packets
+    }
+
+    /// When the retransmission timer expires, if it runs.
+    #[inline]
+    pub fn retransmission_deadline(&self) -> Option<Picos> {
+        (self.next > self.oldest_unacked).then_some(self.retransmission_deadline)
+    }
+
+    /// The next packet, which starts at `now`, and whether it was sent before.
+    ///
+    /// # Panics
+    /// Unless it [`can_send`](Self::can_send).
+    #[inline]
+    pub fn transmit(&mut self, now: Picos, timeout: Picos) -> (RocePacket, bool) {
+        assert!(
+            self.can_send(),
+            "only a queue pair with something to send has its turn"
+        );
+        let mut packet = self.packet(self.next);
+        if self.next == self.oldest_unacked {
+            self.retransmission_deadline = now + timeout;
+        }
+        let again = self.next < self.sent;
+        self.next += 1;
+        self.sent = self.sent.max(self.next);
+        // The window is full: without an ACK nothing would ever move it.
+        packet.ack_request |= self.next - self.oldest_unacked == OUTSTANDING_PACKETS;
+        (packet, again)
+    }
+
+    /// Counts a transmission of `wire_bytes` that started at `now`; the rate for the gap after it.
+    #[inline]
+    pub fn pace(&mut self, now: Picos, wire_bytes: u64, parameters: &Parameters) -> BitsPerSecond {
+        self.reaction_point
+            .transmit(now, Bytes(wire_bytes), parameters);
+        self.reaction_point.rate(now, parameters)
+    }
+
+    /// Takes a CNP; true if it cut the rate.
+    pub fn receive_notification(&mut self, now: Picos, parameters: &Parameters) -> bool {
+        self.reaction_point.receive_notification(now, parameters)
+    }
+
+    /// Takes an ACK or NAK for `psn`.
+    #[inline]
+    pub fn receive_acknowledgement(
+        &mut self,
+        now: Picos,
+        psn: Psn,
+        aeth: AethFields,
+        timeout: Picos,
+    ) -> Acknowledgement {
+        // An ACK covers its own PSN; a NAK covers those before the one that it asks for.
+        let first_open = match aeth.syndrome {
+            Syndrome::Ack => psn.next(),
+            Syndrome::NakSequenceError => psn,
+        };
+        let oldest = self.psn(self.oldest_unacked);
+        if first_open.is_before(oldest) {
+            return Acknowledgement::Stale;
+        }
+        let first_open = self.oldest_unacked + u64::from(first_open.distance_from(oldest));
+        if first_open > self.sent {
+            return Acknowledgement::BeyondSent;
+        }
+        let progress = first_open > self.oldest_unacked;
+        let rewind = aeth.syndrome == Syndrome::NakSequenceError && self.next > first_open;
+        if !progress && !rewind {
+            return Acknowledgement::Stale;
+        }
+        self.oldest_unacked = first_open;
+        self.next = if rewind {
+            first_open
+        } else {
+            self.next.max(first_open)
+        };
+        if progress {
+            self.retransmission_deadline = now + timeout;
+        }
+        if self.is_complete() {
+            Acknowledgement::Completed
+        } else {
+            Acknowledgement::Useful
+        }
+    }
+
+    /// Goes back to the oldest packet that is not acknowledged.
+    pub fn rewind(&mut self) {
+        self.next = self.oldest_unacked;
+    }
+
+    fn psn(&self, number: u64) -> Psn {
+        // Both are taken modulo 2^24, which divides 2^32.
+        self.request.initial_psn.add(number as u32)
+    }
+
+    /// Packet `number` of the flow, always the same.
+    fn packet(&self, number: u64) -> RocePacket {
+        let (message, position) = if self.packets <= self.packets_per_message {
+            (0, number)
+        } else {
+            (
+                number / self.packets_per_message,
+                number % self.packets_per_message,
+            )
+        };
+        let last = position + 1 == self.packets_per_message || number + 1 == self.packets;
+        let (opcode, carries_reth) = match (position == 0, last) {
+            (true, true) => (Opcode::WriteOnly, true),
+            (true, false) => (Opcode::WriteFirst, true),
+            (false, false) => (Opcode::WriteMiddle, false),
+            (false, true) => (Opcode::WriteLast, false),
+        };
+        let reth = carries_reth.then(|| {
+            let message_bytes = self.packets_per_message * self.payload;
+            let start = message * message_bytes;
+            RethFields {
+                virtual_address: start,
+                remote_key: self.request.qp,
+                dma_length: (self.request.bytes - start).min(message_bytes) as u32,
+            }
+        });
+        RocePacket {
+            source: self.source,
+            destination: self.request.destination,
+            source_port: self.request.source_port,
+            dscp: self.request.priority << 3,
+            ecn: Ecn::Capable0,
+            ttl: TIME_TO_LIVE,
+            opcode,
+            ack_request: last,
+            destination_qp: self.request.qp,
+            psn: self.psn(number),
+            reth,
+            aeth: None,
+            payload_length: (self.request.bytes - number * self.payload).min(self.payload) as u16,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::CongestionControl;
+
+    const TIMEOUT: Picos = Picos(1000);
+
+    fn requester(bytes: u64, initial_psn: u32) -> Requester {
+        let config = HostConfig {
+            address: 1,
+            link_rate: BitsPerSecond(100_000_000_000),
+            wire_overhead: 24,
+            payload: 1000,
+            ack_priority: 3,
+            cnp_priority: 6,
+            ack_interval: 1,
+            retransmission_timeout: TIMEOUT,
+            pause_response: Picos::ZERO,
+            congestion_control: CongestionControl::None,
+        };
+        let request = FlowRequest {
+            flow: 0,
+            destination: 2,
+            qp: 9,
+            initial_psn: Psn::new(initial_psn),
+            source_port: 50_000,
+            priority: 3,
+            bytes,
+        };
+        Requester::new(&request, &config)
+    }
+
+    fn send(requester: &mut Requester, count: usize) -> Vec<(u32, Opcode)> {
+        (0..count)
+            .map(|_| requester.transmit(Picos(0), TIMEOUT).0)
+            .map(|packet| (packet.psn.value(), packet.opcode))
+            .collect()
+    }
+
+    fn acknowledge(requester: &mut Requester, syndrome: Syndrome, psn: u32) -> Acknowledgement {
+        let aeth = AethFields {
+            syndrome,
+            message_sequence_number: 0,
+        };
+        requester.receive_acknowledgement(Picos(500), Psn::new(psn), aeth, TIMEOUT)
+    }
+
+    #[test]
+    fn a_nak_rewinds_to_the_same_packets_and_acknowledges_those_before() {
+        let mut requester = requester(3500, 0x00ff_fffe);
+        let first = send(&mut requester, 4);
+        assert_eq!(
+            first,
+            [
+                (0x00ff_fffe, Opcode::WriteFirst),
+                (0x00ff_ffff, Opcode::WriteMiddle),
+                (0, Opcode::WriteMiddle),
+                (1, Opcode::WriteLast)
+            ]
+        );
+        assert!(!requester.can_send());
+        let outcome = acknowledge(&mut requester, Syndrome::NakSequenceError, 0x00ff_ffff);
+        assert_eq!(outcome, Acknowledgement::Useful);
+        assert_eq!(
+            requester.retransmission_deadline(),
+            None,
+            "nothing is outstanding"
+        );
+        assert_eq!(send(&mut requester, 3), first[1..]);
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 1),
+            Acknowledgement::Completed
+        );
+        assert!(requester.is_complete() && !requester.can_send());
+    }
+
+    #[test]
+    fn one_ack_covers_many_and_restarts_the_timer() {
+        let mut requester = requester(10_000, 0);
+        send(&mut requester, 6);
+        assert_eq!(requester.retransmission_deadline(), Some(Picos(1000)));
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 3),
+            Acknowledgement::Useful
+        );
+        assert_eq!(requester.retransmission_deadline(), Some(Picos(1500)));
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 3),
+            Acknowledgement::Stale
+        );
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 0),
+            Acknowledgement::Stale
+        );
+        let stale_nak = acknowledge(&mut requester, Syndrome::NakSequenceError, 2);
+        assert_eq!(stale_nak, Acknowledgement::Stale);
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 6),
+            Acknowledgement::BeyondSent
+        );
+        let nak_beyond = acknowledge(&mut requester, Syndrome::NakSequenceError, 7);
+        assert_eq!(nak_beyond, Acknowledgement::BeyondSent);
+        assert_eq!(send(&mut requester, 1), [(6, Opcode::WriteMiddle)]);
+    }
+
+    #[test]
+    fn an_ack_after_a_needless_rewind_skips_forward() {
+        let mut requester = requester(10_000, 0);
+        send(&mut requester, 6);
+        requester.rewind();
+        assert_eq!(send(&mut requester, 1), [(0, Opcode::WriteFirst)]);
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 4),
+            Acknowledgement::Useful
+        );
+        assert!(
+            requester.transmit(Picos(0), TIMEOUT).1,
+            "packet 5 was sent before"
+        );
+        assert!(!requester.transmit(Picos(0), TIMEOUT).1, "packet 6 was not");
+    }
+
+    #[test]
+    fn a_flow_beyond_a_gibibyte_is_several_messages() {
+        let message = (MESSAGE_BYTES / 1000) * 1000;
+        let requester = requester(2 * message + 1, 5);
+        let per_message = requester.packets_per_message;
+        let reths = [0, per_message, 2 * per_message].map(|number| requester.packet(number));
+        let starts = reths.map(|packet| packet.reth.expect("a message starts").virtual_address);
+        assert_eq!(starts, [0, message, 2 * message]);
+        assert_eq!(
+            reths[1].reth.map(|reth| u64::from(reth.dma_length)),
+            Some(message)
+        );
+        assert_eq!(reths[2].reth.map(|reth| reth.dma_length), Some(1));
+        assert_eq!(
+            (reths[2].opcode, reths[2].payload_length),
+            (Opcode::WriteOnly, 1)
+        );
+        let end = requester.packet(per_message - 1);
+        assert_eq!((end.opcode, end.ack_request), (Opcode::WriteLast, true));
+    }
+
+    #[test]
+    fn an_empty_flow_is_one_empty_packet() {
+        let mut requester = requester(0, 0);
+        let (packet, _) = requester.transmit(Picos(0), TIMEOUT);
+        assert_eq!(
+            (packet.opcode, packet.payload_length),
+            (Opcode::WriteOnly, 0)
+        );
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, 0),
+            Acknowledgement::Completed
+        );
+    }
+
+    #[test]
+    fn outstanding_packets_stay_below_half_the_number_space() {
+        let mut requester = requester(1 << 40, 0);
+        let mut requested = false;
+        while requester.can_send() {
+            requested = requester.transmit(Picos(0), TIMEOUT).0.ack_request;
+        }
+        assert_eq!(requester.next, OUTSTANDING_PACKETS);
+        assert!(
+            requested,
+            "the packet that fills the window asks for an ACK"
+        );
+        let psn = OUTSTANDING_PACKETS as u32 - 1;
+        assert_eq!(
+            acknowledge(&mut requester, Syndrome::Ack, psn),
+            Acknowledgement::Useful
+        );
+        assert!(requester.can_send());
+    }
+}

@@ -1,0 +1,5 @@
+//! Two hosts in memory: what the public interface of a host promises.
+
+mod go_back_n;
+mod nic;
+mod testbed;

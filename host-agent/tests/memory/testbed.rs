@@ -1,0 +1,272 @@
+//! Two hosts and the wire between them, under a virtual clock.
+
+use std::collections::BTreeMap;
+
+use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::RocePacket;
+use host_agent::{CongestionControl, FlowRequest, Host, HostConfig, HostEvent, ResponderRequest};
+
+pub const LINE_RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+pub const PROPAGATION: Picos = Picos(1_000_000);
+pub const OVERHEAD: u64 = 24;
+
+/// What a wire does to a packet.
+pub trait Wire {
+    /// The packet as it arrives, if it does.
+    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket>;
+}
+
+/// Delivers everything.
+pub struct IdealWire;
+
+impl Wire for IdealWire {
+    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+        Some(packet)
+    }
+}
+
+/// Loses packets at random, the same ones for the same seed.
+pub struct LossyWire<W> {
+    pub inner: W,
+    pub per_million: u64,
+    pub seed: u64,
+}
+
+impl<W: Wire> Wire for LossyWire<W> {
+    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+        // SplitMix64 (Steele et al., 2014).
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        if mixed % 1_000_000 < self.per_million {
+            None
+        } else {
+            self.inner.carry(packet)
+        }
+    }
+}
+
+/// Loses the `nth` (from 0) of the packets that `matches` picks.
+pub struct LosingWire<W> {
+    pub inner: W,
+    pub matches: fn(&RocePacket) -> bool,
+    pub nth: usize,
+}
+
+impl<W: Wire> Wire for LosingWire<W> {
+    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+        if (self.matches)(&packet) {
+            if self.nth == 0 {
+                self.nth = usize::MAX;
+                return None;
+            }
+            self.nth -= 1;
+        }
+        self.inner.carry(packet)
+    }
+}
+
+/// Marks every ECN-capable packet while `remaining` lasts.
+pub struct MarkingWire<W> {
+    pub inner: W,
+    pub remaining: u64,
+}
+
+impl<W: Wire> Wire for MarkingWire<W> {
+    fn carry(&mut self, mut packet: RocePacket) -> Option<RocePacket> {
+        use fabric_core::wire::roce::Ecn;
+        if packet.ecn != Ecn::NotCapable && self.remaining > 0 {
+            self.remaining -= 1;
+            packet.ecn = Ecn::CongestionExperienced;
+        }
+        self.inner.carry(packet)
+    }
+}
+
+/// A PFC frame's fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Pfc {
+    pub class_enable: u8,
+    pub quanta: [u16; 8],
+}
+
+enum Happening {
+    PortFree,
+    Arrival(RocePacket),
+    PfcArrival(Pfc),
+}
+
+pub struct Testbed {
+    pub hosts: [Host; 2],
+    pub events: Vec<HostEvent>,
+    /// Every packet that started, with its start and sender.
+    pub sent: Vec<(Picos, usize, RocePacket)>,
+    wire: Box<dyn Wire>,
+    busy: [bool; 2],
+    happenings: BTreeMap<(Picos, u64), (usize, Happening)>,
+    sequence: u64,
+    now: Picos,
+}
+
+pub fn config(host: usize) -> HostConfig {
+    HostConfig {
+        address: address(host),
+        link_rate: LINE_RATE,
+        wire_overhead: OVERHEAD,
+        payload: 1000,
+        ack_priority: 5,
+        cnp_priority: 6,
+        ack_interval: 1,
+        retransmission_timeout: Picos(100_000_000),
+        pause_response: Picos::ZERO,
+        congestion_control: CongestionControl::None,
+    }
+}
+
+pub fn address(host: usize) -> u32 {
+    0x0a00_0101 + host as u32
+}
+
+impl Testbed {
+    pub fn new(configure: impl Fn(&mut HostConfig), wire: impl Wire + 'static) -> Self {
+        let hosts = [0, 1].map(|host| {
+            let mut config = config(host);
+            configure(&mut config);
+            Host::new(config)
+        });
+        Self {
+            hosts,
+            events: Vec::new(),
+            sent: Vec::new(),
+            wire: Box::new(wire),
+            busy: [false; 2],
+            happenings: BTreeMap::new(),
+            sequence: 0,
+            now: Picos::ZERO,
+        }
+    }
+
+    /// Starts a flow of `bytes` from `host` to the other one now.
+    pub fn start(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) {
+        let initial_psn = Psn::new(0x00ff_fff0 + flow);
+        let source_port = 0xc000 + flow as u16;
+        self.hosts[1 - host].open_responder(&ResponderRequest {
+            qp: flow,
+            peer: address(host),
+            initial_psn,
+            source_port,
+            bytes,
+        });
+        let destination = address(1 - host);
+        let request = FlowRequest {
+            flow,
+            destination,
+            qp: flow,
+            initial_psn,
+            source_port,
+            priority,
+            bytes,
+        };
+        self.hosts[host].start_flow(self.now, &request);
+    }
+
+    /// Lets a PFC frame arrive at `host`.
+    pub fn pfc(&mut self, at: Picos, host: usize, frame: Pfc) {
+        self.push(at, host, Happening::PfcArrival(frame));
+    }
+
+    /// Runs until nothing is left to do: no packet, no timer.
+    pub fn run(&mut self) {
+        self.run_until(Picos::MAX);
+    }
+
+    /// Runs all that happens up to `end`.
+    pub fn run_until(&mut self, end: Picos) {
+        loop {
+            let deadlines = [0, 1].map(|host| self.pump(host));
+            let happening = self.happenings.first_key_value().map(|(&(at, _), _)| at);
+            let Some(next) = deadlines.into_iter().flatten().chain(happening).min() else {
+                return;
+            };
+            if next > end {
+                return;
+            }
+            self.now = next;
+            if happening == Some(next) {
+                let (_, (host, what)) = self.happenings.pop_first().expect("it was first");
+                match what {
+                    Happening::PortFree => self.busy[host] = false,
+                    Happening::Arrival(packet) => self.hosts[host].handle_packet(next, &packet),
+                    Happening::PfcArrival(frame) => {
+                        self.hosts[host].handle_pfc(next, frame.class_enable, &frame.quanta);
+                    }
+                }
+            }
+            for host in &mut self.hosts {
+                host.handle_deadline(next);
+            }
+        }
+    }
+
+    /// Sends what `host` may send now; its next deadline.
+    fn pump(&mut self, host: usize) -> Option<Picos> {
+        let now = self.now;
+        while let Some(event) = self.hosts[host].poll_event() {
+            self.events.push(event);
+        }
+        if self.busy[host] {
+            return self.hosts[host].next_timer();
+        }
+        let Some(packet) = self.hosts[host].poll_transmit(now) else {
+            let deadline = self.hosts[host].next_deadline();
+            assert!(
+                deadline.is_none_or(|at| at > now),
+                "an idle host's deadline lies ahead"
+            );
+            return deadline;
+        };
+        self.sent.push((now, host, packet));
+        self.busy[host] = true;
+        let end = now + LINE_RATE.serialise(packet.frame_length() as u64 + OVERHEAD);
+        self.push(end, host, Happening::PortFree);
+        if let Some(packet) = self.wire.carry(packet) {
+            self.push(end + PROPAGATION, 1 - host, Happening::Arrival(packet));
+        }
+        self.hosts[host].next_timer()
+    }
+
+    fn push(&mut self, at: Picos, host: usize, what: Happening) {
+        self.sequence += 1;
+        self.happenings.insert((at, self.sequence), (host, what));
+    }
+
+    /// Asserts that `flows` (sender, flow, bytes) completed once each and were delivered in full, and
+    /// that the responders can be closed.
+    pub fn assert_delivered(&mut self, flows: &[(usize, u32, u64)]) {
+        for &(host, flow, bytes) in flows {
+            let completed = self.events.iter().filter(
+                |event| matches!(event, HostEvent::FlowCompleted { flow: other, .. } if *other == flow),
+            );
+            assert_eq!(completed.count(), 1, "flow {flow} completes once");
+            let delivered = self.events.iter().filter(|event| {
+                matches!(event, HostEvent::FlowDelivered { qp, bytes: all, .. }
+                    if *qp == flow && *all == bytes)
+            });
+            assert_eq!(delivered.count(), 1, "flow {flow} is delivered once");
+            assert_eq!(
+                self.hosts[1 - host].close_responder(flow),
+                Some(bytes),
+                "flow {flow}"
+            );
+        }
+        for host in &self.hosts {
+            assert_eq!(host.next_deadline(), None, "finished flows leave no timer");
+            let counters = host.counters();
+            assert_eq!(counters.message_mismatches, 0);
+            assert_eq!(counters.acknowledgements_beyond_sent, 0);
+            assert_eq!(counters.misdelivered, 0);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The order in which a plan becomes real, and the owner of the result.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::panic;
+use std::thread;
+
+use crate::error::Error;
+use crate::fabric::{FabricId, FabricLock};
+use crate::namespace::{self, Namespace};
+use crate::offload;
+use crate::plan::{EndSpec, NamespaceSpec, Plan};
+use crate::privilege;
+use crate::request::{BirthOfEnd, Configure, MakeLink, Step};
+use crate::route_socket::RouteSocket;
+use crate::run_directory;
+use crate::settings;
+
+/// A fabric that exists. Dropping it removes everything; nothing that it made outlives it but what
+/// other processes keep, such as a shell that runs inside a namespace.
+///
+/// A binary that is to clean up on Ctrl-C turns the signal into an orderly return.
+#[derive(Debug)]
+pub struct Deployment {
+    /// Declared before `lock`: the fabric is its owner's until its namespaces are gone.
+    namespaces: Vec<Namespace>,
+    interface_indexes: Vec<[u32; 2]>,
+    lock: FabricLock,
+}
+
+/// Makes everything in `plan`, or nothing.
+///
+/// Namespaces are named `xoff-<id>-<node>`, so that `ip netns exec xoff-3f9a-leaf0 ...` works. Every
+/// interface comes up without IPv6, ARP, offloads and queueing discipline, with one queue in each
+/// direction.
+///
+/// # Errors
+/// [`Error::Plan`] and [`Error::Privilege`] before anything is made; any other error after all that
+/// was made has been removed again.
+pub fn deploy(plan: &Plan) -> Result<Deployment, Error> {
+    plan.check()?;
+    privilege::check()?;
+    run_directory::prepare_namespaces()?;
+    let mut deployment = Deployment {
+        namespaces: Vec::with_capacity(plan.namespaces.len()),
+        interface_indexes: plan.interface_indexes(),
+        lock: FabricLock::allocate()?,
+    };
+    on_own_thread(|| deployment.fill(plan))?;
+    Ok(deployment)
+}
+
+impl Deployment {
+    /// The fabric's identifier.
+    pub fn fabric(&self) -> FabricId {
+        self.lock.id()
+    }
+
+    /// The namespace at `position` in the plan.
+    pub fn namespace(&self, position: usize) -> &Namespace {
+        &self.namespaces[position]
+    }
+
+    /// All namespaces, in the plan's order.
+    pub fn namespaces(&self) -> &[Namespace] {
+        &self.namespaces
+    }
+
+    /// The interface indexes of ends `a` and `b` of the link at `position` in the plan.
+    pub fn interface_indexes(&self, position: usize) -> [u32; 2] {
+        self.interface_indexes[position]
+    }
+
+    /// Removes everything, as dropping does, and tells what could not be removed.
+    ///
+    /// # Errors
+    /// The first failure; the rest is removed nevertheless.
+    pub fn remove(mut self) -> Result<(), Error> {
+        self.namespaces
+            .drain(..)
+            .map(Namespace::remove)
+            .fold(Ok(()), Result::and)
+    }
+
+    /// Runs on a thread that ends afterwards, because it leaves its namespace behind.
+    fn fill(&mut self, plan: &Plan) -> Result<(), Error> {
+        for spec in &plan.namespaces {
+            self.make_namespace(spec)?;
+        }
+        self.make_links(plan)?;
+        let mut ends = vec![Vec::new(); self.namespaces.len()];
+        for (link, indexes) in plan.links.iter().zip(&self.interface_indexes) {
+            for (end, &index) in link.ends().into_iter().zip(indexes) {
+                ends[end.namespace].push((end, index));
+            }
+        }
+        for (namespace, ends) in self.namespaces.iter().zip(&ends) {
+            configure(namespace, ends)?;
+        }
+        Ok(())
+    }
+
+    fn make_namespace(&mut self, spec: &NamespaceSpec) -> Result<(), Error> {
+        let namespace = Namespace::make_and_enter(self.lock.id().namespace_name(&spec.name))?;
+        settings::write(spec.forwarding).map_err(|(path, source)| {
+            Error::namespace(namespace.name(), format!("write {path}"), source)
+        })?;
+        self.namespaces.push(namespace);
+        Ok(())
+    }
+
+    /// Sends from a namespace without a name and without interfaces: older kernels look up the first
+    /// end's name and index where the request was sent, and would find another fabric's.
+    fn make_links(&self, plan: &Plan) -> Result<(), Error> {
+        if plan.links.is_empty() {
+            return Ok(());
+        }
+        let workshop = "(temporary)";
+        namespace::unshare_network()
+            .map_err(|source| Error::namespace(workshop, "make it", source))?;
+        let mut socket = open_socket(workshop)?;
+        let birth = |spec, index| -> BirthOfEnd<'_> {
+            let spec: &EndSpec = spec;
+            let namespace = &self.namespaces[spec.namespace];
+            let namespace_fd = namespace.as_fd().as_raw_fd();
+            BirthOfEnd {
+                spec,
+                index,
+                namespace: namespace.name(),
+                namespace_fd,
+            }
+        };
+        let requests: Vec<_> = plan
+            .links
+            .iter()
+            .zip(&self.interface_indexes)
+            .map(|(link, &[a, b])| MakeLink {
+                ends: [birth(&link.a, a), birth(&link.b, b)],
+                mtu: link.mtu,
+            })
+            .collect();
+        socket.execute(&requests)
+    }
+}
+
+fn configure(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Error> {
+    namespace.enter_with_this_thread()?;
+    let mut socket = open_socket(namespace.name())?;
+    for (end, _) in ends {
+        offload::switch_off(&socket, &end.interface).map_err(|(offload, source)| {
+            let action = format!("switch off {offload} of {}", end.interface);
+            Error::namespace(namespace.name(), action, source)
+        })?;
+    }
+    let requests: Vec<_> = [Step::LoopbackUp]
+        .into_iter()
+        .chain(
+            ends.iter()
+                .flat_map(|&(end, index)| Step::of_end(end, index)),
+        )
+        .map(|step| Configure {
+            namespace: namespace.name(),
+            step,
+        })
+        .collect();
+    socket.execute(&requests)
+}
+
+fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {
+    RouteSocket::open()
+        .map_err(|source| Error::namespace(namespace, "open a netlink socket in it", source))
+}
+
+/// Runs `work` on a thread that may go into any namespace; the caller's stays where it is.
+fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| {
+        scope
+            .spawn(work)
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic))
+    })
+}

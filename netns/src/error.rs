@@ -1,0 +1,138 @@
+//! What can go wrong with a fabric in the kernel.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::fabric::FabricId;
+use crate::plan::PlanError;
+
+/// Why a fabric could not be made, entered, listed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan is wrong; nothing was made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The process lacks a capability; nothing was made.
+    #[error(
+        "network namespaces need {capability}, which this process lacks; run it as root, for \
+         example with sudo"
+    )]
+    Privilege {
+        /// The capability's name, such as `CAP_SYS_ADMIN`.
+        capability: &'static str,
+    },
+    /// A file or directory that the crate keeps could not be used.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A system call on a namespace failed.
+    #[error("namespace {namespace}: cannot {action}: {source}{}", advice(source))]
+    Namespace {
+        /// The namespace's full name.
+        namespace: String,
+        /// What was tried, as a verb with its object.
+        action: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The kernel refused a netlink request.
+    #[error("cannot {request}: {source}{}{}", said(kernel.as_deref()), advice(source))]
+    Refused {
+        /// What was asked, with its interface and namespace.
+        request: String,
+        /// The kernel's own words, where it gave any.
+        kernel: Option<String>,
+        /// The kernel's error code.
+        source: io::Error,
+    },
+    /// Every fabric identifier is in use.
+    #[error("all 65536 fabric names are taken; remove what killed runs left with `xoff destroy`")]
+    NoFabricIdLeft,
+    /// A fabric that is to be destroyed has an owner that lives.
+    #[error("fabric {fabric} belongs to process {process}, which lives; end that process instead")]
+    FabricLives {
+        /// The fabric.
+        fabric: FabricId,
+        /// Its owner's process number, or `?` when the owner has not written it yet.
+        process: String,
+    },
+    /// There is no such fabric.
+    #[error("there is no fabric {fabric}; `xoff list` shows those that exist")]
+    NoSuchFabric {
+        /// The fabric.
+        fabric: FabricId,
+    },
+    /// A fabric's name does not have four hexadecimal digits.
+    #[error("{name:?} is no fabric's name; it has four hexadecimal digits, such as 3f9a")]
+    FabricName {
+        /// What was given.
+        name: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File {
+            action,
+            path: path.into(),
+            source,
+        }
+    }
+
+    pub(crate) fn namespace(namespace: &str, action: impl Into<String>, source: io::Error) -> Self {
+        Self::Namespace {
+            namespace: namespace.to_owned(),
+            action: action.into(),
+            source,
+        }
+    }
+}
+
+fn said(kernel: Option<&str>) -> String {
+    kernel
+        .map(|words| format!(" (the kernel says: {words})"))
+        .unwrap_or_default()
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; run it as root, outside of a restricted container",
+        Some(libc::EMFILE) => "; raise the limit on open files, for example with `ulimit -n 65536`",
+        Some(libc::ENOSPC) => {
+            "; raise a limit of the kernel: user.max_net_namespaces or fs.mount-max (sysctl)"
+        }
+        Some(libc::EOPNOTSUPP) => "; the kernel may lack veth (CONFIG_VETH, `modprobe veth`)",
+        Some(libc::EROFS) => "; mount it writable, or run outside of the container",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_where_and_what_to_do() {
+        let refused = Error::Refused {
+            request: "make link leaf0/p0 - host0/eth0".to_owned(),
+            kernel: Some("Unknown device type".to_owned()),
+            source: io::Error::from_raw_os_error(libc::EOPNOTSUPP),
+        };
+        let message = refused.to_string();
+        for part in ["leaf0/p0", "Unknown device type", "modprobe veth"] {
+            assert!(message.contains(part), "{message}");
+        }
+        let source = io::Error::from_raw_os_error(libc::EMFILE);
+        let message = Error::namespace("xoff-0001-leaf0", "open it", source).to_string();
+        assert!(
+            message.contains("xoff-0001-leaf0") && message.contains("ulimit"),
+            "{message}"
+        );
+    }
+}

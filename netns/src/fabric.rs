@@ -1,0 +1,232 @@
+//! Which fabric is whose: identifiers, and the locks that say whether an owner lives.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::str::FromStr;
+
+use crate::error::Error;
+use crate::run_directory;
+
+/// What the name of every namespace of every fabric begins with.
+const PREFIX: &str = "xoff-";
+/// Hexadecimal digits of an identifier.
+const DIGITS: usize = 4;
+/// What a lock's file name ends with.
+const LOCK_SUFFIX: &str = ".lock";
+
+/// Tells the living fabrics of one machine apart: four hexadecimal digits, such as `3f9a`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FabricId(u16);
+
+impl FabricId {
+    /// Length of what precedes a node's name: `xoff-`, the identifier, `-`.
+    pub(crate) const PREFIX_LEN: usize = PREFIX.len() + DIGITS + 1;
+
+    /// The namespace's full name of the node `node`, as `ip netns exec` takes it.
+    pub fn namespace_name(self, node: &str) -> String {
+        format!("{PREFIX}{self}-{node}")
+    }
+
+    /// The fabric to which a namespace of this full name belongs, if any.
+    pub fn of_namespace(name: &str) -> Option<Self> {
+        let (id, node) = name.strip_prefix(PREFIX)?.split_once('-')?;
+        if node.is_empty() {
+            None
+        } else {
+            id.parse().ok()
+        }
+    }
+
+    fn of_lock(file_name: &str) -> Option<Self> {
+        file_name.strip_suffix(LOCK_SUFFIX)?.parse().ok()
+    }
+
+    fn lock_path(self) -> PathBuf {
+        Path::new(run_directory::FABRICS).join(format!("{self}{LOCK_SUFFIX}"))
+    }
+}
+
+impl fmt::Display for FabricId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}", self.0)
+    }
+}
+
+impl FromStr for FabricId {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let wrong = || Error::FabricName {
+            name: name.to_owned(),
+        };
+        let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if name.len() != DIGITS || !name.bytes().all(digit) {
+            return Err(wrong());
+        }
+        u16::from_str_radix(name, 16).map(Self).map_err(|_| wrong())
+    }
+}
+
+/// The locked file of a living fabric. The kernel drops the lock when its owner dies, however it
+/// dies; an existing file that can be locked belongs to an abandoned fabric.
+#[derive(Debug)]
+pub(crate) struct FabricLock {
+    id: FabricId,
+    /// Holds the lock for as long as it is open.
+    _file: File,
+}
+
+impl FabricLock {
+    /// Takes an identifier that no fabric has, neither living nor abandoned.
+    pub(crate) fn allocate() -> Result<Self, Error> {
+        let _only_one_allocates = run_directory::lock_fabrics()?;
+        let first = process::id() as u16;
+        for offset in 0..=u16::MAX {
+            let id = FabricId(first.wrapping_add(offset));
+            let path = id.lock_path();
+            match File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => {
+                    return created
+                        .and_then(|file| own(&file).map(|()| Self { id, _file: file }))
+                        .map_err(|source| Error::file("make and lock", path, source));
+                }
+            }
+        }
+        Err(Error::NoFabricIdLeft)
+    }
+
+    pub(crate) fn id(&self) -> FabricId {
+        self.id
+    }
+}
+
+impl Drop for FabricLock {
+    fn drop(&mut self) {
+        // A file that stays is taken for an abandoned fabric, and removed as such.
+        let _ = remove_lock(self.id);
+    }
+}
+
+/// What a fabric's lock says of its owner.
+pub(crate) enum LockState {
+    /// The owner lives; its process number, unless it has not been written yet.
+    Held(Option<u32>),
+    /// The owner died.
+    Free,
+    /// There is no lock.
+    Absent,
+}
+
+/// Looks at the lock of fabric `id`. A state other than held lasts for as long as the caller holds
+/// [`run_directory::lock_fabrics`].
+pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
+    let path = id.lock_path();
+    let failed = |source| Error::file("look at the lock", &path, source);
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LockState::Absent),
+        file => file.map_err(failed)?,
+    };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let mut process = String::new();
+            file.read_to_string(&mut process).map_err(failed)?;
+            Ok(LockState::Held(process.trim().parse().ok()))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+        // The owner removed the file after it was opened here, and ended.
+        Ok(()) if file.metadata().map_err(failed)?.nlink() == 0 => Ok(LockState::Absent),
+        Ok(()) => Ok(LockState::Free),
+    }
+}
+
+/// Removes the lock of a fabric that has lost its owner; one that is gone is no error.
+pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
+    let path = id.lock_path();
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Error::file("remove", path, source))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every fabric that has a lock.
+pub(crate) fn locked_fabrics() -> Result<Vec<FabricId>, Error> {
+    file_names(run_directory::FABRICS).map(|names| {
+        names
+            .iter()
+            .filter_map(|name| FabricId::of_lock(name))
+            .collect()
+    })
+}
+
+/// The namespaces of all fabrics, by full name, sorted.
+pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
+    let mut ours: Vec<_> = file_names(run_directory::NAMESPACES)?
+        .into_iter()
+        .filter_map(|name| Some((FabricId::of_namespace(&name)?, name)))
+        .collect();
+    ours.sort();
+    Ok(ours)
+}
+
+fn own(mut file: &File) -> io::Result<()> {
+    file.lock()?;
+    writeln!(file, "{}", process::id())
+}
+
+/// The names in a directory; none when there is no directory.
+fn file_names(directory: &'static str) -> Result<Vec<String>, Error> {
+    let failed = |source| Error::file("read", directory, source);
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        // A fabric's own names are ASCII; any other name is not ours.
+        if let Ok(name) = entry.map_err(failed)?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_fabric() {
+        let id: FabricId = "0f9a".parse().expect("four digits");
+        let name = id.namespace_name("leaf-0");
+        assert_eq!(name, "xoff-0f9a-leaf-0");
+        assert_eq!(name.len(), FabricId::PREFIX_LEN + "leaf-0".len());
+        assert_eq!(FabricId::of_namespace(&name), Some(id));
+        assert_eq!(FabricId::of_lock("0f9a.lock"), Some(id));
+    }
+
+    #[test]
+    fn other_names_are_not_ours() {
+        for name in [
+            "",
+            "xoff",
+            "xoff-0f9a",
+            "xoff-0f9a-",
+            "xoff-0F9A-a",
+            "xoff-f9a-a",
+            "xoff-demo-a",
+        ] {
+            assert_eq!(FabricId::of_namespace(name), None, "{name}");
+        }
+        for name in ["0f9a", "lock", ".lock", "+f9a.lock", "00f9a.lock"] {
+            assert_eq!(FabricId::of_lock(name), None, "{name}");
+        }
+        assert!("3F9A".parse::<FabricId>().is_err());
+    }
+}

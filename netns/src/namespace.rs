@@ -1,0 +1,139 @@
+//! One network namespace: made, named, entered and removed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::error::Error;
+use crate::run_directory;
+
+/// A network namespace of a deployed fabric; it goes when its [`crate::Deployment`] goes.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+    /// Declared before `mount`, so that the last reference of this process goes first.
+    handle: File,
+    mount: NamespaceMount,
+}
+
+impl Namespace {
+    /// Moves the calling thread into a new namespace and gives that the name `name`.
+    pub(crate) fn make_and_enter(name: String) -> Result<Self, Error> {
+        unshare_network().map_err(|source| Error::namespace(&name, "make it", source))?;
+        let mount = NamespaceMount::make(Path::new(run_directory::NAMESPACES).join(&name))?;
+        let handle =
+            File::open(&mount.path).map_err(|source| Error::namespace(&name, "open it", source))?;
+        Ok(Self {
+            name,
+            handle,
+            mount,
+        })
+    }
+
+    /// The full name, as `ip netns exec` takes it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file that holds the namespace, `/run/netns/` and the name.
+    pub fn path(&self) -> &Path {
+        &self.mount.path
+    }
+
+    /// Runs `work` inside the namespace, on a thread of its own; the calling thread stays where it is.
+    ///
+    /// Sockets that `work` makes and processes that it starts belong to the namespace for good, so
+    /// returning a socket is the way to use it from elsewhere. Inside, `/proc/sys/net` and
+    /// `/proc/thread-self/net` show the namespace; `/proc/net` and `/sys/class/net` do not. A panic of
+    /// `work` goes on in the caller.
+    ///
+    /// # Errors
+    /// When no thread can be started, or when the thread cannot enter the namespace.
+    pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, Error> {
+        thread::scope(|scope| {
+            let inside = thread::Builder::new()
+                .name("netns".to_owned())
+                .spawn_scoped(scope, || self.enter_with_this_thread().map(|()| work()))
+                .map_err(|source| Error::namespace(&self.name, "start a thread in it", source))?;
+            inside
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        })
+    }
+
+    /// Moves the calling thread into the namespace, for good.
+    pub(crate) fn enter_with_this_thread(&self) -> Result<(), Error> {
+        set_network(self.handle.as_fd())
+            .map_err(|source| Error::namespace(&self.name, "enter it", source))
+    }
+
+    /// Removes the namespace's name; the kernel removes the namespace with its last user.
+    pub(crate) fn remove(mut self) -> Result<(), Error> {
+        self.mount.remove()
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// A namespace's file in `/run/netns`, with the namespace mounted on it.
+#[derive(Debug)]
+struct NamespaceMount {
+    path: PathBuf,
+    removed: bool,
+}
+
+impl NamespaceMount {
+    /// Names the calling thread's namespace.
+    fn make(path: PathBuf) -> Result<Self, Error> {
+        File::create_new(&path).map_err(|source| Error::file("make", &path, source))?;
+        let mount = Self {
+            path,
+            removed: false,
+        };
+        run_directory::bind_own_namespace(&mount.path)
+            .map_err(|source| Error::file("mount a namespace on", &mount.path, source))?;
+        Ok(mount)
+    }
+
+    fn remove(&mut self) -> Result<(), Error> {
+        self.removed = true;
+        run_directory::remove_namespace_file(&self.path)
+            .map_err(|source| Error::file("remove", &self.path, source))
+    }
+}
+
+impl Drop for NamespaceMount {
+    fn drop(&mut self) {
+        if !self.removed {
+            // There is nobody to tell; what stays is abandoned, and found as such by its name.
+            let _ = self.remove();
+        }
+    }
+}
+
+/// Moves the calling thread into a network namespace that has just been made.
+pub(crate) fn unshare_network() -> io::Result<()> {
+    // SAFETY: takes flags only; CLONE_NEWNET changes nothing but the calling thread's network.
+    succeeded(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
+fn set_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses one that
+    // is no network namespace.
+    succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+}
+
+fn succeeded(result: libc::c_int) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

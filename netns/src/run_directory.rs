@@ -1,0 +1,95 @@
+//! The directories under `/run`: where namespaces have their names and fabrics their locks.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use crate::error::Error;
+
+/// Where `ip netns` looks for namespaces.
+pub(crate) const NAMESPACES: &str = "/run/netns";
+/// Where every living fabric has a locked file.
+pub(crate) const FABRICS: &str = "/run/xoff";
+
+/// Makes `/run/netns` what `ip netns add` makes of it: a directory whose mounts spread to other
+/// mount namespaces, so that removing a namespace removes it there too.
+///
+/// Taking the same lock as iproute2 keeps two processes from mounting the directory over itself at
+/// once, which would hide the mounts below.
+pub(crate) fn prepare_namespaces() -> Result<(), Error> {
+    fs::create_dir_all(NAMESPACES).map_err(|source| Error::file("make", NAMESPACES, source))?;
+    let _lock = lock_directory(NAMESPACES)?;
+    let path = Path::new(NAMESPACES);
+    match share_mount(path) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            mount(Some(path), path, libc::MS_BIND | libc::MS_REC).and_then(|()| share_mount(path))
+        }
+        result => result,
+    }
+    .map_err(|source| Error::file("share the mounts of", NAMESPACES, source))
+}
+
+/// Makes `/run/xoff` and locks it: whoever holds this is the only one who allocates, lists or
+/// destroys fabrics.
+pub(crate) fn lock_fabrics() -> Result<File, Error> {
+    fs::create_dir_all(FABRICS).map_err(|source| Error::file("make", FABRICS, source))?;
+    lock_directory(FABRICS)
+}
+
+/// Binds the calling thread's network namespace to `path`, which must be a file.
+pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
+    mount(
+        Some(Path::new("/proc/thread-self/ns/net")),
+        path,
+        libc::MS_BIND,
+    )
+}
+
+/// Takes away every mount on `path` and the file itself; what is gone already is no error.
+pub(crate) fn remove_namespace_file(path: &Path) -> io::Result<()> {
+    let target = c_path(path);
+    loop {
+        // SAFETY: `target` is a zero-terminated string that outlives the call.
+        if unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) } != 0
+        {
+            match io::Error::last_os_error() {
+                error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => break,
+                error => return Err(error),
+            }
+        }
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn lock_directory(path: &'static str) -> Result<File, Error> {
+    File::open(path)
+        .and_then(|directory| directory.lock().map(|()| directory))
+        .map_err(|source| Error::file("lock", path, source))
+}
+
+fn share_mount(path: &Path) -> io::Result<()> {
+    mount(None, path, libc::MS_SHARED | libc::MS_REC)
+}
+
+fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
+    let source = source.map(c_path);
+    let target = c_path(target);
+    let source = source.as_ref().map_or(ptr::null(), |path| path.as_ptr());
+    // SAFETY: both paths are zero-terminated strings that outlive the call, or null; these flags
+    // take neither a file system type nor data.
+    if unsafe { libc::mount(source, target.as_ptr(), ptr::null(), flags, ptr::null()) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn c_path(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).expect("paths are made of checked names, without NUL")
+}

@@ -1,0 +1,45 @@
+//! A packet's bytes, seen through the two pointers that the verifier follows.
+
+use fabric_core::frame::FrameBytes;
+
+/// The bytes between `data` and `data_end`.
+pub struct PacketBytes {
+    data: usize,
+    data_end: usize,
+}
+
+impl PacketBytes {
+    /// `data` and `data_end` of the program's context.
+    #[inline(always)]
+    pub fn new(data: usize, data_end: usize) -> Self {
+        Self { data, data_end }
+    }
+}
+
+impl FrameBytes for PacketBytes {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        (self.data_end - self.data) as u32
+    }
+
+    #[inline(always)]
+    fn read<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+        let start = self.data + offset;
+        if start + N > self.data_end {
+            return None;
+        }
+        // SAFETY: start..start + N lies inside the packet, which the verifier proves again.
+        Some(unsafe { (start as *const [u8; N]).read_unaligned() })
+    }
+
+    #[inline(always)]
+    fn write<const N: usize>(&mut self, offset: usize, bytes: [u8; N]) -> bool {
+        let start = self.data + offset;
+        if start + N > self.data_end {
+            return false;
+        }
+        // SAFETY: as in `read`; nothing else refers to the packet while the program runs.
+        unsafe { (start as *mut [u8; N]).write_unaligned(bytes) };
+        true
+    }
+}

@@ -1,0 +1,174 @@
+//! The XDP and TC programs: bounds checks and map look-ups around `fabric-core`, nothing else.
+#![no_std]
+#![no_main]
+
+mod frame;
+mod maps;
+
+use aya_ebpf::bindings::{TC_ACT_OK, xdp_action};
+use aya_ebpf::helpers::generated::bpf_xdp_load_bytes;
+use aya_ebpf::macros::{classifier, xdp};
+use aya_ebpf::programs::{TcContext, XdpContext};
+use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::audit::audit;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::flow_control::Order;
+use fabric_core::frame::{ByteFrame, FrameBytes};
+use fabric_core::map_abi::address_from_u64;
+use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
+use fabric_core::tables::{Tables, count_drop};
+use fabric_core::units::Nanos;
+use fabric_core::wire::{PfcFrame, pfc};
+
+use frame::PacketBytes;
+use maps::{EVENTS, MapTables, SOCKETS, clock, policy};
+
+/// Arrival at a switch port. The frame's bytes go to user space in a record; the frame itself is
+/// consumed, whatever became of it.
+#[xdp]
+pub fn switch_port(context: XdpContext) -> u32 {
+    let tables = MapTables;
+    let Some(config) = tables.config() else {
+        count_drop(&tables, DropReason::BrokenTable);
+        return xdp_action::XDP_ABORTED;
+    };
+    // SAFETY: `context.ctx` is the program's own context, valid while it runs.
+    let interface = unsafe { (*context.ctx).ingress_ifindex };
+    let port = interface.wrapping_sub(config.first_interface_index);
+    let now = clock();
+    let Some(mut record) = EVENTS.reserve::<[u8; RECORD_LEN]>(0) else {
+        count_drop(&tables, DropReason::RingFull);
+        return xdp_action::XDP_DROP;
+    };
+    let mut frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
+    let length = frame.0.length();
+    let outcome = if length as usize > MAX_FRAME {
+        Outcome::Dropped(count_drop(&tables, DropReason::TooLong))
+    } else {
+        arrival(&mut frame, &tables, policy(), port, Nanos(now))
+    };
+    let target = record.as_mut_ptr().cast::<u8>();
+    // SAFETY: the record is RECORD_LEN bytes, eight-byte aligned, and the header fits it.
+    unsafe { target.cast::<Header>().write(Header::of_outcome(&outcome, port, now, length)) };
+    if let Outcome::Queued(queued) = &outcome {
+        // The verifier has to see both bounds where the helper is called.
+        if length >= 1 && length as usize <= MAX_FRAME {
+            // SAFETY: the record holds MAX_FRAME bytes after its header.
+            unsafe {
+                bpf_xdp_load_bytes(context.ctx, 0, target.add(HEADER_LEN).cast(), length);
+            }
+        }
+        log_outcome(&context, &outcome, port);
+        record.submit(0);
+        if let Some(order) = &queued.pause {
+            send_pause(&tables, order, port, now);
+        }
+    } else {
+        log_outcome(&context, &outcome, port);
+        record.submit(0);
+    }
+    xdp_action::XDP_DROP
+}
+
+/// Hands a whole PAUSE frame to the traffic manager, the MAC that sends it.
+#[inline(always)]
+fn send_pause(tables: &MapTables, order: &Order, port: u32, now: u64) {
+    let Some(row) = tables.port(port) else { return };
+    let pause =
+        PfcFrame::xoff(address_from_u64(row.address.load()), order.class_enable, order.quanta);
+    let Some(mut record) = EVENTS.reserve::<[u8; HEADER_LEN + pfc::LEN]>(0) else {
+        count_drop(tables, DropReason::RingFull);
+        return;
+    };
+    let target = record.as_mut_ptr().cast::<u8>();
+    // SAFETY: the record is HEADER_LEN + pfc::LEN bytes, eight-byte aligned.
+    unsafe {
+        target.cast::<Header>().write(Header::of_pause(order, port, now, pfc::LEN as u32));
+        pause.emit(&mut *target.add(HEADER_LEN).cast::<[u8; pfc::LEN]>());
+    }
+    record.submit(0);
+}
+
+#[cfg(feature = "log-events")]
+#[inline(always)]
+fn log_outcome(context: &XdpContext, outcome: &Outcome, port: u32) {
+    use aya_log_ebpf::info;
+    match outcome {
+        Outcome::Queued(queued) => {
+            if let Some(order) = &queued.pause {
+                info!(
+                    context,
+                    "pause port {} classes {} occupancy {} threshold {}",
+                    port,
+                    order.class_enable,
+                    order.occupancy_bytes,
+                    order.threshold_bytes
+                );
+            }
+        }
+        Outcome::PauseReceived { class_enable } => {
+            info!(context, "pause received port {} classes {}", port, *class_enable);
+        }
+        Outcome::Dropped(reason) => info!(context, "drop port {} reason {}", port, *reason as u32),
+    }
+}
+
+#[cfg(not(feature = "log-events"))]
+#[inline(always)]
+fn log_outcome(_context: &XdpContext, _outcome: &Outcome, _port: u32) {}
+
+/// Egress auditor at a switch port. The sender puts the frame's age, the nanoseconds since its
+/// transmission began, into the mark.
+#[classifier]
+pub fn egress_auditor(context: TcContext) -> i32 {
+    let tables = MapTables;
+    if let Some(config) = tables.config() {
+        // SAFETY: `context.skb.skb` is the program's own context, valid while it runs.
+        let (interface, age, data, data_end) = unsafe {
+            let skb = &*context.skb.skb;
+            (skb.ifindex, skb.mark, skb.data as usize, skb.data_end as usize)
+        };
+        let port = interface.wrapping_sub(config.first_interface_index);
+        let started = clock().saturating_sub(u64::from(age));
+        let frame = ByteFrame(PacketBytes::new(data, data_end));
+        audit(&frame, &tables, port, Nanos(started));
+    }
+    TC_ACT_OK as i32
+}
+
+/// A host's NIC: RoCE and MAC control frames go to the host's AF_XDP socket, the rest to its kernel
+/// stack. One program serves every host of a fabric: their interfaces have consecutive indices.
+#[xdp]
+pub fn host_port(context: XdpContext) -> u32 {
+    let bytes = PacketBytes::new(context.data(), context.data_end());
+    let Some(ether_type) = bytes.read::<2>(12) else { return xdp_action::XDP_PASS };
+    let is_ours = match u16::from_be_bytes(ether_type) {
+        0x8808 => true,
+        0x0800 => {
+            bytes.read::<1>(23) == Some([17])
+                && bytes.read::<2>(36).map(u16::from_be_bytes)
+                    == Some(fabric_core::wire::roce::UDP_PORT)
+        }
+        _ => false,
+    };
+    if !is_ours {
+        return xdp_action::XDP_PASS;
+    }
+    let Some(config) = MapTables.config() else { return xdp_action::XDP_ABORTED };
+    // SAFETY: `context.ctx` is the program's own context, valid while it runs.
+    let interface = unsafe { (*context.ctx).ingress_ifindex };
+    let host = interface.wrapping_sub(config.first_interface_index);
+    match SOCKETS.redirect(host, u64::from(xdp_action::XDP_DROP)) {
+        Ok(action) | Err(action) => action,
+    }
+}
+
+#[cfg(not(test))]
+#[panic_handler]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
+
+#[unsafe(link_section = "license")]
+#[unsafe(no_mangle)]
+static LICENSE: [u8; 13] = *b"Dual MIT/GPL\0";

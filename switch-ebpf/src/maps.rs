@@ -1,0 +1,123 @@
+//! The maps, as `fabric_core::map_abi` lists them. Capacities that depend on the fabric are set by the
+//! loader; the numbers here are the least that loads.
+
+use aya_ebpf::macros::map;
+use aya_ebpf::maps::{Array, RingBuf, XskMap};
+use fabric_core::cell::Cell64;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::map_abi::{
+    AuditCounters, Clock, Descriptor, EgressQueue, IngressQueue, MAX_DROP_REASONS, MAX_PORTS,
+    MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig, SwitchState,
+};
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::tables::Tables;
+
+/// `BPF_F_MMAPABLE`: user space works on the same memory.
+const MMAPABLE: u32 = 1024;
+const PORT_PRIORITIES: u32 = (MAX_PORTS * PRIORITIES) as u32;
+
+#[map]
+static CLOCK: Array<Clock> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static CONFIG: Array<SwitchConfig> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static SWITCH: Array<SwitchState> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static PORTS: Array<Port> = Array::with_max_entries(MAX_PORTS as u32, MMAPABLE);
+#[map]
+static INGRESS_QUEUES: Array<IngressQueue> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+#[map]
+static EGRESS_QUEUES: Array<EgressQueue> =
+    Array::with_max_entries((MAX_PORTS * MAX_QUEUES) as u32, MMAPABLE);
+#[map]
+static PAUSES: Array<PauseState> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+#[map]
+static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static DESCRIPTORS: Array<Descriptor> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static FREE_SLOTS: Array<Cell64> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static DROPS: Array<Cell64> = Array::with_max_entries(MAX_DROP_REASONS as u32, MMAPABLE);
+#[map]
+static AUDIT: Array<AuditCounters> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+#[map]
+pub static EVENTS: RingBuf = RingBuf::with_byte_size(128 * 1024, 0);
+#[map]
+pub static SOCKETS: XskMap = XskMap::with_max_entries(1, 0);
+
+#[unsafe(no_mangle)]
+static POLICY: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+
+/// The schemes that the loader selected.
+#[inline(always)]
+pub fn policy() -> Policy {
+    // SAFETY: a static that is never written; volatile because the loader replaces its value.
+    unsafe { core::ptr::read_volatile(&raw const POLICY) }
+}
+
+/// Emulated nanoseconds.
+#[inline(always)]
+pub fn clock() -> u64 {
+    CLOCK.get(0).map_or(0, |clock| clock.now_ns.load())
+}
+
+/// A switch's tables as map look-ups.
+pub struct MapTables;
+
+impl Tables for MapTables {
+    #[inline(always)]
+    fn config(&self) -> Option<&SwitchConfig> {
+        CONFIG.get(0)
+    }
+
+    #[inline(always)]
+    fn switch(&self) -> Option<&SwitchState> {
+        SWITCH.get(0)
+    }
+
+    #[inline(always)]
+    fn port(&self, port: u32) -> Option<&Port> {
+        PORTS.get(port)
+    }
+
+    #[inline(always)]
+    fn ingress_queue(&self, index: u32) -> Option<&IngressQueue> {
+        INGRESS_QUEUES.get(index)
+    }
+
+    #[inline(always)]
+    fn egress_queue(&self, index: u32) -> Option<&EgressQueue> {
+        EGRESS_QUEUES.get(index)
+    }
+
+    #[inline(always)]
+    fn pause(&self, index: u32) -> Option<&PauseState> {
+        PAUSES.get(index)
+    }
+
+    #[inline(always)]
+    fn route(&self, host: u32) -> Option<&Route> {
+        ROUTES.get(host)
+    }
+
+    #[inline(always)]
+    fn descriptor(&self, slot: u32) -> Option<&Descriptor> {
+        DESCRIPTORS.get(slot)
+    }
+
+    #[inline(always)]
+    fn free_slot(&self, index: u32) -> Option<&Cell64> {
+        FREE_SLOTS.get(index)
+    }
+
+    #[inline(always)]
+    fn drops(&self, reason: DropReason) -> Option<&Cell64> {
+        DROPS.get(reason as u32)
+    }
+
+    #[inline(always)]
+    fn audit(&self, index: u32) -> Option<&AuditCounters> {
+        AUDIT.get(index)
+    }
+}

@@ -1,0 +1,175 @@
+//! The control plane: configuration, routes and thresholds into the tables, counters out of them.
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::headroom;
+use fabric_core::map_abi::{
+    AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64, quantum,
+};
+use fabric_core::policy::Policy;
+use fabric_core::tables::{Tables, egress_index, ingress_index};
+use fabric_core::threshold;
+use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use crate::tables::SwitchTables;
+
+/// One port as the control plane configures it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSettings {
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// Phi: headroom of each lossless ingress queue.
+    pub headroom: Bytes,
+    /// How long a received PAUSE may go unanswered.
+    pub response: Nanos,
+    /// This port's address.
+    pub address: [u8; 6],
+    /// The neighbour's address.
+    pub peer_address: [u8; 6],
+}
+
+/// The smallest frame is 60 bytes: no buffer holds more packets than this.
+pub fn slots_for(buffer: Bytes) -> usize {
+    const SMALLEST_FRAME: u64 = 60;
+    ((buffer.0 / SMALLEST_FRAME + 1).next_power_of_two() as usize).min(MAX_SLOTS)
+}
+
+/// Phi of a port (DSH, Eq. 1) for frames that take up to `max_wire_length` bytes of the link.
+pub fn headroom_of(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes) -> Bytes {
+    headroom::required(rate, delay, max_wire_length)
+}
+
+impl SwitchTables {
+    /// Puts a switch into its first state. Call once, before the first frame.
+    pub fn configure(&mut self, config: SwitchConfig, ports: &[PortSettings], seed: u64) {
+        assert!(ports.len() <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports");
+        self.config.write(0, config);
+        for (row, settings) in self.ports.iter().zip(ports) {
+            row.rate_bps.store(settings.rate.0);
+            row.headroom_bytes.store(settings.headroom.0);
+            row.response_ns.store(settings.response.0);
+            row.quantum_ps.store(quantum(settings.rate).0);
+            row.address.store(address_to_u64(settings.address));
+            row.peer_address.store(address_to_u64(settings.peer_address));
+        }
+        for slot in 0..config.slots as usize {
+            self.free_slots[slot].store(slot as u64);
+        }
+        let switch = &self.switch[0];
+        switch.slots_returned.store(u64::from(config.slots));
+        // xorshift has one state that it never leaves: zero.
+        switch.random.store(seed | 1);
+    }
+
+    /// Installs the ECMP group towards a host.
+    pub fn install_route(&mut self, host: usize, ports: &[u8]) {
+        assert!(ports.len() <= MAX_PORTS, "an ECMP group has at most {MAX_PORTS} members");
+        let mut route = Route { count: ports.len() as u32, ..Route::default() };
+        route.ports[..ports.len()].copy_from_slice(ports);
+        self.routes.write(host, route);
+    }
+
+    /// Sets the time that eBPF reads.
+    #[inline]
+    pub fn set_clock(&self, now: Nanos) {
+        self.clock[0].now_ns.store(now.0);
+    }
+
+    /// Evaluates `policy`'s threshold for every lossless ingress queue and stores it: the control plane
+    /// of a switch whose thresholds are periodic.
+    pub fn set_thresholds(&self, policy: Policy) {
+        let (config, switch) = (&self.config[0], &self.switch[0]);
+        for port in 0..config.ports {
+            for priority in 0..PRIORITIES as u32 {
+                if config.lossless_classes >> priority & 1 != 0 {
+                    let queue = &self.ingress_queues[ingress_index(port, priority) as usize];
+                    queue
+                        .stored_xoff_bytes
+                        .store(threshold::evaluate(policy, config, switch, queue));
+                }
+            }
+        }
+    }
+
+    /// Whether queue `queue` of `port` must not start a transmission at `now`.
+    #[inline]
+    pub fn is_paused(&self, port: u32, queue: u32, now: Nanos) -> bool {
+        self.pauses[ingress_index(port, queue) as usize]
+            .forbids(now, self.ports[port as usize].response_ns.load())
+    }
+
+    /// When the pause of (port, priority) ends by itself.
+    pub fn pause_expiry(&self, port: u32, priority: u32) -> Nanos {
+        Nanos(self.pauses[ingress_index(port, priority) as usize].until_ns.load())
+    }
+
+    /// Classes of `port` that are in state OFF: their neighbour has been paused.
+    pub fn paused_classes(&self, port: u32) -> u8 {
+        (0..PRIORITIES as u32)
+            .filter(|priority| {
+                self.ingress_queues[ingress_index(port, *priority) as usize].off.load() != 0
+            })
+            .fold(0, |classes, priority| classes | 1 << priority)
+    }
+
+    /// Frames dropped for `reason`.
+    pub fn dropped(&self, reason: DropReason) -> u64 {
+        self.drops[reason as usize].load()
+    }
+
+    /// What the auditor saw of one (port, priority).
+    pub fn audited(&self, port: u32, priority: u32) -> &AuditCounters {
+        &self.audit[ingress_index(port, priority) as usize]
+    }
+
+    /// Frames that left any port while their priority was paused.
+    pub fn violations(&self) -> u64 {
+        self.audit.iter().map(|row| row.violations.load()).sum()
+    }
+
+    /// Bytes in the egress queue.
+    pub fn egress_bytes(&self, port: u32, queue: u32) -> u64 {
+        self.egress_queues[egress_index(port, queue) as usize].bytes.load()
+    }
+
+    /// What a drained switch still holds that it should not, in words; empty if the books balance.
+    pub fn imbalances(&self) -> Vec<String> {
+        let (config, switch) = (&self.config[0], &self.switch[0]);
+        let mut found = Vec::new();
+        let mut expect_zero = |what: String, value: u64| {
+            if value != 0 {
+                found.push(format!("{what} is {value} instead of 0"));
+            }
+        };
+        expect_zero("the private pools' total".into(), switch.private_bytes.load());
+        expect_zero("the shared pool's total".into(), switch.shared_bytes.load());
+        expect_zero("the headroom pools' total".into(), switch.headroom_bytes.load());
+        for port in 0..config.ports {
+            for priority in 0..PRIORITIES as u32 {
+                let queue = &self.ingress_queues[ingress_index(port, priority) as usize];
+                let name = format!("ingress queue (port {port}, priority {priority})");
+                expect_zero(format!("{name} private"), queue.private_bytes.load());
+                expect_zero(format!("{name} shared"), queue.shared_bytes.load());
+                expect_zero(format!("{name} headroom"), queue.headroom_bytes.load());
+                expect_zero(format!("{name} OFF state"), u64::from(queue.off.load()));
+                let bytes = self.egress_bytes(port, priority);
+                expect_zero(format!("egress queue (port {port}, queue {priority})"), bytes);
+            }
+        }
+        let leaked = u64::from(config.slots)
+            - (switch.slots_returned.load() - switch.slots_taken.load());
+        expect_zero("the number of leaked descriptors".into(), leaked);
+        let (admitted, departed) = (switch.admitted_bytes.load(), switch.departed_bytes.load());
+        expect_zero("bytes admitted less bytes departed".into(), admitted.abs_diff(departed));
+        found
+    }
+
+    /// The switch's totals.
+    pub fn state(&self) -> &fabric_core::map_abi::SwitchState {
+        self.switch().expect("the region has one entry")
+    }
+
+    /// The switch's configuration.
+    pub fn settings(&self) -> &SwitchConfig {
+        self.config().expect("the region has one entry")
+    }
+}

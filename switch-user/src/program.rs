@@ -1,0 +1,268 @@
+//! The eBPF programs of one switch or host: loaded, attached, and their ring read.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+use aya::maps::{Map, MapData, RingBuf, XskMap};
+use aya::programs::tc::SchedClassifierLinkId;
+use aya::programs::xdp::XdpLinkId;
+use aya::programs::{SchedClassifier, TcAttachType, Xdp, XdpMode};
+use aya::{Ebpf, EbpfLoader};
+use fabric_core::arrival::Outcome;
+use fabric_core::flow_control::Order;
+use fabric_core::map_abi::{SwitchConfig, names};
+use fabric_core::policy::Policy;
+use fabric_core::record::{FLAG_PAUSE_FOLLOWS, HEADER_LEN, Header, KIND_PAUSE, KIND_QUEUED};
+
+use crate::region::Region;
+use crate::tables::{Capacity, SwitchTables};
+
+/// The object that `cargo xtask build-ebpf` makes of `switch-ebpf`.
+#[cfg(not(feature = "log-events"))]
+pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff.bpf.o");
+/// The object with `aya-log` events.
+#[cfg(feature = "log-events")]
+pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff-log-events.bpf.o");
+
+/// Why a program could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The kernel refused the object.
+    #[error("the kernel refused the eBPF object: {0}; xoff needs Linux 6.6 or later and CAP_BPF (run `xoff doctor`)")]
+    Load(#[from] aya::EbpfError),
+    /// The kernel refused a program or its attachment.
+    #[error("eBPF program {program} on {target}: {source}; run `xoff doctor`")]
+    Attach {
+        /// Name of the program.
+        program: &'static str,
+        /// What it was attached to.
+        target: String,
+        /// The refusal.
+        source: aya::programs::ProgramError,
+    },
+    /// The object lacks what this binary expects of it.
+    #[error("the eBPF object has no {0}; rebuild it with `cargo xtask build-ebpf`")]
+    Missing(&'static str),
+    /// A map could not be used.
+    #[error("map {name}: {source}")]
+    Map {
+        /// Name of the map.
+        name: &'static str,
+        /// The refusal.
+        source: aya::maps::MapError,
+    },
+    /// A map could not be mapped into memory.
+    #[error("mapping the switch's tables into memory: {0}")]
+    Mapping(#[from] io::Error),
+    /// A record made no sense.
+    #[error("a record in the ring makes no sense: {0}")]
+    BadRecord(&'static str),
+}
+
+/// The program of one switch.
+pub struct SwitchProgram {
+    ebpf: Ebpf,
+    ring: RingBuf<MapData>,
+}
+
+/// What one frame left in the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records {
+    /// What became of the frame.
+    pub outcome: Outcome,
+    /// When, as eBPF read the clock.
+    pub time_ns: u64,
+    /// Where it came in.
+    pub port: u32,
+}
+
+impl SwitchProgram {
+    /// Loads a switch's programs, with `policy` in `.rodata`, and maps its tables.
+    pub fn load(capacity: Capacity, policy: Policy) -> Result<(Self, SwitchTables), ProgramError> {
+        Self::load_with_ring(capacity, policy, None)
+    }
+
+    /// Likewise, with a ring of `ring_bytes` (a power of two).
+    pub fn load_with_ring(
+        capacity: Capacity,
+        policy: Policy,
+        ring_bytes: Option<u32>,
+    ) -> Result<(Self, SwitchTables), ProgramError> {
+        let words = [policy.threshold, policy.marking];
+        let mut loader = EbpfLoader::new();
+        loader
+            .override_global(names::POLICY, &words, true)
+            .map_max_entries(names::ROUTES, capacity.hosts as u32)
+            .map_max_entries(names::DESCRIPTORS, capacity.slots as u32)
+            .map_max_entries(names::FREE_SLOTS, capacity.slots as u32);
+        if let Some(bytes) = ring_bytes {
+            loader.map_max_entries(names::EVENTS, bytes);
+        }
+        let mut ebpf = loader.load(OBJECT)?;
+        let program = xdp(&mut ebpf, SWITCH_PORT)?;
+        program.load().map_err(|source| attach_error(SWITCH_PORT, "the kernel", source))?;
+        let auditor = classifier(&mut ebpf)?;
+        auditor.load().map_err(|source| attach_error(EGRESS_AUDITOR, "the kernel", source))?;
+        let ring = ebpf.take_map(names::EVENTS).ok_or(ProgramError::Missing(names::EVENTS))?;
+        let ring = RingBuf::try_from(ring)
+            .map_err(|source| ProgramError::Map { name: names::EVENTS, source })?;
+        let tables = SwitchTables::mapped(capacity, |name| match ebpf.map(name) {
+            Some(Map::Array(data)) => Ok(data.fd().as_fd()),
+            _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("no array map {name}"))),
+        })?;
+        Ok((Self { ebpf, ring }, tables))
+    }
+
+    /// Attaches to a port's interface, from inside its namespace.
+    pub fn attach(&mut self, interface_index: u32) -> Result<PortLinks, ProgramError> {
+        let target = format!("interface {interface_index}");
+        let xdp = xdp(&mut self.ebpf, SWITCH_PORT)?
+            .attach_to_if_index(interface_index, XdpMode::Driver)
+            .map_err(|source| attach_error(SWITCH_PORT, &target, source))?;
+        let name = interface_name(interface_index)?;
+        let auditor = classifier(&mut self.ebpf)?
+            .attach(&name, TcAttachType::Egress)
+            .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source))?;
+        Ok(PortLinks { _xdp: xdp, _auditor: auditor })
+    }
+
+    /// Takes what one frame left in the ring: its record, and the PAUSE frame's if one is due. Hands the
+    /// frame's bytes to `frame` and the PAUSE frame's to `pause`. `None` while the ring is empty.
+    pub fn take_records(
+        &mut self,
+        mut frame: impl FnMut(&Header, &[u8]),
+        mut pause: impl FnMut(&Header, &[u8]),
+    ) -> Result<Option<Records>, ProgramError> {
+        let Some(record) = self.ring.next() else { return Ok(None) };
+        let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
+        if header.kind == KIND_QUEUED {
+            frame(&header, body(&header, &record)?);
+        }
+        drop(record);
+        let mut order: Option<Order> = None;
+        if header.flags & FLAG_PAUSE_FOLLOWS != 0 {
+            let second =
+                self.ring.next().ok_or(ProgramError::BadRecord("its PAUSE does not follow"))?;
+            let pause_header =
+                Header::read(&second).ok_or(ProgramError::BadRecord("its PAUSE is too short"))?;
+            if pause_header.kind != KIND_PAUSE {
+                return Err(ProgramError::BadRecord("what follows is no PAUSE"));
+            }
+            pause(&pause_header, body(&pause_header, &second)?);
+            order = Some(pause_header.order());
+        }
+        let outcome =
+            header.outcome(order).ok_or(ProgramError::BadRecord("its kind is unknown"))?;
+        Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
+    }
+
+    /// The XDP program, for `BPF_PROG_TEST_RUN`.
+    pub fn xdp(&mut self) -> Result<&mut Xdp, ProgramError> {
+        xdp(&mut self.ebpf, SWITCH_PORT)
+    }
+
+    /// The TC program, for `BPF_PROG_TEST_RUN`.
+    pub fn auditor(&mut self) -> Result<&mut SchedClassifier, ProgramError> {
+        classifier(&mut self.ebpf)
+    }
+
+    /// Everything that was loaded; event logging attaches to it.
+    pub fn ebpf(&mut self) -> &mut Ebpf {
+        &mut self.ebpf
+    }
+}
+
+/// The programs attached to one port; they stay until the switch's program is dropped.
+#[derive(Debug)]
+pub struct PortLinks {
+    _xdp: XdpLinkId,
+    _auditor: SchedClassifierLinkId,
+}
+
+/// The program of a fabric's hosts.
+pub struct HostProgram {
+    ebpf: Ebpf,
+    first_interface_index: u32,
+}
+
+impl HostProgram {
+    /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on.
+    pub fn load(hosts: usize, first_interface_index: u32) -> Result<Self, ProgramError> {
+        let mut ebpf =
+            EbpfLoader::new().map_max_entries(names::SOCKETS, hosts as u32).load(OBJECT)?;
+        xdp(&mut ebpf, HOST_PORT)?
+            .load()
+            .map_err(|source| attach_error(HOST_PORT, "the kernel", source))?;
+        let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
+            return Err(ProgramError::Missing(names::CONFIG));
+        };
+        let mut config = Region::<SwitchConfig>::of_array(config.fd().as_fd(), 1)?;
+        config.write(0, SwitchConfig { first_interface_index, ..SwitchConfig::default() });
+        Ok(Self { ebpf, first_interface_index })
+    }
+
+    /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
+    /// `socket`.
+    pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
+        let target = format!("interface {interface_index}");
+        xdp(&mut self.ebpf, HOST_PORT)?
+            .attach_to_if_index(interface_index, XdpMode::Driver)
+            .map_err(|source| attach_error(HOST_PORT, &target, source))?;
+        let sockets =
+            self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
+        let mut sockets = XskMap::try_from(sockets)
+            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source })?;
+        sockets
+            .set(interface_index - self.first_interface_index, BorrowedSocket(socket), 0)
+            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source })
+    }
+}
+
+/// A socket's descriptor as aya takes it.
+struct BorrowedSocket(RawFd);
+
+impl AsRawFd for BorrowedSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+const SWITCH_PORT: &str = "switch_port";
+const EGRESS_AUDITOR: &str = "egress_auditor";
+const HOST_PORT: &str = "host_port";
+
+fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {
+    record
+        .get(HEADER_LEN..HEADER_LEN + header.length as usize)
+        .ok_or(ProgramError::BadRecord("it is shorter than its frame"))
+}
+
+fn xdp<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut Xdp, ProgramError> {
+    let program = ebpf.program_mut(name).ok_or(ProgramError::Missing(name))?;
+    program.try_into().map_err(|source| attach_error(name, "its type", source))
+}
+
+fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, ProgramError> {
+    let program =
+        ebpf.program_mut(EGRESS_AUDITOR).ok_or(ProgramError::Missing(EGRESS_AUDITOR))?;
+    program.try_into().map_err(|source| attach_error(EGRESS_AUDITOR, "its type", source))
+}
+
+fn attach_error(
+    program: &'static str,
+    target: &str,
+    source: aya::programs::ProgramError,
+) -> ProgramError {
+    ProgramError::Attach { program, target: target.to_owned(), source }
+}
+
+fn interface_name(index: u32) -> io::Result<String> {
+    let mut buffer = [0u8; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has the IF_NAMESIZE bytes that the call may write.
+    let name = unsafe { libc::if_indextoname(index, buffer.as_mut_ptr().cast()) };
+    if name.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
+    Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
+}

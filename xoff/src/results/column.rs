@@ -1,0 +1,118 @@
+//! What every column and key of the results means: the source of the headers and of their documentation.
+
+use std::fmt::Write;
+
+use super::csv::Row;
+use super::drop::DropRow;
+use super::flow::FlowRow;
+use super::manifest::{MANIFEST_KEYS, Manifest};
+use super::pause::PauseRow;
+use super::queue::QueueRow;
+use super::summary::{SUMMARY_KEYS, Summary};
+
+/// A column of a CSV file or a key of a JSON file.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name, with the unit as suffix.
+    pub name: &'static str,
+    /// What it means, in Markdown.
+    pub about: &'static str,
+}
+
+/// Markdown that documents every file, column and key of a results folder.
+pub fn columns_markdown() -> String {
+    let mut text = String::from(
+        "# Results\n\n\
+         Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.\n\
+         Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.\n\n\
+         `scenario.resolved.toml` is the scenario with every default filled in. `capture.pcapng` has \
+         one\ninterface per captured wire direction and emulated nanoseconds as time stamps.\n\
+         `manifest.json` is the last file to appear: a folder that has it is whole.\n",
+    );
+    section(&mut text, FlowRow::FILE, FlowRow::ABOUT, FlowRow::COLUMNS);
+    section(
+        &mut text,
+        PauseRow::FILE,
+        PauseRow::ABOUT,
+        PauseRow::COLUMNS,
+    );
+    section(
+        &mut text,
+        QueueRow::FILE,
+        QueueRow::ABOUT,
+        QueueRow::COLUMNS,
+    );
+    section(&mut text, DropRow::FILE, DropRow::ABOUT, DropRow::COLUMNS);
+    let about = "What the run came to. All but the last two keys is the same in every run of a \
+                 scenario under the virtual clock.";
+    section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
+    section(
+        &mut text,
+        Manifest::FILE,
+        "What the run was made with.",
+        MANIFEST_KEYS,
+    );
+    text
+}
+
+fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
+    write!(
+        text,
+        "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n"
+    )
+    .expect("a String takes every write");
+    for Column { name, about } in columns {
+        writeln!(text, "| `{name}` | {about} |").expect("a String takes every write");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_its_section_and_every_row_two_cells() {
+        let text = columns_markdown();
+        for file in [
+            "flows.csv",
+            "pauses.csv",
+            "queues.csv",
+            "drops.csv",
+            "summary.json",
+            "manifest.json",
+        ] {
+            assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
+        }
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            assert_eq!(line.matches('|').count(), 3, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_first_columns_are_what_readers_rely_on() {
+        fn header<R: Row>() -> String {
+            R::COLUMNS
+                .iter()
+                .map(|column| column.name)
+                .collect::<Vec<_>>()
+                .join(",")
+        }
+        assert!(
+            header::<FlowRow>().starts_with(
+                "flow,label,src,dst,priority,bytes,start_ns,fct_ns,ideal_ns,slowdown,"
+            )
+        );
+        assert_eq!(
+            header::<PauseRow>(),
+            "time_ns,node,port,peer,priority,event,occupancy_bytes,threshold_bytes,shared_free_bytes"
+        );
+        assert_eq!(
+            header::<QueueRow>(),
+            "time_ns,node,kind,port,priority,bytes"
+        );
+        assert_eq!(
+            header::<DropRow>(),
+            "time_ns,node,port,priority,reason,class,bytes"
+        );
+    }
+}

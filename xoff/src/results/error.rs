@@ -1,0 +1,58 @@
+//! What can go wrong between a run and its results folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why results could not be written. Each message names the path and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The place named for results is a file.
+    #[error("{} is not a folder: name another one with --out", .0.display())]
+    NotAFolder(PathBuf),
+    /// The folder holds something that no run of xoff wrote.
+    #[error(
+        "{} holds {entry:?}, which no run of xoff wrote: name another folder with --out, or empty it",
+        .folder.display()
+    )]
+    Occupied {
+        /// The folder named for results.
+        folder: PathBuf,
+        /// The first foreign entry by name.
+        entry: String,
+    },
+    /// Another run holds the folder's lock.
+    #[error("another run of xoff writes to {} now: name another folder with --out", .0.display())]
+    Busy(PathBuf),
+    /// A folder or file could not be made, opened, renamed or removed.
+    #[error("cannot {action} {}: {source}; name a writable folder with --out", .path.display())]
+    Folder {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What it was tried on.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A row or frame could not be written, mostly because the disk is full.
+    #[error(
+        "cannot write {}: {source}; free some space or name another folder with --out",
+        .path.display()
+    )]
+    Write {
+        /// The file as it would have been called at the end.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ResultsError {
+    pub(super) fn folder(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Folder {
+            action,
+            path,
+            source,
+        }
+    }
+}

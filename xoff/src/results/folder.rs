@@ -1,0 +1,328 @@
+//! The folder that a run leaves behind.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fabric_core::units::Nanos;
+
+use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
+use super::csv::{CsvTable, Row};
+use super::drop::DropRow;
+use super::error::ResultsError;
+use super::flow::FlowRow;
+use super::manifest::Manifest;
+use super::pause::PauseRow;
+use super::queue::{QueueKind, QueueRow};
+use super::staging::Staging;
+use super::summary::Summary;
+
+/// The resolved scenario's name in the results folder.
+pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
+
+/// Every file of a results folder, in the order of appearance.
+const FILES: &[&str] = &[
+    SCENARIO_FILE,
+    FlowRow::FILE,
+    PauseRow::FILE,
+    QueueRow::FILE,
+    DropRow::FILE,
+    CAPTURE_FILE,
+    Summary::FILE,
+    Manifest::FILE,
+];
+
+/// What to capture into the folder.
+#[derive(Clone, Debug, Default)]
+pub struct ResultsOptions {
+    /// The wires with an interface in the capture; none makes no capture.
+    pub wires: Vec<CaptureWire>,
+    /// How much of each captured frame to keep, in bytes; 0 keeps all.
+    pub snap_bytes: u32,
+}
+
+/// A results folder being written. Rows and frames stream to disk under temporary names; all files
+/// appear at the end, and none of them if this is dropped before.
+pub struct ResultsFolder {
+    flows: CsvTable<File>,
+    pauses: CsvTable<File>,
+    queues: CsvTable<File>,
+    drops: CsvTable<File>,
+    capture: Option<Capture<File>>,
+    /// The last value written of each counter.
+    counters: BTreeMap<String, BTreeMap<(QueueKind, Option<u16>, Option<u8>), u64>>,
+    folder: PathBuf,
+    staging: Staging,
+}
+
+/// The files of a finished run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultFiles {
+    /// The results folder.
+    pub folder: PathBuf,
+    /// Names of the files in it and their lengths in bytes.
+    pub files: Vec<(&'static str, u64)>,
+}
+
+impl ResultsFolder {
+    /// Makes the folder, which may not yet exist, be empty or hold an earlier run of xoff.
+    pub fn create(folder: &Path, options: &ResultsOptions) -> Result<Self, ResultsError> {
+        let staging = Staging::claim(folder, FILES)?;
+        let capture = if options.wires.is_empty() {
+            None
+        } else {
+            let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
+            let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
+            Some(Capture::new(
+                file,
+                &path,
+                application,
+                &options.wires,
+                options.snap_bytes,
+            )?)
+        };
+        Ok(Self {
+            flows: table::<FlowRow>(&staging)?,
+            pauses: table::<PauseRow>(&staging)?,
+            queues: table::<QueueRow>(&staging)?,
+            drops: table::<DropRow>(&staging)?,
+            capture,
+            counters: BTreeMap::new(),
+            folder: folder.to_owned(),
+            staging,
+        })
+    }
+
+    /// Adds a flow, once it is known whether it completed.
+    pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
+        self.flows.row(row)
+    }
+
+    /// Adds a decision to pause, refresh or resume.
+    pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
+        self.pauses.row(row)
+    }
+
+    /// Adds a sample of a counter if it differs from the counter's last one (at first from 0).
+    pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
+        if !self.counters.contains_key(row.node) {
+            self.counters.insert(row.node.to_owned(), BTreeMap::new());
+        }
+        let counters = self
+            .counters
+            .get_mut(row.node)
+            .expect("the line above put it there");
+        let last = counters
+            .entry((row.kind, row.port, row.priority))
+            .or_default();
+        if *last == row.bytes.0 {
+            return Ok(());
+        }
+        *last = row.bytes.0;
+        self.queues.row(row)
+    }
+
+    /// Adds a frame that went no further.
+    pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
+        self.drops.row(row)
+    }
+
+    /// Adds a frame to the capture. `wire` counts in the order of [`ResultsOptions::wires`].
+    ///
+    /// # Panics
+    /// If there is no such wire.
+    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+        let capture = self
+            .capture
+            .as_mut()
+            .expect("a frame is captured only from a chosen wire");
+        capture.frame(wire, time, frame)
+    }
+
+    /// Lets all files appear. The manifest's `tool` is filled in here.
+    pub fn finish(
+        self,
+        scenario_toml: &str,
+        manifest: &Manifest,
+        summary: &Summary,
+    ) -> Result<ResultFiles, ResultsError> {
+        for table in [self.flows, self.pauses, self.queues, self.drops] {
+            table.finish()?;
+        }
+        if let Some(capture) = self.capture {
+            capture.finish()?;
+        }
+        let manifest = Manifest {
+            tool: Manifest::TOOL.into(),
+            ..manifest.clone()
+        };
+        let mut manifest =
+            serde_json::to_string_pretty(&manifest).expect("a manifest has string keys only");
+        manifest.push('\n');
+        write(&self.staging, SCENARIO_FILE, scenario_toml)?;
+        write(&self.staging, Summary::FILE, &summary.to_json())?;
+        write(&self.staging, Manifest::FILE, &manifest)?;
+        let files = self.staging.publish()?;
+        Ok(ResultFiles {
+            folder: self.folder,
+            files,
+        })
+    }
+}
+
+impl ResultFiles {
+    /// The capture, if the run made one.
+    pub fn capture(&self) -> Option<PathBuf> {
+        let made = self.files.iter().any(|(name, _)| *name == CAPTURE_FILE);
+        made.then(|| self.folder.join(CAPTURE_FILE))
+    }
+}
+
+fn table<R: Row>(staging: &Staging) -> Result<CsvTable<File>, ResultsError> {
+    CsvTable::new::<R>(staging.create(R::FILE)?, &staging.path(R::FILE))
+}
+
+fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> {
+    let written = staging.create(name)?.write_all(text.as_bytes());
+    written.map_err(|source| ResultsError::Write {
+        path: staging.path(name),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::pause::PauseEvent;
+    use fabric_core::units::{BitsPerSecond, Bytes};
+    use std::fs;
+
+    fn options() -> ResultsOptions {
+        let rate = BitsPerSecond(100_000_000_000);
+        ResultsOptions {
+            wires: vec![CaptureWire {
+                name: "s0->h0".into(),
+                rate,
+            }],
+            snap_bytes: 0,
+        }
+    }
+
+    fn flow(number: u32) -> FlowRow<'static> {
+        FlowRow {
+            flow: number,
+            label: "incast",
+            src: "h1",
+            dst: "h0",
+            priority: 3,
+            bytes: Bytes(1_000_000),
+            start: Nanos(0),
+            fct: Some(Nanos(120_000 + u64::from(number))),
+            ideal: Nanos(90_000),
+            retransmitted_packets: 0,
+            cnps: 0,
+        }
+    }
+
+    fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
+        PauseRow {
+            time,
+            node: "s0",
+            port: 1,
+            peer: "h1",
+            priority: 3,
+            event,
+            occupancy: Bytes(9),
+            threshold: Bytes(8),
+            shared_free: Bytes(7),
+        }
+    }
+
+    fn run(folder: &Path) -> ResultFiles {
+        let mut results = ResultsFolder::create(folder, &options()).unwrap();
+        for step in 0..1000 {
+            let time = Nanos(u64::from(step) * 100);
+            let kind = QueueKind::Egress;
+            let bytes = Bytes(u64::from(step / 10));
+            let (port, priority) = (Some(0), Some(3));
+            results
+                .queue(&QueueRow {
+                    time,
+                    node: "s0",
+                    kind,
+                    port,
+                    priority,
+                    bytes,
+                })
+                .unwrap();
+            let event = if step % 2 == 0 {
+                PauseEvent::Xoff
+            } else {
+                PauseEvent::Xon
+            };
+            results.pause(&pause(time, event)).unwrap();
+            results.capture(0, time, &[step as u8; 64]).unwrap();
+            results.flow(&flow(step)).unwrap();
+        }
+        let manifest = Manifest {
+            seed: 1,
+            ..Manifest::of_this_process()
+        };
+        results
+            .finish("name = \"incast\"\n", &manifest, &Summary::default())
+            .unwrap()
+    }
+
+    #[test]
+    fn two_runs_leave_the_same_bytes() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let files = run(first.path());
+        assert_eq!(files.files, run(second.path()).files);
+        assert_eq!(
+            files
+                .files
+                .iter()
+                .map(|(name, _)| *name)
+                .collect::<Vec<_>>(),
+            FILES
+        );
+        for name in FILES {
+            let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
+            assert!(read(&first) == read(&second), "{name} differs");
+        }
+        assert_eq!(files.capture(), Some(first.path().join(CAPTURE_FILE)));
+    }
+
+    #[test]
+    fn only_changes_of_a_counter_are_written() {
+        let temp = tempfile::tempdir().unwrap();
+        run(temp.path());
+        let queues = fs::read_to_string(temp.path().join("queues.csv")).unwrap();
+        assert_eq!(queues.lines().count(), 1 + 99);
+        assert_eq!(queues.lines().nth(1), Some("1000,s0,egress,0,3,1"));
+    }
+
+    #[test]
+    fn without_wires_there_is_no_capture_and_an_earlier_one_goes() {
+        let temp = tempfile::tempdir().unwrap();
+        run(temp.path());
+        let results = ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
+        let files = results
+            .finish("", &Manifest::default(), &Summary::default())
+            .unwrap();
+        assert_eq!(files.capture(), None);
+        assert!(!temp.path().join(CAPTURE_FILE).exists());
+        ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
+    }
+
+    #[test]
+    fn an_aborted_run_leaves_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("out");
+        let mut results = ResultsFolder::create(&folder, &options()).unwrap();
+        results.flow(&flow(0)).unwrap();
+        drop(results);
+        assert!(!folder.exists());
+    }
+}

@@ -1,0 +1,121 @@
+//! `manifest.json`: what a run was made with, and that it came to its end.
+
+use serde::{Deserialize, Serialize};
+use std::{env, fs};
+
+use super::column::Column;
+
+/// What a run was made with. The last file to appear, so a folder that has it is whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Always `xoff`: how a later run knows that the folder is its own kind.
+    pub tool: String,
+    /// Version of xoff.
+    pub version: String,
+    /// Commit that xoff was built from, if known.
+    pub git_commit: Option<String>,
+    /// Hash of the eBPF object, with its algorithm; none on a datapath without eBPF.
+    pub ebpf_object: Option<String>,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor architecture.
+    pub arch: String,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// `kernel` or `memory`.
+    pub datapath: String,
+    /// `virtual` or `real`.
+    pub clock: String,
+    /// The command line, argument by argument.
+    pub command: Vec<String>,
+}
+
+/// Every key of `manifest.json`.
+pub const MANIFEST_KEYS: &[Column] = &[
+    Column {
+        name: "tool",
+        about: "Always `xoff`.",
+    },
+    Column {
+        name: "version",
+        about: "Version of xoff.",
+    },
+    Column {
+        name: "git_commit",
+        about: "Commit that xoff was built from, or null.",
+    },
+    Column {
+        name: "ebpf_object",
+        about: "Hash of the eBPF object, or null without eBPF.",
+    },
+    Column {
+        name: "kernel",
+        about: "Kernel release.",
+    },
+    Column {
+        name: "arch",
+        about: "Processor architecture.",
+    },
+    Column {
+        name: "seed",
+        about: "Seed of the scenario.",
+    },
+    Column {
+        name: "datapath",
+        about: "`kernel` or `memory`.",
+    },
+    Column {
+        name: "clock",
+        about: "`virtual` or `real`.",
+    },
+    Column {
+        name: "command",
+        about: "Command line, argument by argument.",
+    },
+];
+
+impl Manifest {
+    /// The manifest's name in the results folder.
+    pub const FILE: &'static str = "manifest.json";
+    /// The value of `tool`.
+    pub const TOOL: &'static str = "xoff";
+
+    /// What the machine and this process say of themselves; the rest is empty.
+    pub fn of_this_process() -> Self {
+        Self {
+            tool: Self::TOOL.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+                .map_or_else(|_| "unknown".into(), |release| release.trim().into()),
+            arch: env::consts::ARCH.into(),
+            command: env::args_os()
+                .map(|argument| argument.display().to_string())
+                .collect(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_in_order() {
+        let json = serde_json::to_string(&Manifest::of_this_process()).unwrap();
+        let positions = MANIFEST_KEYS.iter().map(|key| {
+            json.find(&format!("\"{}\":", key.name))
+                .unwrap_or_else(|| panic!("{}", key.name))
+        });
+        assert!(positions.is_sorted());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), MANIFEST_KEYS.len());
+    }
+
+    #[test]
+    fn a_process_knows_its_kernel() {
+        let manifest = Manifest::of_this_process();
+        assert_eq!(manifest.tool, "xoff");
+        assert!(manifest.kernel.contains('.'), "{}", manifest.kernel);
+    }
+}

@@ -1,0 +1,146 @@
+//! `pauses.csv`.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use fabric_core::units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Row, Text};
+
+/// What a switch decided about an upstream sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseEvent {
+    /// Stop: a PAUSE frame is due.
+    Xoff,
+    /// Still stopped: the quanta are renewed before they expire.
+    XoffRefresh,
+    /// Go on: a RESUME frame (PAUSE with zero quanta) is due.
+    Xon,
+}
+
+impl PauseEvent {
+    /// As `pauses.csv` names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xoff => "xoff",
+            Self::XoffRefresh => "xoff-refresh",
+            Self::Xon => "xon",
+        }
+    }
+}
+
+impl fmt::Display for PauseEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A PAUSE, its refresh or a RESUME, with the reason.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseRow<'a> {
+    /// The instant of the decision, not of the frame's departure.
+    pub time: Nanos,
+    /// The switch that decided.
+    pub node: &'a str,
+    /// Its ingress port.
+    pub port: u16,
+    /// Who is paused: the neighbour at that port.
+    pub peer: &'a str,
+    /// The priority.
+    pub priority: u8,
+    /// What was decided.
+    pub event: PauseEvent,
+    /// Bytes of the ingress queue that were compared with the threshold.
+    pub occupancy: Bytes,
+    /// The threshold at that instant.
+    pub threshold: Bytes,
+    /// Free bytes of the shared pool at that instant.
+    pub shared_free: Bytes,
+}
+
+impl Row for PauseRow<'_> {
+    const FILE: &'static str = "pauses.csv";
+    const ABOUT: &'static str = "One row per decision to pause, to refresh a pause and to resume.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "time_ns",
+            about: "Instant of the decision. The frame leaves when the port is free.",
+        },
+        Column {
+            name: "node",
+            about: "Switch that decided.",
+        },
+        Column {
+            name: "port",
+            about: "Its ingress port, out of which the PAUSE frame goes.",
+        },
+        Column {
+            name: "peer",
+            about: "Who is paused: the neighbour at that port.",
+        },
+        Column {
+            name: "priority",
+            about: "Paused priority, 0 to 7.",
+        },
+        Column {
+            name: "event",
+            about: "`xoff` (stop), `xoff-refresh` (still stopped; the quanta are renewed) or `xon` \
+                    (go on).",
+        },
+        Column {
+            name: "occupancy_bytes",
+            about: "Bytes of the ingress queue that were compared with the threshold.",
+        },
+        Column {
+            name: "threshold_bytes",
+            about: "Threshold of that ingress queue at that instant: X_off for `xoff` and \
+                    `xoff-refresh`, X_on for `xon`.",
+        },
+        Column {
+            name: "shared_free_bytes",
+            about: "Free bytes of the switch's shared pool at that instant.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{}",
+            self.time.0,
+            Text(self.node),
+            self.port,
+            Text(self.peer),
+            self.priority,
+            self.event,
+            self.occupancy.0,
+            self.threshold.0,
+            self.shared_free.0,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::csv::line;
+
+    #[test]
+    fn a_pause_says_who_whom_and_why() {
+        let row = PauseRow {
+            time: Nanos(12_345),
+            node: "leaf0",
+            port: 4,
+            peer: "spine1",
+            priority: 3,
+            event: PauseEvent::XoffRefresh,
+            occupancy: Bytes(200_000),
+            threshold: Bytes(190_000),
+            shared_free: Bytes(380_000),
+        };
+        assert_eq!(
+            line(&row),
+            "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000\n"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! A buffer over time as a bar chart: what pools hold at the bottom, headroom on top.
+
+use fabric_core::units::{Bytes, Nanos};
+
+use super::super::buffer_series::{BufferChart, BufferLevel};
+use super::quantity;
+use super::style::Style;
+
+/// Columns of a chart.
+pub const COLUMNS: usize = 84;
+/// Rows of a chart at most.
+const ROWS: u64 = 10;
+/// Labels of the vertical axis at most, zero not counted.
+const TICKS: u64 = 5;
+/// Widest label of the vertical axis.
+const LABEL: usize = 10;
+const HEADROOM: char = '▒';
+const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The chart with both axes and a legend.
+pub fn render(chart: &BufferChart, style: Style) -> String {
+    let highest = chart
+        .columns
+        .iter()
+        .map(|level| level.total.0)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let step = tick_step(highest);
+    let ticks = highest.div_ceil(step);
+    let rows_per_tick = ROWS / ticks;
+    let rows = ticks * rows_per_tick;
+    let bars: Vec<Bar> = chart
+        .columns
+        .iter()
+        .map(|&level| Bar::of(level, ticks * step, rows))
+        .collect();
+    let mut text = String::new();
+    for row in (0..rows).rev() {
+        let tick = (row + 1).is_multiple_of(rows_per_tick);
+        let label = quantity::bytes(Bytes((row + 1) / rows_per_tick * step));
+        let (label, axis) = if tick {
+            (label, '┤')
+        } else {
+            (String::new(), '│')
+        };
+        text += format!("{label:>LABEL$} {axis}{}", cells(&bars, row, style)).trim_end();
+        text.push('\n');
+    }
+    text += &format!("{:>LABEL$} └{}\n", "0 B", "─".repeat(chart.columns.len()));
+    text += &time_axis(chart);
+    text += &format!(
+        "{:LABEL$}  █ private and shared   {} headroom\n",
+        "",
+        style.headroom("▒")
+    );
+    text
+}
+
+/// A column's height in eighths of a row: without headroom, and with it.
+#[derive(Clone, Copy, Debug)]
+struct Bar {
+    pools: u64,
+    total: u64,
+}
+
+impl Bar {
+    fn of(level: BufferLevel, top: u64, rows: u64) -> Self {
+        let eighths = |bytes: u64| (u128::from(bytes) * u128::from(rows) * 8, u128::from(top));
+        let (number, divisor) = eighths(level.total.0);
+        let total = number.div_ceil(divisor) as u64;
+        if level.headroom.0 == 0 {
+            return Self {
+                pools: total,
+                total,
+            };
+        }
+        let (number, divisor) = eighths(level.total.0.saturating_sub(level.headroom.0));
+        // However little headroom is in use, it is seen.
+        Self {
+            pools: ((number / divisor) as u64).min(total.saturating_sub(1)),
+            total,
+        }
+    }
+
+    fn cell(self, row: u64) -> char {
+        let part = |height: u64| height.saturating_sub(row * 8).min(8);
+        let (pools, total) = (part(self.pools), part(self.total));
+        let ends_here = self.total <= row * 8 + 8;
+        if total > pools && (ends_here || total - pools >= pools) {
+            HEADROOM
+        } else {
+            EIGHTHS[total as usize]
+        }
+    }
+}
+
+fn cells(bars: &[Bar], row: u64, style: Style) -> String {
+    let line: String = bars.iter().map(|bar| bar.cell(row)).collect();
+    let line = line.trim_end();
+    let mut text = String::new();
+    for run in line.split_inclusive(|cell| cell != HEADROOM) {
+        let pools = run.trim_start_matches(HEADROOM);
+        text += &style.headroom(&run[..run.len() - pools.len()]);
+        text += pools;
+    }
+    text
+}
+
+/// The first instant at the left, the last at the right, their middle between.
+fn time_axis(chart: &BufferChart) -> String {
+    let label = |time: u64| format!("{} us", quantity::micros(Nanos(time)));
+    let (from, to) = (chart.from.0, chart.to.0);
+    let (left, middle, right) = (label(from), label(u64::midpoint(from, to)), label(to));
+    let columns = chart.columns.len();
+    let indent = LABEL + 2;
+    let middle_end = columns.midpoint(middle.len()).saturating_sub(left.len());
+    let right_end = columns.saturating_sub(columns.midpoint(middle.len()));
+    format!(
+        "{:indent$}{left}{middle:>middle_end$}{right:>right_end$}\n",
+        ""
+    )
+}
+
+/// The smallest 1, 2 or 5 times a power of ten of which `TICKS` reach `highest`.
+fn tick_step(highest: u64) -> u64 {
+    let mut decade: u64 = 1;
+    loop {
+        for factor in [1, 2, 5] {
+            let step = decade.saturating_mul(factor);
+            if highest.div_ceil(step) <= TICKS {
+                return step;
+            }
+        }
+        decade = decade.saturating_mul(10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(total: u64, headroom: u64) -> BufferLevel {
+        BufferLevel {
+            total: Bytes(total),
+            headroom: Bytes(headroom),
+        }
+    }
+
+    #[test]
+    fn a_ramp_with_headroom_on_top() {
+        let columns = (0..48)
+            .map(|step| {
+                let total = step * 30_000;
+                level(total, total.saturating_sub(1_000_000))
+            })
+            .collect();
+        let chart = BufferChart {
+            from: Nanos(10_000),
+            to: Nanos(812_345),
+            columns,
+        };
+        insta::assert_snapshot!(render(&chart, Style::plain()), @"");
+    }
+
+    #[test]
+    fn little_headroom_is_seen() {
+        let bar = Bar::of(level(1_000_000, 1), 1_000_000, 10);
+        assert_eq!(bar.cell(9), HEADROOM);
+        assert_eq!(bar.cell(8), '█');
+        let bar = Bar::of(level(1, 1), 1_000_000, 10);
+        assert_eq!((bar.cell(0), bar.cell(1)), (HEADROOM, ' '));
+    }
+
+    #[test]
+    fn steps_are_round() {
+        for (highest, step) in [
+            (1, 1),
+            (5, 1),
+            (6, 2),
+            (1_000_000, 200_000),
+            (1_234_567, 500_000),
+            (2_600_000, 1_000_000),
+        ] {
+            assert_eq!(tick_step(highest), step);
+        }
+        assert!(u64::MAX.div_ceil(tick_step(u64::MAX)) <= TICKS);
+    }
+
+    #[test]
+    fn colour_is_for_headroom_only() {
+        let columns = vec![level(10, 5), level(10, 0)];
+        let chart = BufferChart {
+            from: Nanos(0),
+            to: Nanos(2),
+            columns,
+        };
+        let text = render(&chart, Style::ansi());
+        assert!(text.contains("\x1b[33m▒\x1b[0m█"));
+    }
+}

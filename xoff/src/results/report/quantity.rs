@@ -1,0 +1,94 @@
+//! Numbers as a person reads them: units, at most three decimals, thousands apart.
+
+use fabric_core::units::{Bytes, Nanos};
+
+/// `12,345,678`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 flow`, `2 flows`.
+pub fn counted(number: u64, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
+}
+
+/// `999 B`, `12.345 kB`, `1.5 MB`.
+pub fn bytes(Bytes(bytes): Bytes) -> String {
+    scaled(bytes, &["B", "kB", "MB", "GB", "TB"])
+}
+
+/// `999 ns`, `12.345 us`, `1.5 ms`.
+pub fn span(Nanos(nanos): Nanos) -> String {
+    scaled(nanos, &["ns", "us", "ms", "s"])
+}
+
+/// Microseconds to the nanosecond: `12.345`.
+pub fn micros(Nanos(nanos): Nanos) -> String {
+    format!("{}.{:03}", nanos / 1000, nanos % 1000)
+}
+
+/// In the largest unit that leaves a whole part, rounded half up to three decimals.
+fn scaled(number: u64, units: &[&str]) -> String {
+    let mut thousandths = u128::from(number) * 1000;
+    let mut unit = 0;
+    while thousandths >= 1_000_000 && unit + 1 < units.len() {
+        // Round once, from the number itself: dividing the rounded would round twice.
+        unit += 1;
+        let divisor = 1000u128.pow(unit as u32);
+        thousandths = (u128::from(number) * 1000 + divisor / 2) / divisor;
+    }
+    let (whole, part) = (thousandths / 1000, thousandths % 1000);
+    let decimals = format!("{part:03}");
+    match decimals.trim_end_matches('0') {
+        "" => format!("{whole} {}", units[unit]),
+        decimals => format!("{whole}.{decimals} {}", units[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_follow_size() {
+        for (number, expected) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1 kB"),
+            (12_345, "12.345 kB"),
+            (999_999, "999.999 kB"),
+            (1_048_576, "1.049 MB"),
+            (1_500_000, "1.5 MB"),
+            (999_999_499, "999.999 MB"),
+            (999_999_500, "1 GB"),
+            (u64::MAX, "18446744.074 TB"),
+        ] {
+            assert_eq!(bytes(Bytes(number)), expected);
+        }
+        assert_eq!(span(Nanos(812_345)), "812.345 us");
+    }
+
+    #[test]
+    fn exact_microseconds_and_thousands() {
+        assert_eq!(micros(Nanos(20_000_001)), "20000.001");
+        assert_eq!(count(0), "0");
+        assert_eq!(count(123), "123");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(
+            (counted(1, "flow"), counted(2, "flow")),
+            ("1 flow".into(), "2 flows".into())
+        );
+    }
+}

@@ -1,0 +1,201 @@
+use super::*;
+use crate::results::buffer_series::BufferLevel;
+use crate::results::flow_statistics::{FctSummary, SlowdownSummary};
+use fabric_core::drop_reason::DropClass;
+
+fn flow(number: u32, fct: Option<Nanos>) -> ReportedFlow {
+    ReportedFlow {
+        flow: number,
+        label: "incast".into(),
+        src: format!("h{}", number + 1),
+        dst: "h0".into(),
+        priority: 3,
+        bytes: Bytes(1_000_000),
+        start: Nanos(10_000),
+        fct,
+        ideal: Nanos(85_923),
+    }
+}
+
+fn paused(node: &str, peer: &str, pauses: u64, paused_ns: u64) -> PausedPeer {
+    let total = PauseTotal {
+        pauses,
+        refreshes: 0,
+        resumes: pauses,
+        paused: Nanos(paused_ns),
+        longest: Nanos(paused_ns / 2),
+    };
+    PausedPeer {
+        node: node.into(),
+        peer: peer.into(),
+        priority: 3,
+        total,
+    }
+}
+
+fn report() -> RunReport {
+    let columns = (0..CHART_COLUMNS as u64)
+        .map(|column| {
+            let total = 900_000 - column.abs_diff(30).min(45) * 20_000;
+            let headroom = total.saturating_sub(700_000);
+            BufferLevel {
+                total: Bytes(total),
+                headroom: Bytes(headroom),
+            }
+        })
+        .collect();
+    let chart = BufferChart {
+        from: Nanos(10_512),
+        to: Nanos(655_360),
+        columns,
+    };
+    RunReport {
+        fabric: "leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual clock".into(),
+        summary: Summary {
+            scenario: "incast".into(),
+            seed: 1,
+            flows_total: 4,
+            flows_completed: 4,
+            fct_ns: Some(FctSummary {
+                mean: 600_001,
+                p50: 600_001,
+                p99: 603_123,
+                max: 603_123,
+            }),
+            slowdown: Some(SlowdownSummary {
+                mean: Slowdown(69_812),
+                p50: Slowdown(69_830),
+                p99: Slowdown(70_193),
+            }),
+            pause_frames: 11,
+            resume_frames: 11,
+            pause_time_ns: 300_000,
+            ecn_marked: 2_345,
+            cnps: 123,
+            buffer_max_bytes: [("leaf0".into(), 912_345)].into(),
+            headroom_max_bytes: [("leaf0".into(), 212_345)].into(),
+            packet_hops: 123_456,
+            emulated_ns: 655_301,
+            lossless: true,
+            wall_seconds: 0.412,
+            cpu_seconds: 0.4,
+            ..Summary::default()
+        },
+        worst_flows: (0..4)
+            .map(|number| flow(number, Some(Nanos(603_123 - 1_041))))
+            .collect(),
+        paused: vec![
+            paused("leaf0", "h1", 3, 100_000),
+            paused("leaf0", "spine0", 7, 150_001),
+            paused("spine0", "leaf1", 1, 49_999),
+        ],
+        buffer: Some(ReportedBuffer {
+            switch: "leaf0".into(),
+            capacity: Bytes(2_000_000),
+            chart,
+        }),
+        lossless: vec![3],
+        files: Some(ResultFiles {
+            folder: "out/incast".into(),
+            files: vec![
+                ("scenario.resolved.toml", 1_234),
+                ("flows.csv", 512),
+                ("pauses.csv", 1_876),
+                ("queues.csv", 45_123),
+                ("drops.csv", 50),
+                ("capture.pcapng", 3_456),
+                ("summary.json", 1_100),
+                ("manifest.json", 400),
+            ],
+        }),
+    }
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap()
+}
+
+#[test]
+fn a_lossless_incast() {
+    let text = report().render(Style::plain());
+    assert!(widest(&text) <= 100, "{}", widest(&text));
+    insta::assert_snapshot!(text, @"");
+}
+
+#[test]
+fn a_run_that_went_wrong() {
+    let mut report = report();
+    report.summary.flows_completed = 3;
+    report
+        .summary
+        .drops
+        .add("headroom-exhausted", DropClass::Policy, 1_234);
+    report
+        .summary
+        .drops
+        .add("ring-full", DropClass::Substrate, 1);
+    report
+        .summary
+        .drops
+        .add("global-pause", DropClass::Ignored, 7);
+    report.summary.books =
+        vec!["leaf0: the shared pool holds 1048 B after the fabric drained".into()];
+    report.worst_flows[0].fct = None;
+    report.paused.clear();
+    report.buffer = None;
+    report.files = None;
+    insta::assert_snapshot!(report.render(Style::plain()), @"");
+}
+
+#[test]
+fn wide_and_long_runs_stay_within_the_width_and_the_tables() {
+    let mut report = report();
+    let name = "a-switch-with-a-name-that-no-one-should-give";
+    report.worst_flows = (0..60)
+        .map(|number| ReportedFlow {
+            flow: 1_000_000 + number,
+            label: "a label as long as its author's day".into(),
+            src: "h123456789012345".into(),
+            dst: "h123456789012346".into(),
+            bytes: Bytes(123_456_789),
+            start: Nanos(123_456_789_012),
+            fct: Some(Nanos(12_345_678_901)),
+            ..flow(number, None)
+        })
+        .collect();
+    report.summary.flows_total = 1_000_060;
+    report.paused = (0..60)
+        .map(|pair| paused(name, name, 1_000_000 + pair, 1 << 40))
+        .collect();
+    report.lossless = vec![0, 1, 2, 3, 4, 5, 6, 7];
+    let text = report.render(Style::plain());
+    assert!(widest(&text) <= 100, "{text}");
+    assert!(text.contains("and 1,000,040 flows with less slowdown\n"));
+    assert!(text.contains("  40 more  "));
+    assert_eq!(text.matches("a-switch").count(), TABLE_ROWS * 2);
+}
+
+#[test]
+fn plain_text_has_no_escapes_and_colours_change_nothing_else() {
+    let (plain, ansi) = (
+        report().render(Style::plain()),
+        report().render(Style::ansi()),
+    );
+    assert!(!plain.contains('\x1b') && ansi.contains('\x1b'));
+    let mut stripped = ansi;
+    for code in ["0", "1", "31", "32", "33"] {
+        stripped = stripped.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn a_path_is_quoted_for_the_shell() {
+    for (path, expected) in [
+        ("out/a.pcapng", "out/a.pcapng"),
+        ("my runs/a.pcapng", "'my runs/a.pcapng'"),
+        ("it's/a.pcapng", r"'it'\''s/a.pcapng'"),
+    ] {
+        assert_eq!(shell_quoted(path), expected);
+    }
+}

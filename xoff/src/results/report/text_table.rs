@@ -1,0 +1,128 @@
+//! Aligned columns and wrapped lines that stay within a report's width.
+
+use super::style::Style;
+
+/// No line of a report is wider, but for paths, which are not cut.
+pub const WIDTH: usize = 100;
+
+/// To which side a column's cells go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// For words.
+    Left,
+    /// For numbers.
+    Right,
+}
+
+/// Rows of cells under headers. A column is as wide as its widest cell, up to its limit.
+pub struct TextTable<const N: usize> {
+    columns: [(&'static str, Align, usize); N],
+    rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> TextTable<N> {
+    const GAP: &'static str = "  ";
+
+    /// Columns as (header, side, widest cell); longer cells are cut and end in `…`.
+    pub fn new(columns: [(&'static str, Align, usize); N]) -> Self {
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: [String; N]) {
+        self.rows.push(cells);
+    }
+
+    /// Header and rows, a line each.
+    pub fn render(&self, style: Style) -> String {
+        let widths: [usize; N] = std::array::from_fn(|index| {
+            let (header, _, limit) = self.columns[index];
+            let cells = self.rows.iter().map(|row| row[index].chars().count());
+            cells.max().unwrap_or(0).min(limit).max(header.len())
+        });
+        let header = self.line(&self.columns.map(|(header, ..)| header.to_owned()), &widths);
+        let mut text = style.heading(&header) + "\n";
+        for row in &self.rows {
+            text += &self.line(row, &widths);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn line(&self, cells: &[String; N], widths: &[usize; N]) -> String {
+        let mut line = String::new();
+        for ((cell, &width), (_, align, _)) in cells.iter().zip(widths).zip(&self.columns) {
+            if !line.is_empty() {
+                line += Self::GAP;
+            }
+            let cell = cut(cell, width);
+            line += &match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            };
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// `text` in lines of at most [`WIDTH`]; all but the first are indented by `indent` blanks. Each broken line
+/// ends with `joint`.
+pub fn wrap<'a>(words: impl IntoIterator<Item = &'a str>, indent: usize, joint: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in words {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length + joint.len() > WIDTH {
+            text += &format!("{joint}\n{:indent$}", "");
+            column = indent;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text += word;
+        column += length;
+    }
+    text.push('\n');
+    text
+}
+
+fn cut(cell: &str, width: usize) -> String {
+    if cell.chars().count() <= width {
+        return cell.to_owned();
+    }
+    cell.chars().take(width - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_and_long_cells_are_cut() {
+        let mut table = TextTable::new([("name", Align::Left, 6), ("bytes", Align::Right, 9)]);
+        table.row(["a".into(), "1".into()]);
+        table.row(["averylongname".into(), "123456".into()]);
+        insta::assert_snapshot!(table.render(Style::plain()), @r"
+        name     bytes
+        a            1
+        avery…  123456
+        ");
+    }
+
+    #[test]
+    fn words_wrap_within_the_width() {
+        let text = wrap("twelve chars".repeat(30).split(' '), 2, " \\");
+        assert!(text.lines().count() > 2);
+        assert!(text.lines().all(|line| line.len() <= WIDTH));
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with("  t") || line.starts_with("  c"))
+        );
+        assert_eq!(text.matches(" \\\n").count(), text.lines().count() - 1);
+    }
+}

@@ -1,0 +1,295 @@
+//! `summary.json`: a run in a page of numbers.
+
+use std::collections::BTreeMap;
+
+use fabric_core::drop_reason::DropClass;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::column::Column;
+use super::flow_statistics::{FctSummary, SlowdownSummary};
+
+/// What a run came to. All but [`Summary::MACHINE_KEYS`] is the same in every run of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// Flows that the scenario asked for.
+    pub flows_total: u64,
+    /// Flows whose last byte arrived.
+    pub flows_completed: u64,
+    /// Completion times; none if no flow completed.
+    pub fct_ns: Option<FctSummary>,
+    /// Slowdowns; none if no flow completed.
+    pub slowdown: Option<SlowdownSummary>,
+    /// PAUSE frames decided on, refreshes included.
+    pub pause_frames: u64,
+    /// Those of them that only renewed the quanta.
+    pub pause_refresh_frames: u64,
+    /// RESUME frames decided on.
+    pub resume_frames: u64,
+    /// Time from each pause to its resume, summed over (node, port, priority).
+    pub pause_time_ns: u64,
+    /// Packets that a switch marked with Congestion Experienced.
+    pub ecn_marked: u64,
+    /// Congestion notification packets sent.
+    pub cnps: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Frames that went no further.
+    pub drops: DropTotals,
+    /// Most bytes that each switch held.
+    pub buffer_max_bytes: BTreeMap<String, u64>,
+    /// Most of them in headroom.
+    pub headroom_max_bytes: BTreeMap<String, u64>,
+    /// Frames times links crossed.
+    pub packet_hops: u64,
+    /// Emulated time at the end.
+    pub emulated_ns: u64,
+    /// Whether no frame was lost to anything.
+    pub lossless: bool,
+    /// What the books say is wrong; empty when every counter returned to where it must.
+    pub books: Vec<String>,
+    /// Wall time.
+    #[serde(serialize_with = "milliseconds")]
+    pub wall_seconds: f64,
+    /// Processor time, user and system.
+    #[serde(serialize_with = "milliseconds")]
+    pub cpu_seconds: f64,
+}
+
+/// Every key of `summary.json`.
+pub const SUMMARY_KEYS: &[Column] = &[
+    Column {
+        name: "scenario",
+        about: "Name of the scenario.",
+    },
+    Column {
+        name: "seed",
+        about: "Seed of the scenario.",
+    },
+    Column {
+        name: "flows_total",
+        about: "Flows that the scenario asked for.",
+    },
+    Column {
+        name: "flows_completed",
+        about: "Flows whose last byte arrived.",
+    },
+    Column {
+        name: "fct_ns",
+        about: "`mean` (rounded to a nanosecond), `p50`, `p99` (nearest rank) and `max` of the \
+                completed flows; null if there are none.",
+    },
+    Column {
+        name: "slowdown",
+        about: "`mean`, `p50`, `p99` (nearest rank) of the completed flows, four decimals; null if \
+                there are none.",
+    },
+    Column {
+        name: "pause_frames",
+        about: "PAUSE frames decided on, refreshes included.",
+    },
+    Column {
+        name: "pause_refresh_frames",
+        about: "Those that only renewed the quanta.",
+    },
+    Column {
+        name: "resume_frames",
+        about: "RESUME frames decided on.",
+    },
+    Column {
+        name: "pause_time_ns",
+        about: "From each decision to pause to the decision to resume, or to the run's end; summed \
+                over (node, port, priority).",
+    },
+    Column {
+        name: "ecn_marked",
+        about: "Packets that a switch marked Congestion Experienced.",
+    },
+    Column {
+        name: "cnps",
+        about: "Congestion notification packets sent.",
+    },
+    Column {
+        name: "retransmitted_packets",
+        about: "Data packets sent again.",
+    },
+    Column {
+        name: "drops",
+        about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
+                `ignored`, `substrate`, `injected` (see `drops.csv`).",
+    },
+    Column {
+        name: "buffer_max_bytes",
+        about: "Most bytes that each switch held at once.",
+    },
+    Column {
+        name: "headroom_max_bytes",
+        about: "Most bytes of headroom in use at once, by switch.",
+    },
+    Column {
+        name: "packet_hops",
+        about: "Frames times links crossed, all kinds of frames.",
+    },
+    Column {
+        name: "emulated_ns",
+        about: "Emulated time at the run's end.",
+    },
+    Column {
+        name: "lossless",
+        about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
+    },
+    Column {
+        name: "books",
+        about: "What the final check found wrong; empty when all is in order.",
+    },
+    Column {
+        name: "wall_seconds",
+        about: "Wall time; differs from run to run.",
+    },
+    Column {
+        name: "cpu_seconds",
+        about: "Processor time; differs from run to run.",
+    },
+];
+
+impl Summary {
+    /// The summary's name in the results folder.
+    pub const FILE: &'static str = "summary.json";
+    /// The keys that depend on the machine. They come last, one to a line.
+    pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
+
+    /// Indented JSON, ended by a line feed.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self).expect("a summary has string keys only");
+        json.push('\n');
+        json
+    }
+}
+
+/// Frames that went no further, by reason and by who is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropTotals {
+    /// Frames for each reason that occurred.
+    pub by_reason: BTreeMap<String, u64>,
+    /// By the buffer's rules.
+    pub policy: u64,
+    /// Malformed, or not for this switch.
+    pub frame: u64,
+    /// Control frames without effect: not lost.
+    pub ignored: u64,
+    /// By the machine below the emulation.
+    pub substrate: u64,
+    /// By a fault that the scenario asked for.
+    pub injected: u64,
+}
+
+impl DropTotals {
+    /// Adds `frames` of one reason; zero frames leave no entry.
+    pub fn add(&mut self, reason: &str, class: DropClass, frames: u64) {
+        if frames == 0 {
+            return;
+        }
+        *self.by_reason.entry(reason.to_owned()).or_default() += frames;
+        *match class {
+            DropClass::Policy => &mut self.policy,
+            DropClass::Frame => &mut self.frame,
+            DropClass::Ignored => &mut self.ignored,
+            DropClass::Substrate => &mut self.substrate,
+            DropClass::Injected => &mut self.injected,
+        } += frames;
+    }
+
+    /// Frames lost: all but the ignored.
+    pub const fn lost(&self) -> u64 {
+        self.policy + self.frame + self.substrate + self.injected
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((seconds * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::slowdown::Slowdown;
+
+    fn summary() -> Summary {
+        let mut drops = DropTotals::default();
+        drops.add("headroom-exhausted", DropClass::Policy, 2);
+        drops.add("ring-full", DropClass::Substrate, 0);
+        Summary {
+            scenario: "incast".into(),
+            seed: 1,
+            flows_total: 8,
+            flows_completed: 7,
+            fct_ns: Some(FctSummary {
+                mean: 10,
+                p50: 9,
+                p99: 12,
+                max: 12,
+            }),
+            slowdown: Some(SlowdownSummary {
+                mean: Slowdown(12_345),
+                p50: Slowdown(10_000),
+                p99: Slowdown(71_500),
+            }),
+            drops,
+            buffer_max_bytes: [("leaf1".into(), 3), ("leaf0".into(), 2)].into(),
+            wall_seconds: 1.234_567,
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn json_is_stable() {
+        insta::assert_snapshot!(summary().to_json(), @"");
+    }
+
+    #[test]
+    fn every_key_is_documented_in_order_and_the_machine_comes_last() {
+        let json = summary().to_json();
+        let positions = SUMMARY_KEYS.iter().map(|key| {
+            json.find(&format!("\n  \"{}\":", key.name))
+                .unwrap_or_else(|| panic!("{}", key.name))
+        });
+        assert!(positions.is_sorted());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
+        let last: Vec<&str> = SUMMARY_KEYS
+            .iter()
+            .rev()
+            .take(2)
+            .map(|key| key.name)
+            .collect();
+        assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));
+    }
+
+    #[test]
+    fn it_reads_back() {
+        let read: Summary = serde_json::from_str(&summary().to_json()).unwrap();
+        assert_eq!(
+            read,
+            Summary {
+                wall_seconds: 1.235,
+                ..summary()
+            }
+        );
+    }
+
+    #[test]
+    fn ignored_frames_are_not_lost() {
+        let mut drops = DropTotals::default();
+        drops.add("global-pause", DropClass::Ignored, 5);
+        assert_eq!(drops.lost(), 0);
+        drops.add("injected-loss", DropClass::Injected, 1);
+        assert_eq!(drops.lost(), 1);
+    }
+}

@@ -1,0 +1,289 @@
+//! A TOML file and the overrides of the command line as one tree, in which every value knows where it
+//! was written.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::report::{Place, ScenarioError, nearest};
+
+/// A scenario as it was written.
+pub(super) struct Document<'a> {
+    file: &'a str,
+    text: &'a str,
+    overrides: &'a [String],
+    pub(super) root: Node,
+}
+
+/// A value, where it is in the tree, and where it was written.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// Dotted, with array indices: `flows.0.bytes`; empty for the root.
+    pub(super) path: String,
+    pub(super) origin: Origin,
+    pub(super) value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Array(Vec<Node>),
+    /// In the order in which the keys were written.
+    Table(Vec<Entry>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_origin: Origin,
+    pub(super) node: Node,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    source: Source,
+    span: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    File,
+    /// By its number among the `--set` options.
+    Override(usize),
+}
+
+impl<'a> Document<'a> {
+    /// Parses `text`, called `file`, and sets `overrides` such as `switch.buffer=4MB` in it.
+    pub(super) fn parse(
+        file: &'a str,
+        text: &'a str,
+        overrides: &'a [String],
+    ) -> Result<Self, ScenarioError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
+            ScenarioError::at(place, &format!("not TOML: {}", error.message()), None)
+        })?;
+        let origin = Origin { source: Source::File, span: table.span() };
+        let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
+        let mut document = Self { file, text, overrides, root };
+        for number in 0..overrides.len() {
+            document.set(number)?;
+        }
+        Ok(document)
+    }
+
+    /// An error at the value of a path, or at the nearest table around it that was written.
+    pub(super) fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
+        let node = self.find(path);
+        let place = if node.path.is_empty() { None } else { Some(&node.origin) };
+        self.error_at(place, title, Some(help))
+    }
+
+    /// An error at an origin, or about the whole file.
+    pub(super) fn error_at(
+        &self,
+        origin: Option<&Origin>,
+        title: &str,
+        help: Option<&str>,
+    ) -> ScenarioError {
+        let place = match origin {
+            None => Place { name: self.file, text: self.text, span: None },
+            Some(Origin { source: Source::File, span }) => {
+                Place { name: self.file, text: self.text, span: Some(span.clone()) }
+            }
+            Some(Origin { source: Source::Override(number), span }) => {
+                Place { name: "--set", text: &self.overrides[*number], span: Some(span.clone()) }
+            }
+        };
+        ScenarioError::at(place, title, help)
+    }
+
+    fn find(&self, path: &str) -> &Node {
+        let mut node = &self.root;
+        for step in path.split('.') {
+            match node.child(step) {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node
+    }
+
+    /// Puts override `number` into the tree; a key that does not exist yet is made, and judged later like
+    /// any other.
+    fn set(&mut self, number: usize) -> Result<(), ScenarioError> {
+        let whole = &self.overrides[number];
+        let source = Source::Override(number);
+        let Some((path, text)) = whole.split_once('=') else {
+            let place = Place { name: "--set", text: whole, span: Some(0..whole.len()) };
+            let help = "write --set KEY=VALUE, for example --set switch.buffer=4MB";
+            return Err(ScenarioError::at(place, "an override without `=`", Some(help)));
+        };
+        let mut start = 0;
+        let mut node = &mut self.root;
+        for step in path.split('.') {
+            let span = start..start + step.len();
+            start = span.end + 1;
+            let parent = node.path.clone();
+            node = node.child_or_new(step, &Origin { source, span: span.clone() }).map_err(
+                |(title, help)| {
+                    let place = Place { name: "--set", text: whole, span: Some(span) };
+                    ScenarioError::at(place, &title.replace("{}", &parent), Some(&help))
+                },
+            )?;
+        }
+        let origin = Origin { source, span: path.len() + 1..whole.len() };
+        let path = node.path.clone();
+        *node = match DeValue::parse(text) {
+            Ok(value) => node_of(path, value.get_ref(), origin, source, start),
+            Err(_) => Node { path, origin, value: Value::Text(text.to_owned()) },
+        };
+        Ok(())
+    }
+}
+
+impl Node {
+    /// What the value is, in a sentence.
+    pub(super) fn described(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("the text \"{text}\""),
+            Value::Integer(number) => format!("the number {number}"),
+            Value::Float(number) => format!("the number {number}"),
+            Value::Boolean(value) => format!("{value}"),
+            Value::Array(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+
+    fn child(&self, step: &str) -> Option<&Self> {
+        match &self.value {
+            Value::Table(entries) => {
+                entries.iter().find(|entry| entry.key == step).map(|entry| &entry.node)
+            }
+            Value::Array(nodes) => nodes.get(step.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    /// The child of a step of an override's path. In an error's title, `{}` stands for the node's path.
+    fn child_or_new(
+        &mut self,
+        step: &str,
+        origin: &Origin,
+    ) -> Result<&mut Self, (String, String)> {
+        let path = child_path(&self.path, step);
+        match &mut self.value {
+            Value::Table(entries) => {
+                let known = entries.iter().position(|entry| entry.key == step);
+                let place = known.unwrap_or_else(|| {
+                    let value = Value::Table(Vec::new());
+                    entries.push(Entry {
+                        key: step.to_owned(),
+                        key_origin: origin.clone(),
+                        node: Self { path, origin: origin.clone(), value },
+                    });
+                    entries.len() - 1
+                });
+                Ok(&mut entries[place].node)
+            }
+            Value::Array(nodes) => {
+                let count = nodes.len();
+                let place = step.parse().ok().filter(|place| *place < count);
+                place.map(|place: usize| &mut nodes[place]).ok_or_else(|| {
+                    let last = count.saturating_sub(1);
+                    let help = format!("its entries are numbered from 0 to {last}");
+                    (format!("`{{}}` has no entry `{step}`"), help)
+                })
+            }
+            _ => {
+                let help = "leave out what follows it".to_owned();
+                Err((format!("`{{}}` is a value and has no key `{step}`"), help))
+            }
+        }
+    }
+}
+
+/// Suggests what an unknown name was meant to be, and lists what there is.
+pub(super) fn suggestion<'a>(
+    name: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    let list = super::report::listed(known.clone());
+    match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`? {what} {list}"),
+        None => format!("{what} {list}"),
+    }
+}
+
+fn child_path(parent: &str, step: &str) -> String {
+    if parent.is_empty() { step.to_owned() } else { format!("{parent}.{step}") }
+}
+
+/// `offset` is where the parsed text starts within its source.
+fn node_of(
+    path: String,
+    value: &DeValue<'_>,
+    origin: Origin,
+    source: Source,
+    offset: usize,
+) -> Node {
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let parsed = i128::from_str_radix(number.as_str(), number.radix());
+            parsed.map_or_else(|_| Value::Text(number.to_string()), Value::Integer)
+        }
+        DeValue::Float(number) => {
+            let parsed = number.as_str().parse();
+            parsed.map_or_else(|_| Value::Text(number.as_str().into()), Value::Float)
+        }
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        // No key takes a date; as a text it is refused like any other wrong text.
+        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Array(values) => Value::Array(
+            values
+                .iter()
+                .enumerate()
+                .map(|(place, value)| {
+                    let path = child_path(&path, &place.to_string());
+                    let origin = Origin { source, span: shifted(&value.span(), offset) };
+                    node_of(path, value.get_ref(), origin, source, offset)
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => return table_node(path, &origin, table, source, offset),
+    };
+    Node { path, origin, value }
+}
+
+fn table_node(
+    path: String,
+    origin: &Origin,
+    table: &DeTable<'_>,
+    source: Source,
+    offset: usize,
+) -> Node {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| {
+            let path = child_path(&path, key.get_ref());
+            let place = |span: Range<usize>| Origin { source, span: shifted(&span, offset) };
+            Entry {
+                key: key.get_ref().to_string(),
+                key_origin: place(key.span()),
+                node: node_of(path, value.get_ref(), place(value.span()), source, offset),
+            }
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_origin.span.start);
+    Node { path, origin: origin.clone(), value: Value::Table(entries) }
+}
+
+fn shifted(span: &Range<usize>, offset: usize) -> Range<usize> {
+    span.start + offset..span.end + offset
+}

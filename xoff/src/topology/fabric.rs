@@ -1,0 +1,460 @@
+//! A fabric that exists is right: every host on one switch port, every name usable, every limit kept.
+
+use std::collections::BTreeMap;
+
+use fabric_core::units::{BitsPerSecond, Picos};
+
+use super::ideal::Hop;
+use super::plan::{limit_hosts, limit_switches};
+use super::routing::{Routes, routes_of};
+use super::{HostId, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId};
+
+/// Hosts, switches, links and routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    nodes: Vec<Node>,
+    wires: Vec<Wire>,
+    hosts: u32,
+    routes: Vec<Routes>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Unique in the fabric; 1 to 15 characters.
+    pub name: String,
+    /// Host or switch, with its number among its kind.
+    pub kind: NodeKind,
+    /// The wire that leaves each port; its reverse is the wire that enters there.
+    pub ports: Vec<WireId>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// An end of flows, with exactly one port.
+    Host(HostId),
+    /// Forwards frames.
+    Switch(SwitchId),
+}
+
+/// What is at the far end of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The node there.
+    pub node: NodeId,
+    /// Its port.
+    pub port: u16,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// `from->to`, by node names; unique.
+    pub name: String,
+    /// The sending node.
+    pub from: NodeId,
+    /// The sending node's port.
+    pub from_port: u16,
+    /// The receiving node.
+    pub to: NodeId,
+    /// The receiving node's port.
+    pub to_port: u16,
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    pub delay: Picos,
+}
+
+/// Which end of a planned link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkEnd {
+    /// [`super::PlannedLink::a`].
+    A,
+    /// [`super::PlannedLink::b`].
+    B,
+}
+
+/// Why a plan is no fabric; numbers count from 0 in the plan's lists.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FabricError {
+    /// The name cannot be an interface's.
+    #[error("`{name}` cannot name a node: {reason}")]
+    Name {
+        /// Host or switch, by its number.
+        node: NodeKind,
+        /// The name as given.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Two nodes have one name.
+    #[error("two nodes are called `{name}`")]
+    DuplicateName {
+        /// The later of the two.
+        node: NodeKind,
+        /// The name.
+        name: String,
+    },
+    /// A link ends at a node that is not in the plan.
+    #[error("no node is called `{name}`")]
+    UnknownNode {
+        /// The link's number.
+        link: usize,
+        /// Which end.
+        end: LinkEnd,
+        /// The name as given.
+        name: String,
+    },
+    /// A link has both ends at one node.
+    #[error("a link from `{name}` to itself")]
+    SelfLink {
+        /// The link's number.
+        link: usize,
+        /// The node.
+        name: String,
+    },
+    /// Two links join the same two nodes: their wires would have one name.
+    #[error("a second link between `{a}` and `{b}`")]
+    DuplicateLink {
+        /// The later link's number.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A link joins two hosts.
+    #[error("a link between two hosts, `{a}` and `{b}`")]
+    HostToHost {
+        /// The link's number.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A host has no link, or more than one.
+    #[error("host `{name}` has {links} links; a host has exactly one port")]
+    HostPorts {
+        /// The host.
+        host: HostId,
+        /// Its name.
+        name: String,
+        /// How many links end there.
+        links: usize,
+    },
+    /// A switch has no link.
+    #[error("switch `{name}` has no link")]
+    IdleSwitch {
+        /// The switch.
+        switch: SwitchId,
+        /// Its name.
+        name: String,
+    },
+    /// A switch has more than [`MAX_PORTS`] links.
+    #[error("switch `{name}` has {links} ports; the limit is {MAX_PORTS}")]
+    TooManyPorts {
+        /// The switch.
+        switch: SwitchId,
+        /// Its name.
+        name: String,
+        /// How many links end there.
+        links: usize,
+    },
+    /// More than [`super::MAX_HOSTS`].
+    #[error("{count} hosts; the limit is {}", super::MAX_HOSTS)]
+    TooManyHosts {
+        /// How many the plan has.
+        count: u64,
+    },
+    /// More than [`super::MAX_SWITCHES`].
+    #[error("{count} switches; the limit is {}", super::MAX_SWITCHES)]
+    TooManySwitches {
+        /// How many the plan has.
+        count: u64,
+    },
+}
+
+impl Fabric {
+    /// Numbers nodes, ports and wires in the plan's order, checks them, and finds all shortest paths.
+    pub fn build(plan: &Plan) -> Result<Self, FabricError> {
+        limit_hosts(plan.hosts.len() as u64)?;
+        limit_switches(plan.switches.len() as u64)?;
+        let mut nodes = name_nodes(plan)?;
+        let wires = connect(plan, &mut nodes)?;
+        check_ports(&nodes)?;
+        let hosts = plan.hosts.len() as u32;
+        let routes = routes_of(&nodes, &wires, hosts);
+        Ok(Self { nodes, wires, hosts, routes })
+    }
+
+    /// All nodes, hosts first; a [`NodeId`] is an index into them.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All wires; a [`WireId`] is an index into them.
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// How many hosts there are.
+    pub fn host_count(&self) -> u32 {
+        self.hosts
+    }
+
+    /// How many switches there are.
+    pub fn switch_count(&self) -> u32 {
+        self.nodes.len() as u32 - self.hosts
+    }
+
+    /// The node of a number.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The wire of a number.
+    pub fn wire(&self, id: WireId) -> &Wire {
+        &self.wires[id.0 as usize]
+    }
+
+    /// A host's node number.
+    pub const fn host_node(&self, host: HostId) -> NodeId {
+        NodeId(host.0)
+    }
+
+    /// A switch's node number.
+    pub const fn switch_node(&self, switch: SwitchId) -> NodeId {
+        NodeId(self.hosts + switch.0)
+    }
+
+    /// The host as a node.
+    pub fn host(&self, host: HostId) -> &Node {
+        self.node(self.host_node(host))
+    }
+
+    /// The switch as a node.
+    pub fn switch(&self, switch: SwitchId) -> &Node {
+        self.node(self.switch_node(switch))
+    }
+
+    /// The host of a name.
+    pub fn host_named(&self, name: &str) -> Option<HostId> {
+        let hosts = &self.nodes[..self.hosts as usize];
+        hosts.iter().position(|node| node.name == name).map(|place| HostId(place as u32))
+    }
+
+    /// What is at the far end of a node's port.
+    pub fn peer(&self, node: NodeId, port: u16) -> Peer {
+        let wire = self.wire(self.node(node).ports[port as usize]);
+        Peer { node: wire.to, port: wire.to_port }
+    }
+
+    /// All shortest paths from a switch to every host.
+    pub fn routes(&self, switch: SwitchId) -> &Routes {
+        &self.routes[switch.0 as usize]
+    }
+
+    /// Whether frames from `source` can reach `destination`.
+    pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
+        self.path(source, destination, |_, group| group[0]).is_some()
+    }
+
+    /// The wires that a frame crosses from `source` to `destination`, its uplink first.
+    ///
+    /// `choose` picks a port of the group of equal-cost ports (ascending, never empty) at each switch.
+    /// `None` if there is no path.
+    pub fn path(
+        &self,
+        source: HostId,
+        destination: HostId,
+        mut choose: impl FnMut(SwitchId, &[u16]) -> u16,
+    ) -> Option<Vec<WireId>> {
+        let mut wires = vec![self.host(source).ports[0]];
+        loop {
+            let here = self.wire(wires[wires.len() - 1]).to;
+            match self.node(here).kind {
+                NodeKind::Host(_) => return Some(wires),
+                NodeKind::Switch(switch) => {
+                    let group = self.routes(switch).ports_to(destination);
+                    if group.is_empty() {
+                        return None;
+                    }
+                    let port = choose(switch, group);
+                    assert!(group.contains(&port), "a chosen port is one of the group's");
+                    wires.push(self.node(here).ports[port as usize]);
+                }
+            }
+        }
+    }
+
+    /// Rate and delay of each wire of a path, for [`super::ideal`].
+    pub fn hops(&self, path: &[WireId]) -> Vec<Hop> {
+        let hop = |wire: &Wire| Hop { rate: wire.rate, delay: wire.delay };
+        path.iter().map(|&id| hop(self.wire(id))).collect()
+    }
+}
+
+fn name_nodes(plan: &Plan) -> Result<Vec<Node>, FabricError> {
+    let hosts = (0..).map(|n| NodeKind::Host(HostId(n))).zip(&plan.hosts);
+    let switches = (0..).map(|n| NodeKind::Switch(SwitchId(n))).zip(&plan.switches);
+    hosts
+        .chain(switches)
+        .map(|(node, name)| match name_fault(name) {
+            None => Ok(Node { name: name.clone(), kind: node, ports: Vec::new() }),
+            Some(reason) => Err(FabricError::Name { node, name: name.clone(), reason }),
+        })
+        .collect()
+}
+
+/// Why a name cannot be part of an interface's name, a namespace's and a wire's, if it cannot.
+fn name_fault(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("it is empty");
+    }
+    if name.len() > MAX_NAME_LENGTH {
+        return Some("it is longer than 15 characters, the limit of an interface name");
+    }
+    let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.chars().all(inner) {
+        return Some("only ASCII letters, digits, `-`, `_` and `.` may stand in it");
+    }
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.ends_with(['-', '.']) {
+        return Some("it starts with a letter and ends with a letter, a digit or `_`");
+    }
+    None
+}
+
+fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
+    let mut numbers = BTreeMap::new();
+    for (number, node) in nodes.iter().enumerate() {
+        if numbers.insert(node.name.clone(), NodeId(number as u32)).is_some() {
+            return Err(FabricError::DuplicateName { node: node.kind, name: node.name.clone() });
+        }
+    }
+    let mut wires: Vec<Wire> = Vec::with_capacity(plan.links.len() * 2);
+    let mut joined = BTreeMap::new();
+    for (link, planned) in plan.links.iter().enumerate() {
+        let find = |end, name: &String| {
+            let unknown = || FabricError::UnknownNode { link, end, name: name.clone() };
+            numbers.get(name).copied().ok_or_else(unknown)
+        };
+        let from = find(LinkEnd::A, &planned.a)?;
+        let to = find(LinkEnd::B, &planned.b)?;
+        let (a, b) = (planned.a.clone(), planned.b.clone());
+        if from == to {
+            return Err(FabricError::SelfLink { link, name: a });
+        }
+        let is_host = |node: NodeId| matches!(nodes[node.0 as usize].kind, NodeKind::Host(_));
+        if is_host(from) && is_host(to) {
+            return Err(FabricError::HostToHost { link, a, b });
+        }
+        if joined.insert((from.min(to), from.max(to)), link).is_some() {
+            return Err(FabricError::DuplicateLink { link, a, b });
+        }
+        let from_port = nodes[from.0 as usize].ports.len() as u16;
+        let to_port = nodes[to.0 as usize].ports.len() as u16;
+        let there = WireId(wires.len() as u32);
+        nodes[from.0 as usize].ports.push(there);
+        nodes[to.0 as usize].ports.push(there.reverse());
+        let (rate, delay) = (planned.rate, planned.delay);
+        wires.push(Wire { name: format!("{a}->{b}"), from, from_port, to, to_port, rate, delay });
+        wires.push(Wire {
+            name: format!("{b}->{a}"),
+            from: to,
+            from_port: to_port,
+            to: from,
+            to_port: from_port,
+            rate,
+            delay,
+        });
+    }
+    Ok(wires)
+}
+
+fn check_ports(nodes: &[Node]) -> Result<(), FabricError> {
+    for node in nodes {
+        let (name, links) = (node.name.clone(), node.ports.len());
+        match node.kind {
+            NodeKind::Host(host) if links != 1 => {
+                return Err(FabricError::HostPorts { host, name, links });
+            }
+            NodeKind::Switch(switch) if links == 0 => {
+                return Err(FabricError::IdleSwitch { switch, name });
+            }
+            NodeKind::Switch(switch) if links > MAX_PORTS => {
+                return Err(FabricError::TooManyPorts { switch, name, links });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+    const DELAY: Picos = Picos(1_000_000);
+
+    fn leaf_spine() -> Fabric {
+        let link = (RATE, DELAY);
+        Fabric::build(&Plan::leaf_spine(2, 2, 4, link, link).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_leaf_has_its_hosts_first_and_then_the_spines() {
+        let fabric = leaf_spine();
+        let peers: Vec<_> = (0..6)
+            .map(|port| fabric.peer(fabric.switch_node(SwitchId(1)), port))
+            .map(|peer| fabric.node(peer.node).name.as_str())
+            .collect();
+        assert_eq!(peers, ["h4", "h5", "h6", "h7", "spine0", "spine1"]);
+        assert_eq!(fabric.wires()[0].name, "h0->leaf0");
+        assert_eq!(fabric.wire(WireId(0).reverse()).name, "leaf0->h0");
+    }
+
+    #[test]
+    fn a_path_follows_the_chooser() {
+        let fabric = leaf_spine();
+        let last = |_, group: &[u16]| group[group.len() - 1];
+        let path = fabric.path(HostId(0), HostId(7), last).unwrap();
+        let names: Vec<_> = path.iter().map(|&id| fabric.wire(id).name.as_str()).collect();
+        assert_eq!(names, ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]);
+    }
+
+    #[test]
+    fn a_fabric_in_two_parts_has_no_path_between_them() {
+        let link = |a: &str, b: &str| super::super::PlannedLink {
+            a: a.into(),
+            b: b.into(),
+            rate: RATE,
+            delay: DELAY,
+        };
+        let plan = Plan {
+            hosts: vec!["x".into(), "y".into()],
+            switches: vec!["s0".into(), "s1".into()],
+            links: vec![link("x", "s0"), link("y", "s1")],
+        };
+        assert!(!Fabric::build(&plan).unwrap().reaches(HostId(0), HostId(1)));
+    }
+
+    #[test]
+    fn names_that_cannot_be_interfaces_are_refused() {
+        for name in ["", "a-name-that-is-long", "a b", "h0->", "0h", "h-", "hö", "a/b", "*"] {
+            assert!(name_fault(name).is_some(), "{name}");
+        }
+        for name in ["h0", "leaf12", "tor-a.1", "x_"] {
+            assert!(name_fault(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_switch_has_sixty_four_ports_at_most() {
+        let plan = Plan::star(65, RATE, DELAY).unwrap();
+        let error = Fabric::build(&plan).unwrap_err();
+        assert_eq!(error.to_string(), "switch `s0` has 65 ports; the limit is 64");
+    }
+}

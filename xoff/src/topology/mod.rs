@@ -1,0 +1,47 @@
+//! The fabric as a graph: nodes, ports, links, wires and routes, numbered once and for all.
+//!
+//! Everything here is an integer or a name, and every number follows from the order in which a
+//! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike.
+
+mod fabric;
+pub mod ideal;
+mod plan;
+mod routing;
+
+pub use fabric::{Fabric, FabricError, LinkEnd, Node, NodeKind, Peer, Wire};
+pub use plan::{Plan, PlannedLink};
+pub use routing::Routes;
+
+/// Ports a switch may have.
+///
+/// A 51.2 Tbit/s chip has 64 ports of 800 Gbit/s; the switch's maps hold 64 x 8 queues.
+pub const MAX_PORTS: usize = 64;
+/// Hosts a fabric may have: each is a network namespace, and 4096 of them are made in some ten seconds.
+pub const MAX_HOSTS: usize = 4096;
+/// Switches a fabric may have: each is a namespace and a loaded program.
+pub const MAX_SWITCHES: usize = 1024;
+/// Longest node name: it becomes part of interface names, which Linux ends at 15 characters (`IFNAMSIZ`).
+pub const MAX_NAME_LENGTH: usize = 15;
+
+/// A host's number, from 0, in the order of the plan; it gives the host its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
+/// A switch's number, from 0, in the order of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SwitchId(pub u32);
+
+/// A node's number: hosts first, then switches, each in the order of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// A wire's number: link `n` is the wires `2n` (from its end `a` to `b`) and `2n + 1` (back).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WireId(pub u32);
+
+impl WireId {
+    /// The other direction of the same link.
+    pub const fn reverse(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}

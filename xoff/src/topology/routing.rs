@@ -1,0 +1,152 @@
+//! Shortest paths with equal-cost groups.
+
+use super::{HostId, Node, NodeId, NodeKind, Wire};
+
+/// One switch's routes: for each host, all ports on a shortest path, in ascending order.
+///
+/// Hosts behind the same ports share a group, as in a switch's ECMP group table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    groups: Vec<Vec<u16>>,
+    /// Index into `groups` by host.
+    group_of: Vec<u16>,
+}
+
+impl Routes {
+    /// The ports on shortest paths to `host`, ascending; empty if there is no path.
+    pub fn ports_to(&self, host: HostId) -> &[u16] {
+        &self.groups[self.group_to(host)]
+    }
+
+    /// The number of `host`'s group in [`Self::groups`].
+    pub fn group_to(&self, host: HostId) -> usize {
+        self.group_of[host.0 as usize] as usize
+    }
+
+    /// The distinct groups, in the order of the first host that uses them.
+    pub fn groups(&self) -> &[Vec<u16>] {
+        &self.groups
+    }
+
+    fn add(&mut self, group: Vec<u16>) {
+        let place = self.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+            self.groups.push(group);
+            self.groups.len() - 1
+        });
+        self.group_of.push(place as u16);
+    }
+}
+
+/// Routes of every switch, by breadth-first search from each host; hosts do not forward.
+pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Routes> {
+    let switches = nodes.len() - hosts as usize;
+    let empty = Routes { groups: Vec::new(), group_of: Vec::with_capacity(hosts as usize) };
+    let mut routes = vec![empty; switches];
+    // Hosts of one switch follow each other in most fabrics and share its distances.
+    let mut distances = (NodeId(u32::MAX), Vec::new());
+    for host in 0..hosts {
+        let edge = wires[nodes[host as usize].ports[0].0 as usize].to;
+        if distances.0 != edge {
+            distances = (edge, distances_to(edge, nodes, wires));
+        }
+        for (switch, routes) in routes.iter_mut().enumerate() {
+            let here = NodeId(hosts + switch as u32);
+            routes.add(ports_towards(NodeId(host), here, &distances.1, nodes, wires));
+        }
+    }
+    routes
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+/// Hops from every switch to `edge`, through switches only.
+fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
+    let mut distances = vec![UNREACHED; nodes.len()];
+    distances[edge.0 as usize] = 0;
+    let mut frontier = vec![edge];
+    for hops in 1.. {
+        let mut next = Vec::new();
+        for node in frontier {
+            for port in &nodes[node.0 as usize].ports {
+                let peer = wires[port.0 as usize].to;
+                let is_switch = matches!(nodes[peer.0 as usize].kind, NodeKind::Switch(_));
+                if is_switch && distances[peer.0 as usize] == UNREACHED {
+                    distances[peer.0 as usize] = hops;
+                    next.push(peer);
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        frontier = next;
+    }
+    distances
+}
+
+fn ports_towards(
+    host: NodeId,
+    here: NodeId,
+    distances: &[u32],
+    nodes: &[Node],
+    wires: &[Wire],
+) -> Vec<u16> {
+    let distance = distances[here.0 as usize];
+    if distance == UNREACHED {
+        return Vec::new();
+    }
+    let leads = |peer: NodeId| {
+        if distance == 0 { peer == host } else { distances[peer.0 as usize] == distance - 1 }
+    };
+    (0u16..)
+        .zip(&nodes[here.0 as usize].ports)
+        .filter(|(_, wire)| leads(wires[wire.0 as usize].to))
+        .map(|(port, _)| port)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric_core::units::{BitsPerSecond, Picos};
+
+    use super::super::{Fabric, Plan, SwitchId};
+    use super::*;
+
+    #[test]
+    fn a_leaf_sends_up_over_all_spines_and_down_over_one_port() {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let fabric = Fabric::build(&Plan::leaf_spine(2, 3, 2, link, link).unwrap()).unwrap();
+        let leaf0 = fabric.routes(SwitchId(0));
+        assert_eq!(leaf0.ports_to(HostId(1)), [1]);
+        assert_eq!(leaf0.ports_to(HostId(2)), [2, 3, 4]);
+        assert_eq!(leaf0.ports_to(HostId(3)), [2, 3, 4]);
+        assert_eq!(leaf0.groups().len(), 3);
+        let spine2 = fabric.routes(SwitchId(4));
+        assert_eq!(spine2.ports_to(HostId(0)), [0]);
+        assert_eq!(spine2.ports_to(HostId(3)), [1]);
+    }
+
+    #[test]
+    fn a_longer_way_is_not_taken() {
+        let link = |a: &str, b: &str| super::super::PlannedLink {
+            a: a.into(),
+            b: b.into(),
+            rate: BitsPerSecond(1),
+            delay: Picos(0),
+        };
+        let plan = Plan {
+            hosts: vec!["x".into(), "y".into()],
+            switches: ["a", "b", "c"].map(String::from).to_vec(),
+            links: vec![
+                link("x", "a"),
+                link("a", "b"),
+                link("b", "c"),
+                link("a", "c"),
+                link("c", "y"),
+            ],
+        };
+        let fabric = Fabric::build(&plan).unwrap();
+        assert_eq!(fabric.routes(SwitchId(0)).ports_to(HostId(1)), [2]);
+        assert_eq!(fabric.routes(SwitchId(1)).ports_to(HostId(1)), [1]);
+    }
+}

@@ -1,0 +1,149 @@
+//! What a change must pass besides its tests.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{ebpf, packages, process, workspace};
+
+const CARGO_DENY_VERSION: &str = "0.20.2";
+/// Folders of the machines on which the project is written: no file may depend on them. In halves, so
+/// that this file passes its own check.
+const WORKPLACES: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+
+/// Runs every check, then says which failed.
+pub fn run_all() -> Result<()> {
+    type Check = fn() -> Result<()>;
+    let checks: [(&str, Check); 7] = [
+        ("format", format),
+        ("TOML", toml),
+        ("paths", paths),
+        ("lints", lints),
+        ("lints of the eBPF programs", ebpf::lints),
+        ("documentation", documentation),
+        ("eBPF object", ebpf::check),
+    ];
+    let mut failed = Vec::new();
+    for (name, check) in checks {
+        eprintln!("== {name} ==");
+        if let Err(failure) = check() {
+            eprintln!("failed: {failure:#}");
+            failed.push(name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!(
+            "{} of {} checks failed: {}",
+            failed.len(),
+            checks.len(),
+            failed.join(", ")
+        );
+    }
+    eprintln!("all {} checks passed", checks.len());
+    Ok(())
+}
+
+/// Checks the dependencies with cargo-deny, which is built on the first run.
+pub fn dependencies() -> Result<()> {
+    let folder = workspace::target_dir().join(format!("cargo-deny-{CARGO_DENY_VERSION}"));
+    let cargo_deny = folder.join("bin/cargo-deny");
+    if !process::succeeds(Command::new(&cargo_deny).arg("--version")) {
+        let mut install = process::cargo("install");
+        install.args([
+            "cargo-deny",
+            "--version",
+            CARGO_DENY_VERSION,
+            "--locked",
+            "--root",
+        ]);
+        process::run(install.arg(&folder)).context("building cargo-deny")?;
+    }
+    process::run(
+        Command::new(cargo_deny)
+            .arg("check")
+            .current_dir(workspace::root()),
+    )
+}
+
+fn format() -> Result<()> {
+    process::run(process::cargo("fmt").args(["--all", "--check"]))?;
+    let manifest = "switch-ebpf/Cargo.toml";
+    process::run(process::cargo("fmt").args(["--check", "--manifest-path", manifest]))
+}
+
+fn toml() -> Result<()> {
+    let mut taplo = Command::new(packages::taplo()?);
+    process::run(
+        taplo
+            .args(["format", "--check"])
+            .current_dir(workspace::root()),
+    )
+}
+
+fn paths() -> Result<()> {
+    let mut found = Vec::new();
+    for file in workspace::files()? {
+        let content = std::fs::read(workspace::root().join(&file))
+            .with_context(|| format!("reading {}", file.display()))?;
+        let lines = content.split(|&byte| byte == b'\n').enumerate();
+        for (index, line) in
+            lines.filter(|(_, line)| WORKPLACES.iter().any(|path| names(line, path)))
+        {
+            let text = String::from_utf8_lossy(line);
+            found.push(format!(
+                "  {}:{}: {}",
+                file.display(),
+                index + 1,
+                text.trim()
+            ));
+        }
+    }
+    if !found.is_empty() {
+        bail!(
+            "files speak of folders that only the author's machine has:\n{}",
+            found.join("\n")
+        );
+    }
+    Ok(())
+}
+
+/// Whether `line` holds the absolute path `folder`, and not as the tail of a longer one.
+fn names(line: &[u8], folder: &str) -> bool {
+    let starts = |at: &usize| line[*at..].starts_with(folder.as_bytes());
+    let is_absolute = |at: usize| at == 0 || !is_part_of_path(line[at - 1]);
+    (0..line.len()).filter(starts).any(is_absolute)
+}
+
+fn is_part_of_path(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._-~}".contains(&byte)
+}
+
+fn lints() -> Result<()> {
+    let mut clippy = process::cargo("clippy");
+    process::run(clippy.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]))
+}
+
+fn documentation() -> Result<()> {
+    let mut doc = process::cargo("doc");
+    process::run(
+        doc.args(["--workspace", "--no-deps"])
+            .env("RUSTDOCFLAGS", "--deny warnings"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workplace_is_told_from_the_tail_of_another_path() {
+        let workplace = WORKPLACES[0];
+        assert!(names(format!("see {workplace}notes").as_bytes(), workplace));
+        assert!(names(format!("{workplace}notes").as_bytes(), workplace));
+        assert!(!names(
+            format!("https://example.org{workplace}notes").as_bytes(),
+            workplace
+        ));
+        assert!(!names(b"a framework", workplace));
+    }
+}

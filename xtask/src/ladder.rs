@@ -1,0 +1,76 @@
+//! The test ladder, cheapest rung first.
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+
+use crate::{packages, privilege, process};
+
+/// Tells tests which Python has scapy.
+const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
+
+/// What a test may use. The names of the test files in `tests/tests` start with their rung's.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rung {
+    /// Vectors and properties of each crate: no privilege
+    Core,
+    /// Whole fabrics on the memory datapath
+    Memory,
+    /// The eBPF programs one frame at a time, through `BPF_PROG_TEST_RUN`
+    TestRun,
+    /// Whole fabrics in network namespaces
+    Kernel,
+}
+
+impl Rung {
+    /// The test files in `tests/tests`.
+    fn files(self) -> Option<&'static str> {
+        match self {
+            Self::Core => None,
+            Self::Memory => Some("memory*"),
+            Self::TestRun => Some("test_run*"),
+            Self::Kernel => Some("kernel*"),
+        }
+    }
+
+    fn needs_root(self) -> bool {
+        matches!(self, Self::TestRun | Self::Kernel)
+    }
+}
+
+/// Runs one rung, or all; a rung that fails does not hide the next one.
+pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
+    if only.is_none_or(Rung::needs_root) {
+        let without = "`cargo xtask test --rung core`, which needs none";
+        privilege::require_root("this part of the test ladder", "test", Some(without))?;
+    }
+    let mut failures = Vec::new();
+    if only.is_none_or(|rung| rung == Rung::Core) {
+        eprintln!("== Each crate by itself: no privilege ==");
+        failures.extend(process::run(process::cargo("test").arg("--no-fail-fast")).err());
+    }
+    if only != Some(Rung::Core) {
+        eprintln!("== Across crates: memory, test-run and kernel ==");
+        failures.extend(across_crates(only, test_threads).err());
+    }
+    for failure in &failures {
+        eprintln!("failed: {failure:#}");
+    }
+    match failures.len() {
+        0 => Ok(()),
+        count => bail!("{count} part(s) of the test ladder failed"),
+    }
+}
+
+fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
+    packages::iproute()?;
+    packages::tshark()?;
+    let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
+    let mut cargo = process::cargo("test");
+    cargo
+        .args(["--package", "tests", "--no-fail-fast"])
+        .env(PYTHON_VARIABLE, python);
+    if let Some(files) = only.and_then(Rung::files) {
+        cargo.args(["--test", files]);
+    }
+    process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]))
+}

@@ -1,0 +1,45 @@
+//! Where things lie: the workspace, its target folder, its files.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process;
+
+/// The folder of the workspace's `Cargo.toml`.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask
+        .parent()
+        .expect("xtask is a folder of the workspace")
+        .to_path_buf()
+}
+
+/// Where cargo builds: `CARGO_TARGET_DIR`, or `target` in the workspace.
+pub fn target_dir() -> PathBuf {
+    let chosen = std::env::var_os("CARGO_TARGET_DIR").filter(|path| !path.is_empty());
+    root().join(chosen.map_or_else(|| PathBuf::from("target"), PathBuf::from))
+}
+
+/// Every file of the project: what git tracks and what it would track, relative to the root.
+pub fn files() -> Result<Vec<PathBuf>> {
+    let listing = process::output(
+        Command::new("git")
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ])
+            .current_dir(root()),
+    )?;
+    let names = listing
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty());
+    let files = names.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+    Ok(files.filter(|file| root().join(file).is_file()).collect())
+}
