@@ -4,10 +4,24 @@ use crate::units::{BitsPerSecond, Bytes, Picos};
 
 /// The response time that IEEE 802.1Qbb allows, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;
+/// A PAUSE frame on the wire: 60 bytes, preamble, FCS and inter-frame gap.
+pub const PAUSE_WIRE_BYTES: u64 = 84;
 
 /// Phi (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, `max_frame` being `L_MTU`.
 pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> Bytes {
     Bytes(2 * (rate.bytes_in(delay).0 + max_frame.0) + MAX_RESPONSE_BYTES)
+}
+
+/// What Eq. 1 leaves out, because it counts a fluid: the packet that triggers the PAUSE may itself find
+/// the shared pool closed and lie in headroom, and the PAUSE frame takes its own time on the wire.
+pub const fn beyond_eq_1(max_frame: Bytes) -> Bytes {
+    Bytes(max_frame.0 + PAUSE_WIRE_BYTES)
+}
+
+/// Headroom that loses no frame: Eq. 1 and what it leaves out. `max_wire_length` is the longest frame
+/// with its preamble, FCS and inter-frame gap.
+pub const fn lossless(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes) -> Bytes {
+    Bytes(required(rate, delay, max_wire_length).0 + beyond_eq_1(max_wire_length).0)
 }
 
 /// `B_h` (DSH, Eq. 3), summed over ports whose links may differ.

@@ -31,9 +31,14 @@ pub fn select(route: &Route, hash: u32) -> Option<u32> {
     if count == 0 || count > MAX_PORTS as u32 {
         return None;
     }
-    // A multiply and a shift spread the hash evenly and need no division.
-    let index = (u64::from(hash) * u64::from(count)) >> 32;
-    route.ports.get(index as usize).map(|port| u32::from(*port))
+    route.ports.get(member(hash, count) as usize).map(|port| u32::from(*port))
+}
+
+/// The position that a hash selects in a group of `count`: a multiply and a shift spread it evenly and
+/// need no division.
+#[inline(always)]
+pub const fn member(hash: u32, count: u32) -> u32 {
+    ((hash as u64 * count as u64) >> 32) as u32
 }
 
 /// The egress port for a packet.

@@ -56,6 +56,10 @@ pub enum HostEvent {
         flow: u32,
         /// When the ACK arrived.
         at: Picos,
+        /// Data packets that were sent again.
+        retransmitted_packets: u64,
+        /// CNPs that the sender received.
+        notifications: u64,
     },
     /// The last byte of a flow that this host receives has arrived in order.
     FlowDelivered {
@@ -70,17 +74,18 @@ pub enum HostEvent {
 
 /// One RoCEv2 host, without I/O.
 ///
-/// Whoever drives it calls [`poll_transmit`](Self::poll_transmit) when the port falls free and, while the
-/// port is idle, after every `start_flow` and `handle_*` and at [`next_deadline`](Self::next_deadline).
-/// While the port is busy only [`next_timer`](Self::next_timer) matters.
+/// Whoever drives it calls [`poll_transmit`](Self::poll_transmit) when the port falls free and,
+/// while the port is idle, after every `start_flow` and `handle_*` and at
+/// [`next_deadline`](Self::next_deadline). While the port is busy only
+/// [`next_timer`](Self::next_timer) matters.
 #[derive(Debug)]
 pub struct Host {
     config: HostConfig,
     nic: Nic,
     requesters: QueuePairTable<Requester>,
     responders: QueuePairTable<Responder>,
-    /// Retransmission timers, one entry at most per requester. Progress does not move an entry: when it is
-    /// due it is put to where the deadline has moved.
+    /// Retransmission timers, one entry at most per requester. Progress does not move an entry:
+    /// when it is due it is put to where the deadline has moved.
     timers: BTreeSet<(Picos, u32)>,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
@@ -129,8 +134,8 @@ impl Host {
         self.responders.insert(request.qp, Responder::new(request));
     }
 
-    /// Forgets the receiving end of queue pair `qp`: once its sender has completed, nothing needs it.
-    /// Returns the bytes that it delivered, or `None` if there is no such queue pair.
+    /// Forgets the receiving end of queue pair `qp`: once its sender has completed, nothing needs
+    /// it. Returns the bytes that it delivered, or `None` if there is no such queue pair.
     pub fn close_responder(&mut self, qp: u32) -> Option<u64> {
         let slot = self.responders.unlink(qp)?;
         let delivered = self.responders.occupant(slot).delivered_bytes();
@@ -211,8 +216,8 @@ impl Host {
             .min()
     }
 
-    /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to do,
-    /// whatever the port does.
+    /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
+    /// do, whatever the port does.
     pub fn next_timer(&self) -> Option<Picos> {
         self.timers.first().map(|&(at, _)| at)
     }
@@ -296,11 +301,10 @@ impl Host {
             return;
         };
         self.counters.cnps_received += 1;
+        let requester = self.requesters.occupant(slot);
+        requester.notifications += 1;
         if let CongestionControl::Dcqcn(parameters) = &self.config.congestion_control {
-            let cut = self
-                .requesters
-                .occupant(slot)
-                .receive_notification(now, parameters);
+            let cut = requester.receive_notification(now, parameters);
             self.counters.rate_cuts += u64::from(cut);
         }
     }
@@ -366,6 +370,12 @@ impl Host {
         let requester = self.requesters.occupant(slot);
         let FlowRequest { flow, qp, .. } = *requester.request();
         let scheduled = requester.scheduled;
+        let event = HostEvent::FlowCompleted {
+            flow,
+            at: now,
+            retransmitted_packets: requester.retransmitted_packets,
+            notifications: requester.notifications,
+        };
         if let Some(at) = requester.timer_entry.take() {
             self.timers.remove(&(at, slot));
         }
@@ -374,8 +384,7 @@ impl Host {
             self.requesters.release(slot);
         }
         self.counters.flows_completed += 1;
-        self.events
-            .push_back(HostEvent::FlowCompleted { flow, at: now });
+        self.events.push_back(event);
     }
 
     fn count_control(&mut self, packet: &RocePacket) {

@@ -8,9 +8,9 @@
 //!                       poll_transmit            handle_packet, handle_pfc
 //! ```
 //!
-//! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no clock,
-//! allocates nothing per packet and touches only the queue pair that a packet names. The memory datapath
-//! drives it directly; the kernel datapath through [`af_xdp`].
+//! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
+//! clock, allocates nothing per packet and touches only the queue pair that a packet names. The
+//! memory datapath drives it directly; the kernel datapath through [`af_xdp`].
 
 pub mod af_xdp;
 mod counters;

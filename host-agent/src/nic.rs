@@ -1,8 +1,8 @@
 //! The NIC's transmit side: control packets first, then queue pairs in turn.
 //!
-//! A queue pair with something to send is in one of two places of its priority: `ready` (it may go when
-//! its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs are made when
-//! their turn comes, so nothing here is proportional to what waits.
+//! A queue pair with something to send is in one of two places of its priority: `ready` (it may go
+//! when its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs
+//! are made when their turn comes, so nothing here is proportional to what waits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -113,8 +113,9 @@ impl Nic {
         turn.map(|turn| turn.slot)
     }
 
-    /// The earliest instant at which a packet may start, seen from an instant at which none may: the end
-    /// of a pause or of a pacing gap. `Picos::ZERO` or the past: as soon as the port is free.
+    /// The earliest instant at which a packet may start, seen from an instant at which none may:
+    /// the end of a pause or of a pacing gap. `Picos::ZERO` or the past: as soon as the port is
+    /// free.
     pub fn next_transmission(&self) -> Option<Picos> {
         let control = [&self.notifications, &self.acknowledgements]
             .into_iter()

@@ -1,4 +1,8 @@
 //! Queue pairs by number, in slots that stay put.
+#![expect(
+    clippy::disallowed_types,
+    reason = "the index is looked up and never iterated"
+)]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,7 +12,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub struct QueuePairTable<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,
-    /// Looked up, never iterated.
     slot_by_number: HashMap<u32, u32, BuildHasherDefault<NumberHasher>>,
 }
 
@@ -65,7 +68,8 @@ impl<T> QueuePairTable<T> {
     }
 }
 
-/// Multiplicative hashing by 2^64 / golden ratio. The numbers are our own, so nobody attacks the table.
+/// Multiplicative hashing by 2^64 / golden ratio. The numbers are our own, so nobody attacks the
+/// table.
 #[derive(Debug, Default)]
 struct NumberHasher(u64);
 
@@ -82,7 +86,8 @@ impl Hasher for NumberHasher {
 
     fn write_u32(&mut self, number: u32) {
         let product = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The table picks buckets by the low bits and tags by the high ones; the product mixes upwards.
+        // The table picks buckets by the low bits and tags by the high ones; the product mixes
+        // upwards.
         self.0 = product ^ (product >> 32);
     }
 }

@@ -1,7 +1,8 @@
 //! The go-back-N requester of one queue pair (InfiniBand Architecture 1.4, 9.7.5 and 9.9.2).
 //!
-//! A flow's packets are numbered from 0 in 64 bits; PSN, opcode, RETH and length are functions of that
-//! number. A retransmission is therefore the same packet as the first transmission by construction.
+//! A flow's packets are numbered from 0 in 64 bits; PSN, opcode, RETH and length are functions of
+//! that number. A retransmission is therefore the same packet as the first transmission by
+//! construction.
 
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use fabric_core::wire::psn::Psn;
@@ -72,6 +73,10 @@ pub(crate) struct Requester {
     pub scheduled: bool,
     /// Instant of the entry in the host's timer queue, if there is one.
     pub timer_entry: Option<Picos>,
+    /// Packets sent again.
+    pub retransmitted_packets: u64,
+    /// CNPs received.
+    pub notifications: u64,
 }
 
 impl Requester {
@@ -91,6 +96,8 @@ impl Requester {
             reaction_point: ReactionPoint::new(config.link_rate),
             scheduled: false,
             timer_entry: None,
+            retransmitted_packets: 0,
+            notifications: 0,
         }
     }
 
@@ -131,6 +138,7 @@ impl Requester {
             self.retransmission_deadline = now + timeout;
         }
         let again = self.next < self.sent;
+        self.retransmitted_packets += u64::from(again);
         self.next += 1;
         self.sent = self.sent.max(self.next);
         // The window is full: without an ACK nothing would ever move it.
@@ -408,15 +416,12 @@ mod tests {
     #[test]
     fn outstanding_packets_stay_below_half_the_number_space() {
         let mut requester = requester(1 << 40, 0);
-        let mut requested = false;
+        let mut asks = false;
         while requester.can_send() {
-            requested = requester.transmit(Picos(0), TIMEOUT).0.ack_request;
+            asks = requester.transmit(Picos(0), TIMEOUT).0.ack_request;
         }
         assert_eq!(requester.next, OUTSTANDING_PACKETS);
-        assert!(
-            requested,
-            "the packet that fills the window asks for an ACK"
-        );
+        assert!(asks, "the packet that fills the window asks for an ACK");
         let psn = OUTSTANDING_PACKETS as u32 - 1;
         assert_eq!(
             acknowledge(&mut requester, Syndrome::Ack, psn),

@@ -159,8 +159,8 @@ impl Responder {
         }
     }
 
-    /// What remains of the message after `packet`: `Some(None)` if it ends, `None` if the packet's opcode
-    /// or length contradict it (9.7.4.1.2 and 9.7.4.1.6).
+    /// What remains of the message after `packet`: `Some(None)` if it ends, `None` if the packet's
+    /// opcode or length contradict it (9.7.4.1.2 and 9.7.4.1.6).
     #[expect(clippy::option_option, reason = "a contradiction is not an end")]
     fn remaining_after(&self, packet: &RocePacket) -> Option<Option<u64>> {
         let length = u64::from(packet.payload_length);
@@ -269,28 +269,55 @@ mod tests {
 
     #[test]
     fn contradictions_are_neither_delivered_nor_acknowledged() {
-        let wrong: [(&str, u32, fn(&mut RocePacket)); 5] = [
-            ("middle outside a message", 0, |packet| {
-                packet.opcode = Opcode::WriteMiddle
-            }),
-            ("first without its RETH", 0, |packet| packet.reth = None),
-            ("only shorter than its RETH", 0, |packet| {
-                packet.opcode = Opcode::WriteOnly
-            }),
-            ("last before the end", 1, |packet| {
-                packet.opcode = Opcode::WriteLast
-            }),
-            ("middle beyond the end", 1, |packet| {
-                packet.payload_length = 2500
-            }),
+        let first = data(0);
+        let middle = data(1);
+        let wrong = [
+            (
+                "middle outside a message",
+                0,
+                RocePacket {
+                    opcode: Opcode::WriteMiddle,
+                    ..first
+                },
+            ),
+            (
+                "first without its RETH",
+                0,
+                RocePacket {
+                    reth: None,
+                    ..first
+                },
+            ),
+            (
+                "only shorter than its RETH",
+                0,
+                RocePacket {
+                    opcode: Opcode::WriteOnly,
+                    ..first
+                },
+            ),
+            (
+                "last before the end",
+                1,
+                RocePacket {
+                    opcode: Opcode::WriteLast,
+                    ..middle
+                },
+            ),
+            (
+                "middle beyond the end",
+                1,
+                RocePacket {
+                    payload_length: 2500,
+                    ..middle
+                },
+            ),
         ];
-        for (description, number, spoil) in wrong {
+        for (description, number, packet) in wrong {
             let mut responder = responder();
             for earlier in 0..number {
                 responder.receive(&data(earlier), 1);
             }
-            let mut packet = data(number);
-            spoil(&mut packet);
             assert_eq!(
                 responder.receive(&packet, 1),
                 (Reception::Mismatch, None),

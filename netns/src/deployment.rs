@@ -1,8 +1,10 @@
 //! The order in which a plan becomes real, and the owner of the result.
 
+use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::panic;
 use std::thread;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::fabric::{FabricId, FabricLock};
@@ -10,10 +12,16 @@ use crate::namespace::{self, Namespace};
 use crate::offload;
 use crate::plan::{EndSpec, NamespaceSpec, Plan};
 use crate::privilege;
-use crate::request::{BirthOfEnd, Configure, MakeLink, Step};
+use crate::request::{AskState, BirthOfEnd, Configure, MakeLink, Step};
 use crate::route_socket::RouteSocket;
 use crate::run_directory;
 use crate::settings;
+
+/// How often an interface without a carrier is looked at. Linkwatch runs at least once a second,
+/// and a loaded machine may let it wait.
+const CARRIER_ATTEMPTS: u32 = 5000;
+/// Time between two looks.
+const CARRIER_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A fabric that exists. Dropping it removes everything; nothing that it made outlives it but what
 /// other processes keep, such as a shell that runs inside a namespace.
@@ -29,9 +37,9 @@ pub struct Deployment {
 
 /// Makes everything in `plan`, or nothing.
 ///
-/// Namespaces are named `xoff-<id>-<node>`, so that `ip netns exec xoff-3f9a-leaf0 ...` works. Every
-/// interface comes up without IPv6, ARP, offloads and queueing discipline, with one queue in each
-/// direction.
+/// Namespaces are named `xoff-<id>-<node>`, so that `ip netns exec xoff-3f9a-leaf0 ...` works.
+/// Every interface comes up without IPv6, ARP, offloads and queueing discipline, with one queue in
+/// each direction.
 ///
 /// # Errors
 /// [`Error::Plan`] and [`Error::Privilege`] before anything is made; any other error after all that
@@ -96,6 +104,9 @@ impl Deployment {
         for (namespace, ends) in self.namespaces.iter().zip(&ends) {
             configure(namespace, ends)?;
         }
+        for (namespace, ends) in self.namespaces.iter().zip(&ends) {
+            await_carriers(namespace, ends)?;
+        }
         Ok(())
     }
 
@@ -108,8 +119,8 @@ impl Deployment {
         Ok(())
     }
 
-    /// Sends from a namespace without a name and without interfaces: older kernels look up the first
-    /// end's name and index where the request was sent, and would find another fabric's.
+    /// Sends from a namespace without a name and without interfaces: older kernels look up the
+    /// first end's name and index where the request was sent, and would find another fabric's.
     fn make_links(&self, plan: &Plan) -> Result<(), Error> {
         if plan.links.is_empty() {
             return Ok(());
@@ -163,6 +174,43 @@ fn configure(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Erro
         })
         .collect();
     socket.execute(&requests)
+}
+
+/// Waits until every end can transmit.
+///
+/// The end of a pair that is brought up first gets its carrier with the second, and the kernel then
+/// installs its queueing discipline from a work queue (linkwatch); until it has, it drops without a
+/// word whatever is sent. Since Linux 6.8 asking for the state does that work at once.
+fn await_carriers(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Error> {
+    if ends.is_empty() {
+        return Ok(());
+    }
+    namespace.enter_with_this_thread()?;
+    let mut socket = open_socket(namespace.name())?;
+    let requests: Vec<_> = ends
+        .iter()
+        .map(|&(end, index)| AskState {
+            namespace: namespace.name(),
+            end,
+            index,
+        })
+        .collect();
+    for _ in 0..CARRIER_ATTEMPTS {
+        let mut up = 0;
+        socket.query(&requests, |answer| {
+            up += usize::from(AskState::is_up(answer));
+        })?;
+        if up == ends.len() {
+            return Ok(());
+        }
+        thread::sleep(CARRIER_INTERVAL);
+    }
+    let source = io::ErrorKind::TimedOut.into();
+    Err(Error::namespace(
+        namespace.name(),
+        "get a carrier on all its interfaces",
+        source,
+    ))
 }
 
 fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {

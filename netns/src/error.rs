@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::fabric::FabricId;
-use crate::plan::PlanError;
+use crate::plan_check::PlanError;
 
 /// Why a fabric could not be made, entered, listed or removed.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::error::Error;
 use crate::run_directory;
@@ -17,6 +18,13 @@ const PREFIX: &str = "xoff-";
 const DIGITS: usize = 4;
 /// What a lock's file name ends with.
 const LOCK_SUFFIX: &str = ".lock";
+
+/// Sets the identifiers of processes with neighbouring numbers far apart: 65536 divided by the
+/// golden ratio, odd.
+const SPREAD: u16 = 40503;
+/// How many identifiers this process has asked for, so that it does not use one again soon: a
+/// program that still runs in a removed fabric should not find its namesake.
+static ALLOCATED: AtomicU16 = AtomicU16::new(0);
 
 /// Tells the living fabrics of one machine apart: four hexadecimal digits, such as `3f9a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,7 +92,9 @@ impl FabricLock {
     /// Takes an identifier that no fabric has, neither living nor abandoned.
     pub(crate) fn allocate() -> Result<Self, Error> {
         let _only_one_allocates = run_directory::lock_fabrics()?;
-        let first = process::id() as u16;
+        let first = (process::id() as u16)
+            .wrapping_mul(SPREAD)
+            .wrapping_add(ALLOCATED.fetch_add(1, Ordering::Relaxed));
         for offset in 0..=u16::MAX {
             let id = FabricId(first.wrapping_add(offset));
             let path = id.lock_path();

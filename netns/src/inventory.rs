@@ -115,8 +115,8 @@ fn statuses() -> Result<Vec<FabricStatus>, Error> {
     Ok(statuses)
 }
 
-/// Removes the namespaces of an abandoned fabric and then its lock, unless something stays that must
-/// be found again.
+/// Removes the namespaces of an abandoned fabric and then its lock, unless something stays that
+/// must be found again.
 fn remove(abandoned: &FabricStatus) -> Result<(), Error> {
     abandoned
         .namespaces

@@ -4,10 +4,12 @@
 //! that owns it. Dropping the deployment removes everything. What a killed process left behind is
 //! found by [`list`] and removed by [`destroy_abandoned`].
 //!
-//! - `plan`: namespaces, links and their ends as plain values, checked before anything is made.
+//! - `plan`, `plan_check`: namespaces, links and their ends as plain values, and what can be wrong
+//!   with them, found before anything is made.
 //! - `deployment`: the order in which a plan becomes real.
 //! - `request`, `route_socket`: netlink requests, sent many to a system call.
-//! - `namespace`, `run_directory`: namespaces, their names under `/run/netns`, how to enter them.
+//! - `namespace`, `run_directory`, `privilege`: namespaces, their names under `/run/netns`, how to
+//!   enter them, and what a process needs for that.
 //! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
 //! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
 //!
@@ -22,6 +24,7 @@ mod inventory;
 mod namespace;
 mod offload;
 mod plan;
+mod plan_check;
 mod privilege;
 mod request;
 mod route_socket;
@@ -33,4 +36,5 @@ pub use error::Error;
 pub use fabric::FabricId;
 pub use inventory::{FabricStatus, Owner, Report, destroy, destroy_abandoned, list};
 pub use namespace::Namespace;
-pub use plan::{EndSpec, LinkSpec, NamespaceSpec, Plan, PlanError, RouteSpec};
+pub use plan::{EndSpec, LinkSpec, NamespaceSpec, Plan, RouteSpec};
+pub use plan_check::PlanError;

@@ -43,12 +43,13 @@ impl Namespace {
         &self.mount.path
     }
 
-    /// Runs `work` inside the namespace, on a thread of its own; the calling thread stays where it is.
+    /// Runs `work` inside the namespace, on a thread of its own; the calling thread stays where it
+    /// is.
     ///
     /// Sockets that `work` makes and processes that it starts belong to the namespace for good, so
     /// returning a socket is the way to use it from elsewhere. Inside, `/proc/sys/net` and
-    /// `/proc/thread-self/net` show the namespace; `/proc/net` and `/sys/class/net` do not. A panic of
-    /// `work` goes on in the caller.
+    /// `/proc/thread-self/net` show the namespace; `/proc/net` and `/sys/class/net` do not. A panic
+    /// of `work` goes on in the caller.
     ///
     /// # Errors
     /// When no thread can be started, or when the thread cannot enter the namespace.

@@ -1,21 +1,10 @@
-//! What a fabric consists of, as plain values, and the checks that need no kernel.
+//! What a fabric consists of, as plain values.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use crate::fabric::FabricId;
-
-/// Longest interface name that the kernel takes: `IFNAMSIZ` less the terminating zero.
-const INTERFACE_NAME_MAX: usize = 15;
-/// Longest node name: a file name in `/run/netns` has at most 255 bytes, the fabric's prefix included.
-const NODE_NAME_MAX: usize = 255 - FabricId::PREFIX_LEN;
-/// Names that an interface cannot have: the loopback, and two directories under `net/ipv4/conf`.
-const RESERVED_INTERFACES: [&str; 3] = ["lo", "all", "default"];
 /// Index 1 is every namespace's loopback.
-const FIRST_INDEX: u32 = 2;
-/// Smallest and largest MTU of a veth interface: `ETH_MIN_MTU` and `ETH_MAX_MTU`.
-const MTU_MIN: u32 = 68;
-const MTU_MAX: u32 = 65535;
+pub(crate) const FIRST_INDEX: u32 = 2;
 
 /// Everything that [`crate::deploy`] makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,8 +20,8 @@ pub struct Plan {
 pub struct NamespaceSpec {
     /// The node's name, such as `leaf0`: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// Whether the kernel forwards IPv4 between this namespace's interfaces. A switch whose datapath
-    /// is eBPF has it off, so that no packet crosses by another way.
+    /// Whether the kernel forwards IPv4 between this namespace's interfaces. A switch whose
+    /// datapath is eBPF has it off, so that no packet crosses by another way.
     pub forwarding: bool,
 }
 
@@ -43,8 +32,8 @@ pub struct LinkSpec {
     pub a: EndSpec,
     /// The other end; it may lie in the same namespace.
     pub b: EndSpec,
-    /// MTU of both ends in bytes, 68 to 65535. Native XDP on veth without multi-buffer support takes
-    /// no more than about 3500.
+    /// MTU of both ends in bytes, 68 to 65535. Native XDP on veth without multi-buffer support
+    /// takes no more than about 3500.
     pub mtu: u32,
 }
 
@@ -86,193 +75,9 @@ pub struct RouteSpec {
     pub gateway: Option<Ipv4Addr>,
 }
 
-/// Why a plan cannot be deployed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// A node's name is empty or has a character that a file name or a shell would trip over.
-    #[error(
-        "namespace {name:?}: a node's name consists of letters, digits, `-`, `_` and `.`, and does \
-         not start with `.` or `-`; rename the node"
-    )]
-    NodeName {
-        /// The name.
-        name: String,
-    },
-    /// A node's name does not fit into `/run/netns` behind the fabric's prefix.
-    #[error(
-        "namespace {name:?}: the name has {len} bytes, at most {NODE_NAME_MAX} fit; shorten it"
-    )]
-    NodeNameLength {
-        /// The name.
-        name: String,
-        /// Its length in bytes.
-        len: usize,
-    },
-    /// Two nodes have one name.
-    #[error("namespace {name:?} is planned twice; give each node a name of its own")]
-    DuplicateNode {
-        /// The name.
-        name: String,
-    },
-    /// A link's end names a namespace that the plan does not have.
-    #[error(
-        "link {link}, interface {interface:?}: it lies in namespace number {namespace}, but the plan \
-         has {namespaces}, counted from 0"
-    )]
-    NamespaceOutOfRange {
-        /// The link's position in the plan.
-        link: usize,
-        /// The interface.
-        interface: String,
-        /// The number given.
-        namespace: usize,
-        /// How many namespaces there are.
-        namespaces: usize,
-    },
-    /// An interface name that the kernel refuses.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: a name has 1 to {INTERFACE_NAME_MAX} \
-         printable ASCII characters without `/`, `:` and `%`, and is none of `lo`, `all`, `default`, \
-         `.`, `..`; rename the interface"
-    )]
-    InterfaceName {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-    },
-    /// Two interfaces of one namespace have one name.
-    #[error("interface {interface:?} is planned twice in namespace {namespace:?}; rename one")]
-    DuplicateInterface {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-    },
-    /// An interface index below 2 or above what the kernel holds.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: index {index} is not in 2 to \
-         2147483647 (1 is the loopback); choose another or none"
-    )]
-    IndexOutOfRange {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-        /// The index.
-        index: u32,
-    },
-    /// Two interfaces of one namespace have one index.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: index {index} is taken by another \
-         interface of the plan; choose another or none"
-    )]
-    DuplicateIndex {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-        /// The index.
-        index: u32,
-    },
-    /// A station address that is zero or a group's.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: {mac:02x?} is no station's address; \
-         use one that is not zero and whose first byte is even, such as 02:00:00:00:00:01"
-    )]
-    StationAddress {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-        /// The address.
-        mac: [u8; 6],
-    },
-    /// An MTU that veth does not take.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: MTU {mtu} is not in {MTU_MIN} to \
-         {MTU_MAX}"
-    )]
-    Mtu {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-        /// The MTU in bytes.
-        mtu: u32,
-    },
-    /// A prefix length above 32, or a route with bits set behind its prefix.
-    #[error(
-        "interface {interface:?} in namespace {namespace:?}: {address}/{prefix_len} is no IPv4 \
-         network; a prefix has at most 32 bits, and a route's destination none behind its prefix"
-    )]
-    Prefix {
-        /// The node's name.
-        namespace: String,
-        /// The interface name.
-        interface: String,
-        /// The address.
-        address: Ipv4Addr,
-        /// The prefix length.
-        prefix_len: u8,
-    },
-}
-
 impl Plan {
-    /// Finds what can be found wrong without making anything.
-    pub fn check(&self) -> Result<(), PlanError> {
-        let mut nodes = BTreeSet::new();
-        for namespace in &self.namespaces {
-            check_node_name(&namespace.name)?;
-            if !nodes.insert(namespace.name.as_str()) {
-                return Err(PlanError::DuplicateNode {
-                    name: namespace.name.clone(),
-                });
-            }
-        }
-        let mut interfaces = BTreeSet::new();
-        let mut indexes = BTreeSet::new();
-        for (number, link) in self.links.iter().enumerate() {
-            for end in link.ends() {
-                let Some(namespace) = self.namespaces.get(end.namespace) else {
-                    return Err(PlanError::NamespaceOutOfRange {
-                        link: number,
-                        interface: end.interface.clone(),
-                        namespace: end.namespace,
-                        namespaces: self.namespaces.len(),
-                    });
-                };
-                let (namespace, interface) = (namespace.name.clone(), end.interface.clone());
-                check_end(end, &namespace)?;
-                if !(MTU_MIN..=MTU_MAX).contains(&link.mtu) {
-                    return Err(PlanError::Mtu {
-                        namespace,
-                        interface,
-                        mtu: link.mtu,
-                    });
-                }
-                if !interfaces.insert((end.namespace, end.interface.as_str())) {
-                    return Err(PlanError::DuplicateInterface {
-                        namespace,
-                        interface,
-                    });
-                }
-                if let Some(index) = end.index
-                    && !indexes.insert((end.namespace, index))
-                {
-                    return Err(PlanError::DuplicateIndex {
-                        namespace,
-                        interface,
-                        index,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The indexes of both ends of every link, those that the plan leaves open filled in: the lowest
-    /// that is free in the namespace, in the plan's order.
+    /// The indexes of both ends of every link, those that the plan leaves open filled in: the
+    /// lowest that is free in the namespace, in the plan's order.
     pub(crate) fn interface_indexes(&self) -> Vec<[u32; 2]> {
         let ends = || self.links.iter().flat_map(LinkSpec::ends);
         let chosen: BTreeSet<(usize, u32)> = ends()
@@ -294,84 +99,6 @@ impl Plan {
             .map(|link| link.ends().map(&mut index_of))
             .collect()
     }
-}
-
-fn check_node_name(name: &str) -> Result<(), PlanError> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(good) {
-        return Err(PlanError::NodeName {
-            name: name.to_owned(),
-        });
-    }
-    if name.len() > NODE_NAME_MAX {
-        return Err(PlanError::NodeNameLength {
-            name: name.to_owned(),
-            len: name.len(),
-        });
-    }
-    Ok(())
-}
-
-fn check_end(end: &EndSpec, namespace: &str) -> Result<(), PlanError> {
-    let (namespace, interface) = (namespace.to_owned(), end.interface.clone());
-    if !is_interface_name(&end.interface) {
-        return Err(PlanError::InterfaceName {
-            namespace,
-            interface,
-        });
-    }
-    if let Some(index) = end.index
-        && !(FIRST_INDEX..=i32::MAX as u32).contains(&index)
-    {
-        return Err(PlanError::IndexOutOfRange {
-            namespace,
-            interface,
-            index,
-        });
-    }
-    if end.mac[0] & 1 != 0 || end.mac == [0; 6] {
-        return Err(PlanError::StationAddress {
-            namespace,
-            interface,
-            mac: end.mac,
-        });
-    }
-    if let Some((address, prefix_len)) = end.address
-        && prefix_len > 32
-    {
-        return Err(PlanError::Prefix {
-            namespace,
-            interface,
-            address,
-            prefix_len,
-        });
-    }
-    for &RouteSpec {
-        destination: address,
-        prefix_len,
-        ..
-    } in &end.routes
-    {
-        let host_bits = u32::MAX.checked_shr(prefix_len.into()).unwrap_or(0);
-        if prefix_len > 32 || address.to_bits() & host_bits != 0 {
-            return Err(PlanError::Prefix {
-                namespace,
-                interface,
-                address,
-                prefix_len,
-            });
-        }
-    }
-    Ok(())
-}
-
-fn is_interface_name(name: &str) -> bool {
-    (1..=INTERFACE_NAME_MAX).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !b"/:%".contains(&byte))
-        && !matches!(name, "." | "..")
-        && !RESERVED_INTERFACES.contains(&name)
 }
 
 #[cfg(test)]
@@ -402,126 +129,6 @@ mod tests {
         }
     }
 
-    fn error(change: impl FnOnce(&mut Plan)) -> PlanError {
-        let mut plan = plan();
-        change(&mut plan);
-        plan.check().expect_err("the plan is wrong")
-    }
-
-    #[test]
-    fn good_plans_pass() {
-        assert_eq!(plan().check(), Ok(()));
-        let mut longest = plan();
-        longest.namespaces[0].name = "n".repeat(NODE_NAME_MAX);
-        longest.links[0].a.interface = "i".repeat(INTERFACE_NAME_MAX);
-        longest.links[0].b.routes = vec![RouteSpec {
-            destination: Ipv4Addr::UNSPECIFIED,
-            prefix_len: 0,
-            gateway: None,
-        }];
-        assert_eq!(longest.check(), Ok(()));
-    }
-
-    #[test]
-    fn node_names() {
-        for name in ["", ".", "..", ".x", "-x", "a/b", "a b", "é", "a\n"] {
-            let found = error(|plan| plan.namespaces[0].name = name.to_owned());
-            assert_eq!(
-                found,
-                PlanError::NodeName {
-                    name: name.to_owned()
-                }
-            );
-        }
-        let found = error(|plan| plan.namespaces[0].name = "n".repeat(NODE_NAME_MAX + 1));
-        assert!(matches!(found, PlanError::NodeNameLength { len, .. } if len == NODE_NAME_MAX + 1));
-        let found = error(|plan| plan.namespaces[1].name = "leaf0".to_owned());
-        assert_eq!(
-            found,
-            PlanError::DuplicateNode {
-                name: "leaf0".to_owned()
-            }
-        );
-    }
-
-    #[test]
-    fn interface_names() {
-        for name in [
-            "",
-            ".",
-            "..",
-            "lo",
-            "all",
-            "a/b",
-            "a:1",
-            "v%d",
-            "a b",
-            "sixteen-letters-",
-        ] {
-            let found = error(|plan| plan.links[0].a.interface = name.to_owned());
-            assert!(
-                matches!(found, PlanError::InterfaceName { .. }),
-                "{name:?}: {found}"
-            );
-        }
-        let found = error(|plan| plan.links[0].b = end(0, "p0"));
-        assert!(matches!(found, PlanError::DuplicateInterface { .. }));
-    }
-
-    #[test]
-    fn numbers() {
-        assert!(matches!(
-            error(|plan| plan.links[0].b.namespace = 2),
-            PlanError::NamespaceOutOfRange {
-                link: 0,
-                namespace: 2,
-                namespaces: 2,
-                ..
-            }
-        ));
-        for index in [0, 1, 1 << 31] {
-            let found = error(|plan| plan.links[0].a.index = Some(index));
-            assert!(
-                matches!(found, PlanError::IndexOutOfRange { .. }),
-                "{found}"
-            );
-        }
-        let twice = error(|plan| {
-            plan.links[0].a.index = Some(5);
-            plan.links[0].b = EndSpec {
-                index: Some(5),
-                ..end(0, "p1")
-            };
-        });
-        assert!(matches!(twice, PlanError::DuplicateIndex { index: 5, .. }));
-        assert!(matches!(
-            error(|plan| plan.links[0].mtu = 67),
-            PlanError::Mtu { mtu: 67, .. }
-        ));
-    }
-
-    #[test]
-    fn addresses() {
-        for mac in [[0; 6], [1, 0, 0, 0, 0, 0], [0xff; 6]] {
-            let found = error(|plan| plan.links[0].a.mac = mac);
-            assert!(matches!(found, PlanError::StationAddress { .. }), "{found}");
-        }
-        let found = error(|plan| plan.links[0].a.address = Some((Ipv4Addr::LOCALHOST, 33)));
-        assert!(matches!(found, PlanError::Prefix { prefix_len: 33, .. }));
-        for (destination, prefix_len) in
-            [([10, 0, 0, 1], 8), ([10, 0, 0, 0], 33), ([0, 0, 0, 1], 0)]
-        {
-            let destination = Ipv4Addr::from(destination);
-            let route = RouteSpec {
-                destination,
-                prefix_len,
-                gateway: None,
-            };
-            let found = error(|plan| plan.links[0].a.routes.push(route));
-            assert!(matches!(found, PlanError::Prefix { .. }), "{found}");
-        }
-    }
-
     #[test]
     fn open_indexes_take_the_lowest_that_is_free() {
         let mut plan = plan();
@@ -540,14 +147,5 @@ mod tests {
             mtu: 1500,
         });
         assert_eq!(plan.interface_indexes(), [[2, 2], [4, 3], [5, 3]]);
-    }
-
-    #[test]
-    fn messages_say_where_and_what_to_do() {
-        let message = error(|plan| plan.links[0].a.interface = "a/b".to_owned()).to_string();
-        assert!(
-            message.contains("\"leaf0\"") && message.contains("rename"),
-            "{message}"
-        );
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
-use rtnetlink::packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use rtnetlink::packet_core::{NLM_F_CREATE, NLM_F_EXCL, NlasIterator};
 use rtnetlink::packet_route::address::{AddressAttribute, AddressMessage};
 use rtnetlink::packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
 };
 use rtnetlink::packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -23,6 +23,11 @@ use crate::route_socket::RouteRequest;
 
 /// Index of every namespace's loopback interface.
 const LOOPBACK_INDEX: u32 = 1;
+/// Length of `struct ifinfomsg`, which attributes of a link follow.
+const LINK_HEADER_LEN: usize = 16;
+/// `linux/if_link.h`: the attribute with the operational state, and RFC 2863's value for "up".
+const IFLA_OPERSTATE: u16 = 16;
+const OPER_UP: u8 = 6;
 
 /// Makes a veth pair, each end born in its own namespace with its final name, index and address.
 pub(crate) struct MakeLink<'a> {
@@ -224,6 +229,41 @@ impl fmt::Display for Configure<'_> {
     }
 }
 
+/// Asks for an interface's state.
+pub(crate) struct AskState<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) end: &'a EndSpec,
+    pub(crate) index: u32,
+}
+
+impl AskState<'_> {
+    /// Whether the kernel's answer says that the interface can transmit.
+    pub(crate) fn is_up(answer: &[u8]) -> bool {
+        NlasIterator::new(answer.get(LINK_HEADER_LEN..).unwrap_or_default())
+            .map_while(Result::ok)
+            .any(|attribute| attribute.kind() == IFLA_OPERSTATE && attribute.value() == [OPER_UP])
+    }
+}
+
+impl RouteRequest for AskState<'_> {
+    fn message(&self) -> (RouteNetlinkMessage, u16) {
+        let mut message = LinkMessage::default();
+        message.header.index = self.index;
+        message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
+        (RouteNetlinkMessage::GetLink(message), 0)
+    }
+}
+
+impl fmt::Display for AskState<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "ask for the state of {}/{}",
+            self.namespace, self.end.interface
+        )
+    }
+}
+
 fn flags_message(index: u32, flags: LinkFlags) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -279,4 +319,48 @@ fn route_message(index: u32, route: RouteSpec) -> RouteMessage {
             .push(RouteAttribute::Gateway(RouteAddress::Inet(gateway)));
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_up_when_its_operational_state_is() {
+        let answer = |state: u8| {
+            let mut answer = vec![0; LINK_HEADER_LEN];
+            answer.extend([8, 0, 4, 0, 0xdc, 5, 0, 0]);
+            answer.extend([5, 0, 16, 0, state, 0, 0, 0]);
+            answer
+        };
+        assert!(AskState::is_up(&answer(OPER_UP)));
+        assert!(!AskState::is_up(&answer(2)));
+        assert!(!AskState::is_up(&[]));
+    }
+
+    #[test]
+    fn requests_read_as_sentences() {
+        let end = EndSpec {
+            interface: "eth0".to_owned(),
+            ..EndSpec::default()
+        };
+        let route = RouteSpec {
+            destination: Ipv4Addr::new(10, 0, 0, 0),
+            prefix_len: 8,
+            gateway: Some(Ipv4Addr::new(169, 254, 0, 1)),
+        };
+        let step = Step::Route {
+            end: &end,
+            index: 2,
+            route,
+        };
+        assert_eq!(
+            Configure {
+                namespace: "xoff-0001-host0",
+                step
+            }
+            .to_string(),
+            "route 10.0.0.0/8 through xoff-0001-host0/eth0 by way of 169.254.0.1"
+        );
+    }
 }

@@ -5,17 +5,17 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use rtnetlink::packet_core::{
-    NLA_HEADER_SIZE, NLM_F_ACK, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-    NlasIterator,
+    ErrorBuffer, ErrorMessage, NLA_HEADER_SIZE, NLM_F_ACK, NLM_F_REQUEST, NLMSG_ERROR,
+    NetlinkBuffer, NetlinkHeader, NetlinkMessage, NetlinkPayload, NlasIterator, Parseable,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 use crate::error::Error;
 
-/// Requests in one system call. Each may be answered by an error of some 800 bytes of socket memory,
-/// and the default receive buffer of 212992 bytes must hold them all.
-const BATCH_REQUESTS: usize = 128;
+/// Requests in one system call. The default receive buffer of 212992 bytes must hold all answers:
+/// an error takes some 800 bytes of socket memory, an interface's description some 2500.
+const BATCH_REQUESTS: usize = 64;
 /// Bytes after which a batch is sent: well below the default send buffer.
 const BATCH_BYTES: usize = 32 * 1024;
 /// `linux/netlink.h`: the kernel's own words on an error.
@@ -53,6 +53,16 @@ impl RouteSocket {
     /// Has the kernel do all `requests` in order; fails with the first that it refuses, though it
     /// still does those that share a batch with it.
     pub(crate) fn execute<R: RouteRequest>(&mut self, requests: &[R]) -> Result<(), Error> {
+        self.query(requests, |_| ())
+    }
+
+    /// As [`Self::execute`], and hands what each answer carries to `on_answer`, undecoded: a kernel
+    /// newer than the decoder may describe an interface in ways that it rejects.
+    pub(crate) fn query<R: RouteRequest>(
+        &mut self,
+        requests: &[R],
+        mut on_answer: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         let mut rest = requests;
         let mut buffer = Vec::with_capacity(BATCH_BYTES);
         while !rest.is_empty() {
@@ -66,7 +76,7 @@ impl RouteSocket {
             }
             acknowledge(&mut buffer[last_start..]);
             let (batch, after) = rest.split_at(count);
-            self.exchange(&buffer, batch)?;
+            self.exchange(&buffer, batch, &mut on_answer)?;
             self.next_sequence += count as u32;
             rest = after;
         }
@@ -75,7 +85,12 @@ impl RouteSocket {
 
     /// Sends one batch and reads answers until its last request, the only one that asks for an
     /// acknowledgement, has its own; requests before it answer only by failing.
-    fn exchange<R: RouteRequest>(&self, buffer: &[u8], batch: &[R]) -> Result<(), Error> {
+    fn exchange<R: RouteRequest>(
+        &self,
+        buffer: &[u8],
+        batch: &[R],
+        on_answer: &mut impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         let transport = |source| Error::Refused {
             request: format!(
                 "send netlink requests, the first of which is to {}",
@@ -90,15 +105,16 @@ impl RouteSocket {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => result.map_err(transport)?,
             };
-            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&bytes)
-                .map_err(|error| transport(io::Error::other(error)))?;
-            let NetlinkPayload::Error(error) = answer.payload else {
+            let undecodable = |error| transport(io::Error::other(error));
+            let answer = NetlinkBuffer::new_checked(&bytes).map_err(undecodable)?;
+            if answer.message_type() != NLMSG_ERROR {
+                on_answer(answer.payload());
                 continue;
-            };
-            let number = answer
-                .header
-                .sequence_number
-                .wrapping_sub(self.next_sequence) as usize;
+            }
+            let error = ErrorBuffer::new_checked(&answer.payload())
+                .and_then(|error| ErrorMessage::parse(&error))
+                .map_err(undecodable)?;
+            let number = answer.sequence_number().wrapping_sub(self.next_sequence) as usize;
             if error.code.is_some() {
                 return Err(Error::Refused {
                     request: batch.get(number).unwrap_or(&batch[0]).to_string(),

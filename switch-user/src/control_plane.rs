@@ -116,6 +116,11 @@ impl SwitchTables {
         self.drops[reason as usize].load()
     }
 
+    /// Frames that came in at `port`.
+    pub fn received_frames(&self, port: u32) -> u64 {
+        self.ports[port as usize].received_frames.load()
+    }
+
     /// What the auditor saw of one (port, priority).
     pub fn audited(&self, port: u32, priority: u32) -> &AuditCounters {
         &self.audit[ingress_index(port, priority) as usize]

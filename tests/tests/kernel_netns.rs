@@ -18,7 +18,7 @@ const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 1
 const CHILD: &str = "XOFF_TEST_DEPLOY_AND_WAIT";
 
 fn mac(host: usize) -> [u8; 6] {
-    [2, 1, 0, 0, 0, host as u8]
+    [2, 1, 0, 0, 0, [0, 1][host]]
 }
 
 /// Two hosts and one cable.
@@ -238,7 +238,10 @@ fn removing_bears_what_is_gone_already() {
     run("ip", &["netns", "delete", deployment.namespace(0).name()]);
     run(
         "umount",
-        &[deployment.namespace(1).path().to_str().expect("ASCII")],
+        &[
+            "--lazy",
+            deployment.namespace(1).path().to_str().expect("ASCII"),
+        ],
     );
     deployment.remove().expect("nothing is left to fail");
     assert_eq!(traces(fabric), [""; 0]);
@@ -316,7 +319,10 @@ fn only_fabrics_of_killed_processes_are_abandoned() {
     assert_eq!(owner(abandoned), Some(Owner::Gone));
     run(
         "umount",
-        &[&format!("/run/netns/{}", abandoned.namespace_name("host0"))],
+        &[
+            "--lazy",
+            &format!("/run/netns/{}", abandoned.namespace_name("host0")),
+        ],
     );
     netns::destroy(abandoned).expect("nobody owns it");
     assert_eq!(traces(abandoned), [""; 0]);

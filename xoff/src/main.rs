@@ -1,2 +1,39 @@
-//! x
-fn main() {}
+//! The binary `xoff`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xoff::commands::{Exit, destroy, doctor, run, schema, validate};
+
+/// A laboratory for lossless Ethernet on one Linux machine.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a scenario.
+    Run(run::Arguments),
+    /// Checks a scenario without running it.
+    Validate(validate::Arguments),
+    /// Prints the JSON Schema of scenarios.
+    Schema,
+    /// Checks that this machine can run fabrics, and says what to do where it cannot.
+    Doctor,
+    /// Removes namespaces that killed runs have left; living fabrics are left alone.
+    Destroy,
+}
+
+fn main() -> ExitCode {
+    let exit: Exit = match Arguments::parse().command {
+        Command::Run(arguments) => run::execute(&arguments),
+        Command::Validate(arguments) => validate::execute(&arguments),
+        Command::Schema => schema::execute(),
+        Command::Doctor => doctor::execute(),
+        Command::Destroy => destroy::execute(),
+    };
+    ExitCode::from(exit.code())
+}

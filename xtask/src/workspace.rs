@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
@@ -10,11 +10,14 @@ use anyhow::Result;
 use crate::process;
 
 /// The folder of the workspace's `Cargo.toml`.
+///
+/// `cargo run` names the package's folder at run time. That comes first: two clones that share a
+/// target folder share this program, and what it was compiled with may be the other clone's path.
 pub fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask
-        .parent()
-        .expect("xtask is a folder of the workspace")
+    let running = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let xtask = running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    let root = xtask.parent();
+    root.expect("xtask is a folder of the workspace")
         .to_path_buf()
 }
 

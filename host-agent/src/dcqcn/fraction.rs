@@ -1,6 +1,7 @@
 //! A number from 0 to 1 in fixed point.
 
-/// A number from 0 to 1 with 32 fractional bits: 1 is 2^32. Products round down, by less than 2^-32.
+/// A number from 0 to 1 with 32 fractional bits: 1 is 2^32. Products round down, by less than
+/// 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fraction(u64);
 

@@ -8,7 +8,8 @@ const MICROSECOND: u64 = 1_000_000;
 const MEGABIT: u64 = 1_000_000;
 const GIGABIT: u64 = 1_000 * MEGABIT;
 
-/// Parameters of the reaction and notification points. All intervals of the reaction point are positive.
+/// Parameters of the reaction and notification points. All intervals of the reaction point are
+/// positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// How often alpha is updated (K in the paper, its Eq. 2).
@@ -29,8 +30,8 @@ pub struct Parameters {
     pub hyper_increase: BitsPerSecond,
     /// No cut goes below it.
     pub minimum_rate: BitsPerSecond,
-    /// Whether each cut lowers the target to the rate before the cut, as in the paper. Otherwise a cut
-    /// that follows another before any rise keeps the target.
+    /// Whether each cut lowers the target to the rate before the cut, as in the paper. Otherwise a
+    /// cut that follows another before any rise keeps the target.
     pub clamp_target_rate: bool,
     /// At most one CNP per queue pair in this span; zero: one for every marked packet.
     pub notification_interval: Picos,
@@ -39,8 +40,8 @@ pub struct Parameters {
 impl Parameters {
     /// The values of the HPCC artifact's simulator, given there at 100 Gbit/s.
     ///
-    /// Here as in the other profiles, the steps of the target rate grow in proportion to the line rate, and
-    /// all else stays.
+    /// Here as in the other profiles, the steps of the target rate grow in proportion to the line
+    /// rate, and all else stays.
     pub fn hpcc(line_rate: BitsPerSecond) -> Self {
         let reference = BitsPerSecond(100 * GIGABIT);
         Self {
@@ -58,8 +59,8 @@ impl Parameters {
         }
     }
 
-    /// The values of the DCQCN paper, given there at 40 Gbit/s. It names no hyper increase: this is ten
-    /// times the additive one, as in IEEE 802.1Qau, from which DCQCN has its stages.
+    /// The values of the DCQCN paper, given there at 40 Gbit/s. It names no hyper increase: this is
+    /// ten times the additive one, as in IEEE 802.1Qau, from which DCQCN has its stages.
     pub fn paper(line_rate: BitsPerSecond) -> Self {
         let reference = BitsPerSecond(40 * GIGABIT);
         Self {

@@ -1,7 +1,7 @@
 //! The reaction point: the rate of one queue pair.
 //!
-//! Nothing here needs a timer event. The rate matters when a packet starts and when a CNP arrives, alpha
-//! only when a CNP arrives; what should have happened since is caught up with then.
+//! Nothing here needs a timer event. The rate matters when a packet starts and when a CNP arrives,
+//! alpha only when a CNP arrives; what should have happened since is caught up with then.
 
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
@@ -92,8 +92,9 @@ impl ReactionPoint {
         true
     }
 
-    /// Catches up with the alpha intervals that ended. Section 3.1 of the paper, Eq. 1 for an interval
-    /// with a CNP and Eq. 2 for one without; of those that ended, only the first can have had one.
+    /// Catches up with the alpha intervals that ended. Section 3.1 of the paper, Eq. 1 for an
+    /// interval with a CNP and Eq. 2 for one without; of those that ended, only the first can have
+    /// had one.
     fn update_alpha(&mut self, now: Picos, parameters: &Parameters) {
         let Some(start) = self.alpha_interval_start else {
             self.alpha_interval_start = Some(now);
@@ -126,8 +127,8 @@ impl ReactionPoint {
         self.rest_at_line_rate();
     }
 
-    /// Fast recovery below F, hyper increase once both counters are above it, additive increase between.
-    /// Rounded up, so that the line rate is reached and not only approached.
+    /// Fast recovery below F, hyper increase once both counters are above it, additive increase
+    /// between. Rounded up, so that the line rate is reached and not only approached.
     fn increase(&mut self, parameters: &Parameters) {
         let (low, high) = match parameters.rate_increase_bytes {
             None => (self.timer_stage, self.timer_stage),
@@ -175,7 +176,6 @@ mod tests {
     enum Step {
         Cnp,
         Idle,
-        Sent(u64),
     }
 
     /// Runs `steps` (instant in us, what happens, then `R_C` and `R_T` in Mbit/s, floored).
@@ -186,7 +186,6 @@ mod tests {
             match step {
                 Step::Cnp => drop(point.receive_notification(now, parameters)),
                 Step::Idle => {}
-                Step::Sent(bytes) => point.transmit(now, Bytes(*bytes), parameters),
             }
             let rates = (
                 point.rate(now, parameters).0 / MBPS,
@@ -200,8 +199,9 @@ mod tests {
     #[test]
     fn the_papers_equations_step_by_step() {
         let parameters = Parameters::paper(LINE_RATE);
-        // g = 1/256, F = 5, timer 55 us, AI 40 Mbit/s. Alpha is 1 at the first CNP; the interval that
-        // began with it had one, so alpha stays 1 at 55 us; each later interval takes 1/256 of it.
+        // g = 1/256, F = 5, timer 55 us, AI 40 Mbit/s. Alpha is 1 at the first CNP; the interval
+        // that began with it had one, so alpha stays 1 at 55 us; each later interval takes 1/256 of
+        // it.
         follow(
             &parameters,
             &[
@@ -243,7 +243,8 @@ mod tests {
             (point.byte_stage, point.target_rate.0),
             (7, 10 * GBPS + 80 * MBPS)
         );
-        // The timer's first six expiries are additive (BC is above F, T is not), the seventh is hyper.
+        // The timer's first six expiries are additive (BC is above F, T is not), the seventh is
+        // hyper.
         point.rate(Picos((100 + 6 * 55) * US), &parameters);
         assert_eq!(
             (point.timer_stage, point.target_rate.0),
@@ -264,12 +265,14 @@ mod tests {
             &[
                 (0, Step::Cnp, 20_000, 40_000),
                 (3, Step::Cnp, 20_000, 40_000), // within 4 us of the cut
-                // alpha: intervals [0,1) with, [1,3) without, [3,4) with a CNP: 0.99223; 20 (1 - 0.49611)
+                // alpha: intervals [0,1) with, [1,3) without, [3,4) with a CNP: 0.99223; 20 (1 -
+                // 0.49611)
                 (4, Step::Cnp, 10_077, 40_000),
                 (304, Step::Idle, 25_038, 40_000), // stage 0: fast recovery
                 (604, Step::Idle, 32_519, 40_000), // stage 1 = F: additive, target capped
                 (605, Step::Idle, 32_519, 40_000),
-                // alpha: one interval with a CNP, 0.99226, then 600 without, 0.09479; 32.519 (1 - 0.04739)
+                // alpha: one interval with a CNP, 0.99226, then 600 without, 0.09479; 32.519 (1 -
+                // 0.04739)
                 (605, Step::Cnp, 30_978, 32_519),
             ],
         );

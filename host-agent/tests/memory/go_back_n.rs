@@ -36,7 +36,9 @@ fn the_completion_time_on_an_ideal_wire_is_a_closed_form() {
             },
             HostEvent::FlowCompleted {
                 flow: 1,
-                at: completed
+                at: completed,
+                retransmitted_packets: 0,
+                notifications: 0,
             },
         ]
     );

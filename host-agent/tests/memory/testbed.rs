@@ -242,13 +242,13 @@ impl Testbed {
         self.happenings.insert((at, self.sequence), (host, what));
     }
 
-    /// Asserts that `flows` (sender, flow, bytes) completed once each and were delivered in full, and
-    /// that the responders can be closed.
+    /// Asserts that `flows` (sender, flow, bytes) completed once each and were delivered in full,
+    /// and that the responders can be closed.
     pub fn assert_delivered(&mut self, flows: &[(usize, u32, u64)]) {
         for &(host, flow, bytes) in flows {
-            let completed = self.events.iter().filter(
-                |event| matches!(event, HostEvent::FlowCompleted { flow: other, .. } if *other == flow),
-            );
+            let completed = self.events.iter().filter(|event| {
+                matches!(event, HostEvent::FlowCompleted { flow: other, .. } if *other == flow)
+            });
             assert_eq!(completed.count(), 1, "flow {flow} completes once");
             let delivered = self.events.iter().filter(|event| {
                 matches!(event, HostEvent::FlowDelivered { qp, bytes: all, .. }

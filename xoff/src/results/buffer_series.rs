@@ -22,8 +22,9 @@ impl BufferLevel {
 
 /// Levels as a step function of time: a level holds until the next sample.
 ///
-/// Time is cut into spans of equal length, each with its peak; when they are used up, their length doubles.
-/// So no peak is lost, and it is placed within 1/[`BufferSeries::SPANS`] of the time covered, times two.
+/// Time is cut into spans of equal length, each with its peak; when they are used up, their length
+/// doubles. So no peak is lost, and it is placed within 1/[`BufferSeries::SPANS`] of the time
+/// covered, times two.
 #[derive(Clone, Debug)]
 pub struct BufferSeries {
     span_ns: u64,
@@ -64,7 +65,8 @@ impl BufferSeries {
             .fold(BufferLevel::default(), BufferLevel::max)
     }
 
-    /// The busy part as `columns` equal pieces with their peaks, or `None` if the buffer was always empty.
+    /// The busy part as `columns` equal pieces with their peaks, or `None` if the buffer was always
+    /// empty.
     pub fn chart(mut self, end: Nanos, columns: usize) -> Option<BufferChart> {
         self.hold_until(end);
         let busy = |peak: &BufferLevel| peak.total.0 > 0;

@@ -1,7 +1,7 @@
 //! `capture.pcapng`: what crossed the chosen wires, one interface per wire direction.
 //!
-//! Source: PCAP Next Generation (draft-ietf-opsawg-pcapng), sections 4.1 to 4.3. Time stamps are emulated
-//! nanoseconds since the run's start, so readers show them as seconds after 1970-01-01.
+//! Source: PCAP Next Generation (draft-ietf-opsawg-pcapng), sections 4.1 to 4.3. Time stamps are
+//! emulated nanoseconds since the run's start, so readers show them as seconds after 1970-01-01.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -85,7 +85,8 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Adds a frame (without FCS) of the wire with this number. Readers expect frames in time order.
+    /// Adds a frame (without FCS) of the wire with this number. Readers expect frames in time
+    /// order.
     ///
     /// # Panics
     /// If there is no such wire.

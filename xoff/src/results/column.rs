@@ -1,4 +1,5 @@
-//! What every column and key of the results means: the source of the headers and of their documentation.
+//! What every column and key of the results means: the source of the headers and of their
+//! documentation.
 
 use std::fmt::Write;
 
@@ -19,16 +20,20 @@ pub struct Column {
     pub about: &'static str,
 }
 
+const INTRODUCTION: &str = "\
+# Results
+
+Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.
+Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.
+
+`scenario.resolved.toml` is the scenario with every default filled in. `capture.pcapng` has one
+interface per captured wire direction and emulated nanoseconds as time stamps.
+`manifest.json` is the last file to appear: a folder that has it is whole.
+";
+
 /// Markdown that documents every file, column and key of a results folder.
 pub fn columns_markdown() -> String {
-    let mut text = String::from(
-        "# Results\n\n\
-         Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.\n\
-         Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.\n\n\
-         `scenario.resolved.toml` is the scenario with every default filled in. `capture.pcapng` has \
-         one\ninterface per captured wire direction and emulated nanoseconds as time stamps.\n\
-         `manifest.json` is the last file to appear: a folder that has it is whole.\n",
-    );
+    let mut text = String::from(INTRODUCTION);
     section(&mut text, FlowRow::FILE, FlowRow::ABOUT, FlowRow::COLUMNS);
     section(
         &mut text,
@@ -104,7 +109,8 @@ mod tests {
         );
         assert_eq!(
             header::<PauseRow>(),
-            "time_ns,node,port,peer,priority,event,occupancy_bytes,threshold_bytes,shared_free_bytes"
+            "time_ns,node,port,peer,priority,event,\
+             occupancy_bytes,threshold_bytes,shared_free_bytes"
         );
         assert_eq!(
             header::<QueueRow>(),

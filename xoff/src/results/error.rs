@@ -11,7 +11,8 @@ pub enum ResultsError {
     NotAFolder(PathBuf),
     /// The folder holds something that no run of xoff wrote.
     #[error(
-        "{} holds {entry:?}, which no run of xoff wrote: name another folder with --out, or empty it",
+        "{} holds {entry:?}, which no run of xoff wrote: \
+         name another folder with --out, or empty it",
         .folder.display()
     )]
     Occupied {

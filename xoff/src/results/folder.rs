@@ -42,6 +42,9 @@ pub struct ResultsOptions {
     pub snap_bytes: u32,
 }
 
+/// A switch's counter: kind, port, priority.
+type Counter = (QueueKind, Option<u16>, Option<u8>);
+
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
 /// appear at the end, and none of them if this is dropped before.
 pub struct ResultsFolder {
@@ -51,7 +54,7 @@ pub struct ResultsFolder {
     drops: CsvTable<File>,
     capture: Option<Capture<File>>,
     /// The last value written of each counter.
-    counters: BTreeMap<String, BTreeMap<(QueueKind, Option<u16>, Option<u8>), u64>>,
+    counters: BTreeMap<String, BTreeMap<Counter, u64>>,
     folder: PathBuf,
     staging: Staging,
 }

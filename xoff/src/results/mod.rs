@@ -1,9 +1,9 @@
 //! What a run leaves behind and what it shows a person.
 //!
-//! The engine feeds one [`Record`] with plain rows: flows, pauses, samples, drops, frames. The record
-//! streams them into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`] and the
-//! [`RunReport`] need, and at the end hands out both. Nothing here knows the scenario, the topology or
-//! the engine; nothing here reads a clock.
+//! The engine feeds one [`Record`] with plain rows: flows, pauses, samples, drops, frames. The
+//! record streams them into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`]
+//! and the [`RunReport`] need, and at the end hands out both. Nothing here knows the scenario, the
+//! topology or the engine; nothing here reads a clock.
 
 mod buffer_series;
 mod capture;

@@ -34,13 +34,16 @@ pub struct PausedPeer {
     pub total: PauseTotal,
 }
 
-/// Follows the pause state of each (node, port, peer, priority). Memory grows with their number, not
-/// with the events.
+/// Follows the pause state of each (node, port, peer, priority). Memory grows with their number,
+/// not with the events.
 #[derive(Clone, Debug, Default)]
 pub struct PauseIntervals {
-    /// By node, then peer: the borrowed names of a row find theirs without an allocation.
-    nodes: BTreeMap<String, BTreeMap<String, BTreeMap<(u8, u16), PauseState>>>,
+    nodes: BTreeMap<String, BTreeMap<String, Links>>,
 }
+
+/// By priority and port. Names lead here one by one, so that the borrowed names of a row find
+/// theirs without an allocation.
+type Links = BTreeMap<(u8, u16), PauseState>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PauseState {
@@ -153,21 +156,15 @@ mod tests {
         intervals.finish(Nanos(end))
     }
 
-    fn total(
-        pauses: u64,
-        refreshes: u64,
-        resumes: u64,
-        paused_ns: u64,
-        longest_ns: u64,
-    ) -> PauseTotal {
-        let (paused, longest) = (Nanos(paused_ns), Nanos(longest_ns));
-        PauseTotal {
-            pauses,
-            refreshes,
-            resumes,
-            paused,
-            longest,
-        }
+    /// A total as (pauses, refreshes, resumes, paused, longest).
+    fn numbers(total: PauseTotal) -> (u64, u64, u64, u64, u64) {
+        (
+            total.pauses,
+            total.refreshes,
+            total.resumes,
+            total.paused.0,
+            total.longest.0,
+        )
     }
 
     #[test]
@@ -180,7 +177,7 @@ mod tests {
         ];
         let paused = totals(&events, 100);
         assert_eq!(paused.len(), 1);
-        assert_eq!(paused[0].total, total(2, 1, 1, 30, 20));
+        assert_eq!(numbers(paused[0].total), (2, 1, 1, 30, 20));
     }
 
     #[test]
@@ -193,16 +190,16 @@ mod tests {
             (20, 1, 3, Xon),
         ];
         let paused = totals(&events, 50);
-        assert_eq!(paused[0].total, total(2, 0, 2, 25, 15));
+        assert_eq!(numbers(paused[0].total), (2, 0, 2, 25, 15));
         assert_eq!(
-            (paused[1].priority, paused[1].total),
-            (4, total(1, 0, 0, 45, 45))
+            (paused[1].priority, numbers(paused[1].total)),
+            (4, (1, 0, 0, 45, 45))
         );
     }
 
     #[test]
     fn a_second_pause_extends_and_a_stray_resume_only_counts() {
         let paused = totals(&[(0, 0, 3, Xon), (10, 0, 3, Xoff), (20, 0, 3, Xoff)], 40);
-        assert_eq!(paused[0].total, total(2, 0, 1, 30, 30));
+        assert_eq!(numbers(paused[0].total), (2, 0, 1, 30, 30));
     }
 }

@@ -1,4 +1,5 @@
-//! A folder that changes all at once: files grow under a hidden name and appear at the end, or never.
+//! A folder that changes all at once: files grow under a hidden name and appear at the end, or
+//! never.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -11,8 +12,8 @@ use super::manifest::Manifest;
 /// Where files grow. Present only while a run writes, or after one was killed.
 const PARTIAL: &str = ".xoff-partial";
 
-/// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it removes
-/// all that it made and leaves an earlier run's files as they were.
+/// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it
+/// removes all that it made and leaves an earlier run's files as they were.
 #[derive(Debug)]
 pub struct Staging {
     folder: PathBuf,
@@ -25,8 +26,9 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Makes `folder` (with its parents), locks it and checks that it holds nothing but `files` of an
-    /// earlier run. `files` are listed in the order of their appearance; the last is the manifest.
+    /// Makes `folder` (with its parents), locks it and checks that it holds nothing but `files` of
+    /// an earlier run. `files` are listed in the order of their appearance; the last is the
+    /// manifest.
     pub fn claim(folder: &Path, files: &'static [&'static str]) -> Result<Self, ResultsError> {
         let mut staging = Self {
             folder: folder.to_owned(),

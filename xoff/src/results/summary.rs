@@ -250,7 +250,53 @@ mod tests {
 
     #[test]
     fn json_is_stable() {
-        insta::assert_snapshot!(summary().to_json(), @"");
+        insta::assert_snapshot!(summary().to_json(), @r#"
+    {
+      "scenario": "incast",
+      "seed": 1,
+      "flows_total": 8,
+      "flows_completed": 7,
+      "fct_ns": {
+        "mean": 10,
+        "p50": 9,
+        "p99": 12,
+        "max": 12
+      },
+      "slowdown": {
+        "mean": 1.2345,
+        "p50": 1.0,
+        "p99": 7.15
+      },
+      "pause_frames": 0,
+      "pause_refresh_frames": 0,
+      "resume_frames": 0,
+      "pause_time_ns": 0,
+      "ecn_marked": 0,
+      "cnps": 0,
+      "retransmitted_packets": 0,
+      "drops": {
+        "by_reason": {
+          "headroom-exhausted": 2
+        },
+        "policy": 2,
+        "frame": 0,
+        "ignored": 0,
+        "substrate": 0,
+        "injected": 0
+      },
+      "buffer_max_bytes": {
+        "leaf0": 2,
+        "leaf1": 3
+      },
+      "headroom_max_bytes": {},
+      "packet_hops": 0,
+      "emulated_ns": 0,
+      "lossless": false,
+      "books": [],
+      "wall_seconds": 1.235,
+      "cpu_seconds": 0.0
+    }
+    "#);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Reads a [`Document`] into types, and keeps for each error the place where its cause was written.
 //!
-//! A table with a `kind` is read as the enum variant that `kind` names. serde's own internally tagged
-//! enums copy the table first and lose all places in it.
+//! A table with a `kind` is read as the enum variant that `kind` names. serde's own internally
+//! tagged enums copy the table first and lose all places in it.
 
 use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, MapAccess, SeqAccess, Unexpected,
-    VariantAccess, Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -20,11 +20,11 @@ const TAG: &str = "kind";
 impl Document<'_> {
     /// Reads the whole tree.
     pub(super) fn read<T: for<'de> de::Deserialize<'de>>(&self) -> Result<T, ScenarioError> {
-        T::deserialize(&self.root).map_err(|fault| {
-            let place = fault.place.as_ref().filter(|place| !place.path.is_empty());
+        T::deserialize(&self.root).map_err(|error| {
+            let place = error.place.as_ref().filter(|place| !place.path.is_empty());
             let path = place.map_or("", |place| place.path.as_str());
             let origin = place.map(|place| &place.origin);
-            let (title, help) = fault.problem.explained(path);
+            let (title, help) = error.problem.explained(path);
             self.error_at(origin, &title, help.as_deref())
         })
     }
@@ -32,7 +32,7 @@ impl Document<'_> {
 
 /// What is wrong, and where, as far as it is known yet.
 #[derive(Debug)]
-struct Fault {
+pub(super) struct ReadError {
     problem: Problem,
     place: Option<Place>,
 }
@@ -46,35 +46,56 @@ struct Place {
 #[derive(Debug)]
 enum Problem {
     /// The key is the last step of the place's path.
-    UnknownKey { key: String, known: &'static [&'static str] },
-    UnknownName { name: String, known: &'static [&'static str] },
-    MissingKey { key: &'static str },
-    Unexpected { found: String, expected: String },
+    UnknownKey {
+        key: String,
+        known: &'static [&'static str],
+    },
+    UnknownName {
+        name: String,
+        known: &'static [&'static str],
+    },
+    MissingKey {
+        key: &'static str,
+    },
+    Unexpected {
+        found: String,
+        expected: String,
+    },
     /// A title and, on further lines, what would be right.
     Other(String),
 }
 
 impl Problem {
     fn explained(&self, path: &str) -> (String, Option<String>) {
-        let subject = if path.is_empty() { "the scenario".into() } else { format!("`{path}`") };
+        let subject = if path.is_empty() {
+            "the scenario".into()
+        } else {
+            format!("`{path}`")
+        };
         match self {
             Self::UnknownKey { key, known } => {
-                let inside = path.rsplit_once('.').map(|(parent, _)| format!(" in `{parent}`"));
+                let inside = path
+                    .rsplit_once('.')
+                    .map(|(parent, _)| format!(" in `{parent}`"));
                 let title = format!("unknown key `{key}`{}", inside.unwrap_or_default());
                 let known = known.iter().copied().filter(|name| *name != TAG);
                 (title, Some(suggestion(key, "the keys here are", known)))
             }
             Self::UnknownName { name, known } => {
                 let title = format!("{subject} cannot be `{name}`");
-                (title, Some(suggestion(name, "it is one of", known.iter().copied())))
+                (
+                    title,
+                    Some(suggestion(name, "it is one of", known.iter().copied())),
+                )
             }
             Self::MissingKey { key } => {
                 let help = format!("add `{key}`; `xoff schema` describes every key");
                 (format!("{subject} has no `{key}`"), Some(help))
             }
-            Self::Unexpected { found, expected } => {
-                (format!("{subject} is {found}"), Some(format!("write {expected}")))
-            }
+            Self::Unexpected { found, expected } => (
+                format!("{subject} is {found}"),
+                Some(format!("write {expected}")),
+            ),
             Self::Other(text) => {
                 let (title, help) = text.split_once('\n').unwrap_or((text, ""));
                 let help = (!help.is_empty()).then(|| help.to_owned());
@@ -84,14 +105,20 @@ impl Problem {
     }
 }
 
-impl Fault {
+impl ReadError {
     fn new(problem: Problem) -> Self {
-        Self { problem, place: None }
+        Self {
+            problem,
+            place: None,
+        }
     }
 
-    /// Places a fault that has no place yet.
+    /// Places an error that has no place yet.
     fn placed(mut self, path: &str, origin: &Origin) -> Self {
-        let here = || Place { path: path.to_owned(), origin: origin.clone() };
+        let here = || Place {
+            path: path.to_owned(),
+            origin: origin.clone(),
+        };
         self.place.get_or_insert_with(here);
         self
     }
@@ -101,25 +128,31 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.problem.explained("").0)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ReadError {}
 
-impl de::Error for Fault {
+impl de::Error for ReadError {
     fn custom<T: fmt::Display>(text: T) -> Self {
         Self::new(Problem::Other(text.to_string()))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Problem::UnknownKey { key: field.to_owned(), known: expected })
+        Self::new(Problem::UnknownKey {
+            key: field.to_owned(),
+            known: expected,
+        })
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Problem::UnknownName { name: variant.to_owned(), known: expected })
+        Self::new(Problem::UnknownName {
+            name: variant.to_owned(),
+            known: expected,
+        })
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -156,9 +189,9 @@ impl de::Error for Fault {
 }
 
 impl<'de> Deserializer<'de> for &'de Node {
-    type Error = Fault;
+    type Error = ReadError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let read = match &self.value {
             Value::Text(text) => visitor.visit_str(text),
             Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
@@ -171,10 +204,10 @@ impl<'de> Deserializer<'de> for &'de Node {
             Value::Array(nodes) => visitor.visit_seq(Elements(nodes.iter())),
             Value::Table(entries) => visitor.visit_map(Entries::new(entries, false)),
         };
-        read.map_err(|fault| fault.at(self))
+        read.map_err(|error| error.at(self))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         visitor.visit_some(self)
     }
 
@@ -182,40 +215,44 @@ impl<'de> Deserializer<'de> for &'de Node {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_newtype_struct(self).map_err(|fault| fault.at(self))
+    ) -> Result<V::Value, ReadError> {
+        visitor
+            .visit_newtype_struct(self)
+            .map_err(|error| error.at(self))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        names: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
-        let named = match &self.value {
-            Value::Text(_) => Some(self),
+    ) -> Result<V::Value, ReadError> {
+        let known = super::report::listed(variants.iter().copied());
+        let name = match &self.value {
             Value::Table(entries) => {
                 let tag = entries.iter().find(|entry| entry.key == TAG);
-                let names = super::report::listed(names.iter().copied());
                 let missing = || {
                     let title = format!("the table has no `{TAG}`");
-                    Fault::custom(format!("{title}\n`{TAG}` is one of {names}")).at(self)
+                    ReadError::custom(format!("{title}\n`{TAG}` is one of {known}")).at(self)
                 };
-                Some(&tag.ok_or_else(missing)?.node)
+                &tag.ok_or_else(missing)?.node
             }
-            _ => None,
+            _ => self,
         };
-        match named.map(|node| (node, &node.value)) {
-            Some((name, Value::Text(text))) => {
-                let variant = Variant { name, text, node: self };
-                visitor.visit_enum(variant).map_err(|fault| fault.at(self))
-            }
-            _ => {
-                let node = named.unwrap_or(self);
-                let expected = format!("one of {}", super::report::listed(names.iter().copied()));
-                Err(Fault::new(Problem::Unexpected { found: node.described(), expected }).at(node))
-            }
+        if let Value::Text(text) = &name.value {
+            let variant = Variant {
+                name,
+                text,
+                node: self,
+            };
+            return visitor.visit_enum(variant).map_err(|error| error.at(self));
         }
+        let expected = format!("one of {known}");
+        Err(ReadError::new(Problem::Unexpected {
+            found: name.described(),
+            expected,
+        })
+        .at(name))
     }
 
     forward_to_deserialize_any! {
@@ -227,13 +264,16 @@ impl<'de> Deserializer<'de> for &'de Node {
 struct Elements<'de>(std::slice::Iter<'de, Node>);
 
 impl<'de> SeqAccess<'de> for Elements<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Fault> {
-        self.0.next().map(|node| seed.deserialize(node).map_err(|fault| fault.at(node))).transpose()
+    ) -> Result<Option<T::Value>, ReadError> {
+        self.0
+            .next()
+            .map(|node| seed.deserialize(node).map_err(|error| error.at(node)))
+            .transpose()
     }
 }
 
@@ -245,29 +285,38 @@ struct Entries<'de> {
 
 impl<'de> Entries<'de> {
     fn new(entries: &'de [Entry], without_tag: bool) -> Self {
-        Self { left: entries.iter(), current: None, without_tag }
+        Self {
+            left: entries.iter(),
+            current: None,
+            without_tag,
+        }
     }
 }
 
 impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Fault> {
+    ) -> Result<Option<K::Value>, ReadError> {
         let without_tag = self.without_tag;
         self.current = self.left.find(|entry| !(without_tag && entry.key == TAG));
         let Some(entry) = self.current else {
             return Ok(None);
         };
         let key = seed.deserialize(StrDeserializer::new(&entry.key));
-        key.map(Some).map_err(|fault: Fault| fault.placed(&entry.node.path, &entry.key_origin))
+        key.map(Some)
+            .map_err(|error: ReadError| error.placed(&entry.node.path, &entry.key_origin))
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
-        let entry = self.current.take().expect("serde asks for a value after its key");
-        seed.deserialize(&entry.node).map_err(|fault| fault.at(&entry.node))
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
+        let entry = self
+            .current
+            .take()
+            .expect("serde asks for a value after its key");
+        seed.deserialize(&entry.node)
+            .map_err(|error| error.at(&entry.node))
     }
 }
 
@@ -279,22 +328,22 @@ struct Variant<'de> {
 }
 
 impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Fault;
+    type Error = ReadError;
     type Variant = Self;
 
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Fault> {
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), ReadError> {
         match seed.deserialize(StrDeserializer::new(self.text)) {
             Ok(variant) => Ok((variant, self)),
-            Err(fault) => Err(Fault::at(fault, self.name)),
+            Err(error) => Err(ReadError::at(error, self.name)),
         }
     }
 }
 
 impl<'de> Variant<'de> {
-    fn entries(&self) -> Result<Entries<'de>, Fault> {
+    fn entries(&self) -> Result<Entries<'de>, ReadError> {
         match &self.node.value {
             Value::Table(entries) => Ok(Entries::new(entries, true)),
-            _ => Err(Fault::new(Problem::Unexpected {
+            _ => Err(ReadError::new(Problem::Unexpected {
                 found: self.node.described(),
                 expected: format!("a table: {{ {TAG} = \"{}\", .. }}", self.text),
             })),
@@ -303,32 +352,34 @@ impl<'de> Variant<'de> {
 }
 
 impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = Fault;
+    type Error = ReadError;
 
-    fn unit_variant(self) -> Result<(), Fault> {
+    fn unit_variant(self) -> Result<(), ReadError> {
         match &self.node.value {
             Value::Text(_) => Ok(()),
-            _ => Err(Fault::new(Problem::Unexpected {
+            _ => Err(ReadError::new(Problem::Unexpected {
                 found: self.node.described(),
                 expected: format!("\"{}\"", self.text),
             })),
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
         seed.deserialize(de::value::MapAccessDeserializer::new(self.entries()?))
-            .map_err(|fault| fault.at(self.node))
+            .map_err(|error| error.at(self.node))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
-        Err(Fault::custom("no key of a scenario is a tuple"))
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
+        Err(ReadError::custom("no key of a scenario is a tuple"))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_map(self.entries()?).map_err(|fault| fault.at(self.node))
+    ) -> Result<V::Value, ReadError> {
+        visitor
+            .visit_map(self.entries()?)
+            .map_err(|error| error.at(self.node))
     }
 }

@@ -1,1 +1,393 @@
-//! x
+//! Scenarios: one TOML file in, one fully resolved [`Scenario`] out.
+//!
+//! A [`Scenario`] that exists is right: quantities have units, names exist, buffers hold what is
+//! set aside in them, and every flow has a path. Each section of the file has a module with two
+//! types: its keys as a file gives them (`..Keys`, from which the JSON Schema is generated) and
+//! what they resolve to. Defaults stand in the `Default` of the keys, or with the key.
+
+mod buffer;
+mod capture;
+mod deserializer;
+mod document;
+mod ecn;
+mod fault;
+mod flow_list;
+mod glob;
+mod host;
+mod pause;
+mod priority;
+mod quantity;
+mod ratio;
+mod report;
+mod switch;
+mod topology;
+mod transport;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use fabric_core::units::Picos;
+use schemars::JsonSchema;
+use schemars::transform::{RecursiveTransform, Transform};
+use serde::{Deserialize, Serialize};
+
+pub use buffer::BufferPools;
+pub use capture::{Capture, CaptureFilter};
+pub use ecn::{Ecn, MarkAt};
+pub use fault::{Fault, FrameClass, Selection};
+pub use host::{Host, MAX_PAYLOAD};
+pub use pause::{PauseRefresh, PauseResponse, pause_time};
+pub use priority::Priorities;
+pub use ratio::{Probability, Ratio};
+pub use report::ScenarioError;
+pub use switch::{Headroom, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
+pub use topology::{Link, LinkSpeed, Topology};
+pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
+pub use workload::{Flow, MAX_FLOWS, Transfer, Workload};
+
+use crate::topology::{Fabric, NodeKind};
+use document::Document;
+use quantity::{Quantity, Time};
+use workload::Expansion;
+
+/// Everything that decides what a run does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scenario {
+    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// Where all randomness of the run comes from.
+    pub seed: u64,
+    /// Emulated time at which the run ends, if flows are not done before.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub duration: Picos,
+    /// Which clock events run by.
+    pub clock: Clock,
+    /// Where switches run.
+    pub datapath: Datapath,
+    /// The fabric's shape; [`Self::fabric`] is the fabric.
+    pub topology: Topology,
+    /// Every switch.
+    pub switch: Switch,
+    /// Every host.
+    pub host: Host,
+    /// Entries of `[[flows]]`; [`Self::flows`] are the flows.
+    #[serde(rename = "flows")]
+    pub workloads: Vec<Workload>,
+    /// What is recorded.
+    pub captures: Vec<Capture>,
+    /// What goes wrong on purpose.
+    pub faults: Vec<Fault>,
+    /// What is written.
+    pub results: Results,
+    #[serde(skip)]
+    fabric: Fabric,
+    #[serde(skip)]
+    flows: Vec<Flow>,
+}
+
+/// Which clock events run by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Clock {
+    /// "virtual": events run in order, as fast as they can. Default "virtual".
+    pub mode: ClockMode,
+}
+
+/// What drives a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockMode {
+    /// Events run in order, as fast as they can.
+    #[default]
+    Virtual,
+}
+
+/// Where switches run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Datapath {
+    /// "kernel": namespaces, veth and eBPF, as root. "memory": in this process, without privilege.
+    /// Default "kernel".
+    pub kind: DatapathKind,
+}
+
+/// A world for switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatapathKind {
+    /// Namespaces, veth pairs and eBPF programs.
+    #[default]
+    Kernel,
+    /// The same logic, natively in this process.
+    Memory,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Results {
+    /// Emulated time between two samples in `queues.csv`.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub queue_period: Picos,
+}
+
+/// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "xoff scenario")]
+struct ScenarioKeys {
+    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without
+    /// its extension.
+    name: Option<String>,
+    /// Where all randomness of the run comes from, from 0 up. Default 1.
+    #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    seed: u64,
+    /// Emulated time at which the run ends, if flows are not done before; above zero. Default "1s".
+    #[serde(default = "default_duration")]
+    duration: Time,
+    /// Which clock events run by.
+    #[serde(default)]
+    clock: Clock,
+    /// Where switches run.
+    #[serde(default)]
+    datapath: Datapath,
+    /// The shape of the fabric.
+    topology: topology::TopologyKeys,
+    /// Every switch.
+    #[serde(default)]
+    switch: switch::SwitchKeys,
+    /// Every host.
+    #[serde(default)]
+    host: host::HostKeys,
+    /// What hosts send to each other; at least one entry.
+    #[serde(default)]
+    flows: Vec<workload::WorkloadKeys>,
+    /// What is recorded. Default: nothing.
+    #[serde(default)]
+    captures: Vec<Capture>,
+    /// What goes wrong on purpose. Default: nothing.
+    #[serde(default)]
+    faults: Vec<fault::FaultKeys>,
+    /// What is written.
+    #[serde(default)]
+    results: ResultsKeys,
+}
+
+/// What is written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ResultsKeys {
+    /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
+    queue_period: Time,
+}
+
+const fn default_seed() -> u64 {
+    1
+}
+
+const fn default_duration() -> Time {
+    Quantity(Picos(1_000_000_000_000))
+}
+
+impl Default for ResultsKeys {
+    fn default() -> Self {
+        Self {
+            queue_period: Quantity(Picos(1_000_000)),
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let place = report::Place {
+                name: &path.to_string_lossy(),
+                text: "",
+                span: None,
+            };
+            let help = "give the path of a scenario, a TOML file";
+            ScenarioError::at(
+                &place,
+                &format!("cannot read the scenario: {error}"),
+                Some(help),
+            )
+        })?;
+        Self::parse(&text, path, overrides)
+    }
+
+    /// Understands the text of a file; `path` names it in errors, and paths in it are relative to
+    /// the folder of `path`.
+    pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let file = path.to_string_lossy();
+        let document = Document::parse(&file, text, overrides)?;
+        let keys: ScenarioKeys = document.read()?;
+        keys.resolve(path, &document)
+    }
+
+    /// The scenario as a file with every default written out; it loads into an equal scenario.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is a table of texts, numbers, lists and tables")
+    }
+
+    /// Hosts, switches, links and routes.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// All flows, in order of start; flows of one start are in the order of the file.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+}
+
+impl ScenarioKeys {
+    fn resolve(self, path: &Path, document: &Document<'_>) -> Result<Scenario, ScenarioError> {
+        if self.duration.0 == Picos::ZERO {
+            let help =
+                "write a time such as \"20ms\"; the run ends earlier when every flow is done";
+            return Err(document.error("duration", "a run of no time", help));
+        }
+        if self.seed > i64::MAX as u64 {
+            let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
+            return Err(document.error("seed", "the seed is too large", help));
+        }
+        if self.results.queue_period.0 == Picos::ZERO {
+            let help = "write a time such as \"1us\"";
+            return Err(document.error("results.queue_period", "samples without end", help));
+        }
+        let (topology, fabric) = self.topology.resolve(document)?;
+        let duration = self.duration.0;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let expansion = Expansion {
+            document,
+            fabric: &fabric,
+            folder,
+            duration,
+        };
+        let (workloads, flows) = expansion.expand(self.flows)?;
+        for (number, capture) in self.captures.iter().enumerate() {
+            capture.check(&format!("captures.{number}"), &fabric, document)?;
+        }
+        let resolve_fault = |(number, keys): (usize, fault::FaultKeys)| {
+            keys.resolve(&format!("faults.{number}"), &fabric, document)
+        };
+        let faults = self.faults.into_iter().enumerate().map(resolve_fault);
+        let scenario = Scenario {
+            name: run_name(self.name, path, document)?,
+            seed: self.seed,
+            duration,
+            clock: self.clock,
+            datapath: self.datapath,
+            topology,
+            switch: self.switch.resolve(document)?,
+            host: self.host.resolve(document)?,
+            workloads,
+            captures: self.captures,
+            faults: faults.collect::<Result<_, _>>()?,
+            results: Results {
+                queue_period: self.results.queue_period.0,
+            },
+            fabric,
+            flows,
+        };
+        scenario.check_pauses(document)?;
+        scenario.check_buffers(document)?;
+        Ok(scenario)
+    }
+}
+
+impl Scenario {
+    /// Checks what depends on the fastest port: it has the shortest pauses.
+    fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let wires = self.fabric.wires();
+        let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));
+        let fastest = |hosts| {
+            let rates = wires
+                .iter()
+                .filter(|wire| is_host(wire.from) == hosts)
+                .map(|w| w.rate);
+            rates.max()
+        };
+        if let Some(rate) = fastest(false) {
+            let switch = &self.switch;
+            switch
+                .pause_response
+                .check(rate, "switch.pause_response", document)?;
+            switch
+                .pause_refresh
+                .check(switch.pause_quanta, rate, document)?;
+        }
+        if let Some(rate) = fastest(true) {
+            self.host
+                .pause_response
+                .check(rate, "host.pause_response", document)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name that the file gives, or else the file's own.
+fn run_name(
+    given: Option<String>,
+    path: &Path,
+    document: &Document<'_>,
+) -> Result<String, ScenarioError> {
+    let fits = |name: &str| {
+        let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        (1..=64).contains(&name.len())
+            && name.chars().all(inner)
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let Some(name) = given else {
+        let stem = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        return Ok(if fits(&stem) { stem } else { "scenario".into() });
+    };
+    if fits(&name) {
+        return Ok(name);
+    }
+    let title = format!("`{name}` cannot name a run");
+    let help = "write 1 to 64 letters, digits, `-`, `_` or `.`, a letter or a digit first";
+    Err(document.error("name", &title, help))
+}
+
+/// The JSON Schema of a scenario file, for editors: `xoff schema`.
+pub fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(ScenarioKeys);
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema.to_value()
+}
+
+/// TOML has no null: a key without a value is left out.
+fn without_null(schema: &mut schemars::Schema) {
+    let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";
+    if schema
+        .get("default")
+        .is_some_and(serde_json::Value::is_null)
+    {
+        schema.remove("default");
+    }
+    if let Some(types) = schema
+        .get_mut("type")
+        .and_then(|types| types.as_array_mut())
+    {
+        types.retain(|name| !is_null(name));
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".into(), only);
+        }
+    }
+    if let Some(choices) = schema
+        .get_mut("anyOf")
+        .and_then(|choices| choices.as_array_mut())
+    {
+        choices.retain(|choice| !is_null(choice));
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt;
 
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 /// What can be written with a unit.
@@ -22,7 +22,7 @@ pub(super) struct Kind {
     units: &'static [(&'static str, u64)],
     example: &'static str,
     largest: u64,
-    zero_is_wrong: bool,
+    smallest: u64,
 }
 
 /// A day: sums of two hundred spans still fit into 64 bits of picoseconds.
@@ -31,6 +31,8 @@ const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
 const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
 /// Above 8 Tbit/s a byte takes less than the picosecond in which time is counted.
 const FASTEST_RATE: u64 = 8_000_000_000_000;
+/// Below, a pause of 65535 quanta would last for hours.
+const SLOWEST_RATE: u64 = 1000;
 
 impl Dimension for BitsPerSecond {
     const KIND: &'static Kind = &Kind {
@@ -45,7 +47,7 @@ impl Dimension for BitsPerSecond {
         ],
         example: "100Gbps",
         largest: FASTEST_RATE,
-        zero_is_wrong: true,
+        smallest: SLOWEST_RATE,
     };
     fn from_base(base: u64) -> Self {
         Self(base)
@@ -68,7 +70,7 @@ impl Dimension for Picos {
         ],
         example: "10us",
         largest: LONGEST_TIME,
-        zero_is_wrong: false,
+        smallest: 0,
     };
     fn from_base(base: u64) -> Self {
         Self(base)
@@ -94,7 +96,7 @@ impl Dimension for Bytes {
         ],
         example: "200kB",
         largest: LARGEST_SIZE,
-        zero_is_wrong: false,
+        smallest: 0,
     };
     fn from_base(base: u64) -> Self {
         Self(base)
@@ -117,7 +119,9 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     let kind = D::KIND;
     let noun = kind.noun;
     let fault = |title: String| format!("{title}\n{}", kind.advice());
-    let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number_length = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
@@ -128,9 +132,15 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     }
     let Some(&(_, scale)) = kind.units.iter().find(|(name, _)| *name == unit) else {
         let same = |(name, _): &&(&str, u64)| name.eq_ignore_ascii_case(unit);
-        let hint = kind.units.iter().find(same).map(|(name, _)| format!("; `{name}` is"));
+        let hint = kind
+            .units
+            .iter()
+            .find(same)
+            .map(|(name, _)| format!("; `{name}` is"));
         let hint = hint.unwrap_or_default();
-        return Err(fault(format!("`{unit}` in `{text}` is not a unit of {noun}s{hint}")));
+        return Err(fault(format!(
+            "`{unit}` in `{text}` is not a unit of {noun}s{hint}"
+        )));
     };
     let too_large = || {
         let largest = display(D::from_base(kind.largest));
@@ -142,18 +152,30 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
         return Err(too_large());
     }
     let divisor = 10u128.pow(fraction.len().min(18) as u32);
-    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().unwrap_or(1) };
+    let fraction: u128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().unwrap_or(1)
+    };
     let scaled = fraction * u128::from(scale);
-    if number.len() > 36 || scaled % divisor != 0 || fraction >= divisor.max(2) {
+    if number.len() > 36 || !scaled.is_multiple_of(divisor) || fraction >= divisor.max(2) {
         let smallest = kind.units[0].0;
-        return Err(fault(format!("the {noun} `{text}` is not a whole number of {smallest}")));
+        return Err(fault(format!(
+            "the {noun} `{text}` is not a whole number of {smallest}"
+        )));
     }
     let base = whole.parse::<u128>().unwrap_or(0) * u128::from(scale) + scaled / divisor;
     if base > u128::from(kind.largest) {
         return Err(too_large());
     }
-    if base == 0 && kind.zero_is_wrong {
+    if base == 0 && kind.smallest > 0 {
         return Err(fault(format!("the {noun} is zero")));
+    }
+    if base < u128::from(kind.smallest) {
+        let smallest = display(D::from_base(kind.smallest));
+        return Err(format!(
+            "the {noun} `{text}` is too small\nthe smallest {noun} is \"{smallest}\""
+        ));
     }
     Ok(D::from_base(base as u64))
 }
@@ -174,6 +196,7 @@ pub(super) fn serialize<D: Dimension, S: Serializer>(value: &D, out: S) -> Resul
 }
 
 /// For `#[serde(serialize_with)]` on optional plain units.
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
 pub(super) fn serialize_option<D: Dimension, S: Serializer>(
     value: &Option<D>,
     out: S,
@@ -184,7 +207,7 @@ pub(super) fn serialize_option<D: Dimension, S: Serializer>(
 impl Kind {
     fn advice(&self) -> String {
         let names: Vec<_> = self.units.iter().map(|(name, _)| *name).collect();
-        let above = if self.zero_is_wrong { " above zero" } else { "" };
+        let above = if self.smallest > 0 { " above zero" } else { "" };
         format!(
             "write a {}{above} such as \"{}\"; units are {}",
             self.noun,
@@ -206,7 +229,12 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
         impl<D: Dimension> Visitor<'_> for Reader<D> {
             type Value = Quantity<D>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a {} in quotes such as \"{}\"", D::KIND.noun, D::KIND.example)
+                write!(
+                    f,
+                    "a {} in quotes such as \"{}\"",
+                    D::KIND.noun,
+                    D::KIND.example
+                )
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
                 parse(text).map(Quantity).map_err(E::custom)
@@ -224,7 +252,11 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
 
 fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
     let kind = D::KIND;
-    E::custom(format!("the {} `{number}` has no unit\n{}", kind.noun, kind.advice()))
+    E::custom(format!(
+        "the {} `{number}` has no unit\n{}",
+        kind.noun,
+        kind.advice()
+    ))
 }
 
 impl<D: Dimension> JsonSchema for Quantity<D> {
@@ -238,142 +270,6 @@ impl<D: Dimension> JsonSchema for Quantity<D> {
             "description": format!("A {}: a number and its unit.", D::KIND.noun),
             "pattern": format!("^[0-9]+(\\.[0-9]+)?({})$", names.join("|")),
             "examples": [D::KIND.example],
-        })
-    }
-}
-
-/// A positive rational number: `"1/16"`, `"2"` or `2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
-    /// Above zero.
-    pub numerator: u32,
-    /// Above zero.
-    pub denominator: u32,
-}
-
-impl Ratio {
-    pub(super) const fn new(numerator: u32, denominator: u32) -> Self {
-        Self { numerator, denominator }
-    }
-
-    /// Reads `a/b` or `a`, both above zero.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
-        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse());
-        match (digits(numerator), digits(denominator)) {
-            (Some(Ok(0)), Some(Ok(_))) => Err(format!("a ratio of 0\n{RATIO_ADVICE}")),
-            (Some(Ok(numerator)), Some(Ok(denominator))) if denominator > 0 => {
-                Ok(Self { numerator, denominator })
-            }
-            _ => Err(format!("`{text}` is not a ratio\n{RATIO_ADVICE}")),
-        }
-    }
-
-    /// `value` times the ratio, rounded down.
-    pub const fn of(self, value: u64) -> u64 {
-        (value as u128 * self.numerator as u128 / self.denominator as u128) as u64
-    }
-}
-
-const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\" or \"2\"";
-
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.numerator)?;
-        if self.denominator == 1 { Ok(()) } else { write!(f, "/{}", self.denominator) }
-    }
-}
-
-impl Serialize for Ratio {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Ratio {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Ratio;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a ratio in quotes such as \"1/16\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {
-                Ratio::parse(text).map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Ratio, E> {
-                self.visit_str(&number.to_string())
-            }
-        }
-        input.deserialize_any(Reader)
-    }
-}
-
-impl JsonSchema for Ratio {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Ratio".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A ratio above zero.",
-            "oneOf": [
-                { "type": "string", "pattern": "^0*[1-9][0-9]*(/0*[1-9][0-9]*)?$" },
-                { "type": "integer", "minimum": 1 },
-            ],
-            "examples": ["1/16", "2"],
-        })
-    }
-}
-
-/// A probability in millionths: the file's `0.2` is `200_000`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probability {
-    /// 0 to 1,000,000.
-    pub millionths: u32,
-}
-
-impl Serialize for Probability {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_f64(f64::from(self.millionths) / 1e6)
-    }
-}
-
-impl<'de> Deserialize<'de> for Probability {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Probability;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a number from 0 to 1 such as 0.2")
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Probability, E> {
-                if !(0.0..=1.0).contains(&number) {
-                    return Err(E::invalid_value(Unexpected::Float(number), &self));
-                }
-                let millionths = (number * 1e6).round();
-                if (number * 1e6 - millionths).abs() > 1e-6 {
-                    let title = format!("{number} is finer than a millionth");
-                    return Err(E::custom(format!("{title}\nwrite six digits at most")));
-                }
-                #[expect(clippy::cast_sign_loss, reason = "checked to be at least zero")]
-                Ok(Probability { millionths: millionths as u32 })
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Probability, E> {
-                self.visit_f64(number as f64)
-            }
-        }
-        input.deserialize_any(Reader)
-    }
-}
-
-impl JsonSchema for Probability {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Probability".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A probability, in steps of a millionth.",
-            "type": "number", "minimum": 0, "maximum": 1,
         })
     }
 }
@@ -404,8 +300,14 @@ mod tests {
         assert_eq!(size("MB"), "`MB` is not a size");
         assert_eq!(size("-2MB"), "`-2MB` is not a size");
         assert_eq!(size("1..2MB"), "`1..2MB` is not a size");
-        assert_eq!(size("99999999999999999999GB"), "the size `99999999999999999999GB` is too large");
-        assert_eq!(title(parse::<BitsPerSecond>("0Gbps").unwrap_err()), "the rate is zero");
+        assert_eq!(
+            size("99999999999999999999GB"),
+            "the size `99999999999999999999GB` is too large"
+        );
+        assert_eq!(
+            title(parse::<BitsPerSecond>("0Gbps").unwrap_err()),
+            "the rate is zero"
+        );
         assert_eq!(
             title(parse::<Picos>("0.00000000000000000000000001s").unwrap_err()),
             "the time `0.00000000000000000000000001s` is not a whole number of ps"
@@ -419,15 +321,5 @@ mod tests {
         assert_eq!(display(Bytes(0)), "0B");
         assert_eq!(display(Picos(4_194_000_000)), "4194us");
         assert_eq!(display(BitsPerSecond(2_500_000_000)), "2500Mbps");
-    }
-
-    #[test]
-    fn ratios_are_above_zero() {
-        assert_eq!(Ratio::parse("1/16"), Ok(Ratio::new(1, 16)));
-        assert_eq!(Ratio::parse("2"), Ok(Ratio::new(2, 1)));
-        for text in ["0", "0/4", "1/0", "-1", "+1", "1/2/3", "", "0.5"] {
-            assert!(Ratio::parse(text).is_err(), "{text}");
-        }
-        assert_eq!(Ratio::new(1, 3).of(10), 3);
     }
 }

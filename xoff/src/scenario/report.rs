@@ -24,9 +24,11 @@ pub(super) struct Place<'a> {
 
 impl ScenarioError {
     /// A report on one place; `help` says what would be right.
-    pub(super) fn at(place: Place<'_>, title: &str, help: Option<&str>) -> Self {
+    pub(super) fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
         let mut group = match &place.span {
-            None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
+            None => Level::ERROR
+                .primary_title(title)
+                .element(Origin::path(place.name)),
             Some(span) => {
                 let (line, number, within) = line_of(place.text, span);
                 let snippet = Snippet::source(line)
@@ -39,7 +41,9 @@ impl ScenarioError {
         if let Some(help) = help {
             group = group.element(Level::HELP.message(help));
         }
-        Self { report: Renderer::plain().render(&[group]) }
+        Self {
+            report: Renderer::plain().render(&[group]),
+        }
     }
 }
 
@@ -47,7 +51,9 @@ impl ScenarioError {
 fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usize>) {
     let first = span.start.min(text.len());
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    let end = text[first..].find('\n').map_or(text.len(), |newline| first + newline);
+    let end = text[first..]
+        .find('\n')
+        .map_or(text.len(), |newline| first + newline);
     let line = text[start..end].trim_end_matches('\r');
     let number = text[..start].matches('\n').count() + 1;
     let from = (first - start).min(line.len());
@@ -55,38 +61,43 @@ fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usi
     (line, number, from..to)
 }
 
-/// The candidate that `name` was probably meant to be, if one is near enough.
+/// The candidate that `name` was probably meant to be, if one is near enough and nearer than the
+/// others.
 pub(super) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = name.chars().count().div_ceil(3).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let limit = name.chars().count().div_ceil(3);
+    let mut best: Option<(usize, Option<&str>)> = None;
+    for candidate in candidates {
+        let distance = edit_distance(name, candidate);
+        match best {
+            Some((least, _)) if distance > least => {}
+            Some((least, _)) if distance == least => best = Some((least, None)),
+            _ => best = Some((distance, Some(candidate))),
+        }
+    }
+    best.filter(|(distance, _)| *distance <= limit)?.1
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut two_above: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
         let mut row = vec![i];
         for j in 1..=b.len() {
-            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(above[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(before_last[j - 2] + 1);
+                least = least.min(two_above[j - 2] + 1);
             }
             row.push(least);
         }
-        before_last = std::mem::replace(&mut last, row);
+        two_above = std::mem::replace(&mut above, row);
     }
-    last[b.len()]
+    above[b.len()]
 }
 
 /// `` `a`, `b` and `c` ``, with an ellipsis in a long list.
@@ -112,6 +123,7 @@ mod tests {
         assert_eq!(nearest("bfufer", keys), Some("buffer"));
         assert_eq!(nearest("threshhold", keys), Some("threshold"));
         assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("h9", ["h0", "h1"]), None);
     }
 
     #[test]

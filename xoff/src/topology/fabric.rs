@@ -1,4 +1,5 @@
-//! A fabric that exists is right: every host on one switch port, every name usable, every limit kept.
+//! A fabric that exists is right: every host on one switch port, every name usable, every limit
+//! kept.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,9 @@ use fabric_core::units::{BitsPerSecond, Picos};
 use super::ideal::Hop;
 use super::plan::{limit_hosts, limit_switches};
 use super::routing::{Routes, routes_of};
-use super::{HostId, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId};
+use super::{
+    FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId,
+};
 
 /// Hosts, switches, links and routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,118 +69,9 @@ pub struct Wire {
     pub delay: Picos,
 }
 
-/// Which end of a planned link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkEnd {
-    /// [`super::PlannedLink::a`].
-    A,
-    /// [`super::PlannedLink::b`].
-    B,
-}
-
-/// Why a plan is no fabric; numbers count from 0 in the plan's lists.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FabricError {
-    /// The name cannot be an interface's.
-    #[error("`{name}` cannot name a node: {reason}")]
-    Name {
-        /// Host or switch, by its number.
-        node: NodeKind,
-        /// The name as given.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// Two nodes have one name.
-    #[error("two nodes are called `{name}`")]
-    DuplicateName {
-        /// The later of the two.
-        node: NodeKind,
-        /// The name.
-        name: String,
-    },
-    /// A link ends at a node that is not in the plan.
-    #[error("no node is called `{name}`")]
-    UnknownNode {
-        /// The link's number.
-        link: usize,
-        /// Which end.
-        end: LinkEnd,
-        /// The name as given.
-        name: String,
-    },
-    /// A link has both ends at one node.
-    #[error("a link from `{name}` to itself")]
-    SelfLink {
-        /// The link's number.
-        link: usize,
-        /// The node.
-        name: String,
-    },
-    /// Two links join the same two nodes: their wires would have one name.
-    #[error("a second link between `{a}` and `{b}`")]
-    DuplicateLink {
-        /// The later link's number.
-        link: usize,
-        /// One end.
-        a: String,
-        /// The other end.
-        b: String,
-    },
-    /// A link joins two hosts.
-    #[error("a link between two hosts, `{a}` and `{b}`")]
-    HostToHost {
-        /// The link's number.
-        link: usize,
-        /// One end.
-        a: String,
-        /// The other end.
-        b: String,
-    },
-    /// A host has no link, or more than one.
-    #[error("host `{name}` has {links} links; a host has exactly one port")]
-    HostPorts {
-        /// The host.
-        host: HostId,
-        /// Its name.
-        name: String,
-        /// How many links end there.
-        links: usize,
-    },
-    /// A switch has no link.
-    #[error("switch `{name}` has no link")]
-    IdleSwitch {
-        /// The switch.
-        switch: SwitchId,
-        /// Its name.
-        name: String,
-    },
-    /// A switch has more than [`MAX_PORTS`] links.
-    #[error("switch `{name}` has {links} ports; the limit is {MAX_PORTS}")]
-    TooManyPorts {
-        /// The switch.
-        switch: SwitchId,
-        /// Its name.
-        name: String,
-        /// How many links end there.
-        links: usize,
-    },
-    /// More than [`super::MAX_HOSTS`].
-    #[error("{count} hosts; the limit is {}", super::MAX_HOSTS)]
-    TooManyHosts {
-        /// How many the plan has.
-        count: u64,
-    },
-    /// More than [`super::MAX_SWITCHES`].
-    #[error("{count} switches; the limit is {}", super::MAX_SWITCHES)]
-    TooManySwitches {
-        /// How many the plan has.
-        count: u64,
-    },
-}
-
 impl Fabric {
-    /// Numbers nodes, ports and wires in the plan's order, checks them, and finds all shortest paths.
+    /// Numbers nodes, ports and wires in the plan's order, checks them, and finds all shortest
+    /// paths.
     pub fn build(plan: &Plan) -> Result<Self, FabricError> {
         limit_hosts(plan.hosts.len() as u64)?;
         limit_switches(plan.switches.len() as u64)?;
@@ -186,7 +80,12 @@ impl Fabric {
         check_ports(&nodes)?;
         let hosts = plan.hosts.len() as u32;
         let routes = routes_of(&nodes, &wires, hosts);
-        Ok(Self { nodes, wires, hosts, routes })
+        Ok(Self {
+            nodes,
+            wires,
+            hosts,
+            routes,
+        })
     }
 
     /// All nodes, hosts first; a [`NodeId`] is an index into them.
@@ -242,13 +141,19 @@ impl Fabric {
     /// The host of a name.
     pub fn host_named(&self, name: &str) -> Option<HostId> {
         let hosts = &self.nodes[..self.hosts as usize];
-        hosts.iter().position(|node| node.name == name).map(|place| HostId(place as u32))
+        hosts
+            .iter()
+            .position(|node| node.name == name)
+            .map(|place| HostId(place as u32))
     }
 
     /// What is at the far end of a node's port.
     pub fn peer(&self, node: NodeId, port: u16) -> Peer {
         let wire = self.wire(self.node(node).ports[port as usize]);
-        Peer { node: wire.to, port: wire.to_port }
+        Peer {
+            node: wire.to,
+            port: wire.to_port,
+        }
     }
 
     /// All shortest paths from a switch to every host.
@@ -258,13 +163,14 @@ impl Fabric {
 
     /// Whether frames from `source` can reach `destination`.
     pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
-        self.path(source, destination, |_, group| group[0]).is_some()
+        self.path(source, destination, |_, group| group[0])
+            .is_some()
     }
 
     /// The wires that a frame crosses from `source` to `destination`, its uplink first.
     ///
-    /// `choose` picks a port of the group of equal-cost ports (ascending, never empty) at each switch.
-    /// `None` if there is no path.
+    /// `choose` picks a port of the group of equal-cost ports (ascending, never empty) at each
+    /// switch. `None` if there is no path.
     pub fn path(
         &self,
         source: HostId,
@@ -291,19 +197,32 @@ impl Fabric {
 
     /// Rate and delay of each wire of a path, for [`super::ideal`].
     pub fn hops(&self, path: &[WireId]) -> Vec<Hop> {
-        let hop = |wire: &Wire| Hop { rate: wire.rate, delay: wire.delay };
+        let hop = |wire: &Wire| Hop {
+            rate: wire.rate,
+            delay: wire.delay,
+        };
         path.iter().map(|&id| hop(self.wire(id))).collect()
     }
 }
 
 fn name_nodes(plan: &Plan) -> Result<Vec<Node>, FabricError> {
     let hosts = (0..).map(|n| NodeKind::Host(HostId(n))).zip(&plan.hosts);
-    let switches = (0..).map(|n| NodeKind::Switch(SwitchId(n))).zip(&plan.switches);
+    let switches = (0..)
+        .map(|n| NodeKind::Switch(SwitchId(n)))
+        .zip(&plan.switches);
     hosts
         .chain(switches)
         .map(|(node, name)| match name_fault(name) {
-            None => Ok(Node { name: name.clone(), kind: node, ports: Vec::new() }),
-            Some(reason) => Err(FabricError::Name { node, name: name.clone(), reason }),
+            None => Ok(Node {
+                name: name.clone(),
+                kind: node,
+                ports: Vec::new(),
+            }),
+            Some(reason) => Err(FabricError::Name {
+                node,
+                name: name.clone(),
+                reason,
+            }),
         })
         .collect()
 }
@@ -329,15 +248,25 @@ fn name_fault(name: &str) -> Option<&'static str> {
 fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
     let mut numbers = BTreeMap::new();
     for (number, node) in nodes.iter().enumerate() {
-        if numbers.insert(node.name.clone(), NodeId(number as u32)).is_some() {
-            return Err(FabricError::DuplicateName { node: node.kind, name: node.name.clone() });
+        if numbers
+            .insert(node.name.clone(), NodeId(number as u32))
+            .is_some()
+        {
+            return Err(FabricError::DuplicateName {
+                node: node.kind,
+                name: node.name.clone(),
+            });
         }
     }
     let mut wires: Vec<Wire> = Vec::with_capacity(plan.links.len() * 2);
     let mut joined = BTreeMap::new();
     for (link, planned) in plan.links.iter().enumerate() {
         let find = |end, name: &String| {
-            let unknown = || FabricError::UnknownNode { link, end, name: name.clone() };
+            let unknown = || FabricError::UnknownNode {
+                link,
+                end,
+                name: name.clone(),
+            };
             numbers.get(name).copied().ok_or_else(unknown)
         };
         let from = find(LinkEnd::A, &planned.a)?;
@@ -359,7 +288,15 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
         nodes[from.0 as usize].ports.push(there);
         nodes[to.0 as usize].ports.push(there.reverse());
         let (rate, delay) = (planned.rate, planned.delay);
-        wires.push(Wire { name: format!("{a}->{b}"), from, from_port, to, to_port, rate, delay });
+        wires.push(Wire {
+            name: format!("{a}->{b}"),
+            from,
+            from_port,
+            to,
+            to_port,
+            rate,
+            delay,
+        });
         wires.push(Wire {
             name: format!("{b}->{a}"),
             from: to,
@@ -384,7 +321,11 @@ fn check_ports(nodes: &[Node]) -> Result<(), FabricError> {
                 return Err(FabricError::IdleSwitch { switch, name });
             }
             NodeKind::Switch(switch) if links > MAX_PORTS => {
-                return Err(FabricError::TooManyPorts { switch, name, links });
+                return Err(FabricError::TooManyPorts {
+                    switch,
+                    name,
+                    links,
+                });
             }
             _ => {}
         }
@@ -421,8 +362,14 @@ mod tests {
         let fabric = leaf_spine();
         let last = |_, group: &[u16]| group[group.len() - 1];
         let path = fabric.path(HostId(0), HostId(7), last).unwrap();
-        let names: Vec<_> = path.iter().map(|&id| fabric.wire(id).name.as_str()).collect();
-        assert_eq!(names, ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]);
+        let names: Vec<_> = path
+            .iter()
+            .map(|&id| fabric.wire(id).name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]
+        );
     }
 
     #[test]
@@ -443,7 +390,17 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be_interfaces_are_refused() {
-        for name in ["", "a-name-that-is-long", "a b", "h0->", "0h", "h-", "hö", "a/b", "*"] {
+        for name in [
+            "",
+            "a-name-that-is-long",
+            "a b",
+            "h0->",
+            "0h",
+            "h-",
+            "hö",
+            "a/b",
+            "*",
+        ] {
             assert!(name_fault(name).is_some(), "{name}");
         }
         for name in ["h0", "leaf12", "tor-a.1", "x_"] {
@@ -455,6 +412,9 @@ mod tests {
     fn a_switch_has_sixty_four_ports_at_most() {
         let plan = Plan::star(65, RATE, DELAY).unwrap();
         let error = Fabric::build(&plan).unwrap_err();
-        assert_eq!(error.to_string(), "switch `s0` has 65 ports; the limit is 64");
+        assert_eq!(
+            error.to_string(),
+            "switch `s0` has 65 ports; the limit is 64"
+        );
     }
 }

@@ -1,22 +1,26 @@
 //! The completion time of a flow that has its path to itself, to the picosecond.
 //!
-//! Packets `i = 1..n` cross hops `j = 1..h`, each stored and forwarded. With `s(i, j)` the serialisation
-//! time of packet `i` at hop `j` and `d(j)` the propagation delay, packet `i` has left hop `j` at
+//! Packets `i = 1..n` cross hops `j = 1..h`, each stored and forwarded. With `s(i, j)` the
+//! serialisation time of packet `i` at hop `j` and `d(j)` the propagation delay, packet `i` has
+//! left hop `j` at
 //!
 //! ```text
 //! T(i, j) = max(T(i-1, j), T(i, j-1) + d(j-1)) + s(i, j)
 //! ```
 //!
-//! A run of `m` equal packets needs no recurrence: of all ways through the (packet, hop) grid, the longest
-//! spends its `m - 1` steps down in the slowest hop that it touches. So for times `T(k)` before the run,
+//! A run of `m` equal packets needs no recurrence: of all ways through the (packet, hop) grid, the
+//! longest spends its `m - 1` steps down in the slowest hop that it touches. So for times `T(k)`
+//! before the run,
 //!
 //! ```text
-//! T'(j) = max over k <= j of  T(k) + s(k) + d(k) + s(k+1) + .. + d(j-1) + s(j) + (m - 1) max(s(k)..s(j))
+//! T'(j) = max over k <= j of  T(k) + (s(k) + d(k) + s(k+1) + .. + d(j-1) + s(j))
+//!                                  + (m - 1) max(s(k), .., s(j))
 //! ```
 //!
-//! A message is three such runs: its first packet, which carries a RETH, its middle packets, and its last.
-//! On hops of one rate and for one message this is `sum of s(1, j) + sum of d(j) + the rest of the packets
-//! at line rate`. The flow ends when the last packet's ACK is back at the sender.
+//! A message is three such runs: its first packet, which carries a RETH, its middle packets, and
+//! its last. On hops of one rate and for one message this is `sum of s(1, j) + sum of d(j) + the
+//! rest of the packets at line rate`. The flow ends when the last packet's ACK is back at the
+//! sender.
 
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
@@ -44,12 +48,16 @@ pub struct Hop {
     pub delay: Picos,
 }
 
-/// Length of a data frame without FCS: `payload` is padded to four bytes, and a message's first packet
-/// carries a RETH.
+/// Length of a data frame without FCS: `payload` is padded to four bytes, and a message's first
+/// packet carries a RETH.
 pub const fn data_frame(payload: Bytes, first_of_message: bool) -> Bytes {
     let length =
         ROCE_HEADERS + payload.0.next_multiple_of(4) + if first_of_message { RETH } else { 0 };
-    Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
+    Bytes(if length < SHORTEST_FRAME {
+        SHORTEST_FRAME
+    } else {
+        length
+    })
 }
 
 /// What a flow is made of.
@@ -65,8 +73,8 @@ pub struct FlowShape {
 
 /// From the first bit of the first packet to the last bit of the last ACK, over idle wires.
 ///
-/// `path` leads to the receiver and `back` to the sender; a receiver answers at once, and an ACK waits for
-/// no other. Spans beyond 2^64 ps (213 days) are cut there.
+/// `path` leads to the receiver and `back` to the sender; a receiver answers at once, and an ACK
+/// waits for no other. Spans beyond 2^64 ps (213 days) are cut there.
 pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
     let mut pipeline = Pipeline::new(path, flow.wire_overhead);
     let mut left = flow.bytes.0;
@@ -99,7 +107,11 @@ struct Pipeline<'a> {
 
 impl<'a> Pipeline<'a> {
     fn new(hops: &'a [Hop], wire_overhead: Bytes) -> Self {
-        Self { hops, wire_overhead: wire_overhead.0, idle_at: vec![0; hops.len()] }
+        Self {
+            hops,
+            wire_overhead: wire_overhead.0,
+            idle_at: vec![0; hops.len()],
+        }
     }
 
     /// Sends `count` equal frames behind those before.
@@ -119,7 +131,9 @@ impl<'a> Pipeline<'a> {
                 through = through.saturating_add(times[enter]);
                 slowest = slowest.max(times[enter]);
                 let queueing = (count - 1).saturating_mul(slowest);
-                let left = self.idle_at[enter].saturating_add(through).saturating_add(queueing);
+                let left = self.idle_at[enter]
+                    .saturating_add(through)
+                    .saturating_add(queueing);
                 latest = latest.max(left);
             }
             self.idle_at[last] = latest;
@@ -144,7 +158,10 @@ mod tests {
     const OVERHEAD: Bytes = Bytes(24);
 
     fn hop(gigabits: u64, delay_ns: u64) -> Hop {
-        Hop { rate: BitsPerSecond(gigabits * 1_000_000_000), delay: Picos(delay_ns * 1000) }
+        Hop {
+            rate: BitsPerSecond(gigabits * 1_000_000_000),
+            delay: Picos(delay_ns * 1000),
+        }
     }
 
     /// The recurrence as it stands in the module's description, packet by packet.
@@ -179,8 +196,8 @@ mod tests {
         let first = (1074 + 24) * 80;
         let full = (1058 + 24) * 80;
         let ack = (62 + 24) * 80;
-        // The first packet is the longest and is alone in waiting for nobody: it crosses all four hops,
-        // and the other 999 follow it through one.
+        // The first packet is the longest and is alone in waiting for nobody: it crosses all four
+        // hops, and the other 999 follow it through one.
         let by_hand = 4 * first + 999 * full + 4 * 1_000_000 + 4 * (ack + 1_000_000);
         // Behind the longer first packet the last one still waits at no further hop.
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
@@ -189,7 +206,11 @@ mod tests {
     #[test]
     fn one_byte_is_one_packet_with_a_reth() {
         let path = [hop(100, 500)];
-        let flow = FlowShape { bytes: Bytes(1), payload: Bytes(1000), wire_overhead: OVERHEAD };
+        let flow = FlowShape {
+            bytes: Bytes(1),
+            payload: Bytes(1000),
+            wire_overhead: OVERHEAD,
+        };
         let by_hand = (78 + 24) * 80 + 500_000 + (62 + 24) * 80 + 500_000;
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
@@ -198,15 +219,21 @@ mod tests {
     fn a_flow_of_three_gigabytes_has_a_reth_for_each_message() {
         let path = [hop(100, 0)];
         let bytes = Bytes(3 * MESSAGE_LIMIT.0);
-        let flow = FlowShape { bytes, payload: Bytes(1 << 10), wire_overhead: OVERHEAD };
+        let flow = FlowShape {
+            bytes,
+            payload: Bytes(1 << 10),
+            wire_overhead: OVERHEAD,
+        };
         let packets = bytes.0 >> 10;
         let wire = packets * (1024 + ROCE_HEADERS + 24) + 3 * RETH + 62 + 24;
         assert_eq!(completion(&path, &path, flow), Picos(wire * 80));
     }
 
     fn any_path() -> impl Strategy<Value = Vec<Hop>> {
-        let any_hop = (1u64..1_000_000_000_000, 0u64..5_000_000)
-            .prop_map(|(rate, delay)| Hop { rate: BitsPerSecond(rate), delay: Picos(delay) });
+        let any_hop = (1u64..1_000_000_000_000, 0u64..5_000_000).prop_map(|(rate, delay)| Hop {
+            rate: BitsPerSecond(rate),
+            delay: Picos(delay),
+        });
         prop::collection::vec(any_hop, 1..7)
     }
 

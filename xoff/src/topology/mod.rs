@@ -3,12 +3,14 @@
 //! Everything here is an integer or a name, and every number follows from the order in which a
 //! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike.
 
+mod error;
 mod fabric;
 pub mod ideal;
 mod plan;
 mod routing;
 
-pub use fabric::{Fabric, FabricError, LinkEnd, Node, NodeKind, Peer, Wire};
+pub use error::{FabricError, LinkEnd};
+pub use fabric::{Fabric, Node, NodeKind, Peer, Wire};
 pub use plan::{Plan, PlannedLink};
 pub use routing::Routes;
 
@@ -16,11 +18,13 @@ pub use routing::Routes;
 ///
 /// A 51.2 Tbit/s chip has 64 ports of 800 Gbit/s; the switch's maps hold 64 x 8 queues.
 pub const MAX_PORTS: usize = 64;
-/// Hosts a fabric may have: each is a network namespace, and 4096 of them are made in some ten seconds.
+/// Hosts a fabric may have: each is a network namespace, and 4096 of them are made in some ten
+/// seconds.
 pub const MAX_HOSTS: usize = 4096;
 /// Switches a fabric may have: each is a namespace and a loaded program.
 pub const MAX_SWITCHES: usize = 1024;
-/// Longest node name: it becomes part of interface names, which Linux ends at 15 characters (`IFNAMSIZ`).
+/// Longest node name: it becomes part of interface names, which Linux ends at 15 characters
+/// (`IFNAMSIZ`).
 pub const MAX_NAME_LENGTH: usize = 15;
 
 /// A host's number, from 0, in the order of the plan; it gives the host its addresses.
@@ -41,6 +45,7 @@ pub struct WireId(pub u32);
 
 impl WireId {
     /// The other direction of the same link.
+    #[must_use]
     pub const fn reverse(self) -> Self {
         Self(self.0 ^ 1)
     }

@@ -24,7 +24,7 @@ pub struct PlannedLink {
     pub b: String,
     /// Bits per second in each direction.
     pub rate: BitsPerSecond,
-    /// Propagation delay, D_prop in DSH.
+    /// Propagation delay, `D_prop` in DSH.
     pub delay: Picos,
 }
 
@@ -33,14 +33,22 @@ impl Plan {
     pub fn star(hosts: u32, rate: BitsPerSecond, delay: Picos) -> Result<Self, FabricError> {
         limit_hosts(u64::from(hosts))?;
         let hosts = numbered("h", hosts);
-        let links = hosts.iter().map(|host| link(host, "s0", rate, delay)).collect();
-        Ok(Self { hosts, switches: vec!["s0".into()], links })
+        let links = hosts
+            .iter()
+            .map(|host| link(host, "s0", rate, delay))
+            .collect();
+        Ok(Self {
+            hosts,
+            switches: vec!["s0".into()],
+            links,
+        })
     }
 
-    /// `leaves` leaves and `spines` spines, each leaf with `hosts_per_leaf` hosts and a link to each spine.
+    /// `leaves` leaves and `spines` spines, each leaf with `hosts_per_leaf` hosts and a link to
+    /// each spine.
     ///
-    /// Host `n` is on leaf `n / hosts_per_leaf`. A leaf's ports are its hosts, then the spines; a spine's
-    /// ports are the leaves. Links are a pair (rate, delay).
+    /// Host `n` is on leaf `n / hosts_per_leaf`. A leaf's ports are its hosts, then the spines; a
+    /// spine's ports are the leaves. Links are a pair (rate, delay).
     pub fn leaf_spine(
         leaves: u32,
         spines: u32,
@@ -63,22 +71,41 @@ impl Plan {
                 links.push(link(leaf, spine, fabric_link.0, fabric_link.1));
             }
         }
-        Ok(Self { hosts, switches: [leaves, spines].concat(), links })
+        Ok(Self {
+            hosts,
+            switches: [leaves, spines].concat(),
+            links,
+        })
     }
 }
 
 pub(super) fn limit_hosts(count: u64) -> Result<(), FabricError> {
-    if count > MAX_HOSTS as u64 { Err(FabricError::TooManyHosts { count }) } else { Ok(()) }
+    if count > MAX_HOSTS as u64 {
+        Err(FabricError::TooManyHosts { count })
+    } else {
+        Ok(())
+    }
 }
 
 pub(super) fn limit_switches(count: u64) -> Result<(), FabricError> {
-    if count > MAX_SWITCHES as u64 { Err(FabricError::TooManySwitches { count }) } else { Ok(()) }
+    if count > MAX_SWITCHES as u64 {
+        Err(FabricError::TooManySwitches { count })
+    } else {
+        Ok(())
+    }
 }
 
 fn numbered(prefix: &str, count: u32) -> Vec<String> {
-    (0..count).map(|number| format!("{prefix}{number}")).collect()
+    (0..count)
+        .map(|number| format!("{prefix}{number}"))
+        .collect()
 }
 
 fn link(a: &str, b: &str, rate: BitsPerSecond, delay: Picos) -> PlannedLink {
-    PlannedLink { a: a.into(), b: b.into(), rate, delay }
+    PlannedLink {
+        a: a.into(),
+        b: b.into(),
+        rate,
+        delay,
+    }
 }

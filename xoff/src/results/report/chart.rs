@@ -1,5 +1,7 @@
 //! A buffer over time as a bar chart: what pools hold at the bottom, headroom on top.
 
+use std::fmt::{self, Write};
+
 use fabric_core::units::{Bytes, Nanos};
 
 use super::super::buffer_series::{BufferChart, BufferLevel};
@@ -18,43 +20,41 @@ const HEADROOM: char = '▒';
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The chart with both axes and a legend.
-pub fn render(chart: &BufferChart, style: Style) -> String {
-    let highest = chart
-        .columns
-        .iter()
-        .map(|level| level.total.0)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+pub fn render(out: &mut String, chart: &BufferChart, style: Style) -> fmt::Result {
+    let totals = chart.columns.iter().map(|level| level.total.0);
+    let highest = totals.max().unwrap_or(0).max(1);
     let step = tick_step(highest);
     let ticks = highest.div_ceil(step);
     let rows_per_tick = ROWS / ticks;
     let rows = ticks * rows_per_tick;
+    let top = ticks.saturating_mul(step);
     let bars: Vec<Bar> = chart
         .columns
         .iter()
-        .map(|&level| Bar::of(level, ticks * step, rows))
+        .map(|&level| Bar::of(level, top, rows))
         .collect();
-    let mut text = String::new();
     for row in (0..rows).rev() {
-        let tick = (row + 1).is_multiple_of(rows_per_tick);
-        let label = quantity::bytes(Bytes((row + 1) / rows_per_tick * step));
-        let (label, axis) = if tick {
-            (label, '┤')
+        let tick = (row + 1) / rows_per_tick * step;
+        if (row + 1).is_multiple_of(rows_per_tick) {
+            write!(out, "{:>LABEL$} ┤", quantity::bytes(Bytes(tick)))?;
         } else {
-            (String::new(), '│')
-        };
-        text += format!("{label:>LABEL$} {axis}{}", cells(&bars, row, style)).trim_end();
-        text.push('\n');
+            write!(out, "{:LABEL$} │", "")?;
+        }
+        writeln!(out, "{}", cells(&bars, row, style))?;
     }
-    text += &format!("{:>LABEL$} └{}\n", "0 B", "─".repeat(chart.columns.len()));
-    text += &time_axis(chart);
-    text += &format!(
-        "{:LABEL$}  █ private and shared   {} headroom\n",
-        "",
-        style.headroom("▒")
-    );
-    text
+    writeln!(
+        out,
+        "{:>LABEL$} └{}",
+        "0 B",
+        "─".repeat(chart.columns.len())
+    )?;
+    writeln!(out, "{}", time_axis(chart))?;
+    let headroom = style.headroom("▒");
+    writeln!(
+        out,
+        "{:LABEL$}  █ private and shared   {headroom} headroom",
+        ""
+    )
 }
 
 /// A column's height in eighths of a row: without headroom, and with it.
@@ -117,7 +117,7 @@ fn time_axis(chart: &BufferChart) -> String {
     let middle_end = columns.midpoint(middle.len()).saturating_sub(left.len());
     let right_end = columns.saturating_sub(columns.midpoint(middle.len()));
     format!(
-        "{:indent$}{left}{middle:>middle_end$}{right:>right_end$}\n",
+        "{:indent$}{left}{middle:>middle_end$}{right:>right_end$}",
         ""
     )
 }
@@ -147,6 +147,12 @@ mod tests {
         }
     }
 
+    fn text(chart: &BufferChart, style: Style) -> String {
+        let mut text = String::new();
+        render(&mut text, chart, style).unwrap();
+        text
+    }
+
     #[test]
     fn a_ramp_with_headroom_on_top() {
         let columns = (0..48)
@@ -160,7 +166,20 @@ mod tests {
             to: Nanos(812_345),
             columns,
         };
-        insta::assert_snapshot!(render(&chart, Style::plain()), @"");
+        insta::assert_snapshot!(text(&chart, Style::plain()), @"
+    1.5 MB ┤                                             ▒▒▒
+           │                                       ▒▒▒▒▒▒▒▒▒
+           │                                  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+      1 MB ┤                            ▁▂▄▅▇███████████████
+           │                       ▂▃▄▆▇████████████████████
+           │                 ▁▂▄▅▇██████████████████████████
+    500 kB ┤            ▂▃▅▆████████████████████████████████
+           │      ▁▃▄▅▇█████████████████████████████████████
+           │ ▂▃▅▆███████████████████████████████████████████
+       0 B └────────────────────────────────────────────────
+            10.000 us          411.172 us         812.345 us
+            █ private and shared   ▒ headroom
+    ");
     }
 
     #[test]
@@ -195,7 +214,7 @@ mod tests {
             to: Nanos(2),
             columns,
         };
-        let text = render(&chart, Style::ansi());
+        let text = text(&chart, Style::ansi());
         assert!(text.contains("\x1b[33m▒\x1b[0m█"));
     }
 }

@@ -1,11 +1,14 @@
 //! What `xoff run` shows a person.
 
 mod chart;
+mod files;
 mod quantity;
 mod style;
 mod text_table;
 
-use std::path::Path;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 
 use fabric_core::units::{Bytes, Nanos};
 
@@ -13,10 +16,11 @@ pub use self::chart::COLUMNS as CHART_COLUMNS;
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
+use super::flow_statistics::SlowdownSummary;
 use super::folder::ResultFiles;
 use super::pause_intervals::{PauseTotal, PausedPeer};
 use super::slowdown::Slowdown;
-use super::summary::Summary;
+use super::summary::{DropTotals, Summary};
 
 /// Rows of a table at most; what is left out is counted in a last line.
 pub const TABLE_ROWS: usize = 20;
@@ -24,7 +28,8 @@ pub const TABLE_ROWS: usize = 20;
 /// A finished run as plain data.
 #[derive(Clone, Debug)]
 pub struct RunReport {
-    /// The fabric and how it ran, in a line: `leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual clock`.
+    /// The fabric and how it ran, in a line: `leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual
+    /// clock`.
     pub fabric: String,
     /// The numbers.
     pub summary: Summary,
@@ -75,88 +80,95 @@ pub struct ReportedBuffer {
 }
 
 impl RunReport {
-    /// The whole report, ended by a line feed. No line is wider than 100 columns, but for long paths.
+    /// The whole report, ended by a line feed. No line is wider than 100 columns, but for long
+    /// paths.
     pub fn render(&self, style: Style) -> String {
-        let sections = [
-            self.headline(style),
-            self.flows(style),
-            self.pauses(style),
-            self.buffer(style),
-            self.losses(style),
-            self.cost(style),
-        ];
-        let mut text = sections.join("\n");
-        if let Some(files) = &self.files {
-            text.push('\n');
-            text += &self.files(files, style);
-        }
+        let mut text = String::new();
+        self.write(&mut text, style)
+            .expect("a String takes every write");
         text
     }
 
-    fn headline(&self, style: Style) -> String {
-        let Summary {
-            scenario,
-            seed,
-            flows_total,
-            flows_completed,
-            ..
-        } = &self.summary;
-        let line = format!("{scenario}: {}, seed {seed}", self.fabric);
+    fn write(&self, out: &mut String, style: Style) -> fmt::Result {
+        self.headline(out, style)?;
+        out.push('\n');
+        self.flows(out, style)?;
+        out.push('\n');
+        self.pauses(out, style)?;
+        out.push('\n');
+        self.buffer(out, style)?;
+        out.push('\n');
+        self.losses(out, style)?;
+        out.push('\n');
+        self.cost(out, style)?;
+        if let Some(files) = &self.files {
+            out.push('\n');
+            files::render(out, files, &self.lossless, style)?;
+        }
+        Ok(())
+    }
+
+    fn headline(&self, out: &mut String, style: Style) -> fmt::Result {
+        let run = &self.summary;
+        let line = format!("{}: {}, seed {}", run.scenario, self.fabric, run.seed);
+        writeln!(
+            out,
+            "{}",
+            style.heading(wrap(line.split(' '), 2, "").trim_end())
+        )?;
         let completed = format!(
             "{} of {} completed in {}",
-            quantity::count(*flows_completed),
-            quantity::counted(*flows_total, "flow"),
-            quantity::span(Nanos(self.summary.emulated_ns)),
+            quantity::count(run.flows_completed),
+            quantity::counted(run.flows_total, "flow"),
+            quantity::span(Nanos(run.emulated_ns)),
         );
-        let verdict = |right: bool, good: &str, bad: String| {
+        let lost = format!("{} lost", quantity::counted(run.drops.lost(), "frame"));
+        let verdict = |right: bool, good: &str, bad: &str| {
             if right {
                 style.good(good)
             } else {
-                style.bad(&bad)
+                style.bad(bad)
             }
         };
-        let lost = self.summary.drops.lost();
-        format!(
-            "{}{}; {}; {}\n",
-            style.heading(wrap(line.split(' '), 2, "").trim_end()) + "\n",
+        writeln!(
+            out,
+            "{}; {}; {}",
             verdict(
-                flows_completed == flows_total,
+                run.flows_completed == run.flows_total,
                 &completed,
-                completed.clone()
+                &completed
             ),
+            verdict(run.drops.lost() == 0, "lossless", &lost),
             verdict(
-                lost == 0,
-                "lossless",
-                format!("{} lost", quantity::counted(lost, "frame"))
-            ),
-            verdict(
-                self.summary.books.is_empty(),
+                run.books.is_empty(),
                 "books balanced",
-                "books do not balance".into()
+                "books do not balance"
             ),
         )
     }
 
-    fn flows(&self, style: Style) -> String {
+    fn flows(&self, out: &mut String, style: Style) -> fmt::Result {
         let mut table = TextTable::new([
-            ("flow", Align::Right, 6),
-            ("label", Align::Left, 12),
-            ("from -> to", Align::Left, 20),
+            ("flow", Align::Right, 7),
+            ("label", Align::Left, 10),
+            ("from", Align::Left, 8),
+            ("to", Align::Left, 8),
             ("prio", Align::Right, 4),
             ("bytes", Align::Right, 10),
-            ("start us", Align::Right, 10),
-            ("FCT us", Align::Right, 10),
+            ("start us", Align::Right, 9),
+            ("FCT us", Align::Right, 9),
             ("ideal us", Align::Right, 9),
             ("slowdown", Align::Right, 8),
         ]);
         for flow in self.worst_flows.iter().take(TABLE_ROWS) {
             let slowdown = flow
                 .fct
-                .map(|fct| Slowdown::of(fct, flow.ideal).to_string());
+                .map(|fct| quantity::ratio(Slowdown::of(fct, flow.ideal)));
             table.row([
                 flow.flow.to_string(),
                 flow.label.clone(),
-                format!("{} -> {}", flow.src, flow.dst),
+                flow.src.clone(),
+                flow.dst.clone(),
                 flow.priority.to_string(),
                 quantity::bytes(flow.bytes),
                 quantity::micros(flow.start),
@@ -165,86 +177,80 @@ impl RunReport {
                 slowdown.unwrap_or_else(|| "-".into()),
             ]);
         }
-        let mut text = style.heading("Flows, worst slowdown first") + "\n" + &table.render(style);
+        writeln!(out, "{}", style.heading("Flows, worst slowdown first"))?;
+        out.push_str(&table.render(style));
+        let run = &self.summary;
         let shown = self.worst_flows.len().min(TABLE_ROWS) as u64;
-        if let more @ 1.. = self.summary.flows_total.saturating_sub(shown) {
-            text += &format!(
-                "and {} with less slowdown\n",
+        if let more @ 1.. = run.flows_total.saturating_sub(shown) {
+            writeln!(
+                out,
+                "and {} with less slowdown",
                 quantity::counted(more, "flow")
-            );
+            )?;
         }
-        if let (Some(fct), Some(slowdown)) = (self.summary.fct_ns, self.summary.slowdown) {
-            text += &format!(
-                "FCT mean {}, median {}, 99 % {}, longest {}; slowdown mean {}, median {}, 99 % {}\n",
-                quantity::span(Nanos(fct.mean)),
-                quantity::span(Nanos(fct.p50)),
-                quantity::span(Nanos(fct.p99)),
-                quantity::span(Nanos(fct.max)),
-                slowdown.mean,
-                slowdown.p50,
-                slowdown.p99,
-            );
+        if let Some(fct) = run.fct_ns {
+            let [mean, p50, p99, max] =
+                [fct.mean, fct.p50, fct.p99, fct.max].map(|nanos| quantity::span(Nanos(nanos)));
+            writeln!(out, "FCT mean {mean}, p50 {p50}, p99 {p99}, max {max}")?;
         }
-        text
+        if let Some(SlowdownSummary { mean, p50, p99 }) = run.slowdown {
+            writeln!(out, "slowdown mean {mean}, p50 {p50}, p99 {p99}")?;
+        }
+        Ok(())
     }
 
-    fn pauses(&self, style: Style) -> String {
+    fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
         if self.paused.is_empty() {
-            return style.heading("PAUSE") + "\nno switch paused anyone\n";
+            return writeln!(out, "{}\nno switch paused anyone", style.heading("PAUSE"));
         }
         let mut paused: Vec<&PausedPeer> = self.paused.iter().collect();
-        paused.sort_by_key(|pair| (u64::MAX - pair.total.paused.0, &pair.node, &pair.peer));
+        paused.sort_by_key(|pair| (Reverse(pair.total.paused), &pair.node, &pair.peer));
         let mut table = TextTable::new([
             ("switch", Align::Left, 16),
             ("paused", Align::Left, 16),
             ("prio", Align::Right, 4),
-            ("PAUSE", Align::Right, 9),
+            ("PAUSE", Align::Right, 10),
             ("refresh", Align::Right, 9),
-            ("RESUME", Align::Right, 9),
-            ("paused us", Align::Right, 12),
-            ("longest us", Align::Right, 11),
+            ("RESUME", Align::Right, 10),
+            ("paused us", Align::Right, 9),
+            ("longest us", Align::Right, 9),
         ]);
-        let cells = |node: &str, peer: &str, priority: String, total: PauseTotal| {
-            [
-                node.to_owned(),
-                peer.to_owned(),
-                priority,
-                quantity::count(total.pauses),
-                quantity::count(total.refreshes),
-                quantity::count(total.resumes),
-                quantity::micros(total.paused),
-                quantity::micros(total.longest),
-            ]
-        };
         for pair in paused.iter().take(TABLE_ROWS) {
-            table.row(cells(
+            table.row(pause_row(
                 &pair.node,
                 &pair.peer,
                 pair.priority.to_string(),
                 pair.total,
             ));
         }
-        let mut rest = PauseTotal::default();
-        for pair in paused.iter().skip(TABLE_ROWS) {
-            rest.merge(pair.total);
+        if let Some(rest) = paused.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
+            let mut total = PauseTotal::default();
+            for pair in rest {
+                total.merge(pair.total);
+            }
+            table.row(pause_row(
+                "and",
+                &format!("{} more", rest.len()),
+                String::new(),
+                total,
+            ));
         }
-        if paused.len() > TABLE_ROWS {
-            let more = format!("{} more", paused.len() - TABLE_ROWS);
-            table.row(cells("and", &more, String::new(), rest));
-        }
-        style.heading("PAUSE, longest first") + "\n" + &table.render(style)
+        writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
+        out.push_str(&table.render(style));
+        Ok(())
     }
 
-    fn buffer(&self, style: Style) -> String {
+    fn buffer(&self, out: &mut String, style: Style) -> fmt::Result {
         let Some(ReportedBuffer {
             switch,
             capacity,
             chart,
         }) = &self.buffer
         else {
-            return style.heading("Buffers") + "\nno switch held a byte when it was sampled\n";
+            let title = style.heading("Buffers");
+            return writeln!(out, "{title}\nno switch held a byte when it was sampled");
         };
-        let most = |of: &std::collections::BTreeMap<String, u64>| {
+        let most = |of: &BTreeMap<String, u64>| {
             quantity::bytes(Bytes(of.get(switch).copied().unwrap_or(0)))
         };
         let title = format!(
@@ -253,10 +259,11 @@ impl RunReport {
             quantity::bytes(*capacity),
             most(&self.summary.headroom_max_bytes),
         );
-        style.heading(&title) + "\n" + &chart::render(chart, style)
+        writeln!(out, "{}", style.heading(&title))?;
+        chart::render(out, chart, style)
     }
 
-    fn losses(&self, style: Style) -> String {
+    fn losses(&self, out: &mut String, style: Style) -> fmt::Result {
         let Summary {
             drops,
             ecn_marked,
@@ -265,45 +272,39 @@ impl RunReport {
             books,
             ..
         } = &self.summary;
-        let mut text = style.heading("Drops") + "\n";
-        if drops.lost() == 0 {
-            text += &style.good("none: lossless");
-            text.push('\n');
-        }
+        writeln!(out, "{}", style.heading("Drops"))?;
         for (reason, frames) in &drops.by_reason {
-            text += &format!("{reason:<24}{:>12}\n", quantity::count(*frames));
+            writeln!(out, "{reason:<24}{:>12}", quantity::count(*frames))?;
         }
-        if drops.lost() > 0 {
-            let classes = [
-                (drops.policy, "by policy"),
-                (drops.frame, "for what they were"),
-                (drops.substrate, "by the machine below"),
-                (drops.injected, "by injected faults"),
-            ];
-            let by_class: Vec<String> = classes
-                .iter()
-                .filter(|(frames, _)| *frames > 0)
-                .map(|(frames, class)| format!("{} {class}", quantity::count(*frames)))
-                .collect();
-            let lost = quantity::counted(drops.lost(), "frame");
-            text += &style.bad(&format!("{lost} lost: {}", by_class.join(", ")));
-            text.push('\n');
+        if drops.ignored > 0 {
+            let ignored = quantity::counted(drops.ignored, "control frame");
+            writeln!(out, "{ignored} without effect, which are no loss")?;
         }
-        text += &format!(
-            "{} ECN-marked, {}, {} sent again\n",
+        let verdict = if drops.lost() == 0 {
+            style.good("none: lossless")
+        } else {
+            style.bad(&blame(drops))
+        };
+        writeln!(out, "{verdict}")?;
+        writeln!(
+            out,
+            "{} ECN-marked, {}, {} sent again",
             quantity::counted(*ecn_marked, "packet"),
             quantity::counted(*cnps, "CNP"),
             quantity::counted(*retransmitted_packets, "packet"),
-        );
+        )?;
         for complaint in books {
             let line = format!("books: {complaint}");
-            text += &style.bad(wrap(line.split(' '), 7, "").trim_end());
-            text.push('\n');
+            writeln!(
+                out,
+                "{}",
+                style.bad(wrap(line.split(' '), 7, "").trim_end())
+            )?;
         }
-        text
+        Ok(())
     }
 
-    fn cost(&self, style: Style) -> String {
+    fn cost(&self, out: &mut String, style: Style) -> fmt::Result {
         let Summary {
             packet_hops,
             emulated_ns,
@@ -311,64 +312,52 @@ impl RunReport {
             cpu_seconds,
             ..
         } = &self.summary;
-        let mut line = format!(
-            "{} in {} of emulated time; {wall_seconds:.3} s wall, {cpu_seconds:.3} s CPU",
-            quantity::counted(*packet_hops, "packet-hop"),
-            quantity::span(Nanos(*emulated_ns)),
-        );
+        writeln!(out, "{}", style.heading("Cost"))?;
+        let hops = quantity::counted(*packet_hops, "packet-hop");
+        writeln!(
+            out,
+            "{hops} in {} of emulated time",
+            quantity::span(Nanos(*emulated_ns))
+        )?;
+        write!(out, "{wall_seconds:.3} s wall, {cpu_seconds:.3} s CPU")?;
         if *cpu_seconds > 0.0 {
-            let rate = (*packet_hops as f64 / cpu_seconds).round();
             #[expect(clippy::cast_sign_loss, reason = "hops and seconds are positive")]
-            let rate = quantity::count(rate as u64);
-            line += &format!(", {rate} a CPU second");
+            let rate = (*packet_hops as f64 / cpu_seconds).round() as u64;
+            write!(out, ": {} packet-hops a CPU second", quantity::count(rate))?;
         }
-        style.heading("Cost") + "\n" + &line + "\n"
-    }
-
-    fn files(&self, files: &ResultFiles, style: Style) -> String {
-        let mut text = style.heading(&format!("Results in {}", files.folder.display())) + "\n";
-        let names: Vec<String> = files
-            .files
-            .iter()
-            .map(|(name, bytes)| format!("{name} ({})", quantity::bytes(Bytes(*bytes))))
-            .collect();
-        text += &wrap(
-            names.join(", ").split_inclusive("), ").map(str::trim_end),
-            0,
-            "",
-        );
-        if let Some(capture) = files.capture() {
-            text += "\n";
-            text += &style.heading("The PAUSE frames on the wires");
-            text += "\n";
-            text += &self.tshark(&capture);
-        }
-        text
-    }
-
-    fn tshark(&self, capture: &Path) -> String {
-        let mut words = vec![
-            "tshark".to_owned(),
-            format!("-r {}", shell_quoted(&capture.display().to_string())),
-            "-Y 'macc.opcode == 0x0101' -T fields".to_owned(),
-            "-e frame.time_epoch".to_owned(),
-            "-e frame.interface_name".to_owned(),
-        ];
-        for priority in &self.lossless {
-            words.push(format!("-e macc.cbfc.enbv.c{priority}"));
-            words.push(format!("-e macc.cbfc.pause_time.c{priority}"));
-        }
-        wrap(words.iter().map(String::as_str), 2, " \\")
+        out.push('\n');
+        Ok(())
     }
 }
 
-fn shell_quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-+=:@%,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+fn pause_row(node: &str, peer: &str, priority: String, total: PauseTotal) -> [String; 8] {
+    [
+        node.to_owned(),
+        peer.to_owned(),
+        priority,
+        quantity::count(total.pauses),
+        quantity::count(total.refreshes),
+        quantity::count(total.resumes),
+        quantity::micros(total.paused),
+        quantity::micros(total.longest),
+    ]
+}
+
+/// `2 frames lost: 1 by policy, 1 by the machine below`.
+fn blame(drops: &DropTotals) -> String {
+    let classes = [
+        (drops.policy, "by policy"),
+        (drops.frame, "for what they were"),
+        (drops.substrate, "by the machine below"),
+        (drops.injected, "by injected faults"),
+    ];
+    let by_class: Vec<String> = classes
+        .iter()
+        .filter(|(frames, _)| *frames > 0)
+        .map(|(frames, class)| format!("{} {class}", quantity::count(*frames)))
+        .collect();
+    let lost = quantity::counted(drops.lost(), "frame");
+    format!("{lost} lost: {}", by_class.join(", "))
 }
 
 #[cfg(test)]

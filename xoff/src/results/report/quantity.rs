@@ -2,6 +2,8 @@
 
 use fabric_core::units::{Bytes, Nanos};
 
+use super::super::slowdown::Slowdown;
+
 /// `12,345,678`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -34,9 +36,22 @@ pub fn span(Nanos(nanos): Nanos) -> String {
     scaled(nanos, &["ns", "us", "ms", "s"])
 }
 
-/// Microseconds to the nanosecond: `12.345`.
+/// Microseconds in at most nine characters: `12.345`, from a tenth of a second on without decimals.
 pub fn micros(Nanos(nanos): Nanos) -> String {
-    format!("{}.{:03}", nanos / 1000, nanos % 1000)
+    if nanos < 100_000_000 {
+        format!("{}.{:03}", nanos / 1000, nanos % 1000)
+    } else {
+        (nanos / 1000).to_string()
+    }
+}
+
+/// A slowdown in at most eight characters: `8.1347`, from a thousand on without decimals.
+pub fn ratio(slowdown: Slowdown) -> String {
+    if slowdown.0 < 10_000_000 {
+        slowdown.to_string()
+    } else {
+        (slowdown.0 / 10_000).to_string()
+    }
 }
 
 /// In the largest unit that leaves a whole part, rounded half up to three decimals.
@@ -81,8 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn exact_microseconds_and_thousands() {
+    fn microseconds_and_thousands() {
         assert_eq!(micros(Nanos(20_000_001)), "20000.001");
+        assert_eq!(micros(Nanos(123_456_789_012)), "123456789");
+        assert_eq!(ratio(Slowdown(9_999_999)), "999.9999");
+        assert_eq!(ratio(Slowdown(10_000_000)), "1000");
         assert_eq!(count(0), "0");
         assert_eq!(count(123), "123");
         assert_eq!(count(1_234_567), "1,234,567");

@@ -1,30 +1,35 @@
 //! Aligned columns and wrapped lines that stay within a report's width.
 
+use std::fmt::Write;
+
 use super::style::Style;
 
-/// No line of a report is wider, but for paths, which are not cut.
-pub const WIDTH: usize = 100;
+/// No wrapped line is wider, but for a long path, which is not cut. Tables may take four more.
+pub const WIDTH: usize = 96;
 
 /// To which side a column's cells go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For words.
+    /// For words, which may be cut.
     Left,
-    /// For numbers.
+    /// For numbers, which are not: a number cut short is another number.
     Right,
 }
 
-/// Rows of cells under headers. A column is as wide as its widest cell, up to its limit.
+/// A column's header, side and widest cell.
+pub type Head = (&'static str, Align, usize);
+
+/// Rows of cells under headers. A column is as wide as its widest cell; longer words end in `…`.
 pub struct TextTable<const N: usize> {
-    columns: [(&'static str, Align, usize); N],
+    columns: [Head; N],
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> TextTable<N> {
     const GAP: &'static str = "  ";
 
-    /// Columns as (header, side, widest cell); longer cells are cut and end in `…`.
-    pub fn new(columns: [(&'static str, Align, usize); N]) -> Self {
+    /// No rows yet.
+    pub fn new(columns: [Head; N]) -> Self {
         Self {
             columns,
             rows: Vec::new(),
@@ -39,7 +44,12 @@ impl<const N: usize> TextTable<N> {
     /// Header and rows, a line each.
     pub fn render(&self, style: Style) -> String {
         let widths: [usize; N] = std::array::from_fn(|index| {
-            let (header, _, limit) = self.columns[index];
+            let (header, align, limit) = self.columns[index];
+            let limit = if align == Align::Left {
+                limit
+            } else {
+                usize::MAX
+            };
             let cells = self.rows.iter().map(|row| row[index].chars().count());
             cells.max().unwrap_or(0).min(limit).max(header.len())
         });
@@ -59,25 +69,26 @@ impl<const N: usize> TextTable<N> {
                 line += Self::GAP;
             }
             let cell = cut(cell, width);
-            line += &match align {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
-            };
+            match align {
+                Align::Left => write!(line, "{cell:<width$}"),
+                Align::Right => write!(line, "{cell:>width$}"),
+            }
+            .expect("a String takes every write");
         }
         line.truncate(line.trim_end().len());
         line
     }
 }
 
-/// `text` in lines of at most [`WIDTH`]; all but the first are indented by `indent` blanks. Each broken line
-/// ends with `joint`.
+/// `text` in lines of at most [`WIDTH`]; all but the first are indented by `indent` blanks. Each
+/// broken line ends with `joint`.
 pub fn wrap<'a>(words: impl IntoIterator<Item = &'a str>, indent: usize, joint: &str) -> String {
     let mut text = String::new();
     let mut column = 0;
     for word in words {
         let length = word.chars().count();
         if column > 0 && column + 1 + length + joint.len() > WIDTH {
-            text += &format!("{joint}\n{:indent$}", "");
+            text = text + joint + "\n" + &" ".repeat(indent);
             column = indent;
         } else if column > 0 {
             text.push(' ');
@@ -106,11 +117,11 @@ mod tests {
         let mut table = TextTable::new([("name", Align::Left, 6), ("bytes", Align::Right, 9)]);
         table.row(["a".into(), "1".into()]);
         table.row(["averylongname".into(), "123456".into()]);
-        insta::assert_snapshot!(table.render(Style::plain()), @r"
-        name     bytes
-        a            1
-        avery…  123456
-        ");
+        insta::assert_snapshot!(table.render(Style::plain()), @"
+    name     bytes
+    a            1
+    avery…  123456
+    ");
     }
 
     #[test]

@@ -1,0 +1,311 @@
+//! From a scenario to what runs it: wires with addresses, switches with tables, hosts with NICs.
+
+use fabric_core::map_abi::{FIRST_HOST_ADDRESS, SwitchConfig};
+use fabric_core::marking::slope_q48;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::routing::flow_hash;
+use fabric_core::frame::Ipv4Fields;
+use fabric_core::units::Picos;
+use fabric_core::wire::{LinkAddresses, Psn, roce};
+use host_agent::dcqcn::{Fraction, Parameters};
+use host_agent::{CongestionControl, FlowRequest, HostConfig, ResponderRequest};
+use switch_user::control_plane::{PortSettings, slots_for};
+use switch_user::tables::{Capacity, SwitchTables};
+use switch_user::traffic_manager::{PortQueues, Scheduler};
+
+use crate::datapath::kernel::FIRST_SWITCH_INTERFACE;
+use crate::scenario::{self, Flow, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
+
+/// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
+const FIRST_SOURCE_PORT: u16 = 49_152;
+
+/// One direction of a link, as datapaths see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WireEnds {
+    /// `from->to`.
+    pub name: String,
+    /// What frames on it carry.
+    pub addresses: LinkAddresses,
+    /// The sending switch, if a switch sends.
+    pub from_switch: Option<u32>,
+    /// The sending host, if a host sends.
+    pub from_host: Option<u32>,
+    /// The sender's port.
+    pub from_port: u16,
+    /// The receiving switch, if a switch receives.
+    pub to_switch: Option<u32>,
+    /// The receiving host, if a host receives.
+    pub to_host: Option<u32>,
+    /// The receiver's port.
+    pub to_port: u16,
+}
+
+/// The station address of a node's port.
+fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
+    match fabric.node(node).kind {
+        NodeKind::Host(HostId(host)) => {
+            let [_, _, high, low] = host.to_be_bytes();
+            [0x02, 0x01, 0, 0, high, low]
+        }
+        NodeKind::Switch(SwitchId(switch)) => {
+            let [_, _, high, low] = switch.to_be_bytes();
+            [0x02, 0x02, 0, high, low, port as u8]
+        }
+    }
+}
+
+/// All wires of a fabric, by [`WireId`].
+pub fn wires(fabric: &Fabric) -> Vec<WireEnds> {
+    let end = |node: NodeId| match fabric.node(node).kind {
+        NodeKind::Host(HostId(host)) => (None, Some(host)),
+        NodeKind::Switch(SwitchId(switch)) => (Some(switch), None),
+    };
+    fabric
+        .wires()
+        .iter()
+        .map(|wire| {
+            let (from_switch, from_host) = end(wire.from);
+            let (to_switch, to_host) = end(wire.to);
+            WireEnds {
+                name: wire.name.clone(),
+                addresses: LinkAddresses {
+                    source: station(fabric, wire.from, wire.from_port),
+                    destination: station(fabric, wire.to, wire.to_port),
+                },
+                from_switch,
+                from_host,
+                from_port: wire.from_port,
+                to_switch,
+                to_host,
+                to_port: wire.to_port,
+            }
+        })
+        .collect()
+}
+
+/// The schemes that a scenario's switches run.
+pub fn policy(scenario: &Scenario) -> Policy {
+    let threshold = match (scenario.switch.thresholds, scenario.switch.threshold) {
+        (ThresholdUpdate::Period(_), _) => ThresholdScheme::Stored,
+        (ThresholdUpdate::PerPacket, _) => computed_threshold(scenario),
+    };
+    let marking = match &scenario.switch.ecn {
+        None => MarkingScheme::Off,
+        Some(ecn) => match ecn.mark_at {
+            MarkAt::Enqueue => MarkingScheme::AtEnqueue,
+            MarkAt::Dequeue => MarkingScheme::AtDequeue,
+        },
+    };
+    Policy::new(threshold, marking)
+}
+
+/// The policy by which the control plane computes thresholds.
+pub fn control_plane_policy(scenario: &Scenario) -> Policy {
+    Policy::new(computed_threshold(scenario), MarkingScheme::Off)
+}
+
+fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
+    match scenario.switch.threshold {
+        Threshold::Dt { .. } => ThresholdScheme::Dynamic,
+        Threshold::Static { .. } => ThresholdScheme::Static,
+    }
+}
+
+/// How large a switch's tables are.
+pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
+    let fabric = scenario.fabric();
+    Capacity {
+        ports: fabric.switch(switch).ports.len(),
+        hosts: fabric.host_count() as usize,
+        slots: slots_for(scenario.switch.buffer),
+    }
+}
+
+/// The seed of one switch's ECMP hash.
+pub fn ecmp_seed(scenario: &Scenario, switch: SwitchId) -> u32 {
+    mix(scenario.seed, u64::from(switch.0)) as u32
+}
+
+/// Configures a switch: settings, ports, routes, first thresholds.
+pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTables) {
+    let fabric = scenario.fabric();
+    let pools = scenario.buffer_pools(switch);
+    let settings = &scenario.switch;
+    let (alpha, static_xoff, xon_offset) = match settings.threshold {
+        Threshold::Dt { alpha, xon_offset } => ((alpha.numerator, alpha.denominator), 0, xon_offset.0),
+        Threshold::Static { xoff, xon } => ((0, 1), xoff.0, xoff.0 - xon.0),
+    };
+    let ecn = settings.ecn.as_ref();
+    let capacity = capacity(scenario, switch);
+    let config = SwitchConfig {
+        shared_pool_bytes: pools.shared.0,
+        private_bytes: settings.private_per_queue.0,
+        static_xoff_bytes: static_xoff,
+        xon_offset_bytes: xon_offset,
+        ecn_kmin_bytes: ecn.map_or(0, |ecn| ecn.kmin.0),
+        ecn_kmax_bytes: ecn.map_or(0, |ecn| ecn.kmax.0),
+        ecn_slope_q48: ecn
+            .map_or(0, |ecn| slope_q48(ecn.kmin.0, ecn.kmax.0, ecn.pmax.millionths)),
+        alpha_numerator: alpha.0,
+        alpha_denominator: alpha.1,
+        lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
+        lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,
+        ecmp_seed: ecmp_seed(scenario, switch),
+        first_interface_index: FIRST_SWITCH_INTERFACE,
+        ports: capacity.ports as u32,
+        hosts: capacity.hosts as u32,
+        slots: capacity.slots as u32,
+        lossless_classes: settings.lossless.0,
+        ecn_classes: ecn.map_or(0, |ecn| ecn.priorities.0),
+        pause_quanta: settings.pause_quanta,
+    };
+    let node = fabric.switch_node(switch);
+    let ports: Vec<PortSettings> = fabric
+        .node(node)
+        .ports
+        .iter()
+        .zip(&pools.headroom_per_queue)
+        .map(|(&id, &headroom)| {
+            let wire = fabric.wire(id);
+            PortSettings {
+                rate: wire.rate,
+                headroom,
+                response: settings.pause_response.at(wire.rate).to_nanos_ceil(),
+                address: station(fabric, wire.from, wire.from_port),
+                peer_address: station(fabric, wire.to, wire.to_port),
+            }
+        })
+        .collect();
+    tables.configure(config, &ports, mix(scenario.seed, u64::from(switch.0) + (1 << 32)));
+    let routes = fabric.routes(switch);
+    for host in 0..fabric.host_count() {
+        let group: Vec<u8> =
+            routes.ports_to(HostId(host)).iter().map(|&port| port as u8).collect();
+        tables.install_route(host as usize, &group);
+    }
+    tables.set_thresholds(control_plane_policy(scenario));
+}
+
+/// The egress queues of a switch's ports.
+pub fn port_queues(scenario: &Scenario) -> PortQueues {
+    PortQueues {
+        queues: fabric_core::map_abi::PRIORITIES,
+        control: scenario.switch.control_priority,
+        scheduler: match scenario.switch.scheduler {
+            scenario::Scheduler::Strict => Scheduler::Strict,
+            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: quantum.0 as u32 },
+        },
+    }
+}
+
+/// A host's NIC and transport.
+pub fn host_config(scenario: &Scenario, host: HostId) -> HostConfig {
+    let fabric = scenario.fabric();
+    let link_rate = fabric.wire(fabric.host(host).ports[0]).rate;
+    let settings = &scenario.host;
+    let scenario::Transport::RoceRc { congestion_control } = &settings.transport;
+    HostConfig {
+        address: FIRST_HOST_ADDRESS + host.0,
+        link_rate,
+        wire_overhead: scenario.switch.wire_overhead.0,
+        payload: settings.payload.0 as u16,
+        ack_priority: settings.ack_priority,
+        cnp_priority: settings.cnp_priority,
+        ack_interval: settings.ack_interval,
+        retransmission_timeout: settings.retransmission_timeout,
+        pause_response: settings.pause_response.at(link_rate),
+        congestion_control: match congestion_control {
+            scenario::CongestionControl::None => CongestionControl::None,
+            scenario::CongestionControl::Dcqcn(dcqcn) => {
+                CongestionControl::Dcqcn(dcqcn_parameters(dcqcn))
+            }
+        },
+    }
+}
+
+fn dcqcn_parameters(dcqcn: &scenario::Dcqcn) -> Parameters {
+    Parameters {
+        alpha_interval: dcqcn.alpha_update_interval,
+        rate_decrease_interval: dcqcn.rate_decrease_interval,
+        rate_increase_interval: dcqcn.rate_increase_timer,
+        rate_increase_bytes: dcqcn.byte_counter,
+        alpha_gain: Fraction::from_ratio(dcqcn.g.numerator, dcqcn.g.denominator),
+        fast_recovery_stages: dcqcn.fast_recovery_stages,
+        additive_increase: dcqcn.additive_increase,
+        hyper_increase: dcqcn.hyper_increase,
+        minimum_rate: dcqcn.minimum_rate,
+        clamp_target_rate: dcqcn.profile == scenario::Profile::Paper,
+        notification_interval: dcqcn.cnp_interval,
+    }
+}
+
+/// Both ends of a flow's queue pair.
+pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRequest) {
+    let entropy = mix(scenario.seed, u64::from(flow.id) + (1 << 33));
+    let source_port = FIRST_SOURCE_PORT + (entropy as u16 & 0x3fff);
+    let initial_psn = Psn::new((entropy >> 32) as u32);
+    let qp = flow.id + 1;
+    let request = FlowRequest {
+        flow: flow.id,
+        destination: FIRST_HOST_ADDRESS + flow.destination.0,
+        qp,
+        initial_psn,
+        source_port,
+        priority: flow.priority,
+        bytes: flow.bytes.0,
+    };
+    let responder = ResponderRequest {
+        qp,
+        peer: FIRST_HOST_ADDRESS + flow.source.0,
+        initial_psn,
+        source_port,
+        bytes: flow.bytes.0,
+    };
+    (request, responder)
+}
+
+/// The wires that a flow's packets cross, and those of its ACKs, as ECMP will choose them.
+pub fn paths(scenario: &Scenario, flow: &Flow) -> (Vec<WireId>, Vec<WireId>) {
+    let (request, _) = queue_pair(scenario, flow);
+    let one_way = |source: HostId, destination: HostId| {
+        let fields = Ipv4Fields {
+            source: FIRST_HOST_ADDRESS + source.0,
+            destination: FIRST_HOST_ADDRESS + destination.0,
+            ports: u32::from(request.source_port) << 16 | u32::from(roce::UDP_PORT),
+            protocol: 17,
+            ..Ipv4Fields::default()
+        };
+        scenario
+            .fabric()
+            .path(source, destination, |switch, group| {
+                let hash = flow_hash(&fields, ecmp_seed(scenario, switch));
+                group[fabric_core::routing::member(hash, group.len() as u32) as usize]
+            })
+            .expect("a scenario's flows have paths")
+    };
+    (one_way(flow.source, flow.destination), one_way(flow.destination, flow.source))
+}
+
+/// The flow's completion time on an idle path.
+pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
+    let (path, back) = paths(scenario, flow);
+    let fabric = scenario.fabric();
+    crate::topology::ideal::completion(
+        &fabric.hops(&path),
+        &fabric.hops(&back),
+        crate::topology::ideal::FlowShape {
+            bytes: flow.bytes,
+            payload: scenario.host.payload,
+            wire_overhead: scenario.switch.wire_overhead,
+        },
+    )
+}
+
+/// 64 bits from a seed and a number (the finaliser of `SplitMix64`).
+pub fn mix(seed: u64, number: u64) -> u64 {
+    let mut value = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

@@ -1,0 +1,122 @@
+//! `xoff run`: a scenario through its datapath.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Exit;
+use crate::engine::{Progress, RunError, Watch};
+use crate::results::Style;
+use crate::run::{self, Error};
+use crate::scenario::{DatapathKind, Scenario};
+
+/// Arguments of `xoff run`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The scenario.
+    file: PathBuf,
+    /// Folder for the results; made if it is missing, replaced if it holds an earlier run.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Where switches run; replaces `datapath.kind`.
+    #[arg(long, value_name = "kernel|memory")]
+    datapath: Option<String>,
+    /// Prints the summary as JSON instead of the report.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let mut sets = arguments.sets.clone();
+    sets.extend(arguments.datapath.iter().map(|kind| format!("datapath.kind={kind:?}")));
+    let scenario = match Scenario::load(&arguments.file, &sets) {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            eprintln!("{error}");
+            return Exit::BadInput;
+        }
+    };
+    if scenario.datapath.kind == DatapathKind::Kernel
+        && let Err(message) = super::doctor::require_kernel_datapath()
+    {
+        eprintln!("error: {message}");
+        return Exit::BadInput;
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // A second handler is refused; the first one then does the same.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    execute_scenario(&scenario, arguments.out.as_deref(), arguments.json, &interrupted)
+}
+
+fn execute_scenario(
+    scenario: &Scenario,
+    out: Option<&Path>,
+    json: bool,
+    interrupted: &AtomicBool,
+) -> Exit {
+    let bar = progress_bar(scenario);
+    let mut progress = |progress: Progress| show(&bar, progress);
+    let mut watch = Watch { interrupted, progress: &mut progress };
+    let outcome = run::run(scenario, out, &mut watch);
+    bar.finish_and_clear();
+    match outcome {
+        Ok(outcome) => {
+            let text = if json {
+                outcome.report.summary.to_json()
+            } else {
+                outcome.report.render(style())
+            };
+            // A reader that has gone away (`xoff run .. | head`) is no failure of the run.
+            let _ = writeln!(io::stdout(), "{}", text.trim_end());
+            if outcome.is_sound() { Exit::Success } else { Exit::Unsound }
+        }
+        Err(Error::Run(error @ RunError::Interrupted { .. })) => {
+            eprintln!("{error}");
+            Exit::Interrupted
+        }
+        Err(Error::Run(error @ RunError::Datapath(_))) => {
+            eprintln!("error: {error}");
+            Exit::Unsound
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::BadInput
+        }
+    }
+}
+
+fn style() -> Style {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !io::stdout().is_terminal();
+    if plain { Style::plain() } else { Style::ansi() }
+}
+
+/// A bar over emulated time on a terminal, nothing in a pipe.
+fn progress_bar(scenario: &Scenario) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(scenario.flows().len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} flows  {msg}  {elapsed}")
+        .expect("the template is well-formed");
+    bar.with_style(style)
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    if bar.is_hidden() {
+        return;
+    }
+    bar.set_position(progress.flows_completed);
+    bar.set_message(format!(
+        "{} us emulated, {} packet-hops",
+        progress.now.0 / 1000,
+        progress.packet_hops
+    ));
+}

@@ -1,0 +1,44 @@
+//! `xoff validate`: is a scenario right?
+
+use std::path::PathBuf;
+
+use super::Exit;
+use crate::scenario::Scenario;
+
+/// Arguments of `xoff validate`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The scenario.
+    file: PathBuf,
+    /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Prints the scenario with every default written out.
+    #[arg(long)]
+    resolved: bool,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    match Scenario::load(&arguments.file, &arguments.sets) {
+        Ok(scenario) => {
+            if arguments.resolved {
+                print!("{}", scenario.to_toml());
+            } else {
+                let fabric = scenario.fabric();
+                println!(
+                    "{}: {} switches, {} hosts, {} flows",
+                    arguments.file.display(),
+                    fabric.switch_count(),
+                    fabric.host_count(),
+                    scenario.flows().len()
+                );
+            }
+            Exit::Success
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            Exit::BadInput
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The kernel datapath: namespaces, veth pairs, XDP switches, AF_XDP hosts.
+//!
+//! A frame sent on a veth has run the peer's native XDP program before the system call returns, so the
+//! engine sends one frame, takes its record, and goes on. What does not come back is waited for, and
+//! then the run fails: it never reports results that the substrate has falsified.
+
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::frame::mark_admitted;
+use fabric_core::map_abi::FIRST_HOST_ADDRESS;
+use fabric_core::policy::Policy;
+use fabric_core::record::MAX_FRAME;
+use fabric_core::units::Nanos;
+use fabric_core::wire::{PfcFrame, RocePacket, mac_control, pfc};
+use host_agent::af_xdp;
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
+use switch_user::packet_socket::PacketSocket;
+use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
+use switch_user::tables::{Capacity, SwitchTables};
+
+use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
+use crate::build::WireEnds;
+use crate::topology::{Fabric, NodeId, NodeKind, WireId};
+
+/// Interface index of a switch's port 0: index 1 is the loopback.
+pub const FIRST_SWITCH_INTERFACE: u32 = 2;
+/// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
+pub const FIRST_HOST_INTERFACE: u32 = 1000;
+/// A veth's MTU: the longest frame that a record holds, less the Ethernet header.
+const MTU: u32 = (MAX_FRAME - 14) as u32;
+/// Looks into a ring before sleeping; a record is there at the first look but for rare deferrals.
+const SPINS: u32 = 1000;
+/// Sleeps of a millisecond before a frame counts as lost.
+const SLEEPS: u64 = 1000;
+
+/// Why a fabric could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// Namespaces or links.
+    #[error(transparent)]
+    Netns(#[from] netns::Error),
+    /// eBPF.
+    #[error("node {node}: {source}")]
+    Program {
+        /// The node.
+        node: String,
+        /// Why.
+        source: ProgramError,
+    },
+    /// AF_XDP.
+    #[error("host {node}: {source}")]
+    Host {
+        /// The host.
+        node: String,
+        /// Why.
+        source: af_xdp::Error,
+    },
+    /// AF_PACKET.
+    #[error("switch {node}: {source}")]
+    Socket {
+        /// The switch.
+        node: String,
+        /// Why.
+        source: switch_user::packet_socket::Error,
+    },
+}
+
+/// A frame's bytes, from a pool.
+pub type Buffer = Vec<u8>;
+
+struct Switch {
+    name: String,
+    tables: SwitchTables,
+    program: SwitchProgram,
+    socket: PacketSocket,
+    buffered: Vec<Option<Buffer>>,
+}
+
+struct Host {
+    socket: af_xdp::Socket,
+}
+
+/// A deployed fabric.
+pub struct KernelDatapath {
+    switches: Vec<Switch>,
+    hosts: Vec<Host>,
+    wires: Vec<WireEnds>,
+    pool: Vec<Buffer>,
+    _host_program: HostProgram,
+    deployment: Deployment,
+}
+
+impl KernelDatapath {
+    /// Makes the namespaces, loads and attaches the programs, opens the sockets. `capacities` has one
+    /// entry per switch. The tables still have to be configured: see [`Self::tables_mut`].
+    pub fn deploy(
+        fabric: &Fabric,
+        wires: Vec<WireEnds>,
+        capacities: &[Capacity],
+        policy: Policy,
+    ) -> Result<Self, DeployError> {
+        let deployment = netns::deploy(&plan(fabric, &wires))?;
+        let switches = start_switches(fabric, &deployment, capacities, policy)?;
+        let (host_program, hosts) = start_hosts(fabric, &deployment)?;
+        Ok(Self {
+            switches,
+            hosts,
+            wires,
+            pool: Vec::new(),
+            _host_program: host_program,
+            deployment,
+        })
+    }
+
+    /// A switch's tables, to be configured before the first frame.
+    pub fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables {
+        &mut self.switches[switch as usize].tables
+    }
+
+    /// A switch's program.
+    pub fn program_mut(&mut self, switch: u32) -> &mut SwitchProgram {
+        &mut self.switches[switch as usize].program
+    }
+
+    /// The namespaces.
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
+    }
+
+    fn buffer(pool: &mut Vec<Buffer>) -> Buffer {
+        pool.pop().unwrap_or_else(|| Vec::with_capacity(MAX_FRAME))
+    }
+
+    fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
+        for switch in [wire.from_switch, wire.to_switch].into_iter().flatten() {
+            self.switches[switch as usize].tables.set_clock(now);
+        }
+    }
+
+    fn send(&mut self, crossing: Crossing, frame: &[u8]) -> Result<(), DatapathError> {
+        let wire = &self.wires[crossing.wire.0 as usize];
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| DatapathError::Send {
+            wire: wire.name.clone(),
+            source,
+        };
+        self.set_clocks(wire, crossing.now);
+        if let Some(switch) = wire.from_switch {
+            // The auditor at TC egress reads the frame's age from the mark.
+            let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
+            let interface = FIRST_SWITCH_INTERFACE + u32::from(wire.from_port);
+            let socket = &self.switches[switch as usize].socket;
+            socket.send(interface, frame, age).map_err(|error| failed(error.into()))
+        } else {
+            let host = wire.from_host.expect("a wire starts at a switch or a host");
+            let socket = &mut self.hosts[host as usize].socket;
+            socket.send(frame).map_err(|error| failed(error.into()))
+        }
+    }
+
+    fn lost(&self, crossing: Crossing) -> DatapathError {
+        DatapathError::Lost {
+            wire: self.wires[crossing.wire.0 as usize].name.clone(),
+            now: crossing.now,
+            waited_ms: SLEEPS,
+        }
+    }
+
+    fn foreign(&self, crossing: Crossing, what: String) -> DatapathError {
+        DatapathError::Foreign {
+            wire: self.wires[crossing.wire.0 as usize].name.clone(),
+            what,
+            now: crossing.now,
+        }
+    }
+}
+
+/// Calls `look` until it finds something, first without and then with sleeping.
+fn wait_for<T, E>(mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    for _ in 0..SPINS {
+        if let Some(found) = look()? {
+            return Ok(Some(found));
+        }
+        std::hint::spin_loop();
+    }
+    for _ in 0..SLEEPS {
+        thread::sleep(Duration::from_millis(1));
+        if let Some(found) = look()? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+impl Datapath for KernelDatapath {
+    type Frame = Buffer;
+
+    fn tables(&self, switch: u32) -> &SwitchTables {
+        &self.switches[switch as usize].tables
+    }
+
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Buffer {
+        let mut buffer = Self::buffer(&mut self.pool);
+        buffer.resize(packet.frame_length(), 0);
+        packet
+            .emit(&self.wires[wire.0 as usize].addresses, &mut buffer)
+            .expect("hosts send packets whose fields are in range");
+        buffer
+    }
+
+    fn pfc(&mut self, frame: &PfcFrame) -> Buffer {
+        let mut buffer = Self::buffer(&mut self.pool);
+        let mut bytes = [0; pfc::LEN];
+        frame.emit(&mut bytes);
+        buffer.clear();
+        buffer.extend_from_slice(&bytes);
+        buffer
+    }
+
+    fn arrive_at_switch(
+        &mut self,
+        crossing: Crossing,
+        frame: Buffer,
+    ) -> Result<SwitchArrival<Buffer>, DatapathError> {
+        self.send(crossing, &frame)?;
+        let wire = &self.wires[crossing.wire.0 as usize];
+        let (number, port) = (wire.to_switch.expect("the wire ends at a switch"), wire.to_port);
+        // The switch holds what eBPF made of the frame; the sender's copy serves as its buffer.
+        let mut queued = frame;
+        let mut pause = None;
+        let pool = &mut self.pool;
+        let switch = &mut self.switches[number as usize];
+        let records = wait_for(|| {
+            switch.program.take_records(
+                |_, bytes| {
+                    queued.clear();
+                    queued.extend_from_slice(bytes);
+                },
+                |_, bytes| {
+                    let mut buffer = Self::buffer(pool);
+                    buffer.clear();
+                    buffer.extend_from_slice(bytes);
+                    pause = Some(buffer);
+                },
+            )
+        })
+        .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
+        let Some(records) = records else { return Err(self.lost(crossing)) };
+        if records.port != u32::from(port) || records.time_ns != crossing.now.0 {
+            let what = format!("a frame at port {}", records.port);
+            return Err(self.foreign(crossing, what));
+        }
+        if let Outcome::Queued(packet) = &records.outcome {
+            switch.buffered[packet.slot as usize] = Some(queued);
+        } else {
+            self.pool.push(queued);
+        }
+        Ok(SwitchArrival { outcome: records.outcome, pause })
+    }
+
+    fn arrive_at_host(
+        &mut self,
+        crossing: Crossing,
+        frame: Buffer,
+    ) -> Result<HostArrival, DatapathError> {
+        self.send(crossing, &frame)?;
+        self.pool.push(frame);
+        let wire = &self.wires[crossing.wire.0 as usize];
+        let host = wire.to_host.expect("the wire ends at a host") as usize;
+        let socket = &mut self.hosts[host].socket;
+        let mut parsed = None;
+        let received = wait_for(|| {
+            Ok::<_, DatapathError>(socket.receive(|bytes| parsed = Some(parse(bytes))).then_some(()))
+        })?;
+        match (received, parsed) {
+            (None, _) | (_, None) => Err(self.lost(crossing)),
+            (_, Some(Ok(arrival))) => Ok(arrival),
+            (_, Some(Err(what))) => Err(self.foreign(crossing, what)),
+        }
+    }
+
+    fn take(&mut self, switch: u32, slot: u32, mark: bool) -> Buffer {
+        let mut frame = self.switches[switch as usize].buffered[slot as usize]
+            .take()
+            .expect("the traffic manager names slots that hold a packet");
+        if mark {
+            mark_admitted(&mut frame);
+        }
+        frame
+    }
+
+    fn discard(&mut self, frame: Buffer) {
+        self.pool.push(frame);
+    }
+
+    fn kind(&self, frame: &Buffer) -> FrameKind {
+        match parse(frame) {
+            Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
+            Ok(HostArrival::Pfc(pfc)) => FrameKind::of_pfc(&pfc),
+            // Only frames that hosts and switches of the fabric made are ever asked about.
+            Err(_) => FrameKind::Data,
+        }
+    }
+
+    fn bytes<'a>(&self, _: WireId, frame: &'a Buffer, _: &'a mut Vec<u8>) -> &'a [u8] {
+        frame
+    }
+
+    fn substrate_losses(&mut self) -> u64 {
+        self.hosts
+            .iter()
+            .map(|host| host.socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
+            .sum()
+    }
+}
+
+/// What a NIC makes of a frame's bytes.
+fn parse(bytes: &[u8]) -> Result<HostArrival, String> {
+    if bytes.get(..6) == Some(&mac_control::DESTINATION[..]) {
+        PfcFrame::parse(bytes).map(HostArrival::Pfc).map_err(|error| error.to_string())
+    } else {
+        RocePacket::parse(bytes).map(HostArrival::Roce).map_err(|error| error.to_string())
+    }
+}
+
+fn plan(fabric: &Fabric, wires: &[WireEnds]) -> Plan {
+    let namespaces = fabric
+        .nodes()
+        .iter()
+        .map(|node| NamespaceSpec { name: node.name.clone(), forwarding: false })
+        .collect();
+    let end = |node: NodeId, port: u16| {
+        let wire = fabric.node(node).ports[port as usize];
+        let ends = &wires[wire.0 as usize];
+        let peer = fabric.node(fabric.wire(wire).to);
+        let common = EndSpec {
+            namespace: node.0 as usize,
+            interface: peer.name.clone(),
+            mac: ends.addresses.source,
+            ..EndSpec::default()
+        };
+        match fabric.node(node).kind {
+            NodeKind::Switch(_) => {
+                EndSpec { index: Some(FIRST_SWITCH_INTERFACE + u32::from(port)), ..common }
+            }
+            NodeKind::Host(host) => EndSpec {
+                index: Some(FIRST_HOST_INTERFACE + host.0),
+                address: Some((Ipv4Addr::from(FIRST_HOST_ADDRESS + host.0), 8)),
+                neighbours: (0..fabric.host_count())
+                    .filter(|other| *other != host.0)
+                    .map(|other| {
+                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), ends.addresses.destination)
+                    })
+                    .collect(),
+                ..common
+            },
+        }
+    };
+    let links = fabric
+        .wires()
+        .iter()
+        // Each link is two wires; the one from the lower node stands for both.
+        .filter(|wire| wire.from.0 < wire.to.0)
+        .map(|wire| LinkSpec {
+            a: end(wire.from, wire.from_port),
+            b: end(wire.to, wire.to_port),
+            mtu: MTU,
+        })
+        .collect();
+    Plan { namespaces, links }
+}
+
+fn start_switches(
+    fabric: &Fabric,
+    deployment: &Deployment,
+    capacities: &[Capacity],
+    policy: Policy,
+) -> Result<Vec<Switch>, DeployError> {
+    let first = fabric.host_count() as usize;
+    let start = |number: usize| -> Result<Switch, DeployError> {
+        let capacity = capacities[number];
+        let name = fabric.nodes()[first + number].name.clone();
+        let of_node = |source| DeployError::Program { node: name.clone(), source };
+        let (mut program, tables) = SwitchProgram::load(capacity, policy).map_err(of_node)?;
+        let socket = deployment.namespace(first + number).enter(|| {
+            for port in 0..capacity.ports as u32 {
+                program.attach(FIRST_SWITCH_INTERFACE + port).map_err(of_node)?;
+            }
+            PacketSocket::open()
+                .map_err(|source| DeployError::Socket { node: name.clone(), source })
+        })??;
+        let buffered = vec![None; capacity.slots];
+        Ok(Switch { name: name.clone(), tables, program, socket, buffered })
+    };
+    // The verifier is most of a deployment's time and runs on as many cores as call it.
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let started = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for worker in 0..workers {
+            let (start, started) = (&start, &started);
+            scope.spawn(move || {
+                for number in (worker..capacities.len()).step_by(workers) {
+                    let switch = start(number);
+                    started.lock().expect("no worker panics").push((number, switch));
+                }
+            });
+        }
+    });
+    let mut started = started.into_inner().expect("no worker panics");
+    started.sort_by_key(|(number, _)| *number);
+    started.into_iter().map(|(_, switch)| switch).collect()
+}
+
+fn start_hosts(
+    fabric: &Fabric,
+    deployment: &Deployment,
+) -> Result<(HostProgram, Vec<Host>), DeployError> {
+    let count = fabric.host_count() as usize;
+    let mut program = HostProgram::load(count, FIRST_HOST_INTERFACE)
+        .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
+    let mut hosts = Vec::with_capacity(count);
+    for number in 0..count {
+        let name = &fabric.nodes()[number].name;
+        let interface = FIRST_HOST_INTERFACE + number as u32;
+        let socket = deployment.namespace(number).enter(|| {
+            let socket = af_xdp::Socket::open(interface, 0)
+                .map_err(|source| DeployError::Host { node: name.clone(), source })?;
+            program
+                .attach(interface, socket.as_raw_fd())
+                .map_err(|source| DeployError::Program { node: name.clone(), source })?;
+            Ok::<_, DeployError>(socket)
+        })??;
+        hosts.push(Host { socket });
+    }
+    Ok((program, hosts))
+}

@@ -1,0 +1,231 @@
+//! The memory datapath: frames are plain values and a switch's arrival function is a call.
+
+use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::audit::audit;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
+use fabric_core::map_abi::address_to_u64;
+use fabric_core::policy::Policy;
+use fabric_core::record::MAX_FRAME;
+use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
+use fabric_core::wire::{LinkAddresses, PfcFrame, ipv4, pfc};
+use switch_user::tables::SwitchTables;
+
+use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
+use crate::build::WireEnds;
+use crate::topology::WireId;
+
+/// A frame as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFrame {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A PFC frame.
+    Pfc(PfcFrame),
+}
+
+/// UDP's protocol number.
+const PROTOCOL_UDP: u8 = 17;
+
+/// A frame as the pipeline sees it at the end of a wire.
+struct View<'a> {
+    frame: &'a mut MemoryFrame,
+    /// The receiving port's address: nothing is ever sent to another.
+    station: u64,
+}
+
+impl Frame for View<'_> {
+    #[inline]
+    fn length(&self) -> u32 {
+        match &*self.frame {
+            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
+            MemoryFrame::Pfc(_) => pfc::LEN as u32,
+        }
+    }
+
+    #[inline]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(match &*self.frame {
+            MemoryFrame::Roce(packet) => Parsed::Ipv4(Ipv4Fields {
+                station: self.station,
+                source: packet.source,
+                destination: packet.destination,
+                ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+                protocol: PROTOCOL_UDP,
+                type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
+                ttl: packet.ttl,
+                checksum: 0,
+            }),
+            MemoryFrame::Pfc(frame) => Parsed::Pfc(PfcFields {
+                source: address_to_u64(frame.source),
+                class_enable: frame.class_enable,
+                quanta: frame.quanta,
+            }),
+        })
+    }
+
+    #[inline]
+    fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
+        if let MemoryFrame::Roce(packet) = self.frame {
+            packet.ttl = fields.ttl - 1;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        mark(self.frame);
+        Ok(())
+    }
+}
+
+fn mark(frame: &mut MemoryFrame) {
+    if let MemoryFrame::Roce(packet) = frame {
+        packet.ecn = Ecn::CongestionExperienced;
+    }
+}
+
+/// One native switch.
+#[derive(Debug)]
+struct Switch {
+    tables: SwitchTables,
+    buffered: Vec<Option<MemoryFrame>>,
+}
+
+/// All switches of a fabric, native.
+#[derive(Debug)]
+pub struct MemoryDatapath {
+    switches: Vec<Switch>,
+    policy: Policy,
+    wires: Vec<WireEnds>,
+}
+
+impl MemoryDatapath {
+    /// Switches with these (configured) tables, and wires between their ends.
+    pub fn new(tables: Vec<SwitchTables>, policy: Policy, wires: Vec<WireEnds>) -> Self {
+        let switches = tables
+            .into_iter()
+            .map(|tables| {
+                let slots = tables.settings().slots as usize;
+                Switch { tables, buffered: vec![None; slots] }
+            })
+            .collect();
+        Self { switches, policy, wires }
+    }
+
+    /// The auditor of the kernel datapath sits at TC egress; here it is a call.
+    fn audit_egress(&self, crossing: &Crossing, frame: &mut MemoryFrame) {
+        let wire = &self.wires[crossing.wire.0 as usize];
+        if let Some(switch) = wire.from_switch {
+            let view = View { frame, station: 0 };
+            let tables = &self.switches[switch as usize].tables;
+            audit(&view, tables, u32::from(wire.from_port), crossing.started);
+        }
+    }
+}
+
+impl Datapath for MemoryDatapath {
+    type Frame = MemoryFrame;
+
+    fn tables(&self, switch: u32) -> &SwitchTables {
+        &self.switches[switch as usize].tables
+    }
+
+    fn roce(&mut self, _: WireId, packet: &RocePacket) -> MemoryFrame {
+        MemoryFrame::Roce(*packet)
+    }
+
+    fn pfc(&mut self, pfc: &PfcFrame) -> MemoryFrame {
+        MemoryFrame::Pfc(*pfc)
+    }
+
+    fn arrive_at_switch(
+        &mut self,
+        crossing: Crossing,
+        mut frame: MemoryFrame,
+    ) -> Result<SwitchArrival<MemoryFrame>, DatapathError> {
+        self.audit_egress(&crossing, &mut frame);
+        let wire = &self.wires[crossing.wire.0 as usize];
+        let switch = wire.to_switch.expect("the wire ends at a switch");
+        let Switch { tables, buffered } = &mut self.switches[switch as usize];
+        let mut view = View { frame: &mut frame, station: address_to_u64(wire.addresses.destination) };
+        let outcome =
+            arrival(&mut view, tables, self.policy, u32::from(wire.to_port), crossing.now);
+        let mut pause = None;
+        if let Outcome::Queued(queued) = &outcome {
+            buffered[queued.slot as usize] = Some(frame);
+            pause = queued.pause.map(|order| {
+                MemoryFrame::Pfc(PfcFrame::xoff(
+                    wire.addresses.destination,
+                    order.class_enable,
+                    order.quanta,
+                ))
+            });
+        }
+        Ok(SwitchArrival { outcome, pause })
+    }
+
+    fn arrive_at_host(
+        &mut self,
+        crossing: Crossing,
+        mut frame: MemoryFrame,
+    ) -> Result<HostArrival, DatapathError> {
+        self.audit_egress(&crossing, &mut frame);
+        Ok(match frame {
+            MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
+            MemoryFrame::Pfc(pfc) => HostArrival::Pfc(pfc),
+        })
+    }
+
+    fn take(&mut self, switch: u32, slot: u32, congested: bool) -> MemoryFrame {
+        let mut frame = self.switches[switch as usize].buffered[slot as usize]
+            .take()
+            .expect("the traffic manager names slots that hold a packet");
+        if congested {
+            mark(&mut frame);
+        }
+        frame
+    }
+
+    fn discard(&mut self, _: MemoryFrame) {}
+
+    fn kind(&self, frame: &MemoryFrame) -> FrameKind {
+        match frame {
+            MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
+            MemoryFrame::Pfc(pfc) => FrameKind::of_pfc(pfc),
+        }
+    }
+
+    fn bytes<'a>(
+        &self,
+        wire: WireId,
+        frame: &'a MemoryFrame,
+        buffer: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        write_frame(&self.wires[wire.0 as usize].addresses, frame, buffer);
+        buffer
+    }
+
+    fn substrate_losses(&mut self) -> u64 {
+        0
+    }
+}
+
+/// Writes a frame's bytes, as they cross a link with these addresses.
+pub fn write_frame(addresses: &LinkAddresses, frame: &MemoryFrame, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    match frame {
+        MemoryFrame::Roce(packet) => {
+            buffer.resize(MAX_FRAME, 0);
+            let length = packet
+                .emit(addresses, buffer)
+                .expect("a packet with at most 3072 bytes of payload fits a frame");
+            buffer.truncate(length);
+        }
+        MemoryFrame::Pfc(pfc) => {
+            let mut bytes = [0; pfc::LEN];
+            pfc.emit(&mut bytes);
+            buffer.extend_from_slice(&bytes);
+        }
+    }
+}

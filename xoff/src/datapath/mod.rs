@@ -1,0 +1,162 @@
+//! How a frame gets from one node to the next, and where a switch's arrival function runs.
+//!
+//! The engine, the hosts, the queues and the results are the same on every datapath.
+
+pub mod kernel;
+pub mod memory;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::units::Nanos;
+use fabric_core::wire::{AethFields, Opcode, PfcFrame, RocePacket, Syndrome};
+use switch_user::tables::SwitchTables;
+
+use crate::topology::WireId;
+
+/// A frame's kind, for capture filters and injected faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// RDMA WRITE.
+    Data,
+    /// ACK.
+    Ack,
+    /// NAK.
+    Nak,
+    /// Congestion notification packet.
+    Cnp,
+    /// PFC frame that stops at least one class.
+    Pause,
+    /// PFC frame that only resumes.
+    Resume,
+}
+
+/// What a switch made of a frame.
+#[derive(Debug)]
+pub struct SwitchArrival<F> {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The PAUSE frame that `outcome` asks for.
+    pub pause: Option<F>,
+}
+
+/// What a host's NIC received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostArrival {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A PFC frame.
+    Pfc(PfcFrame),
+}
+
+/// A frame that has crossed a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// The wire.
+    pub wire: WireId,
+    /// When its transmission began.
+    pub started: Nanos,
+    /// When its last bit arrives: now.
+    pub now: Nanos,
+}
+
+/// The substrate broke a promise: the run's results would be wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum DatapathError {
+    /// A frame was sent and did not arrive.
+    #[error("wire {wire}: a frame was sent at {now} and did not arrive within {waited_ms} ms; \
+             the substrate lost it, so the run's results would be wrong")]
+    Lost {
+        /// Name of the wire.
+        wire: String,
+        /// When it should have arrived.
+        now: Nanos,
+        /// How long it was waited for.
+        waited_ms: u64,
+    },
+    /// Something other than the frame that was sent arrived.
+    #[error("wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
+             so the run's results would be wrong")]
+    Foreign {
+        /// Name of the wire.
+        wire: String,
+        /// What arrived.
+        what: String,
+        /// When.
+        now: Nanos,
+    },
+    /// A frame could not be sent.
+    #[error("wire {wire}: {source}")]
+    Send {
+        /// Name of the wire.
+        wire: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The switch's program misbehaved.
+    #[error("switch {switch}: {source}")]
+    Program {
+        /// Name of the switch.
+        switch: String,
+        /// Why.
+        source: switch_user::program::ProgramError,
+    },
+}
+
+/// Carries frames between nodes and holds those that switches have buffered.
+pub trait Datapath {
+    /// A frame on its way.
+    type Frame;
+
+    /// A switch's tables, on which departures work.
+    fn tables(&self, switch: u32) -> &SwitchTables;
+    /// The frame of a packet that a host sends on `wire`.
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Self::Frame;
+    /// The frame of a PFC message.
+    fn pfc(&mut self, pfc: &PfcFrame) -> Self::Frame;
+    /// Hands a frame to the switch at the end of its wire; a packet that is queued stays inside.
+    fn arrive_at_switch(
+        &mut self,
+        crossing: Crossing,
+        frame: Self::Frame,
+    ) -> Result<SwitchArrival<Self::Frame>, DatapathError>;
+    /// Hands a frame to the host at the end of its wire.
+    fn arrive_at_host(
+        &mut self,
+        crossing: Crossing,
+        frame: Self::Frame,
+    ) -> Result<HostArrival, DatapathError>;
+    /// Takes out a packet that a switch has buffered in `slot`, marking congestion in it if told.
+    fn take(&mut self, switch: u32, slot: u32, mark: bool) -> Self::Frame;
+    /// Forgets a frame that will never arrive.
+    fn discard(&mut self, frame: Self::Frame);
+    /// What a frame is.
+    fn kind(&self, frame: &Self::Frame) -> FrameKind;
+    /// The bytes of a frame as it crosses `wire`.
+    fn bytes<'a>(
+        &self,
+        wire: WireId,
+        frame: &'a Self::Frame,
+        buffer: &'a mut Vec<u8>,
+    ) -> &'a [u8];
+    /// Frames that the substrate knows to have lost; read once, at the end.
+    fn substrate_losses(&mut self) -> u64;
+}
+
+impl FrameKind {
+    /// Of a RoCEv2 packet.
+    pub fn of_roce(packet: &RocePacket) -> Self {
+        match (packet.opcode, packet.aeth) {
+            (Opcode::Cnp, _) => Self::Cnp,
+            (Opcode::Acknowledge, Some(AethFields { syndrome: Syndrome::NakSequenceError, .. })) => {
+                Self::Nak
+            }
+            (Opcode::Acknowledge, _) => Self::Ack,
+            _ => Self::Data,
+        }
+    }
+
+    /// Of a PFC frame.
+    pub fn of_pfc(pfc: &PfcFrame) -> Self {
+        let stops = (0..8).any(|class| pfc.quanta_of(class).is_some_and(|quanta| quanta != 0));
+        if stops { Self::Pause } else { Self::Resume }
+    }
+}

@@ -1,0 +1,113 @@
+//! The end of a run: counters into the summary, and the books checked.
+
+use std::collections::BTreeMap;
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::units::Picos;
+use switch_user::tables::SwitchTables;
+
+use super::{Engine, Finished, RunError};
+use crate::datapath::Datapath;
+use crate::results::{DropTotals, Summary};
+use crate::topology::SwitchId;
+
+impl<D: Datapath> Engine<'_, D> {
+    pub(super) fn finish(mut self, drained: bool) -> Result<Finished<D>, RunError> {
+        for number in 0..self.flows.len() {
+            if !self.completed[number] {
+                let row = self.flow_row(number as u32, None);
+                self.record.flow(&row)?;
+            }
+        }
+        let substrate_losses = self.datapath.substrate_losses();
+        let mut books = std::mem::take(&mut self.misdelivered);
+        if drained {
+            self.check_books(&mut books);
+        } else {
+            books.push(format!(
+                "the fabric had not drained when the duration of {} ns was over",
+                self.scenario.duration.to_nanos().0
+            ));
+        }
+        let counted = self.summary(books, substrate_losses);
+        Ok(Finished { record: self.record, counted, datapath: self.datapath })
+    }
+
+    fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {
+        let fabric = self.scenario.fabric();
+        (0..fabric.switch_count()).map(move |switch| {
+            let name = fabric.switch(SwitchId(switch)).name.as_str();
+            (name, self.datapath.tables(switch))
+        })
+    }
+
+    /// Every counter back at zero, every frame that was sent received or named as lost, and received
+    /// frames equal to frames that the switches say they saw.
+    fn check_books(&self, books: &mut Vec<String>) {
+        for (name, tables) in self.tables() {
+            books.extend(tables.imbalances().iter().map(|what| format!("{name}: {what}")));
+            let violations = tables.violations();
+            if violations != 0 {
+                books.push(format!(
+                    "{name}: the egress auditor saw {violations} frames leave a paused priority"
+                ));
+            }
+        }
+        for wire in &self.wires {
+            let name = &wire.ends.name;
+            if wire.sent != wire.received + wire.lost {
+                books.push(format!(
+                    "wire {name}: {} frames sent, {} received, {} lost by faults",
+                    wire.sent, wire.received, wire.lost
+                ));
+            }
+            if let Some(switch) = wire.ends.to_switch {
+                let port = u32::from(wire.ends.to_port);
+                let seen = self.datapath.tables(switch).received_frames(port);
+                if seen != wire.received {
+                    books.push(format!(
+                        "wire {name}: {} frames arrived and the switch saw {seen}",
+                        wire.received
+                    ));
+                }
+            }
+        }
+    }
+
+    fn drops(&self, substrate_losses: u64) -> DropTotals {
+        let mut drops = DropTotals::default();
+        for reason in DropReason::ALL {
+            let frames = match reason {
+                DropReason::InjectedLoss => self.injected_losses,
+                DropReason::SubstrateLoss => substrate_losses,
+                _ => self.tables().map(|(_, tables)| tables.dropped(*reason)).sum(),
+            };
+            drops.add(reason.name(), reason.class(), frames);
+        }
+        drops
+    }
+
+    fn summary(&self, books: Vec<String>, substrate_losses: u64) -> Summary {
+        let by_switch = |value: fn(&SwitchTables) -> u64| -> BTreeMap<String, u64> {
+            self.tables().map(|(name, tables)| (name.to_owned(), value(tables))).collect()
+        };
+        let end: Picos = self.now;
+        Summary {
+            scenario: self.scenario.name.clone(),
+            seed: self.scenario.seed,
+            ecn_marked: self.tables().map(|(_, tables)| tables.state().ecn_marked.load()).sum(),
+            cnps: self.host_totals().map(|counters| counters.cnps_sent).sum(),
+            retransmitted_packets: self
+                .host_totals()
+                .map(|counters| counters.retransmitted_packets)
+                .sum(),
+            drops: self.drops(substrate_losses),
+            buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
+            headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
+            packet_hops: self.wires.iter().map(|wire| wire.received).sum(),
+            emulated_ns: end.to_nanos().0,
+            books,
+            ..Summary::default()
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the engine does with hosts.
+
+use fabric_core::units::Picos;
+use host_agent::{Host, HostEvent};
+
+use super::event_queue::Event;
+use super::{Engine, RunError};
+use crate::build;
+use crate::datapath::{Crossing, Datapath, HostArrival};
+use crate::scenario::Scenario;
+use crate::topology::HostId;
+
+/// A host and the wire that it sends on.
+#[derive(Debug)]
+pub struct HostNode {
+    /// The host.
+    pub host: Host,
+    wire: u32,
+    /// The earliest deadline that has an event.
+    deadline: Option<Picos>,
+}
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// When its last ACK arrived.
+    pub at: Picos,
+    /// Data packets that were sent again.
+    pub retransmitted_packets: u64,
+    /// CNPs that its sender received.
+    pub notifications: u64,
+}
+
+impl HostNode {
+    /// An idle host.
+    pub fn new(scenario: &Scenario, host: HostId) -> Self {
+        Self {
+            host: Host::new(build::host_config(scenario, host)),
+            wire: scenario.fabric().host(host).ports[0].0,
+            deadline: None,
+        }
+    }
+}
+
+impl<D: Datapath> Engine<'_, D> {
+    pub(super) fn start_flow(&mut self, number: u32) -> Result<(), RunError> {
+        let flow = &self.flows[number as usize];
+        let (request, responder) = build::queue_pair(self.scenario, flow);
+        self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
+        self.hosts[flow.source.0 as usize].host.start_flow(self.now, &request);
+        self.kick_host(flow.source.0);
+        Ok(())
+    }
+
+    pub(super) fn host_deadline(&mut self, host: u32) -> Result<(), RunError> {
+        let node = &mut self.hosts[host as usize];
+        if node.deadline == Some(self.now) {
+            node.deadline = None;
+        }
+        node.host.handle_deadline(self.now);
+        self.kick_host(host);
+        self.take_host_events(host)
+    }
+
+    pub(super) fn arrive_at_host(
+        &mut self,
+        host: u32,
+        crossing: Crossing,
+        frame: D::Frame,
+    ) -> Result<(), RunError> {
+        let arrival = self.datapath.arrive_at_host(crossing, frame)?;
+        let node = &mut self.hosts[host as usize];
+        match arrival {
+            HostArrival::Roce(packet) => node.host.handle_packet(self.now, &packet),
+            HostArrival::Pfc(pfc) => node.host.handle_pfc(self.now, pfc.class_enable, &pfc.quanta),
+        }
+        self.kick_host(host);
+        self.take_host_events(host)
+    }
+
+    /// Lets a host send if its port is free, and sees to it that it is woken when it next has to be.
+    pub(super) fn kick_host(&mut self, host: u32) {
+        let node = &mut self.hosts[host as usize];
+        let number = node.wire;
+        let wire = &mut self.wires[number as usize];
+        let mut idle = false;
+        if wire.busy_until <= self.now {
+            if let Some(packet) = node.host.poll_transmit(self.now) {
+                let frame = self.datapath.roce(crate::topology::WireId(number), &packet);
+                self.transmit(number, frame, packet.frame_length() as u64);
+            } else {
+                idle = true;
+            }
+        }
+        let node = &mut self.hosts[host as usize];
+        let wire = &mut self.wires[number as usize];
+        let deadline = if idle {
+            node.host.next_deadline()
+        } else {
+            if !wire.free_scheduled {
+                wire.free_scheduled = true;
+                self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
+            }
+            node.host.next_timer()
+        };
+        if let Some(deadline) = deadline
+            && node.deadline.is_none_or(|scheduled| deadline < scheduled)
+        {
+            let at = Picos(deadline.0.max(self.now.0));
+            node.deadline = Some(at);
+            self.events.schedule(at, Event::HostDeadline { host });
+        }
+    }
+
+    fn take_host_events(&mut self, host: u32) -> Result<(), RunError> {
+        while let Some(event) = self.hosts[host as usize].host.poll_event() {
+            if let HostEvent::FlowCompleted { flow, at, retransmitted_packets, notifications } =
+                event
+            {
+                let completion = Completion { at, retransmitted_packets, notifications };
+                self.complete_flow(flow, completion)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn complete_flow(&mut self, number: u32, completion: Completion) -> Result<(), RunError> {
+        let flow = &self.flows[number as usize];
+        let (request, _) = build::queue_pair(self.scenario, flow);
+        let receiver = &mut self.hosts[flow.destination.0 as usize].host;
+        let delivered = receiver.close_responder(request.qp);
+        if delivered != Some(flow.bytes.0) {
+            self.misdelivered.push(format!(
+                "flow {number} completed, but its receiver has {} of {} bytes",
+                delivered.unwrap_or(0),
+                flow.bytes.0
+            ));
+        }
+        self.completed[number as usize] = true;
+        self.flows_completed += 1;
+        let row = self.flow_row(number, Some(completion));
+        self.record.flow(&row)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,342 @@
+//! The engine: one event loop over (emulated time, order of scheduling) that drives hosts, traffic
+//! managers and wires on any datapath.
+//!
+//! Nothing but the events' order reaches a result: no wall clock, no thread, no hash-map iteration.
+
+mod books;
+mod event_queue;
+mod faults;
+mod host_side;
+mod sampler;
+mod switch_side;
+mod wire;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::policy::Policy;
+use fabric_core::units::{Bytes, Nanos, Picos};
+use host_agent::{Host, HostCounters};
+use switch_user::traffic_manager::TrafficManager;
+
+use crate::build;
+use crate::datapath::{Crossing, Datapath, DatapathError, FrameKind};
+use crate::results::{DropRow, FlowRow, Record, ResultsError, Summary};
+use crate::scenario::{CaptureFilter, Flow, Scenario, ThresholdUpdate};
+use crate::topology::{HostId, WireId};
+
+use event_queue::{Event, EventQueue};
+use host_side::{Completion, HostNode};
+use sampler::Sampler;
+use wire::Wire;
+
+/// Events between two looks at the interrupt flag and calls of the progress callback.
+const EVENTS_PER_LOOK: u64 = 4096;
+
+/// Why a run ended without results.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The substrate broke a promise.
+    #[error(transparent)]
+    Datapath(#[from] DatapathError),
+    /// Results could not be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The user asked for it.
+    #[error("interrupted at {at} of emulated time; nothing was written")]
+    Interrupted {
+        /// How far the run had come.
+        at: Nanos,
+    },
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Emulated time.
+    pub now: Nanos,
+    /// Flows that have completed.
+    pub flows_completed: u64,
+    /// Frames that have crossed a wire.
+    pub packet_hops: u64,
+}
+
+/// Who watches a run.
+pub struct Watch<'a> {
+    /// Set when the run should end early.
+    pub interrupted: &'a AtomicBool,
+    /// Called now and then.
+    pub progress: &'a mut dyn FnMut(Progress),
+}
+
+/// One run.
+pub struct Engine<'a, D: Datapath> {
+    scenario: &'a Scenario,
+    flows: &'a [Flow],
+    datapath: D,
+    policy: Policy,
+    hosts: Vec<HostNode>,
+    switches: Vec<TrafficManager<D::Frame>>,
+    wires: Vec<Wire<D::Frame>>,
+    events: EventQueue,
+    sampler: Sampler,
+    record: Record,
+    now: Picos,
+    completed: Vec<bool>,
+    flows_completed: u64,
+    injected_losses: u64,
+    misdelivered: Vec<String>,
+    scratch: Vec<u8>,
+}
+
+/// What a run leaves: its record, to be finished, what the engine counted, and the datapath.
+pub struct Finished<D> {
+    /// Rows and frames, streamed.
+    pub record: Record,
+    /// Counters.
+    pub counted: Summary,
+    /// The datapath, still up.
+    pub datapath: D,
+}
+
+impl<'a, D: Datapath> Engine<'a, D> {
+    /// A run of `scenario` on a configured datapath. `captured` are the wires of the capture, in order.
+    pub fn new(
+        scenario: &'a Scenario,
+        datapath: D,
+        record: Record,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
+        let fabric = scenario.fabric();
+        let hosts = (0..fabric.host_count())
+            .map(|host| HostNode::new(scenario, HostId(host)))
+            .collect();
+        let switches = (0..fabric.switch_count())
+            .map(|switch| {
+                let tables = datapath.tables(switch);
+                let ports = tables.settings().ports as usize;
+                let queues = build::port_queues(scenario);
+                TrafficManager::new(
+                    tables.settings().slots as usize,
+                    std::iter::repeat_n(queues, ports),
+                )
+            })
+            .collect();
+        let mut wires: Vec<Wire<D::Frame>> = build::wires(fabric)
+            .into_iter()
+            .zip(fabric.wires())
+            .enumerate()
+            .map(|(id, (ends, wire))| Wire::new(ends, wire, scenario, id))
+            .collect();
+        for (interface, (wire, filter)) in captured.iter().enumerate() {
+            wires[wire.0 as usize].captures.push((interface as u32, *filter));
+        }
+        let flows = scenario.flows();
+        let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
+        let mut engine = Self {
+            scenario,
+            flows,
+            datapath,
+            policy: build::policy(scenario),
+            hosts,
+            switches,
+            wires,
+            events: EventQueue::default(),
+            sampler,
+            record,
+            now: Picos::ZERO,
+            completed: vec![false; flows.len()],
+            flows_completed: 0,
+            injected_losses: 0,
+            misdelivered: Vec::new(),
+            scratch: Vec::new(),
+        };
+        for flow in flows {
+            engine.events.schedule(flow.start, Event::FlowStart { flow: flow.id });
+        }
+        engine.events.schedule(Picos::ZERO, Event::Sample);
+        if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
+            engine.events.schedule(period, Event::ControlPlane);
+        }
+        engine
+    }
+
+    /// Runs until every flow is done and the fabric has drained, or the scenario's duration is over.
+    pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<D>, RunError> {
+        let mut handled = 0u64;
+        let mut drained = false;
+        while let Some((time, event)) = self.events.pop() {
+            if time > self.scenario.duration {
+                break;
+            }
+            debug_assert!(time >= self.now, "time does not run backwards");
+            self.now = time;
+            self.handle(event)?;
+            handled += 1;
+            if handled.is_multiple_of(EVENTS_PER_LOOK) {
+                if watch.interrupted.load(Ordering::Relaxed) {
+                    return Err(RunError::Interrupted { at: self.now.to_nanos() });
+                }
+                (watch.progress)(self.progress());
+            }
+            if !self.events.has_live() && self.has_drained() {
+                drained = true;
+                break;
+            }
+        }
+        (watch.progress)(self.progress());
+        self.finish(drained)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.now.to_nanos(),
+            flows_completed: self.flows_completed,
+            packet_hops: self.wires.iter().map(|wire| wire.received).sum(),
+        }
+    }
+
+    /// Whether nodes hold nothing that is still to be done, nothing being on a wire.
+    fn has_drained(&self) -> bool {
+        self.switches.iter().all(|switch| switch.total_packets() == 0)
+            && self.hosts.iter().all(|node| node.host.next_deadline().is_none())
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), RunError> {
+        match event {
+            Event::Arrival { wire } => self.arrive(wire),
+            Event::PortFree { wire } => {
+                self.wires[wire as usize].free_scheduled = false;
+                self.kick(wire)
+            }
+            Event::HostDeadline { host } => self.host_deadline(host),
+            Event::FlowStart { flow } => self.start_flow(flow),
+            Event::PauseExpiry { wire } => self.kick(wire),
+            Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
+            Event::Sample => {
+                let now = self.now.to_nanos();
+                self.sampler.sample(self.scenario.fabric(), now, &self.datapath, &mut self.record)?;
+                self.events.schedule(self.now + self.scenario.results.queue_period, Event::Sample);
+                Ok(())
+            }
+            Event::ControlPlane => {
+                let policy = build::control_plane_policy(self.scenario);
+                for switch in 0..self.switches.len() as u32 {
+                    self.datapath.tables(switch).set_thresholds(policy);
+                }
+                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
+                    self.events.schedule(self.now + period, Event::ControlPlane);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets the sender of a wire use it, if it is free.
+    fn kick(&mut self, wire: u32) -> Result<(), RunError> {
+        let ends = &self.wires[wire as usize].ends;
+        match (ends.from_switch, ends.from_host) {
+            (Some(switch), _) => self.kick_switch_port(switch, wire),
+            (None, Some(host)) => {
+                self.kick_host(host);
+                Ok(())
+            }
+            (None, None) => unreachable!("a wire starts at a switch or a host"),
+        }
+    }
+
+    /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
+    /// propagation delay, unless a fault takes it.
+    fn transmit(&mut self, wire_number: u32, frame: D::Frame, length: u64) {
+        let kind_of = &self.datapath;
+        let wire = &mut self.wires[wire_number as usize];
+        let kind = wire.needs_kind().then(|| kind_of.kind(&frame));
+        let overhead = self.scenario.switch.wire_overhead.0;
+        let serialisation = wire.rate.serialise(length + overhead);
+        wire.busy_until = self.now + serialisation;
+        wire.sent += 1;
+        if wire.loses(kind) {
+            self.injected_losses += 1;
+            wire.lost += 1;
+            self.datapath.discard(frame);
+            return;
+        }
+        let arrival = wire.busy_until + wire.delay;
+        if wire.push(self.now, arrival, frame) {
+            self.events.schedule(arrival, Event::Arrival { wire: wire_number });
+        }
+    }
+
+    fn arrive(&mut self, wire_number: u32) -> Result<(), RunError> {
+        let wire = &mut self.wires[wire_number as usize];
+        let flying = wire.in_flight.pop_front().expect("an arrival has a frame");
+        if let Some(next) = wire.in_flight.front() {
+            self.events.schedule(next.arrival, Event::Arrival { wire: wire_number });
+        }
+        wire.received += 1;
+        let now = self.now.to_nanos();
+        if !wire.captures.is_empty() {
+            let kind = self.datapath.kind(&flying.frame);
+            for (interface, filter) in &wire.captures {
+                if captured_by(*filter, kind) {
+                    let bytes =
+                        self.datapath.bytes(WireId(wire_number), &flying.frame, &mut self.scratch);
+                    self.record.capture(*interface, now, bytes)?;
+                }
+            }
+        }
+        let crossing =
+            Crossing { wire: WireId(wire_number), started: flying.started.to_nanos(), now };
+        match (wire.ends.to_switch, wire.ends.to_host) {
+            (Some(switch), _) => self.arrive_at_switch(switch, crossing, flying.frame),
+            (None, Some(host)) => self.arrive_at_host(host, crossing, flying.frame),
+            (None, None) => unreachable!("a wire ends at a switch or a host"),
+        }
+    }
+
+    fn flow_row(&self, flow: u32, completion: Option<Completion>) -> FlowRow<'a> {
+        let fabric = self.scenario.fabric();
+        let flow = &self.flows[flow as usize];
+        FlowRow {
+            flow: flow.id,
+            label: &flow.label,
+            src: &fabric.host(flow.source).name,
+            dst: &fabric.host(flow.destination).name,
+            priority: flow.priority,
+            bytes: flow.bytes,
+            start: flow.start.to_nanos(),
+            fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
+            ideal: build::ideal(self.scenario, flow).to_nanos_ceil(),
+            retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
+            cnps: completion.map_or(0, |it| it.notifications),
+        }
+    }
+
+    fn drop_row(&mut self, crossing: Crossing, reason: DropReason, length: u64) -> Result<(), RunError> {
+        let ends = &self.wires[crossing.wire.0 as usize].ends;
+        let node = self.scenario.fabric().wire(crossing.wire).to;
+        self.record.drop_event(&DropRow {
+            time: crossing.now,
+            node: &self.scenario.fabric().node(node).name,
+            port: Some(ends.to_port),
+            priority: None,
+            reason: reason.name(),
+            class: reason.class(),
+            bytes: Bytes(length),
+        })?;
+        Ok(())
+    }
+
+    fn host_totals(&self) -> impl Iterator<Item = &HostCounters> {
+        self.hosts.iter().map(|node| Host::counters(&node.host))
+    }
+}
+
+fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
+    match filter {
+        CaptureFilter::All => true,
+        CaptureFilter::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
+        CaptureFilter::Cnp => kind == FrameKind::Cnp,
+        CaptureFilter::Data => kind == FrameKind::Data,
+    }
+}

@@ -1,0 +1,75 @@
+//! Samples of buffers and queues: a row for each counter that has changed since the last sample.
+
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::tables::{Tables, ingress_index};
+use fabric_core::units::{Bytes, Nanos};
+
+use crate::datapath::Datapath;
+use crate::results::{QueueKind, QueueRow, Record, ResultsError};
+use crate::topology::{Fabric, SwitchId};
+
+/// Counters of one (port, priority): ingress, ingress headroom, egress.
+const PER_PORT_PRIORITY: usize = 3;
+/// Counters of one switch: buffer, shared, private, headroom.
+const PER_SWITCH: usize = 4;
+
+/// The values of the last sample.
+#[derive(Debug)]
+pub struct Sampler {
+    last: Vec<Vec<u64>>,
+}
+
+impl Sampler {
+    /// All counters zero. `ports` tells how many ports a switch has.
+    pub fn new(fabric: &Fabric, ports: impl Fn(u32) -> u32) -> Self {
+        let counters = |switch| PER_SWITCH + ports(switch) as usize * PRIORITIES * PER_PORT_PRIORITY;
+        Self { last: (0..fabric.switch_count()).map(|switch| vec![0; counters(switch)]).collect() }
+    }
+
+    /// Takes a sample.
+    pub fn sample<D: Datapath>(
+        &mut self,
+        fabric: &Fabric,
+        time: Nanos,
+        datapath: &D,
+        record: &mut Record,
+    ) -> Result<(), ResultsError> {
+        for (number, last) in (0..).zip(&mut self.last) {
+            let tables = datapath.tables(number);
+            let node = &fabric.switch(SwitchId(number)).name;
+            let mut place = 0;
+            let mut counter = |kind, port, priority, value: u64| {
+                let known = &mut last[place];
+                place += 1;
+                if *known == value {
+                    return Ok(());
+                }
+                *known = value;
+                record.queue(&QueueRow { time, node, kind, port, priority, bytes: Bytes(value) })
+            };
+            let state = tables.state();
+            let (private, shared) = (state.private_bytes.load(), state.shared_bytes.load());
+            let headroom = state.headroom_bytes.load();
+            counter(QueueKind::Headroom, None, None, headroom)?;
+            counter(QueueKind::Shared, None, None, shared)?;
+            counter(QueueKind::Private, None, None, private)?;
+            counter(QueueKind::Buffer, None, None, private + shared + headroom)?;
+            for port in 0..tables.settings().ports {
+                for priority in 0..PRIORITIES as u32 {
+                    let queue = tables
+                        .ingress_queue(ingress_index(port, priority))
+                        .expect("the port is the switch's");
+                    let in_headroom = queue.headroom_bytes.load();
+                    let ingress =
+                        queue.private_bytes.load() + queue.shared_bytes.load() + in_headroom;
+                    let at = (Some(port as u16), Some(priority as u8));
+                    counter(QueueKind::Ingress, at.0, at.1, ingress)?;
+                    counter(QueueKind::IngressHeadroom, at.0, at.1, in_headroom)?;
+                    let egress = tables.egress_bytes(port, priority);
+                    counter(QueueKind::Egress, at.0, at.1, egress)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

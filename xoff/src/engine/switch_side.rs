@@ -1,0 +1,207 @@
+//! What the engine does with switches: arrivals into queues, queues onto wires, PAUSE and RESUME.
+
+use fabric_core::arrival::Outcome;
+use fabric_core::departure::departure;
+use fabric_core::flow_control::Order;
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::tables::{Tables, ingress_index};
+use fabric_core::threshold;
+use fabric_core::units::{Bytes, Picos};
+use fabric_core::wire::{PfcFrame, pfc};
+use switch_user::traffic_manager::Selection;
+
+use super::event_queue::Event;
+use super::{Engine, RunError};
+use crate::datapath::{Crossing, Datapath};
+use crate::results::{PauseEvent, PauseRow};
+use crate::topology::SwitchId;
+
+impl<D: Datapath> Engine<'_, D> {
+    pub(super) fn arrive_at_switch(
+        &mut self,
+        switch: u32,
+        crossing: Crossing,
+        frame: D::Frame,
+    ) -> Result<(), RunError> {
+        let port = self.wires[crossing.wire.0 as usize].ends.to_port;
+        let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
+        match arrival.outcome {
+            Outcome::Queued(queued) => {
+                let length = self
+                    .datapath
+                    .tables(switch)
+                    .descriptor(queued.slot)
+                    .expect("a queued packet has a descriptor")
+                    .length
+                    .load();
+                let manager = &mut self.switches[switch as usize];
+                let egress = queued.egress_port as usize;
+                manager.enqueue(egress, queued.queue as usize, queued.slot, length);
+                if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
+                    manager.enqueue_mac_control(port as usize, frame);
+                    self.pause_row(switch, port, &order, PauseEvent::Xoff)?;
+                    self.schedule_refresh(switch, port, order.class_enable);
+                    self.kick_switch_port(switch, self.wire_from(switch, port))?;
+                }
+                self.kick_switch_port(switch, self.wire_from(switch, queued.egress_port as u16))
+            }
+            Outcome::PauseReceived { class_enable } => {
+                let wire = self.wire_from(switch, port);
+                for class in (0..PRIORITIES as u32).filter(|class| class_enable >> class & 1 != 0) {
+                    let until = self.datapath.tables(switch).pause_expiry(u32::from(port), class);
+                    if until > crossing.now {
+                        self.events.schedule(Picos::from_nanos(until), Event::PauseExpiry { wire });
+                    }
+                }
+                self.kick_switch_port(switch, wire)
+            }
+            Outcome::Dropped(reason) => self.drop_row(crossing, reason, 0),
+        }
+    }
+
+    /// Sends the next frame of a switch port, if the port is free and has one that may go.
+    pub(super) fn kick_switch_port(&mut self, switch: u32, number: u32) -> Result<(), RunError> {
+        let manager = &mut self.switches[switch as usize];
+        let wire = &mut self.wires[number as usize];
+        let port = wire.ends.from_port;
+        if manager.is_idle(usize::from(port)) {
+            return Ok(());
+        }
+        if wire.busy_until > self.now {
+            if !wire.free_scheduled {
+                wire.free_scheduled = true;
+                self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
+            }
+            return Ok(());
+        }
+        let paused = self.paused_queues(switch, port);
+        match self.switches[switch as usize].select(usize::from(port), paused) {
+            None => Ok(()),
+            Some(Selection::MacControl(frame)) => {
+                self.transmit(number, frame, pfc::LEN as u64);
+                self.wake_when_free(switch, number);
+                Ok(())
+            }
+            Some(Selection::Packet { slot, length, .. }) => {
+                let tables = self.datapath.tables(switch);
+                let departure = departure(tables, self.policy, slot)
+                    .expect("the traffic manager names slots that hold a packet");
+                let frame = self.datapath.take(switch, slot, departure.mark);
+                self.transmit(number, frame, u64::from(length));
+                self.wake_when_free(switch, number);
+                match departure.resume {
+                    Some(order) => self.resume(switch, departure.ingress_port as u16, &order),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn wake_when_free(&mut self, switch: u32, number: u32) {
+        let wire = &mut self.wires[number as usize];
+        let port = usize::from(wire.ends.from_port);
+        if !wire.free_scheduled && !self.switches[switch as usize].is_idle(port) {
+            wire.free_scheduled = true;
+            self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
+        }
+    }
+
+    /// The queues of a port that PFC forbids to send now.
+    fn paused_queues(&self, switch: u32, port: u16) -> u32 {
+        let tables = self.datapath.tables(switch);
+        let now = self.now.to_nanos();
+        let mut waiting = self.switches[switch as usize].non_empty(usize::from(port));
+        let mut paused = 0;
+        while waiting != 0 {
+            let queue = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            if tables.is_paused(u32::from(port), queue, now) {
+                paused |= 1 << queue;
+            }
+        }
+        paused
+    }
+
+    fn resume(&mut self, switch: u32, port: u16, order: &Order) -> Result<(), RunError> {
+        let source = self.wires[self.wire_from(switch, port) as usize].ends.addresses.source;
+        let frame = self.datapath.pfc(&PfcFrame::xon(source, order.class_enable));
+        self.switches[switch as usize].enqueue_mac_control(usize::from(port), frame);
+        self.pause_row(switch, port, order, PauseEvent::Xon)?;
+        self.kick_switch_port(switch, self.wire_from(switch, port))
+    }
+
+    /// Pauses again what would otherwise run out while the congestion lasts.
+    pub(super) fn refresh_pause(
+        &mut self,
+        wire: u32,
+        class: u8,
+        pause: u32,
+    ) -> Result<(), RunError> {
+        let ends = &self.wires[wire as usize].ends;
+        let (port, source) = (ends.from_port, ends.addresses.source);
+        let switch = ends.from_switch.expect("only switches pause");
+        let tables = self.datapath.tables(switch);
+        let queue = tables
+            .ingress_queue(ingress_index(u32::from(port), u32::from(class)))
+            .expect("the port is the switch's");
+        if queue.off.load() == 0 || queue.pauses.load() != pause {
+            return Ok(());
+        }
+        let (config, state) = (tables.settings(), tables.state());
+        let order = Order {
+            class_enable: 1 << class,
+            quanta: config.pause_quanta,
+            occupancy_bytes: queue.shared_bytes.load(),
+            threshold_bytes: threshold::evaluate(self.policy, config, state, queue),
+            shared_free_bytes: threshold::shared_free(config, state),
+        };
+        let frame = self.datapath.pfc(&PfcFrame::xoff(source, order.class_enable, order.quanta));
+        self.switches[switch as usize].enqueue_mac_control(usize::from(port), frame);
+        self.pause_row(switch, port, &order, PauseEvent::XoffRefresh)?;
+        self.schedule_refresh(switch, port, order.class_enable);
+        self.kick_switch_port(switch, wire)
+    }
+
+    fn schedule_refresh(&mut self, switch: u32, port: u16, class_enable: u8) {
+        let wire = self.wire_from(switch, port);
+        let settings = &self.scenario.switch;
+        let rate = self.wires[wire as usize].rate;
+        let due = self.now + settings.pause_refresh.period(settings.pause_quanta, rate);
+        let tables = self.datapath.tables(switch);
+        for class in (0..PRIORITIES as u8).filter(|class| class_enable >> class & 1 != 0) {
+            let row = ingress_index(u32::from(port), u32::from(class));
+            let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
+            self.events.schedule(due, Event::PauseRefresh { wire, class, pause });
+        }
+    }
+
+    fn wire_from(&self, switch: u32, port: u16) -> u32 {
+        self.scenario.fabric().switch(SwitchId(switch)).ports[usize::from(port)].0
+    }
+
+    fn pause_row(
+        &mut self,
+        switch: u32,
+        port: u16,
+        order: &Order,
+        event: PauseEvent,
+    ) -> Result<(), RunError> {
+        let fabric = self.scenario.fabric();
+        let node = fabric.switch_node(SwitchId(switch));
+        let peer = fabric.peer(node, port).node;
+        for priority in (0..PRIORITIES as u8).filter(|class| order.class_enable >> class & 1 != 0) {
+            self.record.pause(&PauseRow {
+                time: self.now.to_nanos(),
+                node: &fabric.node(node).name,
+                port,
+                peer: &fabric.node(peer).name,
+                priority,
+                event,
+                occupancy: Bytes(order.occupancy_bytes),
+                threshold: Bytes(order.threshold_bytes),
+                shared_free: Bytes(order.shared_free_bytes),
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! One run from scenario to report.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use fabric_core::units::BitsPerSecond;
+use switch_user::program::OBJECT;
+use switch_user::tables::SwitchTables;
+
+use crate::build;
+use crate::datapath::Datapath;
+use crate::datapath::kernel::{DeployError, KernelDatapath};
+use crate::datapath::memory::MemoryDatapath;
+use crate::engine::{Engine, Finished, RunError, Watch};
+use crate::results::{
+    CaptureWire, Manifest, Record, ResultsError, ResultsFolder, ResultsOptions, RunDescription,
+    RunReport,
+};
+use crate::scenario::{CaptureFilter, DatapathKind, Scenario, Topology};
+use crate::topology::{SwitchId, WireId};
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The fabric could not be set up.
+    #[error("setting up the fabric: {0}")]
+    Deploy(#[from] DeployError),
+    /// Memory for the switches' tables.
+    #[error("memory for the switches' tables: {0}")]
+    Memory(#[from] std::io::Error),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Results could not be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+/// A report and how long its parts took.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What happened.
+    pub report: RunReport,
+    /// Making namespaces, loading programs, opening sockets; zero in memory.
+    pub deploy: Duration,
+    /// Processor time of the event loop alone.
+    pub loop_cpu: Duration,
+}
+
+impl Outcome {
+    /// Whether the run was what it claims: flows complete, books balanced, no substrate loss.
+    pub fn is_sound(&self) -> bool {
+        let summary = &self.report.summary;
+        summary.flows_completed == summary.flows_total
+            && summary.books.is_empty()
+            && summary.drops.substrate == 0
+    }
+}
+
+/// Runs a scenario on its datapath, into `folder` if there is one.
+pub fn run(
+    scenario: &Scenario,
+    folder: Option<&Path>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    let captured = captured_wires(scenario);
+    // Claimed first: a folder that cannot be written is found before anything is deployed.
+    let folder = folder.map(|folder| claim(scenario, folder, &captured)).transpose()?;
+    let record = Record::new(folder);
+    match scenario.datapath.kind {
+        DatapathKind::Kernel => {
+            let started = now();
+            let datapath = deploy(scenario)?;
+            let deployed = started.elapsed();
+            drive(scenario, datapath, record, &captured, watch, started, deployed)
+        }
+        DatapathKind::Memory => {
+            let started = now();
+            let datapath = in_memory(scenario)?;
+            drive(scenario, datapath, record, &captured, watch, started, Duration::ZERO)
+        }
+    }
+}
+
+/// A deployed and configured fabric.
+pub fn deploy(scenario: &Scenario) -> Result<KernelDatapath, DeployError> {
+    let fabric = scenario.fabric();
+    let switches = || (0..fabric.switch_count()).map(SwitchId);
+    let capacities: Vec<_> = switches().map(|switch| build::capacity(scenario, switch)).collect();
+    let wires = build::wires(fabric);
+    let mut datapath =
+        KernelDatapath::deploy(fabric, wires, &capacities, build::policy(scenario))?;
+    for switch in switches() {
+        build::configure(scenario, switch, datapath.tables_mut(switch.0));
+    }
+    Ok(datapath)
+}
+
+/// A configured fabric in memory.
+pub fn in_memory(scenario: &Scenario) -> std::io::Result<MemoryDatapath> {
+    let fabric = scenario.fabric();
+    let tables = (0..fabric.switch_count())
+        .map(SwitchId)
+        .map(|switch| {
+            let mut tables = SwitchTables::owned(build::capacity(scenario, switch))?;
+            build::configure(scenario, switch, &mut tables);
+            Ok(tables)
+        })
+        .collect::<std::io::Result<Vec<_>>>()?;
+    Ok(MemoryDatapath::new(tables, build::policy(scenario), build::wires(fabric)))
+}
+
+fn drive<D: Datapath>(
+    scenario: &Scenario,
+    datapath: D,
+    record: Record,
+    captured: &[(WireId, CaptureFilter)],
+    watch: &mut Watch<'_>,
+    started: Instant,
+    deploy: Duration,
+) -> Result<Outcome, Error> {
+    let cpu_before = cpu_time();
+    let engine = Engine::new(scenario, datapath, record, captured);
+    let Finished { record, mut counted, datapath } = engine.run(watch)?;
+    let loop_cpu = cpu_time() - cpu_before;
+    drop(datapath);
+    counted.wall_seconds = started.elapsed().as_secs_f64();
+    counted.cpu_seconds = cpu_time().as_secs_f64();
+    let manifest = manifest(scenario);
+    let description = RunDescription {
+        scenario_toml: &scenario.to_toml(),
+        manifest: &manifest,
+        fabric: describe(scenario),
+        buffer: scenario.switch.buffer,
+        lossless: scenario.switch.lossless.iter().collect(),
+    };
+    let report = record.finish(description, counted)?;
+    Ok(Outcome { report, deploy, loop_cpu })
+}
+
+/// The wires of the capture: each (wire, filter) once, in the order of the wires.
+fn captured_wires(scenario: &Scenario) -> Vec<(WireId, CaptureFilter)> {
+    let mut captured: Vec<(WireId, CaptureFilter)> = Vec::new();
+    for (number, wire) in (0..).zip(scenario.fabric().wires()) {
+        for capture in scenario.captures.iter().filter(|capture| capture.covers(&wire.name)) {
+            let entry = (WireId(number), capture.filter);
+            if !captured.contains(&entry) {
+                captured.push(entry);
+            }
+        }
+    }
+    captured
+}
+
+fn claim(
+    scenario: &Scenario,
+    folder: &Path,
+    captured: &[(WireId, CaptureFilter)],
+) -> Result<ResultsFolder, ResultsError> {
+    let wires = captured
+        .iter()
+        .map(|(wire, _)| {
+            let wire = scenario.fabric().wire(*wire);
+            CaptureWire { name: wire.name.clone(), rate: wire.rate }
+        })
+        .collect();
+    ResultsFolder::create(folder, &ResultsOptions { wires, snap_bytes: 0 })
+}
+
+fn manifest(scenario: &Scenario) -> Manifest {
+    let (datapath, ebpf_object) = match scenario.datapath.kind {
+        DatapathKind::Kernel => ("kernel", Some(format!("crc32:{:08x}", crc32(OBJECT)))),
+        DatapathKind::Memory => ("memory", None),
+    };
+    Manifest {
+        ebpf_object,
+        git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
+        seed: scenario.seed,
+        datapath: datapath.to_owned(),
+        clock: "virtual".to_owned(),
+        ..Manifest::of_this_process()
+    }
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+/// The fabric and how it runs, in a line.
+fn describe(scenario: &Scenario) -> String {
+    let fabric = scenario.fabric();
+    let shape = match &scenario.topology {
+        Topology::Star { .. } => "star".to_owned(),
+        Topology::LeafSpine { leaves, spines, .. } => format!("leaf-spine {leaves} x {spines}"),
+        Topology::Custom { .. } => "custom".to_owned(),
+    };
+    let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
+    let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
+    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0, |rate| rate.0 / 1_000_000_000);
+    let links = if slowest == fastest {
+        format!("{} Gbit/s", gigabits(slowest))
+    } else {
+        format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
+    };
+    let datapath = match scenario.datapath.kind {
+        DatapathKind::Kernel => "kernel",
+        DatapathKind::Memory => "memory",
+    };
+    format!(
+        "{shape}, {} switches, {} hosts, {links}; {datapath} datapath, virtual clock",
+        fabric.switch_count(),
+        fabric.host_count()
+    )
+}
+
+#[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Processor time of this process so far, user and system.
+pub fn cpu_time() -> Duration {
+    // SAFETY: all-zero is a valid rusage, and the call fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let of = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    of(usage.ru_utime) + of(usage.ru_stime)
+}

@@ -1,0 +1,159 @@
+//! Priorities 0 to 7, alone and in sets.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+/// A priority as a file gives it: 0 to 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Priority(pub(super) u8);
+
+impl<'de> Deserialize<'de> for Priority {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Priority;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a priority from 0 to 7")
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Priority, E> {
+                match u8::try_from(number) {
+                    Ok(priority @ 0..=7) => Ok(Priority(priority)),
+                    _ => Err(E::custom(format!(
+                        "there is no priority {number}\nEthernet has the priorities 0 to 7"
+                    ))),
+                }
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl Serialize for Priority {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_u8(self.0)
+    }
+}
+
+impl JsonSchema for Priority {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Priority".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "integer", "minimum": 0, "maximum": 7,
+            "description": "A priority.",
+        })
+    }
+}
+
+/// A set of priorities, as a PFC class-enable vector: bit `n` is priority `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Priorities(pub u8);
+
+impl Priorities {
+    /// Whether a priority (0 to 7) is in the set.
+    pub const fn contains(self, priority: u8) -> bool {
+        self.0 >> priority & 1 == 1
+    }
+
+    /// How many priorities are in the set.
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The priorities in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        (0..8).filter(move |&priority| self.contains(priority))
+    }
+}
+
+impl Serialize for Priorities {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Priorities {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let list = Vec::<Priority>::deserialize(input)?;
+        Ok(Self(
+            list.iter().fold(0, |set, priority| set | 1 << priority.0),
+        ))
+    }
+}
+
+impl JsonSchema for Priorities {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Priorities".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut list = Vec::<Priority>::json_schema(generator);
+        list.insert("description".into(), "A set of priorities.".into());
+        list
+    }
+}
+
+/// A priority, or `"none"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OptionalPriority(pub(super) Option<u8>);
+
+impl OptionalPriority {
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands a reference to the field"
+    )]
+    pub(super) fn serialize_plain<S: Serializer>(
+        value: &Option<u8>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        Self(*value).serialize(out)
+    }
+}
+
+impl Serialize for OptionalPriority {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(priority) => out.serialize_u8(priority),
+            None => out.serialize_str("none"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OptionalPriority {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = OptionalPriority;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a priority from 0 to 7, or \"none\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<OptionalPriority, E> {
+                if text == "none" {
+                    return Ok(OptionalPriority(None));
+                }
+                Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<OptionalPriority, E> {
+                let number = serde::de::value::I64Deserializer::new(number);
+                Priority::deserialize(number).map(|priority| OptionalPriority(Some(priority.0)))
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for OptionalPriority {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OptionalPriority".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": 7 },
+            { "const": "none" },
+        ] })
+    }
+}

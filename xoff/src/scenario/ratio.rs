@@ -1,0 +1,172 @@
+//! Quantities without a unit: ratios and probabilities, exact, without floats.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+/// A positive rational number: `"1/16"`, `"2"` or `2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// Above zero.
+    pub numerator: u32,
+    /// Above zero.
+    pub denominator: u32,
+}
+
+impl Ratio {
+    pub(super) const fn new(numerator: u32, denominator: u32) -> Self {
+        Self {
+            numerator,
+            denominator,
+        }
+    }
+
+    /// Reads `a/b` or `a`, both above zero.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
+        let digits = |part: &str| {
+            part.bytes()
+                .all(|b| b.is_ascii_digit())
+                .then(|| part.parse())
+        };
+        match (digits(numerator), digits(denominator)) {
+            (Some(Ok(0)), Some(Ok(_))) => Err(format!("a ratio of 0\n{RATIO_ADVICE}")),
+            (Some(Ok(numerator)), Some(Ok(denominator))) if denominator > 0 => Ok(Self {
+                numerator,
+                denominator,
+            }),
+            _ => Err(format!("`{text}` is not a ratio\n{RATIO_ADVICE}")),
+        }
+    }
+
+    /// `value` times the ratio, rounded down.
+    pub const fn of(self, value: u64) -> u64 {
+        (value as u128 * self.numerator as u128 / self.denominator as u128) as u64
+    }
+}
+
+const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\" or \"2\"";
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.numerator)?;
+        if self.denominator == 1 {
+            Ok(())
+        } else {
+            write!(f, "/{}", self.denominator)
+        }
+    }
+}
+
+impl Serialize for Ratio {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ratio {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Ratio;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a ratio in quotes such as \"1/16\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {
+                Ratio::parse(text).map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Ratio, E> {
+                self.visit_str(&number.to_string())
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Ratio {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Ratio".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A ratio above zero.",
+            "oneOf": [
+                { "type": "string", "pattern": "^0*[1-9][0-9]*(/0*[1-9][0-9]*)?$" },
+                { "type": "integer", "minimum": 1 },
+            ],
+            "examples": ["1/16", "2"],
+        })
+    }
+}
+
+/// A probability in millionths: the file's `0.2` is `200_000`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probability {
+    /// 0 to 1,000,000.
+    pub millionths: u32,
+}
+
+impl Serialize for Probability {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_f64(f64::from(self.millionths) / 1e6)
+    }
+}
+
+impl<'de> Deserialize<'de> for Probability {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Probability;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a number from 0 to 1 such as 0.2")
+            }
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Probability, E> {
+                if !(0.0..=1.0).contains(&number) {
+                    return Err(E::invalid_value(Unexpected::Float(number), &self));
+                }
+                let millionths = (number * 1e6).round();
+                if (number * 1e6 - millionths).abs() > 1e-6 {
+                    let title = format!("{number} is finer than a millionth");
+                    return Err(E::custom(format!("{title}\nwrite six digits at most")));
+                }
+                #[expect(clippy::cast_sign_loss, reason = "checked to be at least zero")]
+                Ok(Probability {
+                    millionths: millionths as u32,
+                })
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Probability, E> {
+                self.visit_f64(number as f64)
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Probability {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Probability".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A probability, in steps of a millionth.",
+            "type": "number", "minimum": 0, "maximum": 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_above_zero() {
+        assert_eq!(Ratio::parse("1/16"), Ok(Ratio::new(1, 16)));
+        assert_eq!(Ratio::parse("2"), Ok(Ratio::new(2, 1)));
+        for text in ["0", "0/4", "1/0", "-1", "+1", "1/2/3", "", "0.5"] {
+            assert!(Ratio::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Ratio::new(1, 3).of(10), 3);
+    }
+}

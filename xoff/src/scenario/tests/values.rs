@@ -1,0 +1,175 @@
+//! Files with values that cannot be.
+
+use insta::assert_snapshot;
+
+use super::{SMALL, report, report_on};
+
+#[test]
+fn zero_rate() {
+    let text = SMALL.replace("100Gbps", "0Gbps");
+    assert_snapshot!(report(&text), @r#"
+    error: `topology.host_link.rate`: the rate is zero
+     --> bad.toml:5:22
+      |
+    5 | host_link = { rate = "0Gbps", delay = "1us" }
+      |                      ^^^^^^^
+      |
+      = help: write a rate above zero such as "100Gbps"; units are bps, kbps, Mbps, Gbps, Tbps
+    "#);
+}
+
+#[test]
+fn zero_duration() {
+    assert_snapshot!(report(&format!("duration = \"0s\"\n{SMALL}")), @r#"
+    error: a run of no time
+     --> bad.toml:1:12
+      |
+    1 | duration = "0s"
+      |            ^^^^
+      |
+      = help: write a time such as "20ms"; the run ends earlier when every flow is done
+    "#);
+}
+
+#[test]
+fn zero_alpha() {
+    let text = "[switch]\nthreshold = { kind = \"dt\", alpha = \"0\" }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: `switch.threshold.alpha`: a ratio of 0
+      --> bad.toml:13:36
+       |
+    13 | threshold = { kind = "dt", alpha = "0" }
+       |                                    ^^^
+       |
+       = help: write a ratio above zero such as "1/16" or "2"
+    "#);
+    let text = "[switch]\nthreshold = { kind = \"dt\", alpha = 0.5 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: `switch.threshold.alpha` is the number 0.5
+      --> bad.toml:13:36
+       |
+    13 | threshold = { kind = "dt", alpha = 0.5 }
+       |                                    ^^^
+       |
+       = help: write a ratio in quotes such as "1/16"
+    "#);
+}
+
+#[test]
+fn headroom_beyond_the_buffer() {
+    assert_snapshot!(report_on("[switch]\nbuffer = \"100kB\"\n"), @r#"
+    error: switch `s0` sets aside 105654B of its 100kB: 96654B of headroom and 9kB of private pools
+      --> bad.toml:13:10
+       |
+    13 | buffer = "100kB"
+       |          ^^^^^^^
+       |
+       = help: it has 3 ports x 1 lossless priorities = 3 ingress queues, each with up to 32218B of headroom (DSH Eq. 1, 3): write a buffer of at least 105654B, or less headroom
+    "#);
+    let text =
+        "[switch]\nlossless = [0, 1, 2, 3, 4]\nheadroom.kind = \"sih\"\nheadroom.bytes = \"2MB\"";
+    assert_snapshot!(report_on(text), @r"
+    error: switch `s0` sets aside 30045kB of its 16MB: 30MB of headroom and 45kB of private pools
+      --> bad.toml:12:1
+       |
+    12 | [switch]
+       | ^^^^^^^^
+       |
+       = help: it has 3 ports x 5 lossless priorities = 15 ingress queues, each with up to 2MB of headroom (DSH Eq. 1, 3): write a buffer of at least 30045kB, or less headroom
+    ");
+}
+
+#[test]
+fn lossless_priority_beyond_seven() {
+    assert_snapshot!(report_on("[switch]\nlossless = [3, 8]\n"), @r"
+    error: `switch.lossless.1`: there is no priority 8
+      --> bad.toml:13:16
+       |
+    13 | lossless = [3, 8]
+       |                ^
+       |
+       = help: Ethernet has the priorities 0 to 7
+    ");
+}
+
+#[test]
+fn thresholds_upside_down() {
+    let text = "[switch]\nthreshold = { kind = \"static\", xoff = \"190kB\", xon = \"200kB\" }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: xon (200kB) is above xoff (190kB)
+      --> bad.toml:13:54
+       |
+    13 | threshold = { kind = "static", xoff = "190kB", xon = "200kB" }
+       |                                                      ^^^^^^^
+       |
+       = help: a queue resumes at or below the threshold at which it pauses
+    "#);
+    let text = "[switch]\necn = { kmin = \"400kB\", kmax = \"100kB\", pmax = 0.2 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: kmin (400kB) is above kmax (100kB)
+      --> bad.toml:13:16
+       |
+    13 | ecn = { kmin = "400kB", kmax = "100kB", pmax = 0.2 }
+       |                ^^^^^^^
+       |
+       = help: marking starts at kmin and is certain above kmax: kmin is the smaller one
+    "#);
+    let text = "[switch]\necn = { kmin = \"1kB\", kmax = \"100kB\", pmax = 20 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: `switch.ecn.pmax` is the number 20
+      --> bad.toml:13:46
+       |
+    13 | ecn = { kmin = "1kB", kmax = "100kB", pmax = 20 }
+       |                                              ^^
+       |
+       = help: write a number from 0 to 1 such as 0.2
+    "#);
+}
+
+#[test]
+fn payload_beyond_a_linear_frame() {
+    assert_snapshot!(report_on("[host]\npayload = \"4096B\"\n"), @r#"
+    error: a payload of 4096B
+      --> bad.toml:13:11
+       |
+    13 | payload = "4096B"
+       |           ^^^^^^^
+       |
+       = help: write "1B" to "3072B": a native XDP program takes a frame as one linear piece of a page
+    "#);
+}
+
+#[test]
+fn pauses_out_of_the_standard() {
+    assert_snapshot!(report_on("[switch]\npause_response = \"1us\"\n"), @r#"
+    error: a pause response of 1us is longer than 802.1Qbb allows at 100Gbps
+      --> bad.toml:13:18
+       |
+    13 | pause_response = "1us"
+       |                  ^^^^^
+       |
+       = help: it is at most 3840 B at line rate, 307200ps here; "standard" is just that
+    "#);
+    assert_snapshot!(report_on("[switch]\npause_quanta = 10\npause_refresh = \"100us\"\n"), @r#"
+    error: a PAUSE would be refreshed after 100us
+      --> bad.toml:14:17
+       |
+    14 | pause_refresh = "100us"
+       |                 ^^^^^^^
+       |
+       = help: its 10 quanta last 51200ps at 100Gbps: refresh later than at once and earlier than that
+    "#);
+}
+
+#[test]
+fn faults_that_say_nothing() {
+    assert_snapshot!(report_on("[[faults]]\nkind = \"loss\"\n"), @r"
+    error: a loss without `rate` or `nth`
+      --> bad.toml:12:1
+       |
+    12 | [[faults]]
+       | ^^^^^^^^^^
+       |
+       = help: add rate = 0.001, or nth = [1]
+    ");
+}

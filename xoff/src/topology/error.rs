@@ -1,0 +1,113 @@
+//! Why a plan is no fabric.
+
+use super::{HostId, MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, NodeKind, SwitchId};
+
+/// Which end of a planned link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkEnd {
+    /// [`super::PlannedLink::a`].
+    A,
+    /// [`super::PlannedLink::b`].
+    B,
+}
+
+/// Why a plan is no fabric; numbers count from 0 in the plan's lists.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FabricError {
+    /// The name cannot be an interface's.
+    #[error("`{name}` cannot name a node: {reason}")]
+    Name {
+        /// Host or switch, by its number.
+        node: NodeKind,
+        /// The name as given.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Two nodes have one name.
+    #[error("two nodes are called `{name}`")]
+    DuplicateName {
+        /// The later of the two.
+        node: NodeKind,
+        /// The name.
+        name: String,
+    },
+    /// A link ends at a node that is not in the plan.
+    #[error("no node is called `{name}`")]
+    UnknownNode {
+        /// The link's number.
+        link: usize,
+        /// Which end.
+        end: LinkEnd,
+        /// The name as given.
+        name: String,
+    },
+    /// A link has both ends at one node.
+    #[error("a link from `{name}` to itself")]
+    SelfLink {
+        /// The link's number.
+        link: usize,
+        /// The node.
+        name: String,
+    },
+    /// Two links join the same two nodes: their wires would have one name.
+    #[error("a second link between `{a}` and `{b}`")]
+    DuplicateLink {
+        /// The later link's number.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A link joins two hosts.
+    #[error("a link between two hosts, `{a}` and `{b}`")]
+    HostToHost {
+        /// The link's number.
+        link: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A host has no link, or more than one.
+    #[error("host `{name}` has {links} links; a host has exactly one port")]
+    HostPorts {
+        /// The host.
+        host: HostId,
+        /// Its name.
+        name: String,
+        /// How many links end there.
+        links: usize,
+    },
+    /// A switch has no link.
+    #[error("switch `{name}` has no link")]
+    IdleSwitch {
+        /// The switch.
+        switch: SwitchId,
+        /// Its name.
+        name: String,
+    },
+    /// A switch has more than [`MAX_PORTS`] links.
+    #[error("switch `{name}` has {links} ports; the limit is {MAX_PORTS}")]
+    TooManyPorts {
+        /// The switch.
+        switch: SwitchId,
+        /// Its name.
+        name: String,
+        /// How many links end there.
+        links: usize,
+    },
+    /// More than [`super::MAX_HOSTS`].
+    #[error("{count} hosts; the limit is {MAX_HOSTS}")]
+    TooManyHosts {
+        /// How many the plan has.
+        count: u64,
+    },
+    /// More than [`super::MAX_SWITCHES`].
+    #[error("{count} switches; the limit is {MAX_SWITCHES}")]
+    TooManySwitches {
+        /// How many the plan has.
+        count: u64,
+    },
+}
