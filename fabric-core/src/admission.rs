@@ -36,15 +36,7 @@ pub struct LosslessPools;
 impl Admission for LosslessPools {
     #[inline(always)]
     fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let Arriving {
-            config,
-            switch,
-            port,
-            ingress,
-            threshold,
-            length,
-            ..
-        } = *arriving;
+        let Arriving { config, switch, port, ingress, threshold, length, .. } = *arriving;
         if ingress.private_bytes.load() + length < config.private_bytes {
             return Ok(Pool::Private);
         }
@@ -68,19 +60,9 @@ pub struct LossyPool;
 impl Admission for LossyPool {
     #[inline(always)]
     fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let Arriving {
-            config,
-            switch,
-            egress,
-            length,
-            ..
-        } = *arriving;
+        let Arriving { config, switch, egress, length, .. } = *arriving;
         let free = shared_free(config, switch);
-        let threshold = scaled(
-            free,
-            config.lossy_alpha_numerator,
-            config.lossy_alpha_denominator,
-        );
+        let threshold = scaled(free, config.lossy_alpha_numerator, config.lossy_alpha_denominator);
         if egress.bytes.load() + length <= threshold && length <= free {
             Ok(Pool::Shared)
         } else {
@@ -140,12 +122,7 @@ mod tests {
     /// is strict, as in the paper.
     #[test]
     fn algorithm_1_line_by_line() {
-        let row = |private, shared, headroom, expected| Row {
-            private,
-            shared,
-            headroom,
-            expected,
-        };
+        let row = |private, shared, headroom, expected| Row { private, shared, headroom, expected };
         let rows = [
             row(0, 0, 0, Ok(Pool::Private)),
             row(1999, 0, 0, Ok(Pool::Private)),
@@ -186,10 +163,7 @@ mod tests {
 
     #[test]
     fn a_full_pool_overrules_a_static_threshold() {
-        let config = SwitchConfig {
-            shared_pool_bytes: 1500,
-            ..SwitchConfig::default()
-        };
+        let config = SwitchConfig { shared_pool_bytes: 1500, ..SwitchConfig::default() };
         let switch = SwitchState::default();
         switch.shared_bytes.store(600);
         let port = Port::default();
@@ -220,9 +194,6 @@ mod tests {
             release(pool, &switch, &ingress, 700);
         }
         assert_eq!(switch.shared_bytes.load() + switch.headroom_bytes.load(), 0);
-        assert_eq!(
-            switch.private_bytes.load() + ingress.headroom_bytes.load(),
-            0
-        );
+        assert_eq!(switch.private_bytes.load() + ingress.headroom_bytes.load(), 0);
     }
 }

@@ -76,17 +76,10 @@ fn receive<F: Frame, T: Tables>(
     match frame.parse()? {
         Parsed::Pfc(pfc) => {
             pause_state::receive(tables, config, switch, port_number, port, &pfc, now);
-            Ok(Outcome::PauseReceived {
-                class_enable: pfc.class_enable,
-            })
+            Ok(Outcome::PauseReceived { class_enable: pfc.class_enable })
         }
         Parsed::Ipv4(fields) => {
-            let at = Place {
-                config,
-                switch,
-                port_number,
-                port,
-            };
+            let at = Place { config, switch, port_number, port };
             let queued = forward(frame, tables, policy, &at, &fields, now)?;
             Ok(Outcome::Queued(queued))
         }
@@ -110,12 +103,7 @@ fn forward<F: Frame, T: Tables>(
     fields: &Ipv4Fields,
     now: Nanos,
 ) -> Result<Queued, DropReason> {
-    let Place {
-        config,
-        switch,
-        port_number,
-        port,
-    } = *at;
+    let Place { config, switch, port_number, port } = *at;
     if fields.station != port.address.load() {
         return Err(DropReason::NotForThisRouter);
     }
@@ -130,9 +118,8 @@ fn forward<F: Frame, T: Tables>(
     let ingress = tables
         .ingress_queue(ingress_index(port_number, priority))
         .ok_or(DropReason::BrokenTable)?;
-    let egress = tables
-        .egress_queue(egress_index(egress_port, queue))
-        .ok_or(DropReason::BrokenTable)?;
+    let egress =
+        tables.egress_queue(egress_index(egress_port, queue)).ok_or(DropReason::BrokenTable)?;
     let out = tables.port(egress_port).ok_or(DropReason::BrokenTable)?;
     let length = frame.length();
     let arriving = Arriving {
@@ -148,17 +135,11 @@ fn forward<F: Frame, T: Tables>(
     if switch.slots_taken.load() >= switch.slots_returned.load() {
         return Err(DropReason::NoDescriptor);
     }
-    let pool = if lossless {
-        LosslessPools::admit(&arriving)
-    } else {
-        LossyPool::admit(&arriving)
-    }?;
+    let pool =
+        if lossless { LosslessPools::admit(&arriving) } else { LossyPool::admit(&arriving) }?;
     let taken = switch.slots_taken.add(1) - 1;
     let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
-    let slot = tables
-        .free_slot(entry)
-        .ok_or(DropReason::BrokenTable)?
-        .load() as u32;
+    let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32;
     let descriptor = tables.descriptor(slot).ok_or(DropReason::BrokenTable)?;
 
     frame.forward(out.address.load(), out.peer_address.load(), fields)?;
@@ -182,11 +163,7 @@ fn forward<F: Frame, T: Tables>(
     descriptor.queue.store(queue);
     descriptor.priority.store(priority);
     descriptor.pool.store(pool as u32);
-    let capable = if ecn_capable {
-        DESCRIPTOR_ECN_CAPABLE
-    } else {
-        0
-    };
+    let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable);
 
     // Evaluated anew: the packet itself has changed T(t).
@@ -196,11 +173,5 @@ fn forward<F: Frame, T: Tables>(
     } else {
         Never::after_arrival(config, switch, ingress, xoff, priority, pool)
     };
-    Ok(Queued {
-        slot,
-        egress_port,
-        queue,
-        marked,
-        pause,
-    })
+    Ok(Queued { slot, egress_port, queue, marked, pause })
 }

@@ -19,10 +19,7 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
             }
         }
         Ok(Parsed::Pfc(_)) => {
-            tables
-                .audit(ingress_index(port, 0))?
-                .mac_control_frames
-                .add(1);
+            tables.audit(ingress_index(port, 0))?.mac_control_frames.add(1);
         }
         Err(_) => {}
     }

@@ -40,11 +40,10 @@ mod word {
             // LLVM 22 turns a relaxed fetch-and-add on BPF into one that does not fetch.
             // SAFETY: the word is valid and aligned, and every access to it is single.
             unsafe {
-                core::intrinsics::atomic_xadd::<
-                    T,
-                    T,
-                    { core::intrinsics::AtomicOrdering::SeqCst },
-                >(self.0.get(), value)
+                core::intrinsics::atomic_xadd::<T, T, { core::intrinsics::AtomicOrdering::SeqCst }>(
+                    self.0.get(),
+                    value,
+                )
             }
         }
     }
@@ -131,18 +130,8 @@ macro_rules! cell {
     };
 }
 
-cell!(
-    Cell32,
-    u32,
-    core::sync::atomic::AtomicU32,
-    "32 bits of switch state."
-);
-cell!(
-    Cell64,
-    u64,
-    core::sync::atomic::AtomicU64,
-    "64 bits of switch state."
-);
+cell!(Cell32, u32, core::sync::atomic::AtomicU32, "32 bits of switch state.");
+cell!(Cell64, u64, core::sync::atomic::AtomicU64, "64 bits of switch state.");
 
 #[cfg(test)]
 mod tests {

@@ -35,17 +35,10 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     let ingress_port = descriptor.ingress_port.load();
     let priority = descriptor.priority.load();
     let ingress = tables.ingress_queue(ingress_index(ingress_port, priority))?;
-    let egress = tables.egress_queue(egress_index(
-        descriptor.egress_port.load(),
-        descriptor.queue.load(),
-    ))?;
+    let egress = tables
+        .egress_queue(egress_index(descriptor.egress_port.load(), descriptor.queue.load()))?;
 
-    release(
-        Pool::from_number(descriptor.pool.load()),
-        switch,
-        ingress,
-        length,
-    );
+    release(Pool::from_number(descriptor.pool.load()), switch, ingress, length);
     let queue_bytes = egress.bytes.sub(length);
     switch.departed_bytes.add(length);
     descriptor.flags.store(0);
@@ -63,12 +56,7 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     } else {
         Never::after_departure(config, switch, ingress, xoff, priority)
     };
-    Some(Departure {
-        ingress_port,
-        priority,
-        mark,
-        resume,
-    })
+    Some(Departure { ingress_port, priority, mark, resume })
 }
 
 /// Puts a slot into the ring of free ones.

@@ -113,11 +113,7 @@ mod tests {
         for (index, reason) in DropReason::ALL.iter().enumerate() {
             assert_eq!(*reason as usize, index);
             assert_eq!(DropReason::from_number(index as u32), Some(*reason));
-            assert!(
-                DropReason::ALL[..index]
-                    .iter()
-                    .all(|other| other.name() != reason.name())
-            );
+            assert!(DropReason::ALL[..index].iter().all(|other| other.name() != reason.name()));
         }
         assert_eq!(DropReason::from_number(DropReason::ALL.len() as u32), None);
     }

@@ -149,43 +149,22 @@ mod tests {
     fn the_two_states_of_figure_3() {
         let (config, switch, queue) = (config(), SwitchState::default(), IngressQueue::default());
         queue.shared_bytes.store(10_000);
-        assert_eq!(
-            Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Shared),
-            None
-        );
+        assert_eq!(Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Shared), None);
         queue.shared_bytes.store(10_001);
         let pause = Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Shared);
-        assert_eq!(
-            pause.map(|order| (order.class_enable, order.quanta)),
-            Some((8, 500))
-        );
-        assert_eq!(
-            Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Headroom),
-            None
-        );
+        assert_eq!(pause.map(|order| (order.class_enable, order.quanta)), Some((8, 500)));
+        assert_eq!(Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Headroom), None);
 
         queue.shared_bytes.store(8000);
         queue.headroom_bytes.store(1);
-        assert_eq!(
-            Pfc::after_departure(&config, &switch, &queue, XOFF, 3),
-            None
-        );
+        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
         queue.headroom_bytes.store(0);
         queue.shared_bytes.store(8001);
-        assert_eq!(
-            Pfc::after_departure(&config, &switch, &queue, XOFF, 3),
-            None
-        );
+        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
         queue.shared_bytes.store(8000);
         let resume = Pfc::after_departure(&config, &switch, &queue, XOFF, 3);
-        assert_eq!(
-            resume.map(|order| (order.class_enable, order.quanta)),
-            Some((8, 0))
-        );
-        assert_eq!(
-            Pfc::after_departure(&config, &switch, &queue, XOFF, 3),
-            None
-        );
+        assert_eq!(resume.map(|order| (order.class_enable, order.quanta)), Some((8, 0)));
+        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
     }
 
     #[test]

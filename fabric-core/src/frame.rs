@@ -166,11 +166,7 @@ impl<B: FrameBytes> ByteFrame<B> {
             if total_length < IPV4_LEN as u32 + 4 {
                 return Err(DropReason::Truncated);
             }
-            u32::from_be_bytes(
-                self.0
-                    .read(ETHERNET_LEN + IPV4_LEN)
-                    .ok_or(DropReason::Truncated)?,
-            )
+            u32::from_be_bytes(self.0.read(ETHERNET_LEN + IPV4_LEN).ok_or(DropReason::Truncated)?)
         } else {
             0
         };
@@ -204,11 +200,7 @@ impl<B: FrameBytes> ByteFrame<B> {
         if body[1] == 0 {
             return Err(DropReason::EmptyPfc);
         }
-        Ok(Parsed::Pfc(PfcFields {
-            source: station(ethernet, 6),
-            class_enable: body[1],
-            quanta,
-        }))
+        Ok(Parsed::Pfc(PfcFields { source: station(ethernet, 6), class_enable: body[1], quanta }))
     }
 }
 
@@ -237,9 +229,7 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
     ) -> Result<(), DropReason> {
         let s = source.to_le_bytes();
         let d = destination.to_le_bytes();
-        let addresses = [
-            d[0], d[1], d[2], d[3], d[4], d[5], s[0], s[1], s[2], s[3], s[4], s[5],
-        ];
+        let addresses = [d[0], d[1], d[2], d[3], d[4], d[5], s[0], s[1], s[2], s[3], s[4], s[5]];
         let checksum = forwarded_checksum(fields).to_be_bytes();
         let ttl_to_checksum = [fields.ttl - 1, fields.protocol, checksum[0], checksum[1]];
         if self.0.write(0, addresses) && self.0.write(ETHERNET_LEN + 8, ttl_to_checksum) {

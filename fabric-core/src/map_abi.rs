@@ -285,11 +285,7 @@ pub struct Route {
 
 impl Default for Route {
     fn default() -> Self {
-        Self {
-            count: 0,
-            reserved: 0,
-            ports: [0; MAX_PORTS],
-        }
+        Self { count: 0, reserved: 0, ports: [0; MAX_PORTS] }
     }
 }
 

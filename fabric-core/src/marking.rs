@@ -50,21 +50,12 @@ mod tests {
         };
         let switch = SwitchState::default();
         switch.random.store(1);
-        for (queue, expected_permille) in [
-            (100_000, 0),
-            (175_000, 50),
-            (250_000, 100),
-            (400_000, 200),
-            (400_001, 1000),
-        ] {
-            let marked = (0..20_000)
-                .filter(|_| congested(&config, &switch, queue))
-                .count();
+        for (queue, expected_permille) in
+            [(100_000, 0), (175_000, 50), (250_000, 100), (400_000, 200), (400_001, 1000)]
+        {
+            let marked = (0..20_000).filter(|_| congested(&config, &switch, queue)).count();
             // Four standard deviations of 20,000 trials at 0.2 are 226.
-            assert!(
-                marked.abs_diff(expected_permille * 20) < 230,
-                "{queue}: {marked}"
-            );
+            assert!(marked.abs_diff(expected_permille * 20) < 230, "{queue}: {marked}");
         }
     }
 }

@@ -37,10 +37,7 @@ pub struct Policy {
 impl Policy {
     /// A selection of both.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
-        Self {
-            threshold: threshold as u32,
-            marking: marking as u32,
-        }
+        Self { threshold: threshold as u32, marking: marking as u32 }
     }
 
     /// How X_off is found.

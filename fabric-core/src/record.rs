@@ -67,41 +67,24 @@ impl Header {
     /// The record of what became of a frame of `length` bytes.
     #[inline(always)]
     pub fn of_outcome(outcome: &Outcome, port: u32, time_ns: u64, length: u32) -> Self {
-        let header = Self {
-            port,
-            time_ns,
-            ..Self::default()
-        };
+        let header = Self { port, time_ns, ..Self::default() };
         match outcome {
-            Outcome::Queued(Queued {
-                slot,
-                egress_port,
-                queue,
-                marked,
-                pause,
-            }) => Self {
+            Outcome::Queued(Queued { slot, egress_port, queue, marked, pause }) => Self {
                 kind: KIND_QUEUED,
                 length,
                 slot: *slot,
                 egress_port: *egress_port,
                 queue: *queue,
-                flags: if pause.is_some() {
-                    FLAG_PAUSE_FOLLOWS
-                } else {
-                    0
-                } | if *marked { FLAG_MARKED } else { 0 },
+                flags: if pause.is_some() { FLAG_PAUSE_FOLLOWS } else { 0 }
+                    | if *marked { FLAG_MARKED } else { 0 },
                 ..header
             },
-            Outcome::PauseReceived { class_enable } => Self {
-                kind: KIND_PAUSE_RECEIVED,
-                class_enable: u32::from(*class_enable),
-                ..header
-            },
-            Outcome::Dropped(reason) => Self {
-                kind: KIND_DROPPED,
-                reason: *reason as u32,
-                ..header
-            },
+            Outcome::PauseReceived { class_enable } => {
+                Self { kind: KIND_PAUSE_RECEIVED, class_enable: u32::from(*class_enable), ..header }
+            }
+            Outcome::Dropped(reason) => {
+                Self { kind: KIND_DROPPED, reason: *reason as u32, ..header }
+            }
         }
     }
 
@@ -144,9 +127,9 @@ impl Header {
                 marked: self.flags & FLAG_MARKED != 0,
                 pause,
             })),
-            KIND_PAUSE_RECEIVED => Some(Outcome::PauseReceived {
-                class_enable: self.class_enable as u8,
-            }),
+            KIND_PAUSE_RECEIVED => {
+                Some(Outcome::PauseReceived { class_enable: self.class_enable as u8 })
+            }
             KIND_DROPPED => DropReason::from_number(self.reason).map(Outcome::Dropped),
             _ => None,
         }

@@ -54,11 +54,7 @@ pub fn route<T: Tables>(
     }
     let route = tables.route(host).ok_or(DropReason::NoRoute)?;
     let port = select(route, flow_hash(fields, config.ecmp_seed)).ok_or(DropReason::NoRoute)?;
-    if port >= config.ports {
-        Err(DropReason::NoRoute)
-    } else {
-        Ok(port)
-    }
+    if port >= config.ports { Err(DropReason::NoRoute) } else { Ok(port) }
 }
 
 #[cfg(test)]
@@ -67,10 +63,7 @@ mod tests {
 
     #[test]
     fn a_group_is_used_evenly() {
-        let mut route = Route {
-            count: 4,
-            ..Route::default()
-        };
+        let mut route = Route { count: 4, ..Route::default() };
         route.ports[..4].copy_from_slice(&[10, 11, 12, 13]);
         let mut counts = [0u32; 4];
         for flow in 0..40_000u32 {
@@ -85,35 +78,18 @@ mod tests {
             counts[port as usize - 10] += 1;
         }
         // 10,000 expected; three standard deviations are 260.
-        assert!(
-            counts.iter().all(|count| count.abs_diff(10_000) < 400),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
     }
 
     #[test]
     fn seeds_are_independent() {
-        let fields = Ipv4Fields {
-            source: 1,
-            destination: 2,
-            ports: 3,
-            ..Ipv4Fields::default()
-        };
+        let fields = Ipv4Fields { source: 1, destination: 2, ports: 3, ..Ipv4Fields::default() };
         assert_ne!(flow_hash(&fields, 1), flow_hash(&fields, 2));
     }
 
     #[test]
     fn an_empty_or_broken_group_routes_nowhere() {
         assert_eq!(select(&Route::default(), 5), None);
-        assert_eq!(
-            select(
-                &Route {
-                    count: 65,
-                    ..Route::default()
-                },
-                5
-            ),
-            None
-        );
+        assert_eq!(select(&Route { count: 65, ..Route::default() }, 5), None);
     }
 }

@@ -16,11 +16,7 @@ pub struct DynamicThreshold;
 impl Threshold for DynamicThreshold {
     #[inline(always)]
     fn bytes(config: &SwitchConfig, switch: &SwitchState, _queue: &IngressQueue) -> u64 {
-        scaled(
-            shared_free(config, switch),
-            config.alpha_numerator,
-            config.alpha_denominator,
-        )
+        scaled(shared_free(config, switch), config.alpha_numerator, config.alpha_denominator)
     }
 }
 
@@ -64,19 +60,13 @@ pub fn evaluate(
 /// Bytes of the shared pool that nobody holds.
 #[inline(always)]
 pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
-    config
-        .shared_pool_bytes
-        .saturating_sub(switch.shared_bytes.load())
+    config.shared_pool_bytes.saturating_sub(switch.shared_bytes.load())
 }
 
 /// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0.
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
-    if denominator == 0 {
-        0
-    } else {
-        bytes * numerator as u64 / denominator as u64
-    }
+    if denominator == 0 { 0 } else { bytes * numerator as u64 / denominator as u64 }
 }
 
 #[cfg(test)]

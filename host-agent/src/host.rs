@@ -99,10 +99,7 @@ impl Host {
     pub fn new(config: HostConfig) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
-        assert!(
-            config.ack_priority < 8 && config.cnp_priority < 8,
-            "priorities are 0 to 7"
-        );
+        assert!(config.ack_priority < 8 && config.cnp_priority < 8, "priorities are 0 to 7");
         Self {
             config,
             nic: Nic::new(PauseTimers::new(config.link_rate, config.pause_response)),
@@ -210,10 +207,7 @@ impl Host {
     /// The earliest instant at which a timer or an idle port has something to do, valid after
     /// [`poll_transmit`](Self::poll_transmit) returned `None`.
     pub fn next_deadline(&self) -> Option<Picos> {
-        self.next_timer()
-            .into_iter()
-            .chain(self.nic.next_transmission())
-            .min()
+        self.next_timer().into_iter().chain(self.nic.next_transmission()).min()
     }
 
     /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
@@ -260,8 +254,7 @@ impl Host {
                 counters.delivered_bytes += u64::from(packet.payload_length);
                 let ResponderRequest { qp, bytes, .. } = *responder.request();
                 if message_complete && responder.delivered_bytes() == bytes {
-                    self.events
-                        .push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
+                    self.events.push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
                 }
             }
             Reception::Duplicate => counters.duplicate_packets += 1,

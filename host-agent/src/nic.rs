@@ -95,9 +95,7 @@ impl Nic {
         self.admit_paced(now);
         let mut first: Option<(u64, u8)> = None;
         for priority in bits(self.ready_priorities) {
-            let turn = self.ready[usize::from(priority)]
-                .front()
-                .expect("its bit says not empty");
+            let turn = self.ready[usize::from(priority)].front().expect("its bit says not empty");
             if first.is_none_or(|(number, _)| turn.number < number)
                 && !self.pause.is_paused(priority, now)
             {
@@ -117,12 +115,9 @@ impl Nic {
     /// the end of a pause or of a pacing gap. `Picos::ZERO` or the past: as soon as the port is
     /// free.
     pub fn next_transmission(&self) -> Option<Picos> {
-        let control = [&self.notifications, &self.acknowledgements]
-            .into_iter()
-            .filter_map(|queue| {
-                queue
-                    .front()
-                    .map(|packet| self.pause.expires_at(priority_of(packet)))
+        let control =
+            [&self.notifications, &self.acknowledgements].into_iter().filter_map(|queue| {
+                queue.front().map(|packet| self.pause.expires_at(priority_of(packet)))
             });
         let ready = bits(self.ready_priorities).map(|priority| self.pause.expires_at(priority));
         let paced = bits(self.paced_priorities).filter_map(|priority| {
@@ -177,10 +172,7 @@ mod tests {
     use super::*;
 
     fn nic() -> Nic {
-        Nic::new(PauseTimers::new(
-            BitsPerSecond(100_000_000_000),
-            Picos::ZERO,
-        ))
+        Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO))
     }
 
     fn control(opcode: Opcode, priority: u8) -> RocePacket {
@@ -265,10 +257,7 @@ mod tests {
         nic.queue_acknowledgement(control(Opcode::Acknowledge, 3));
         nic.queue_notification(control(Opcode::Cnp, 6));
         pause(&mut nic, Picos(0), 3);
-        assert_eq!(
-            nic.pop_control(Picos(0)).map(|packet| packet.opcode),
-            Some(Opcode::Cnp)
-        );
+        assert_eq!(nic.pop_control(Picos(0)).map(|packet| packet.opcode), Some(Opcode::Cnp));
         assert_eq!(nic.pop_control(Picos(0)), None);
         assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
         resume(&mut nic, Picos(1), 3);

@@ -34,11 +34,7 @@ pub struct PauseTimers {
 impl PauseTimers {
     /// No priority paused; a first PAUSE binds `response` after its reception.
     pub fn new(link_rate: BitsPerSecond, response: Picos) -> Self {
-        Self {
-            link_rate,
-            response,
-            priorities: Default::default(),
-        }
+        Self { link_rate, response, priorities: Default::default() }
     }
 
     /// Takes the fields of a PFC frame received at `now`.
@@ -78,11 +74,7 @@ impl PauseTimers {
 
     /// The first instant from `from` on at which `priority` may start a packet.
     pub fn open_from(&self, priority: u8, from: Picos) -> Picos {
-        if self.is_paused(priority, from) {
-            self.expires_at(priority)
-        } else {
-            from
-        }
+        if self.is_paused(priority, from) { self.expires_at(priority) } else { from }
     }
 }
 
@@ -106,10 +98,7 @@ mod tests {
     #[test]
     fn a_pause_binds_after_the_response_time_and_expires_by_itself() {
         let mut timers = timers();
-        assert_eq!(
-            timers.receive(Picos(1000), 1 << 3, &quanta(3, 2)),
-            PauseOutcome::Paused
-        );
+        assert_eq!(timers.receive(Picos(1000), 1 << 3, &quanta(3, 2)), PauseOutcome::Paused);
         assert!(!timers.is_paused(3, Picos(2999)));
         assert!(timers.is_paused(3, Picos(3000)));
         assert!(timers.is_paused(3, Picos(1000 + 2 * QUANTUM - 1)));
@@ -133,16 +122,10 @@ mod tests {
     fn zero_quanta_resume_at_once_even_before_the_pause_binds() {
         let mut timers = timers();
         timers.receive(Picos(0), 1 << 3, &quanta(3, 100));
-        assert_eq!(
-            timers.receive(Picos(1000), 1 << 3, &quanta(3, 0)),
-            PauseOutcome::Resumed
-        );
+        assert_eq!(timers.receive(Picos(1000), 1 << 3, &quanta(3, 0)), PauseOutcome::Resumed);
         assert!(!timers.is_paused(3, Picos(2000)));
         timers.receive(Picos(5000), 1 << 3, &quanta(3, 100));
-        assert!(
-            !timers.is_paused(3, Picos(6999)),
-            "a new pause has its own response time"
-        );
+        assert!(!timers.is_paused(3, Picos(6999)), "a new pause has its own response time");
         assert!(timers.is_paused(3, Picos(7000)));
     }
 
@@ -157,10 +140,7 @@ mod tests {
     fn only_enabled_classes_change() {
         let mut timers = timers();
         timers.receive(Picos(0), 0b1000, &[100; 8]);
-        assert_eq!(
-            timers.receive(Picos(1), 0b0100, &[0; 8]),
-            PauseOutcome::Resumed
-        );
+        assert_eq!(timers.receive(Picos(1), 0b0100, &[0; 8]), PauseOutcome::Resumed);
         assert!(timers.is_paused(3, Picos(2000)));
         assert!(!timers.is_paused(0, Picos(2000)));
     }

@@ -1,8 +1,5 @@
 //! Queue pairs by number, in slots that stay put.
-#![expect(
-    clippy::disallowed_types,
-    reason = "the index is looked up and never iterated"
-)]
+#![expect(clippy::disallowed_types, reason = "the index is looked up and never iterated")]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -18,11 +15,7 @@ pub struct QueuePairTable<T> {
 impl<T> QueuePairTable<T> {
     /// No queue pair.
     pub fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            slot_by_number: HashMap::default(),
-        }
+        Self { slots: Vec::new(), free: Vec::new(), slot_by_number: HashMap::default() }
     }
 
     /// Puts `queue_pair` into a slot of its own.
@@ -50,9 +43,7 @@ impl<T> QueuePairTable<T> {
     /// The queue pair in an occupied slot.
     #[inline]
     pub fn occupant(&mut self, slot: u32) -> &mut T {
-        self.slots[slot as usize]
-            .as_mut()
-            .expect("a slot in use holds a queue pair")
+        self.slots[slot as usize].as_mut().expect("a slot in use holds a queue pair")
     }
 
     /// Forgets the number; the slot stays until it is released.

@@ -129,10 +129,7 @@ impl Requester {
     /// Unless it [`can_send`](Self::can_send).
     #[inline]
     pub fn transmit(&mut self, now: Picos, timeout: Picos) -> (RocePacket, bool) {
-        assert!(
-            self.can_send(),
-            "only a queue pair with something to send has its turn"
-        );
+        assert!(self.can_send(), "only a queue pair with something to send has its turn");
         let mut packet = self.packet(self.next);
         if self.next == self.oldest_unacked {
             self.retransmission_deadline = now + timeout;
@@ -149,8 +146,7 @@ impl Requester {
     /// Counts a transmission of `wire_bytes` that started at `now`; the rate for the gap after it.
     #[inline]
     pub fn pace(&mut self, now: Picos, wire_bytes: u64, parameters: &Parameters) -> BitsPerSecond {
-        self.reaction_point
-            .transmit(now, Bytes(wire_bytes), parameters);
+        self.reaction_point.transmit(now, Bytes(wire_bytes), parameters);
         self.reaction_point.rate(now, parameters)
     }
 
@@ -187,19 +183,11 @@ impl Requester {
             return Acknowledgement::Stale;
         }
         self.oldest_unacked = first_open;
-        self.next = if rewind {
-            first_open
-        } else {
-            self.next.max(first_open)
-        };
+        self.next = if rewind { first_open } else { self.next.max(first_open) };
         if progress {
             self.retransmission_deadline = now + timeout;
         }
-        if self.is_complete() {
-            Acknowledgement::Completed
-        } else {
-            Acknowledgement::Useful
-        }
+        if self.is_complete() { Acknowledgement::Completed } else { Acknowledgement::Useful }
     }
 
     /// Goes back to the oldest packet that is not acknowledged.
@@ -217,10 +205,7 @@ impl Requester {
         let (message, position) = if self.packets <= self.packets_per_message {
             (0, number)
         } else {
-            (
-                number / self.packets_per_message,
-                number % self.packets_per_message,
-            )
+            (number / self.packets_per_message, number % self.packets_per_message)
         };
         let last = position + 1 == self.packets_per_message || number + 1 == self.packets;
         let (opcode, carries_reth) = match (position == 0, last) {
@@ -296,10 +281,7 @@ mod tests {
     }
 
     fn acknowledge(requester: &mut Requester, syndrome: Syndrome, psn: u32) -> Acknowledgement {
-        let aeth = AethFields {
-            syndrome,
-            message_sequence_number: 0,
-        };
+        let aeth = AethFields { syndrome, message_sequence_number: 0 };
         requester.receive_acknowledgement(Picos(500), Psn::new(psn), aeth, TIMEOUT)
     }
 
@@ -319,16 +301,9 @@ mod tests {
         assert!(!requester.can_send());
         let outcome = acknowledge(&mut requester, Syndrome::NakSequenceError, 0x00ff_ffff);
         assert_eq!(outcome, Acknowledgement::Useful);
-        assert_eq!(
-            requester.retransmission_deadline(),
-            None,
-            "nothing is outstanding"
-        );
+        assert_eq!(requester.retransmission_deadline(), None, "nothing is outstanding");
         assert_eq!(send(&mut requester, 3), first[1..]);
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 1),
-            Acknowledgement::Completed
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 1), Acknowledgement::Completed);
         assert!(requester.is_complete() && !requester.can_send());
     }
 
@@ -337,25 +312,13 @@ mod tests {
         let mut requester = requester(10_000, 0);
         send(&mut requester, 6);
         assert_eq!(requester.retransmission_deadline(), Some(Picos(1000)));
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 3),
-            Acknowledgement::Useful
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 3), Acknowledgement::Useful);
         assert_eq!(requester.retransmission_deadline(), Some(Picos(1500)));
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 3),
-            Acknowledgement::Stale
-        );
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 0),
-            Acknowledgement::Stale
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 3), Acknowledgement::Stale);
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 0), Acknowledgement::Stale);
         let stale_nak = acknowledge(&mut requester, Syndrome::NakSequenceError, 2);
         assert_eq!(stale_nak, Acknowledgement::Stale);
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 6),
-            Acknowledgement::BeyondSent
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 6), Acknowledgement::BeyondSent);
         let nak_beyond = acknowledge(&mut requester, Syndrome::NakSequenceError, 7);
         assert_eq!(nak_beyond, Acknowledgement::BeyondSent);
         assert_eq!(send(&mut requester, 1), [(6, Opcode::WriteMiddle)]);
@@ -367,14 +330,8 @@ mod tests {
         send(&mut requester, 6);
         requester.rewind();
         assert_eq!(send(&mut requester, 1), [(0, Opcode::WriteFirst)]);
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 4),
-            Acknowledgement::Useful
-        );
-        assert!(
-            requester.transmit(Picos(0), TIMEOUT).1,
-            "packet 5 was sent before"
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 4), Acknowledgement::Useful);
+        assert!(requester.transmit(Picos(0), TIMEOUT).1, "packet 5 was sent before");
         assert!(!requester.transmit(Picos(0), TIMEOUT).1, "packet 6 was not");
     }
 
@@ -386,15 +343,9 @@ mod tests {
         let reths = [0, per_message, 2 * per_message].map(|number| requester.packet(number));
         let starts = reths.map(|packet| packet.reth.expect("a message starts").virtual_address);
         assert_eq!(starts, [0, message, 2 * message]);
-        assert_eq!(
-            reths[1].reth.map(|reth| u64::from(reth.dma_length)),
-            Some(message)
-        );
+        assert_eq!(reths[1].reth.map(|reth| u64::from(reth.dma_length)), Some(message));
         assert_eq!(reths[2].reth.map(|reth| reth.dma_length), Some(1));
-        assert_eq!(
-            (reths[2].opcode, reths[2].payload_length),
-            (Opcode::WriteOnly, 1)
-        );
+        assert_eq!((reths[2].opcode, reths[2].payload_length), (Opcode::WriteOnly, 1));
         let end = requester.packet(per_message - 1);
         assert_eq!((end.opcode, end.ack_request), (Opcode::WriteLast, true));
     }
@@ -403,14 +354,8 @@ mod tests {
     fn an_empty_flow_is_one_empty_packet() {
         let mut requester = requester(0, 0);
         let (packet, _) = requester.transmit(Picos(0), TIMEOUT);
-        assert_eq!(
-            (packet.opcode, packet.payload_length),
-            (Opcode::WriteOnly, 0)
-        );
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, 0),
-            Acknowledgement::Completed
-        );
+        assert_eq!((packet.opcode, packet.payload_length), (Opcode::WriteOnly, 0));
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 0), Acknowledgement::Completed);
     }
 
     #[test]
@@ -423,10 +368,7 @@ mod tests {
         assert_eq!(requester.next, OUTSTANDING_PACKETS);
         assert!(asks, "the packet that fills the window asks for an ACK");
         let psn = OUTSTANDING_PACKETS as u32 - 1;
-        assert_eq!(
-            acknowledge(&mut requester, Syndrome::Ack, psn),
-            Acknowledgement::Useful
-        );
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, psn), Acknowledgement::Useful);
         assert!(requester.can_send());
     }
 }

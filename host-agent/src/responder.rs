@@ -90,10 +90,7 @@ impl Responder {
         if packet.psn != self.expected_psn {
             let first = !self.gap_reported;
             self.gap_reported = true;
-            return (
-                Reception::OutOfOrder,
-                first.then_some(Syndrome::NakSequenceError),
-            );
+            return (Reception::OutOfOrder, first.then_some(Syndrome::NakSequenceError));
         }
         let Some(remaining) = self.remaining_after(packet) else {
             return (Reception::Mismatch, None);
@@ -111,10 +108,7 @@ impl Responder {
         if due {
             self.unacknowledged = 0;
         }
-        (
-            Reception::InOrder { message_complete },
-            due.then_some(Syndrome::Ack),
-        )
+        (Reception::InOrder { message_complete }, due.then_some(Syndrome::Ack))
     }
 
     /// Whether the marked packet that arrives at `now` calls for a CNP.
@@ -132,10 +126,7 @@ impl Responder {
         RocePacket {
             opcode: Opcode::Acknowledge,
             psn,
-            aeth: Some(AethFields {
-                syndrome,
-                message_sequence_number,
-            }),
+            aeth: Some(AethFields { syndrome, message_sequence_number }),
             ..self.notification(source, priority)
         }
     }
@@ -183,9 +174,7 @@ mod tests {
 
     const ACK: Option<Syndrome> = Some(Syndrome::Ack);
     const NAK: Option<Syndrome> = Some(Syndrome::NakSequenceError);
-    const IN_ORDER: Reception = Reception::InOrder {
-        message_complete: false,
-    };
+    const IN_ORDER: Reception = Reception::InOrder { message_complete: false };
 
     fn responder() -> Responder {
         Responder::new(&ResponderRequest {
@@ -204,11 +193,7 @@ mod tests {
             3 => Opcode::WriteLast,
             _ => Opcode::WriteMiddle,
         };
-        let reth = RethFields {
-            virtual_address: 0,
-            remote_key: 9,
-            dma_length: 3500,
-        };
+        let reth = RethFields { virtual_address: 0, remote_key: 9, dma_length: 3500 };
         RocePacket {
             ecn: Ecn::Capable0,
             opcode,
@@ -227,10 +212,7 @@ mod tests {
         assert_eq!(replies, [None, ACK, None, ACK]);
         assert_eq!(responder.delivered_bytes(), 3500);
         let ack = responder.acknowledgement(2, 5, Syndrome::Ack);
-        assert_eq!(
-            (ack.psn, ack.dscp, ack.ecn),
-            (Psn::new(1), 40, Ecn::NotCapable)
-        );
+        assert_eq!((ack.psn, ack.dscp, ack.ecn), (Psn::new(1), 40, Ecn::NotCapable));
         assert_eq!(ack.aeth.map(|aeth| aeth.message_sequence_number), Some(1));
     }
 
@@ -239,18 +221,11 @@ mod tests {
         let mut responder = responder();
         responder.receive(&data(0), 1);
         assert_eq!(responder.receive(&data(2), 1), (Reception::OutOfOrder, NAK));
-        assert_eq!(
-            responder.receive(&data(3), 1),
-            (Reception::OutOfOrder, None)
-        );
+        assert_eq!(responder.receive(&data(3), 1), (Reception::OutOfOrder, None));
         let nak = responder.acknowledgement(2, 5, Syndrome::NakSequenceError);
         assert_eq!(nak.psn, Psn::new(0x00ff_ffff));
         assert_eq!(responder.receive(&data(1), 1), (IN_ORDER, ACK));
-        assert_eq!(
-            responder.receive(&data(3), 1),
-            (Reception::OutOfOrder, NAK),
-            "a second gap"
-        );
+        assert_eq!(responder.receive(&data(3), 1), (Reception::OutOfOrder, NAK), "a second gap");
     }
 
     #[test]
@@ -260,10 +235,7 @@ mod tests {
             responder.receive(&data(number), 1);
         }
         assert_eq!(responder.receive(&data(0), 16), (Reception::Duplicate, ACK));
-        assert_eq!(
-            responder.acknowledgement(2, 5, Syndrome::Ack).psn,
-            Psn::new(0)
-        );
+        assert_eq!(responder.acknowledgement(2, 5, Syndrome::Ack).psn, Psn::new(0));
         assert_eq!(responder.delivered_bytes(), 3000);
     }
 
@@ -272,62 +244,19 @@ mod tests {
         let first = data(0);
         let middle = data(1);
         let wrong = [
-            (
-                "middle outside a message",
-                0,
-                RocePacket {
-                    opcode: Opcode::WriteMiddle,
-                    ..first
-                },
-            ),
-            (
-                "first without its RETH",
-                0,
-                RocePacket {
-                    reth: None,
-                    ..first
-                },
-            ),
-            (
-                "only shorter than its RETH",
-                0,
-                RocePacket {
-                    opcode: Opcode::WriteOnly,
-                    ..first
-                },
-            ),
-            (
-                "last before the end",
-                1,
-                RocePacket {
-                    opcode: Opcode::WriteLast,
-                    ..middle
-                },
-            ),
-            (
-                "middle beyond the end",
-                1,
-                RocePacket {
-                    payload_length: 2500,
-                    ..middle
-                },
-            ),
+            ("middle outside a message", 0, RocePacket { opcode: Opcode::WriteMiddle, ..first }),
+            ("first without its RETH", 0, RocePacket { reth: None, ..first }),
+            ("only shorter than its RETH", 0, RocePacket { opcode: Opcode::WriteOnly, ..first }),
+            ("last before the end", 1, RocePacket { opcode: Opcode::WriteLast, ..middle }),
+            ("middle beyond the end", 1, RocePacket { payload_length: 2500, ..middle }),
         ];
         for (description, number, packet) in wrong {
             let mut responder = responder();
             for earlier in 0..number {
                 responder.receive(&data(earlier), 1);
             }
-            assert_eq!(
-                responder.receive(&packet, 1),
-                (Reception::Mismatch, None),
-                "{description}"
-            );
-            assert_eq!(
-                responder.receive(&data(number), 1).0,
-                IN_ORDER,
-                "after {description}"
-            );
+            assert_eq!(responder.receive(&packet, 1), (Reception::Mismatch, None), "{description}");
+            assert_eq!(responder.receive(&data(number), 1).0, IN_ORDER, "after {description}");
         }
     }
 }

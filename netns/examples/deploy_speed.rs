@@ -32,10 +32,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "measures the wall clock, computes no result"
-)]
+#[expect(clippy::disallowed_methods, reason = "measures the wall clock, computes no result")]
 fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let start = Instant::now();
     let result = work();
@@ -44,23 +41,13 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
 
 /// Links that join namespace `n` with `n + 1` or, on further rounds, with one further away.
 fn plan(namespaces: usize, links: usize) -> Plan {
-    let node = |number| NamespaceSpec {
-        name: format!("node{number}"),
-        forwarding: false,
-    };
+    let node = |number| NamespaceSpec { name: format!("node{number}"), forwarding: false };
     let link = |number: usize| {
         let a = number % namespaces;
         let b = (a + 1 + number / namespaces) % namespaces;
-        LinkSpec {
-            a: end(a, number, 0),
-            b: end(b, number, 1),
-            mtu: 1500,
-        }
+        LinkSpec { a: end(a, number, 0), b: end(b, number, 1), mtu: 1500 }
     };
-    Plan {
-        namespaces: (0..namespaces).map(node).collect(),
-        links: (0..links).map(link).collect(),
-    }
+    Plan { namespaces: (0..namespaces).map(node).collect(), links: (0..links).map(link).collect() }
 }
 
 fn end(namespace: usize, link: usize, side: u8) -> EndSpec {

@@ -83,10 +83,7 @@ impl Deployment {
     /// # Errors
     /// The first failure; the rest is removed nevertheless.
     pub fn remove(mut self) -> Result<(), Error> {
-        self.namespaces
-            .drain(..)
-            .map(Namespace::remove)
-            .fold(Ok(()), Result::and)
+        self.namespaces.drain(..).map(Namespace::remove).fold(Ok(()), Result::and)
     }
 
     /// Runs on a thread that ends afterwards, because it leaves its namespace behind.
@@ -133,12 +130,7 @@ impl Deployment {
             let spec: &EndSpec = spec;
             let namespace = &self.namespaces[spec.namespace];
             let namespace_fd = namespace.as_fd().as_raw_fd();
-            BirthOfEnd {
-                spec,
-                index,
-                namespace: namespace.name(),
-                namespace_fd,
-            }
+            BirthOfEnd { spec, index, namespace: namespace.name(), namespace_fd }
         };
         let requests: Vec<_> = plan
             .links
@@ -164,14 +156,8 @@ fn configure(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Erro
     }
     let requests: Vec<_> = [Step::LoopbackUp]
         .into_iter()
-        .chain(
-            ends.iter()
-                .flat_map(|&(end, index)| Step::of_end(end, index)),
-        )
-        .map(|step| Configure {
-            namespace: namespace.name(),
-            step,
-        })
+        .chain(ends.iter().flat_map(|&(end, index)| Step::of_end(end, index)))
+        .map(|step| Configure { namespace: namespace.name(), step })
         .collect();
     socket.execute(&requests)
 }
@@ -189,11 +175,7 @@ fn await_carriers(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(),
     let mut socket = open_socket(namespace.name())?;
     let requests: Vec<_> = ends
         .iter()
-        .map(|&(end, index)| AskState {
-            namespace: namespace.name(),
-            end,
-            index,
-        })
+        .map(|&(end, index)| AskState { namespace: namespace.name(), end, index })
         .collect();
     for _ in 0..CARRIER_ATTEMPTS {
         let mut up = 0;
@@ -206,11 +188,7 @@ fn await_carriers(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(),
         thread::sleep(CARRIER_INTERVAL);
     }
     let source = io::ErrorKind::TimedOut.into();
-    Err(Error::namespace(
-        namespace.name(),
-        "get a carrier on all its interfaces",
-        source,
-    ))
+    Err(Error::namespace(namespace.name(), "get a carrier on all its interfaces", source))
 }
 
 fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {
@@ -221,9 +199,6 @@ fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {
 /// Runs `work` on a thread that may go into any namespace; the caller's stays where it is.
 fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| {
-        scope
-            .spawn(work)
-            .join()
-            .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        scope.spawn(work).join().unwrap_or_else(|panic| panic::resume_unwind(panic))
     })
 }

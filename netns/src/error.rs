@@ -78,26 +78,16 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::File {
-            action,
-            path: path.into(),
-            source,
-        }
+        Self::File { action, path: path.into(), source }
     }
 
     pub(crate) fn namespace(namespace: &str, action: impl Into<String>, source: io::Error) -> Self {
-        Self::Namespace {
-            namespace: namespace.to_owned(),
-            action: action.into(),
-            source,
-        }
+        Self::Namespace { namespace: namespace.to_owned(), action: action.into(), source }
     }
 }
 
 fn said(kernel: Option<&str>) -> String {
-    kernel
-        .map(|words| format!(" (the kernel says: {words})"))
-        .unwrap_or_default()
+    kernel.map(|words| format!(" (the kernel says: {words})")).unwrap_or_default()
 }
 
 fn advice(source: &io::Error) -> &'static str {
@@ -130,9 +120,6 @@ mod tests {
         }
         let source = io::Error::from_raw_os_error(libc::EMFILE);
         let message = Error::namespace("xoff-0001-leaf0", "open it", source).to_string();
-        assert!(
-            message.contains("xoff-0001-leaf0") && message.contains("ulimit"),
-            "{message}"
-        );
+        assert!(message.contains("xoff-0001-leaf0") && message.contains("ulimit"), "{message}");
     }
 }

@@ -42,11 +42,7 @@ impl FabricId {
     /// The fabric to which a namespace of this full name belongs, if any.
     pub fn of_namespace(name: &str) -> Option<Self> {
         let (id, node) = name.strip_prefix(PREFIX)?.split_once('-')?;
-        if node.is_empty() {
-            None
-        } else {
-            id.parse().ok()
-        }
+        if node.is_empty() { None } else { id.parse().ok() }
     }
 
     fn of_lock(file_name: &str) -> Option<Self> {
@@ -68,9 +64,7 @@ impl FromStr for FabricId {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let wrong = || Error::FabricName {
-            name: name.to_owned(),
-        };
+        let wrong = || Error::FabricName { name: name.to_owned() };
         let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if name.len() != DIGITS || !name.bytes().all(digit) {
             return Err(wrong());
@@ -167,12 +161,8 @@ pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
 
 /// Every fabric that has a lock.
 pub(crate) fn locked_fabrics() -> Result<Vec<FabricId>, Error> {
-    file_names(run_directory::FABRICS).map(|names| {
-        names
-            .iter()
-            .filter_map(|name| FabricId::of_lock(name))
-            .collect()
-    })
+    file_names(run_directory::FABRICS)
+        .map(|names| names.iter().filter_map(|name| FabricId::of_lock(name)).collect())
 }
 
 /// The namespaces of all fabrics, by full name, sorted.
@@ -223,15 +213,9 @@ mod tests {
 
     #[test]
     fn other_names_are_not_ours() {
-        for name in [
-            "",
-            "xoff",
-            "xoff-0f9a",
-            "xoff-0f9a-",
-            "xoff-0F9A-a",
-            "xoff-f9a-a",
-            "xoff-demo-a",
-        ] {
+        for name in
+            ["", "xoff", "xoff-0f9a", "xoff-0f9a-", "xoff-0F9A-a", "xoff-f9a-a", "xoff-demo-a"]
+        {
             assert_eq!(FabricId::of_namespace(name), None, "{name}");
         }
         for name in ["0f9a", "lock", ".lock", "+f9a.lock", "00f9a.lock"] {

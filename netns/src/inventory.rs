@@ -54,9 +54,8 @@ pub fn list() -> Result<Vec<FabricStatus>, Error> {
 pub fn destroy_abandoned() -> Result<Report, Error> {
     privilege::check()?;
     let _nobody_else = run_directory::lock_fabrics()?;
-    let (removed, living): (Vec<_>, Vec<_>) = statuses()?
-        .into_iter()
-        .partition(|status| status.owner == Owner::Gone);
+    let (removed, living): (Vec<_>, Vec<_>) =
+        statuses()?.into_iter().partition(|status| status.owner == Owner::Gone);
     removed.iter().map(remove).fold(Ok(()), Result::and)?;
     Ok(Report { removed, living })
 }
@@ -86,10 +85,8 @@ pub fn destroy(fabric: FabricId) -> Result<(), Error> {
 /// Locks are read first: an owner removes its lock last, so a fabric without one that still has
 /// namespaces afterwards has no owner.
 fn statuses() -> Result<Vec<FabricStatus>, Error> {
-    let mut fabrics: BTreeMap<_, Vec<_>> = fabric::locked_fabrics()?
-        .into_iter()
-        .map(|fabric| (fabric, Vec::new()))
-        .collect();
+    let mut fabrics: BTreeMap<_, Vec<_>> =
+        fabric::locked_fabrics()?.into_iter().map(|fabric| (fabric, Vec::new())).collect();
     for (fabric, name) in fabric::namespace_names()? {
         fabrics.entry(fabric).or_default().push(name);
     }
@@ -106,11 +103,7 @@ fn statuses() -> Result<Vec<FabricStatus>, Error> {
                 Owner::Gone
             }
         };
-        statuses.push(FabricStatus {
-            fabric,
-            owner,
-            namespaces,
-        });
+        statuses.push(FabricStatus { fabric, owner, namespaces });
     }
     Ok(statuses)
 }

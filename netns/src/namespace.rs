@@ -26,11 +26,7 @@ impl Namespace {
         let mount = NamespaceMount::make(Path::new(run_directory::NAMESPACES).join(&name))?;
         let handle =
             File::open(&mount.path).map_err(|source| Error::namespace(&name, "open it", source))?;
-        Ok(Self {
-            name,
-            handle,
-            mount,
-        })
+        Ok(Self { name, handle, mount })
     }
 
     /// The full name, as `ip netns exec` takes it.
@@ -59,9 +55,7 @@ impl Namespace {
                 .name("netns".to_owned())
                 .spawn_scoped(scope, || self.enter_with_this_thread().map(|()| work()))
                 .map_err(|source| Error::namespace(&self.name, "start a thread in it", source))?;
-            inside
-                .join()
-                .unwrap_or_else(|panic| panic::resume_unwind(panic))
+            inside.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
         })
     }
 
@@ -94,10 +88,7 @@ impl NamespaceMount {
     /// Names the calling thread's namespace.
     fn make(path: PathBuf) -> Result<Self, Error> {
         File::create_new(&path).map_err(|source| Error::file("make", &path, source))?;
-        let mount = Self {
-            path,
-            removed: false,
-        };
+        let mount = Self { path, removed: false };
         run_directory::bind_own_namespace(&mount.path)
             .map_err(|source| Error::file("mount a namespace on", &mount.path, source))?;
         Ok(mount)
@@ -132,9 +123,5 @@ fn set_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 fn succeeded(result: libc::c_int) -> io::Result<()> {
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -37,10 +37,7 @@ pub(crate) fn switch_off(
 fn set(socket: &impl AsRawFd, interface: &str, mut value: EthtoolValue) -> io::Result<()> {
     // SAFETY: `ifreq` is plain data, for which all zeros is a value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    assert!(
-        interface.len() < request.ifr_name.len(),
-        "the plan's check bounds interface names"
-    );
+    assert!(interface.len() < request.ifr_name.len(), "the plan's check bounds interface names");
     for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
         *to = from.cast_signed();
     }

@@ -80,9 +80,8 @@ impl Plan {
     /// lowest that is free in the namespace, in the plan's order.
     pub(crate) fn interface_indexes(&self) -> Vec<[u32; 2]> {
         let ends = || self.links.iter().flat_map(LinkSpec::ends);
-        let chosen: BTreeSet<(usize, u32)> = ends()
-            .filter_map(|end| Some((end.namespace, end.index?)))
-            .collect();
+        let chosen: BTreeSet<(usize, u32)> =
+            ends().filter_map(|end| Some((end.namespace, end.index?))).collect();
         let mut next = vec![FIRST_INDEX; self.namespaces.len()];
         let mut index_of = |end: &EndSpec| {
             end.index.unwrap_or_else(|| {
@@ -94,10 +93,7 @@ impl Plan {
                 *candidate - 1
             })
         };
-        self.links
-            .iter()
-            .map(|link| link.ends().map(&mut index_of))
-            .collect()
+        self.links.iter().map(|link| link.ends().map(&mut index_of)).collect()
     }
 }
 
@@ -115,37 +111,19 @@ mod tests {
     }
 
     fn plan() -> Plan {
-        let node = |name: &str| NamespaceSpec {
-            name: name.to_owned(),
-            forwarding: false,
-        };
+        let node = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };
         Plan {
             namespaces: vec![node("leaf0"), node("host0")],
-            links: vec![LinkSpec {
-                a: end(0, "p0"),
-                b: end(1, "eth0"),
-                mtu: 1500,
-            }],
+            links: vec![LinkSpec { a: end(0, "p0"), b: end(1, "eth0"), mtu: 1500 }],
         }
     }
 
     #[test]
     fn open_indexes_take_the_lowest_that_is_free() {
         let mut plan = plan();
-        let chosen = EndSpec {
-            index: Some(3),
-            ..end(0, "p3")
-        };
-        plan.links.push(LinkSpec {
-            a: end(0, "p1"),
-            b: chosen,
-            mtu: 1500,
-        });
-        plan.links.push(LinkSpec {
-            a: end(0, "p2"),
-            b: end(1, "eth1"),
-            mtu: 1500,
-        });
+        let chosen = EndSpec { index: Some(3), ..end(0, "p3") };
+        plan.links.push(LinkSpec { a: end(0, "p1"), b: chosen, mtu: 1500 });
+        plan.links.push(LinkSpec { a: end(0, "p2"), b: end(1, "eth1"), mtu: 1500 });
         assert_eq!(plan.interface_indexes(), [[2, 2], [4, 3], [5, 3]]);
     }
 }

@@ -156,9 +156,7 @@ impl Plan {
         for namespace in &self.namespaces {
             check_node_name(&namespace.name)?;
             if !nodes.insert(namespace.name.as_str()) {
-                return Err(PlanError::DuplicateNode {
-                    name: namespace.name.clone(),
-                });
+                return Err(PlanError::DuplicateNode { name: namespace.name.clone() });
             }
         }
         let mut interfaces = BTreeSet::new();
@@ -176,26 +174,15 @@ impl Plan {
                 let (namespace, interface) = (namespace.name.clone(), end.interface.clone());
                 check_end(end, &namespace)?;
                 if !(MTU_MIN..=MTU_MAX).contains(&link.mtu) {
-                    return Err(PlanError::Mtu {
-                        namespace,
-                        interface,
-                        mtu: link.mtu,
-                    });
+                    return Err(PlanError::Mtu { namespace, interface, mtu: link.mtu });
                 }
                 if !interfaces.insert((end.namespace, end.interface.as_str())) {
-                    return Err(PlanError::DuplicateInterface {
-                        namespace,
-                        interface,
-                    });
+                    return Err(PlanError::DuplicateInterface { namespace, interface });
                 }
                 if let Some(index) = end.index
                     && !indexes.insert((end.namespace, index))
                 {
-                    return Err(PlanError::DuplicateIndex {
-                        namespace,
-                        interface,
-                        index,
-                    });
+                    return Err(PlanError::DuplicateIndex { namespace, interface, index });
                 }
             }
         }
@@ -206,15 +193,10 @@ impl Plan {
 fn check_node_name(name: &str) -> Result<(), PlanError> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(good) {
-        return Err(PlanError::NodeName {
-            name: name.to_owned(),
-        });
+        return Err(PlanError::NodeName { name: name.to_owned() });
     }
     if name.len() > NODE_NAME_MAX {
-        return Err(PlanError::NodeNameLength {
-            name: name.to_owned(),
-            len: name.len(),
-        });
+        return Err(PlanError::NodeNameLength { name: name.to_owned(), len: name.len() });
     }
     Ok(())
 }
@@ -222,51 +204,25 @@ fn check_node_name(name: &str) -> Result<(), PlanError> {
 fn check_end(end: &EndSpec, namespace: &str) -> Result<(), PlanError> {
     let (namespace, interface) = (namespace.to_owned(), end.interface.clone());
     if !is_interface_name(&end.interface) {
-        return Err(PlanError::InterfaceName {
-            namespace,
-            interface,
-        });
+        return Err(PlanError::InterfaceName { namespace, interface });
     }
     if let Some(index) = end.index
         && !(FIRST_INDEX..=i32::MAX as u32).contains(&index)
     {
-        return Err(PlanError::IndexOutOfRange {
-            namespace,
-            interface,
-            index,
-        });
+        return Err(PlanError::IndexOutOfRange { namespace, interface, index });
     }
     if end.mac[0] & 1 != 0 || end.mac == [0; 6] {
-        return Err(PlanError::StationAddress {
-            namespace,
-            interface,
-            mac: end.mac,
-        });
+        return Err(PlanError::StationAddress { namespace, interface, mac: end.mac });
     }
     if let Some((address, prefix_len)) = end.address
         && prefix_len > 32
     {
-        return Err(PlanError::Prefix {
-            namespace,
-            interface,
-            address,
-            prefix_len,
-        });
+        return Err(PlanError::Prefix { namespace, interface, address, prefix_len });
     }
-    for &RouteSpec {
-        destination: address,
-        prefix_len,
-        ..
-    } in &end.routes
-    {
+    for &RouteSpec { destination: address, prefix_len, .. } in &end.routes {
         let host_bits = u32::MAX.checked_shr(prefix_len.into()).unwrap_or(0);
         if prefix_len > 32 || address.to_bits() & host_bits != 0 {
-            return Err(PlanError::Prefix {
-                namespace,
-                interface,
-                address,
-                prefix_len,
-            });
+            return Err(PlanError::Prefix { namespace, interface, address, prefix_len });
         }
     }
     Ok(())
@@ -274,9 +230,7 @@ fn check_end(end: &EndSpec, namespace: &str) -> Result<(), PlanError> {
 
 fn is_interface_name(name: &str) -> bool {
     (1..=INTERFACE_NAME_MAX).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !b"/:%".contains(&byte))
+        && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"/:%".contains(&byte))
         && !matches!(name, "." | "..")
         && !RESERVED_INTERFACES.contains(&name)
 }
@@ -296,17 +250,10 @@ mod tests {
     }
 
     fn plan() -> Plan {
-        let node = |name: &str| NamespaceSpec {
-            name: name.to_owned(),
-            forwarding: false,
-        };
+        let node = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };
         Plan {
             namespaces: vec![node("leaf0"), node("host0")],
-            links: vec![LinkSpec {
-                a: end(0, "p0"),
-                b: end(1, "eth0"),
-                mtu: 1500,
-            }],
+            links: vec![LinkSpec { a: end(0, "p0"), b: end(1, "eth0"), mtu: 1500 }],
         }
     }
 
@@ -322,11 +269,8 @@ mod tests {
         let mut longest = plan();
         longest.namespaces[0].name = "n".repeat(NODE_NAME_MAX);
         longest.links[0].a.interface = "i".repeat(INTERFACE_NAME_MAX);
-        longest.links[0].b.routes = vec![RouteSpec {
-            destination: Ipv4Addr::UNSPECIFIED,
-            prefix_len: 0,
-            gateway: None,
-        }];
+        longest.links[0].b.routes =
+            vec![RouteSpec { destination: Ipv4Addr::UNSPECIFIED, prefix_len: 0, gateway: None }];
         assert_eq!(longest.check(), Ok(()));
     }
 
@@ -334,43 +278,19 @@ mod tests {
     fn node_names() {
         for name in ["", ".", "..", ".x", "-x", "a/b", "a b", "é", "a\n"] {
             let found = error(|plan| plan.namespaces[0].name = name.to_owned());
-            assert_eq!(
-                found,
-                PlanError::NodeName {
-                    name: name.to_owned()
-                }
-            );
+            assert_eq!(found, PlanError::NodeName { name: name.to_owned() });
         }
         let found = error(|plan| plan.namespaces[0].name = "n".repeat(NODE_NAME_MAX + 1));
         assert!(matches!(found, PlanError::NodeNameLength { len, .. } if len == NODE_NAME_MAX + 1));
         let found = error(|plan| plan.namespaces[1].name = "leaf0".to_owned());
-        assert_eq!(
-            found,
-            PlanError::DuplicateNode {
-                name: "leaf0".to_owned()
-            }
-        );
+        assert_eq!(found, PlanError::DuplicateNode { name: "leaf0".to_owned() });
     }
 
     #[test]
     fn interface_names() {
-        for name in [
-            "",
-            ".",
-            "..",
-            "lo",
-            "all",
-            "a/b",
-            "a:1",
-            "v%d",
-            "a b",
-            "sixteen-letters-",
-        ] {
+        for name in ["", ".", "..", "lo", "all", "a/b", "a:1", "v%d", "a b", "sixteen-letters-"] {
             let found = error(|plan| plan.links[0].a.interface = name.to_owned());
-            assert!(
-                matches!(found, PlanError::InterfaceName { .. }),
-                "{name:?}: {found}"
-            );
+            assert!(matches!(found, PlanError::InterfaceName { .. }), "{name:?}: {found}");
         }
         let found = error(|plan| plan.links[0].b = end(0, "p0"));
         assert!(matches!(found, PlanError::DuplicateInterface { .. }));
@@ -380,32 +300,18 @@ mod tests {
     fn numbers() {
         assert!(matches!(
             error(|plan| plan.links[0].b.namespace = 2),
-            PlanError::NamespaceOutOfRange {
-                link: 0,
-                namespace: 2,
-                namespaces: 2,
-                ..
-            }
+            PlanError::NamespaceOutOfRange { link: 0, namespace: 2, namespaces: 2, .. }
         ));
         for index in [0, 1, 1 << 31] {
             let found = error(|plan| plan.links[0].a.index = Some(index));
-            assert!(
-                matches!(found, PlanError::IndexOutOfRange { .. }),
-                "{found}"
-            );
+            assert!(matches!(found, PlanError::IndexOutOfRange { .. }), "{found}");
         }
         let twice = error(|plan| {
             plan.links[0].a.index = Some(5);
-            plan.links[0].b = EndSpec {
-                index: Some(5),
-                ..end(0, "p1")
-            };
+            plan.links[0].b = EndSpec { index: Some(5), ..end(0, "p1") };
         });
         assert!(matches!(twice, PlanError::DuplicateIndex { index: 5, .. }));
-        assert!(matches!(
-            error(|plan| plan.links[0].mtu = 67),
-            PlanError::Mtu { mtu: 67, .. }
-        ));
+        assert!(matches!(error(|plan| plan.links[0].mtu = 67), PlanError::Mtu { mtu: 67, .. }));
     }
 
     #[test]
@@ -420,11 +326,7 @@ mod tests {
             [([10, 0, 0, 1], 8), ([10, 0, 0, 0], 33), ([0, 0, 0, 1], 0)]
         {
             let destination = Ipv4Addr::from(destination);
-            let route = RouteSpec {
-                destination,
-                prefix_len,
-                gateway: None,
-            };
+            let route = RouteSpec { destination, prefix_len, gateway: None };
             let found = error(|plan| plan.links[0].a.routes.push(route));
             assert!(matches!(found, PlanError::Prefix { .. }), "{found}");
         }
@@ -433,9 +335,6 @@ mod tests {
     #[test]
     fn messages_say_where_and_what_to_do() {
         let message = error(|plan| plan.links[0].a.interface = "a/b".to_owned()).to_string();
-        assert!(
-            message.contains("\"leaf0\"") && message.contains("rename"),
-            "{message}"
-        );
+        assert!(message.contains("\"leaf0\"") && message.contains("rename"), "{message}");
     }
 }

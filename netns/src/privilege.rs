@@ -21,10 +21,7 @@ fn missing(status: &str) -> Option<&'static str> {
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
         .unwrap_or(0);
-    NEEDED
-        .iter()
-        .find(|(bit, _)| effective & (1 << bit) == 0)
-        .map(|&(_, name)| name)
+    NEEDED.iter().find(|(bit, _)| effective & (1 << bit) == 0).map(|&(_, name)| name)
 }
 
 #[cfg(test)]
@@ -34,14 +31,8 @@ mod tests {
     #[test]
     fn effective_set_is_what_counts() {
         assert_eq!(missing("CapPrm:\t0\nCapEff:\t000001ffffffffff\n"), None);
-        assert_eq!(
-            missing("CapPrm:\tffff\nCapEff:\t0000000000000000\n"),
-            Some("CAP_SYS_ADMIN")
-        );
-        assert_eq!(
-            missing("CapEff:\t0000000000200000\n"),
-            Some("CAP_NET_ADMIN")
-        );
+        assert_eq!(missing("CapPrm:\tffff\nCapEff:\t0000000000000000\n"), Some("CAP_SYS_ADMIN"));
+        assert_eq!(missing("CapEff:\t0000000000200000\n"), Some("CAP_NET_ADMIN"));
         assert_eq!(missing(""), Some("CAP_SYS_ADMIN"));
     }
 }

@@ -50,10 +50,7 @@ impl RouteRequest for MakeLink<'_> {
             LinkInfo::Kind(InfoKind::Veth),
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
         ]));
-        (
-            RouteNetlinkMessage::NewLink(link),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        (RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
     }
 }
 
@@ -61,11 +58,7 @@ impl fmt::Display for MakeLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = &self.ends;
         let ((a, in_a), (b, in_b)) = ((a.spec, a.namespace), (b.spec, b.namespace));
-        write!(
-            f,
-            "make the link {in_a}/{} to {in_b}/{}",
-            a.interface, b.interface
-        )
+        write!(f, "make the link {in_a}/{} to {in_b}/{}", a.interface, b.interface)
     }
 }
 
@@ -95,27 +88,10 @@ pub(crate) struct Configure<'a> {
 /// One step of [`Configure`].
 pub(crate) enum Step<'a> {
     LoopbackUp,
-    Address {
-        end: &'a EndSpec,
-        index: u32,
-        address: Ipv4Addr,
-        prefix_len: u8,
-    },
-    Up {
-        end: &'a EndSpec,
-        index: u32,
-    },
-    Neighbour {
-        end: &'a EndSpec,
-        index: u32,
-        address: Ipv4Addr,
-        mac: [u8; 6],
-    },
-    Route {
-        end: &'a EndSpec,
-        index: u32,
-        route: RouteSpec,
-    },
+    Address { end: &'a EndSpec, index: u32, address: Ipv4Addr, prefix_len: u8 },
+    Up { end: &'a EndSpec, index: u32 },
+    Neighbour { end: &'a EndSpec, index: u32, address: Ipv4Addr, mac: [u8; 6] },
+    Route { end: &'a EndSpec, index: u32, route: RouteSpec },
 }
 
 impl<'a> Step<'a> {
@@ -127,24 +103,14 @@ impl<'a> Step<'a> {
             address,
             prefix_len,
         });
-        let neighbours = end
-            .neighbours
-            .iter()
-            .map(move |&(address, mac)| Step::Neighbour {
-                end,
-                index,
-                address,
-                mac,
-            });
-        let routes = end
-            .routes
-            .iter()
-            .map(move |&route| Step::Route { end, index, route });
-        address
-            .into_iter()
-            .chain([Step::Up { end, index }])
-            .chain(neighbours)
-            .chain(routes)
+        let neighbours = end.neighbours.iter().map(move |&(address, mac)| Step::Neighbour {
+            end,
+            index,
+            address,
+            mac,
+        });
+        let routes = end.routes.iter().map(move |&route| Step::Route { end, index, route });
+        address.into_iter().chain([Step::Up { end, index }]).chain(neighbours).chain(routes)
     }
 }
 
@@ -156,12 +122,7 @@ impl RouteRequest for Configure<'_> {
                 let up = flags_message(LOOPBACK_INDEX, LinkFlags::Up);
                 (RouteNetlinkMessage::SetLink(up), 0)
             }
-            Step::Address {
-                index,
-                address,
-                prefix_len,
-                ..
-            } => {
+            Step::Address { index, address, prefix_len, .. } => {
                 let message = address_message(index, address, prefix_len);
                 (RouteNetlinkMessage::NewAddress(message), new)
             }
@@ -170,19 +131,13 @@ impl RouteRequest for Configure<'_> {
                 let up = flags_message(index, LinkFlags::Up | LinkFlags::Noarp);
                 (RouteNetlinkMessage::SetLink(up), 0)
             }
-            Step::Neighbour {
-                index,
-                address,
-                mac,
-                ..
-            } => {
+            Step::Neighbour { index, address, mac, .. } => {
                 let message = neighbour_message(index, address, mac);
                 (RouteNetlinkMessage::NewNeighbour(message), new)
             }
-            Step::Route { index, route, .. } => (
-                RouteNetlinkMessage::NewRoute(route_message(index, route)),
-                new,
-            ),
+            Step::Route { index, route, .. } => {
+                (RouteNetlinkMessage::NewRoute(route_message(index, route)), new)
+            }
         }
     }
 }
@@ -192,32 +147,15 @@ impl fmt::Display for Configure<'_> {
         let namespace = self.namespace;
         match &self.step {
             Step::LoopbackUp => write!(f, "bring up {namespace}/lo"),
-            Step::Address {
-                end,
-                address,
-                prefix_len,
-                ..
-            } => {
-                write!(
-                    f,
-                    "give {namespace}/{} the address {address}/{prefix_len}",
-                    end.interface
-                )
+            Step::Address { end, address, prefix_len, .. } => {
+                write!(f, "give {namespace}/{} the address {address}/{prefix_len}", end.interface)
             }
             Step::Up { end, .. } => write!(f, "bring up {namespace}/{}", end.interface),
             Step::Neighbour { end, address, .. } => {
-                write!(
-                    f,
-                    "give {namespace}/{} the neighbour {address}",
-                    end.interface
-                )
+                write!(f, "give {namespace}/{} the neighbour {address}", end.interface)
             }
             Step::Route { end, route, .. } => {
-                let RouteSpec {
-                    destination,
-                    prefix_len,
-                    gateway,
-                } = route;
+                let RouteSpec { destination, prefix_len, gateway } = route;
                 write!(
                     f,
                     "route {destination}/{prefix_len} through {namespace}/{}",
@@ -256,11 +194,7 @@ impl RouteRequest for AskState<'_> {
 
 impl fmt::Display for AskState<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "ask for the state of {}/{}",
-            self.namespace, self.end.interface
-        )
+        write!(f, "ask for the state of {}/{}", self.namespace, self.end.interface)
     }
 }
 
@@ -277,10 +211,8 @@ fn address_message(index: u32, address: Ipv4Addr, prefix_len: u8) -> AddressMess
     message.header.family = AddressFamily::Inet;
     message.header.prefix_len = prefix_len;
     message.header.index = index;
-    message.attributes = vec![
-        AddressAttribute::Local(address.into()),
-        AddressAttribute::Address(address.into()),
-    ];
+    message.attributes =
+        vec![AddressAttribute::Local(address.into()), AddressAttribute::Address(address.into())];
     message
 }
 
@@ -314,9 +246,7 @@ fn route_message(index: u32, route: RouteSpec) -> RouteMessage {
     if let Some(gateway) = route.gateway {
         message.header.scope = RouteScope::Universe;
         message.header.flags = RouteFlags::Onlink;
-        message
-            .attributes
-            .push(RouteAttribute::Gateway(RouteAddress::Inet(gateway)));
+        message.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(gateway)));
     }
     message
 }
@@ -340,26 +270,15 @@ mod tests {
 
     #[test]
     fn requests_read_as_sentences() {
-        let end = EndSpec {
-            interface: "eth0".to_owned(),
-            ..EndSpec::default()
-        };
+        let end = EndSpec { interface: "eth0".to_owned(), ..EndSpec::default() };
         let route = RouteSpec {
             destination: Ipv4Addr::new(10, 0, 0, 0),
             prefix_len: 8,
             gateway: Some(Ipv4Addr::new(169, 254, 0, 1)),
         };
-        let step = Step::Route {
-            end: &end,
-            index: 2,
-            route,
-        };
+        let step = Step::Route { end: &end, index: 2, route };
         assert_eq!(
-            Configure {
-                namespace: "xoff-0001-host0",
-                step
-            }
-            .to_string(),
+            Configure { namespace: "xoff-0001-host0", step }.to_string(),
             "route 10.0.0.0/8 through xoff-0001-host0/eth0 by way of 169.254.0.1"
         );
     }

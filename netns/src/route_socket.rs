@@ -44,10 +44,7 @@ impl RouteSocket {
         // An error then carries the request's header instead of all of it, and the kernel's words.
         socket.set_cap_ack(true)?;
         socket.set_ext_ack(true)?;
-        Ok(Self {
-            socket,
-            next_sequence: 1,
-        })
+        Ok(Self { socket, next_sequence: 1 })
     }
 
     /// Has the kernel do all `requests` in order; fails with the first that it refuses, though it
@@ -92,10 +89,7 @@ impl RouteSocket {
         on_answer: &mut impl FnMut(&[u8]),
     ) -> Result<(), Error> {
         let transport = |source| Error::Refused {
-            request: format!(
-                "send netlink requests, the first of which is to {}",
-                batch[0]
-            ),
+            request: format!("send netlink requests, the first of which is to {}", batch[0]),
             kernel: None,
             source,
         };
@@ -155,17 +149,11 @@ fn acknowledge(message: &mut [u8]) {
 
 /// The text in the attributes behind an error's echoed header.
 fn kernel_words(payload: &[u8]) -> Option<String> {
-    let attributes = payload
-        .get(ECHOED_HEADER_LEN..)
-        .filter(|a| a.len() >= NLA_HEADER_SIZE)?;
+    let attributes = payload.get(ECHOED_HEADER_LEN..).filter(|a| a.len() >= NLA_HEADER_SIZE)?;
     let words = NlasIterator::new(attributes)
         .map_while(Result::ok)
         .find(|attribute| attribute.kind() == NLMSGERR_ATTR_MSG)?;
-    Some(
-        String::from_utf8_lossy(words.value())
-            .trim_end_matches('\0')
-            .to_owned(),
-    )
+    Some(String::from_utf8_lossy(words.value()).trim_end_matches('\0').to_owned())
 }
 
 #[cfg(test)]
@@ -196,10 +184,7 @@ mod tests {
         acknowledge(&mut buffer[second..]);
         assert_eq!((second % 4, buffer.len()), (0, 2 * second));
         let flags = |at: usize| u16::from_ne_bytes([buffer[at + 6], buffer[at + 7]]);
-        assert_eq!(
-            (flags(0), flags(second)),
-            (NLM_F_REQUEST, NLM_F_REQUEST | NLM_F_ACK)
-        );
+        assert_eq!((flags(0), flags(second)), (NLM_F_REQUEST, NLM_F_REQUEST | NLM_F_ACK));
         assert_eq!(buffer[second + 8], 8);
     }
 

@@ -41,11 +41,7 @@ pub(crate) fn lock_fabrics() -> Result<File, Error> {
 
 /// Binds the calling thread's network namespace to `path`, which must be a file.
 pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
-    mount(
-        Some(Path::new("/proc/thread-self/ns/net")),
-        path,
-        libc::MS_BIND,
-    )
+    mount(Some(Path::new("/proc/thread-self/ns/net")), path, libc::MS_BIND)
 }
 
 /// Takes away every mount on `path` and the file itself; what is gone already is no error.

@@ -12,10 +12,9 @@ pub(crate) fn write(forwarding: bool) -> Result<(), (&'static str, io::Error)> {
     set("/proc/sys/net/ipv4/ip_forward", forwarding)?;
     set("/proc/sys/net/ipv4/conf/all/rp_filter", "0")?;
     set("/proc/sys/net/ipv4/conf/default/rp_filter", "0")?;
-    for path in [
-        "/proc/sys/net/ipv6/conf/all/disable_ipv6",
-        "/proc/sys/net/ipv6/conf/default/disable_ipv6",
-    ] {
+    for path in
+        ["/proc/sys/net/ipv6/conf/all/disable_ipv6", "/proc/sys/net/ipv6/conf/default/disable_ipv6"]
+    {
         match set(path, "1") {
             // A kernel without IPv6 has nothing to switch off.
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}

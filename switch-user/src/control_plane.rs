@@ -160,8 +160,8 @@ impl SwitchTables {
                 expect_zero(format!("egress queue (port {port}, queue {priority})"), bytes);
             }
         }
-        let leaked = u64::from(config.slots)
-            - (switch.slots_returned.load() - switch.slots_taken.load());
+        let leaked =
+            u64::from(config.slots) - (switch.slots_returned.load() - switch.slots_taken.load());
         expect_zero("the number of leaked descriptors".into(), leaked);
         let (admitted, departed) = (switch.admitted_bytes.load(), switch.departed_bytes.load());
         expect_zero("bytes admitted less bytes departed".into(), admitted.abs_diff(departed));

@@ -65,9 +65,7 @@ impl PacketSocket {
             return Err(Error::Open(io::Error::last_os_error()));
         }
         // SAFETY: the descriptor was just opened and has no other owner.
-        Ok(Self {
-            fd: unsafe { OwnedFd::from_raw_fd(fd) },
-        })
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
     /// Sends one frame with `skb->mark` set to `mark`. On return the peer's XDP program has run on
@@ -80,10 +78,8 @@ impl PacketSocket {
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_ifindex = interface_index.cast_signed();
-        let mut data = libc::iovec {
-            iov_base: frame.as_ptr().cast_mut().cast(),
-            iov_len: frame.len(),
-        };
+        let mut data =
+            libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
         let mut control = MarkMessage {
             header: libc::cmsghdr {
                 // SAFETY: pure arithmetic on a length.
@@ -113,11 +109,7 @@ impl PacketSocket {
                 Some(libc::EINTR) => {}
                 Some(libc::ENOBUFS) => return Err(Error::Dropped { interface_index }),
                 _ => {
-                    return Err(Error::Send {
-                        interface_index,
-                        length: frame.len(),
-                        source,
-                    });
+                    return Err(Error::Send { interface_index, length: frame.len(), source });
                 }
             }
         }
@@ -131,16 +123,7 @@ mod tests {
     #[test]
     fn an_error_names_the_interface_and_the_length() {
         let source = io::Error::from_raw_os_error(libc::ENXIO);
-        let error = Error::Send {
-            interface_index: 17,
-            length: 60,
-            source,
-        };
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot send 60 bytes on interface 17: "),
-            "{error}"
-        );
+        let error = Error::Send { interface_index: 17, length: 60, source };
+        assert!(error.to_string().starts_with("cannot send 60 bytes on interface 17: "), "{error}");
     }
 }

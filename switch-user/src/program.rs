@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use aya::maps::{Map, MapData, RingBuf, XskMap};
-use aya::programs::tc::SchedClassifierLinkId;
+use aya::programs::tc::{self, NlOptions, SchedClassifierLinkId, TcAttachOptions};
 use aya::programs::xdp::XdpLinkId;
 use aya::programs::{SchedClassifier, TcAttachType, Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
@@ -28,7 +28,9 @@ pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff-log-events.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The kernel refused the object.
-    #[error("the kernel refused the eBPF object: {0}; xoff needs Linux 6.6 or later and CAP_BPF (run `xoff doctor`)")]
+    #[error(
+        "the kernel refused the eBPF object: {0}; xoff needs Linux 6.6 or later and CAP_BPF (run `xoff doctor`)"
+    )]
     Load(#[from] aya::EbpfError),
     /// The kernel refused a program or its attachment.
     #[error("eBPF program {program} on {target}: {source}; run `xoff doctor`")]
@@ -77,28 +79,31 @@ pub struct Records {
 }
 
 impl SwitchProgram {
-    /// Loads a switch's programs, with `policy` in `.rodata`, and maps its tables.
-    pub fn load(capacity: Capacity, policy: Policy) -> Result<(Self, SwitchTables), ProgramError> {
-        Self::load_with_ring(capacity, policy, None)
-    }
-
-    /// Likewise, with a ring of `ring_bytes` (a power of two).
-    pub fn load_with_ring(
-        capacity: Capacity,
+    /// Loads the programs of as many switches as there are `capacities`, with `policy` in `.rodata`, and
+    /// maps their tables. `ring_bytes` replaces the ring's size (a power of two).
+    pub fn load(
+        capacities: &[Capacity],
         policy: Policy,
         ring_bytes: Option<u32>,
-    ) -> Result<(Self, SwitchTables), ProgramError> {
+    ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
         let words = [policy.threshold, policy.marking];
+        // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
-        loader
-            .override_global(names::POLICY, &words, true)
-            .map_max_entries(names::ROUTES, capacity.hosts as u32)
-            .map_max_entries(names::DESCRIPTORS, capacity.slots as u32)
-            .map_max_entries(names::FREE_SLOTS, capacity.slots as u32);
+        loader.override_global(names::POLICY, &words, true);
         if let Some(bytes) = ring_bytes {
             loader.map_max_entries(names::EVENTS, bytes);
         }
-        let mut ebpf = loader.load(OBJECT)?;
+        let mut load_one = |capacity: &Capacity| {
+            loader
+                .map_max_entries(names::ROUTES, capacity.hosts as u32)
+                .map_max_entries(names::DESCRIPTORS, capacity.slots as u32)
+                .map_max_entries(names::FREE_SLOTS, capacity.slots as u32);
+            Self::start(loader.load(OBJECT)?, *capacity)
+        };
+        capacities.iter().map(&mut load_one).collect()
+    }
+
+    fn start(mut ebpf: Ebpf, capacity: Capacity) -> Result<(Self, SwitchTables), ProgramError> {
         let program = xdp(&mut ebpf, SWITCH_PORT)?;
         program.load().map_err(|source| attach_error(SWITCH_PORT, "the kernel", source))?;
         let auditor = classifier(&mut ebpf)?;
@@ -120,8 +125,12 @@ impl SwitchProgram {
             .attach_to_if_index(interface_index, XdpMode::Driver)
             .map_err(|source| attach_error(SWITCH_PORT, &target, source))?;
         let name = interface_name(interface_index)?;
+        // By clsact: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
+        tc::qdisc_add_clsact(&name)
+            .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source.into()))?;
+        let by_netlink = TcAttachOptions::Netlink(NlOptions::default());
         let auditor = classifier(&mut self.ebpf)?
-            .attach(&name, TcAttachType::Egress)
+            .attach_with_options(&name, TcAttachType::Egress, by_netlink)
             .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source))?;
         Ok(PortLinks { _xdp: xdp, _auditor: auditor })
     }
@@ -243,8 +252,7 @@ fn xdp<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut Xdp, Progra
 }
 
 fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, ProgramError> {
-    let program =
-        ebpf.program_mut(EGRESS_AUDITOR).ok_or(ProgramError::Missing(EGRESS_AUDITOR))?;
+    let program = ebpf.program_mut(EGRESS_AUDITOR).ok_or(ProgramError::Missing(EGRESS_AUDITOR))?;
     program.try_into().map_err(|source| attach_error(EGRESS_AUDITOR, "its type", source))
 }
 

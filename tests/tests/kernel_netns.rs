@@ -23,10 +23,7 @@ fn mac(host: usize) -> [u8; 6] {
 
 /// Two hosts and one cable.
 fn two_hosts() -> Plan {
-    let node = |name: &str| NamespaceSpec {
-        name: name.to_owned(),
-        forwarding: false,
-    };
+    let node = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };
     let end = |host: usize| EndSpec {
         namespace: host,
         interface: format!("eth{host}"),
@@ -38,11 +35,7 @@ fn two_hosts() -> Plan {
     };
     Plan {
         namespaces: vec![node("host0"), node("host1")],
-        links: vec![LinkSpec {
-            a: end(0),
-            b: end(1),
-            mtu: 1600,
-        }],
+        links: vec![LinkSpec { a: end(0), b: end(1), mtu: 1600 }],
     }
 }
 
@@ -55,10 +48,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
         .args(arguments)
         .output()
         .unwrap_or_else(|error| panic!("this test needs the program {program}: {error}"));
-    assert!(
-        output.status.success(),
-        "{program} {arguments:?}: {output:?}"
-    );
+    assert!(output.status.success(), "{program} {arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("these programs print ASCII")
 }
 
@@ -71,21 +61,10 @@ fn traces(fabric: FabricId) -> Vec<String> {
     let prefix = fabric.namespace_name("");
     let files = fs::read_dir("/run/netns")
         .expect("`deploy` made it")
-        .map(|entry| {
-            entry
-                .expect("readable")
-                .file_name()
-                .into_string()
-                .expect("ASCII names")
-        });
+        .map(|entry| entry.expect("readable").file_name().into_string().expect("ASCII names"));
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("/proc is mounted");
     let mut traces: Vec<_> = files.filter(|name| name.starts_with(&prefix)).collect();
-    traces.extend(
-        mounts
-            .lines()
-            .filter(|line| line.contains(&prefix))
-            .map(str::to_owned),
-    );
+    traces.extend(mounts.lines().filter(|line| line.contains(&prefix)).map(str::to_owned));
     let lock = format!("/run/xoff/{fabric}.lock");
     traces.extend(Path::new(&lock).exists().then_some(lock));
     traces
@@ -109,14 +88,10 @@ fn hosts_reach_each_other_through_a_cable() {
             .enter(|| UdpSocket::bind((HOSTS[host], 4791)).expect("the address is the host's"))
             .expect("the namespace can be entered")
     });
-    a.send_to(b"over the wire", (HOSTS[1], 4791))
-        .expect("the neighbour is known");
+    a.send_to(b"over the wire", (HOSTS[1], 4791)).expect("the neighbour is known");
     let mut buffer = [0; 64];
     let (len, from) = b.recv_from(&mut buffer).expect("the datagram arrives");
-    assert_eq!(
-        (&buffer[..len], from.ip()),
-        (&b"over the wire"[..], HOSTS[0].into())
-    );
+    assert_eq!((&buffer[..len], from.ip()), (&b"over the wire"[..], HOSTS[0].into()));
 }
 
 #[test]
@@ -124,33 +99,15 @@ fn interfaces_are_as_planned_and_silent() {
     let deployment = deploy(&two_hosts());
     assert_eq!(deployment.interface_indexes(0), [77, 2]);
     let namespace = deployment.namespace(0);
-    assert_eq!(
-        namespace.name(),
-        deployment.fabric().namespace_name("host0")
-    );
-    let link = run(
-        "ip",
-        &["netns", "exec", namespace.name(), "ip", "-d", "-o", "link"],
-    );
+    assert_eq!(namespace.name(), deployment.fabric().namespace_name("host0"));
+    let link = run("ip", &["netns", "exec", namespace.name(), "ip", "-d", "-o", "link"]);
     let (loopback, cable) = link.split_once('\n').expect("two interfaces");
-    assert!(
-        loopback.contains("lo: <LOOPBACK,UP,LOWER_UP>"),
-        "{loopback}"
-    );
+    assert!(loopback.contains("lo: <LOOPBACK,UP,LOWER_UP>"), "{loopback}");
     assert!(cable.starts_with("77: eth0@"), "{cable}");
-    for part in [
-        "NOARP",
-        ",UP,LOWER_UP",
-        "mtu 1600",
-        "qdisc noqueue",
-        "02:01:00:00:00:00",
-    ] {
+    for part in ["NOARP", ",UP,LOWER_UP", "mtu 1600", "qdisc noqueue", "02:01:00:00:00:00"] {
         assert!(cable.contains(part), "{part} is not in {cable}");
     }
-    assert!(
-        cable.contains("numtxqueues 1 ") && cable.contains("numrxqueues 1 "),
-        "{cable}"
-    );
+    assert!(cable.contains("numtxqueues 1 ") && cable.contains("numrxqueues 1 "), "{cable}");
     let (inet6, forward, filter, device) = namespace
         .enter(|| {
             [
@@ -163,19 +120,10 @@ fn interfaces_are_as_planned_and_silent() {
             .into()
         })
         .expect("the namespace can be entered");
-    assert_eq!(
-        (inet6.as_str(), forward.trim(), filter.trim()),
-        ("", "0", "0")
-    );
-    let counters = device
-        .lines()
-        .find(|line| line.contains("eth0:"))
-        .expect("eth0 is listed");
-    let sums: u64 = counters
-        .split_whitespace()
-        .skip(1)
-        .map(|c| c.parse::<u64>().expect("u64"))
-        .sum();
+    assert_eq!((inet6.as_str(), forward.trim(), filter.trim()), ("", "0", "0"));
+    let counters = device.lines().find(|line| line.contains("eth0:")).expect("eth0 is listed");
+    let sums: u64 =
+        counters.split_whitespace().skip(1).map(|c| c.parse::<u64>().expect("u64")).sum();
     assert_eq!(sums, 0, "an idle wire carries nothing: {counters}");
 }
 
@@ -201,22 +149,13 @@ fn the_caller_and_the_host_keep_what_they_have() {
     let links = || run("ip", &["-o", "link"]);
     let (namespace, interfaces) = (own_namespace(), links());
     let deployment = deploy(&two_hosts());
-    let inside = deployment
-        .namespace(0)
-        .enter(own_namespace)
-        .expect("can be entered");
+    let inside = deployment.namespace(0).enter(own_namespace).expect("can be entered");
     assert_ne!(inside, namespace);
     let panicked = panic::catch_unwind(AssertUnwindSafe(|| {
         deployment.namespace(0).enter(|| panic!("inside"))
     }));
-    assert_eq!(
-        panicked.expect_err("panics go on").downcast_ref(),
-        Some(&"inside")
-    );
-    assert_eq!(
-        (own_namespace(), links()),
-        (namespace.clone(), interfaces.clone())
-    );
+    assert_eq!(panicked.expect_err("panics go on").downcast_ref(), Some(&"inside"));
+    assert_eq!((own_namespace(), links()), (namespace.clone(), interfaces.clone()));
     drop(deployment);
     assert_eq!((own_namespace(), links()), (namespace, interfaces));
 }
@@ -236,13 +175,7 @@ fn removing_bears_what_is_gone_already() {
     let deployment = deploy(&two_hosts());
     let fabric = deployment.fabric();
     run("ip", &["netns", "delete", deployment.namespace(0).name()]);
-    run(
-        "umount",
-        &[
-            "--lazy",
-            deployment.namespace(1).path().to_str().expect("ASCII"),
-        ],
-    );
+    run("umount", &["--lazy", deployment.namespace(1).path().to_str().expect("ASCII")]);
     deployment.remove().expect("nothing is left to fail");
     assert_eq!(traces(fabric), [""; 0]);
 }
@@ -254,19 +187,9 @@ fn a_failed_deployment_leaves_nothing() {
     plan.links[0].b.neighbours.push(twice);
     let error = netns::deploy(&plan).expect_err("the kernel refuses a neighbour's second entry");
     let message = error.to_string();
-    assert!(
-        matches!(error, Error::Refused { .. }),
-        "these tests need root: {message}"
-    );
-    assert!(
-        message.contains("host1/eth1 the neighbour 10.0.1.1"),
-        "{message}"
-    );
-    let name = message
-        .split_whitespace()
-        .find_map(|word| word.split_once('/'))
-        .expect("a name")
-        .0;
+    assert!(matches!(error, Error::Refused { .. }), "these tests need root: {message}");
+    assert!(message.contains("host1/eth1 the neighbour 10.0.1.1"), "{message}");
+    let name = message.split_whitespace().find_map(|word| word.split_once('/')).expect("a name").0;
     let fabric = FabricId::of_namespace(name).expect("a fabric's namespace");
     assert_eq!(traces(fabric), [""; 0]);
 }
@@ -281,9 +204,7 @@ fn a_wrong_plan_makes_nothing() {
 #[test]
 fn fabrics_deployed_at_once_do_not_meet() {
     let fabrics = thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| deploy(&two_hosts())))
-            .collect();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| deploy(&two_hosts()))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().expect("every deployment succeeds"))
@@ -304,46 +225,25 @@ fn only_fabrics_of_killed_processes_are_abandoned() {
     let (mut killed_next, abandoned_next) = deploying_child();
     let owner = |fabric| {
         let statuses = netns::list().expect("root may list");
-        statuses
-            .into_iter()
-            .find(|status| status.fabric == fabric)
-            .map(|status| status.owner)
+        statuses.into_iter().find(|status| status.fabric == fabric).map(|status| status.owner)
     };
     assert_eq!(owner(abandoned), Some(Owner::Living(Some(dead.id()))));
-    let refused = netns::destroy(abandoned)
-        .expect_err("its owner lives")
-        .to_string();
+    let refused = netns::destroy(abandoned).expect_err("its owner lives").to_string();
     assert!(refused.contains(&dead.id().to_string()), "{refused}");
 
     kill(&mut dead);
     assert_eq!(owner(abandoned), Some(Owner::Gone));
-    run(
-        "umount",
-        &[
-            "--lazy",
-            &format!("/run/netns/{}", abandoned.namespace_name("host0")),
-        ],
-    );
+    run("umount", &["--lazy", &format!("/run/netns/{}", abandoned.namespace_name("host0"))]);
     netns::destroy(abandoned).expect("nobody owns it");
     assert_eq!(traces(abandoned), [""; 0]);
-    assert!(matches!(
-        netns::destroy(abandoned),
-        Err(Error::NoSuchFabric { .. })
-    ));
+    assert!(matches!(netns::destroy(abandoned), Err(Error::NoSuchFabric { .. })));
 
     let report = netns::destroy_abandoned().expect("root may destroy");
     let living: Vec<_> = report.living.iter().map(|status| status.fabric).collect();
-    assert!(
-        living.contains(&own.fabric()) && living.contains(&abandoned_next),
-        "{report:?}"
-    );
+    assert!(living.contains(&own.fabric()) && living.contains(&abandoned_next), "{report:?}");
     kill(&mut killed_next);
     fs::remove_file(format!("/run/xoff/{abandoned_next}.lock")).expect("a kill leaves the lock");
-    assert_eq!(
-        owner(abandoned_next),
-        Some(Owner::Gone),
-        "found by its namespaces alone"
-    );
+    assert_eq!(owner(abandoned_next), Some(Owner::Gone), "found by its namespaces alone");
     netns::destroy_abandoned().expect("root may destroy");
     assert_eq!(traces(abandoned_next), [""; 0]);
     assert_ping(&own);
@@ -360,11 +260,7 @@ fn deploy_and_wait() -> ! {
 /// Starts this executable again as a process that owns a fabric.
 fn deploying_child() -> (Child, FabricId) {
     let mut child = Command::new(std::env::current_exe().expect("the test has a file"))
-        .args([
-            "--exact",
-            "only_fabrics_of_killed_processes_are_abandoned",
-            "--nocapture",
-        ])
+        .args(["--exact", "only_fabrics_of_killed_processes_are_abandoned", "--nocapture"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())
         .spawn()

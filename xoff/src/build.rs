@@ -1,10 +1,10 @@
 //! From a scenario to what runs it: wires with addresses, switches with tables, hosts with NICs.
 
+use fabric_core::frame::Ipv4Fields;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, SwitchConfig};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::routing::flow_hash;
-use fabric_core::frame::Ipv4Fields;
 use fabric_core::units::Picos;
 use fabric_core::wire::{LinkAddresses, Psn, roce};
 use host_agent::dcqcn::{Fraction, Parameters};
@@ -133,7 +133,9 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     let pools = scenario.buffer_pools(switch);
     let settings = &scenario.switch;
     let (alpha, static_xoff, xon_offset) = match settings.threshold {
-        Threshold::Dt { alpha, xon_offset } => ((alpha.numerator, alpha.denominator), 0, xon_offset.0),
+        Threshold::Dt { alpha, xon_offset } => {
+            ((alpha.numerator, alpha.denominator), 0, xon_offset.0)
+        }
         Threshold::Static { xoff, xon } => ((0, 1), xoff.0, xoff.0 - xon.0),
     };
     let ecn = settings.ecn.as_ref();
@@ -145,8 +147,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         xon_offset_bytes: xon_offset,
         ecn_kmin_bytes: ecn.map_or(0, |ecn| ecn.kmin.0),
         ecn_kmax_bytes: ecn.map_or(0, |ecn| ecn.kmax.0),
-        ecn_slope_q48: ecn
-            .map_or(0, |ecn| slope_q48(ecn.kmin.0, ecn.kmax.0, ecn.pmax.millionths)),
+        ecn_slope_q48: ecn.map_or(0, |ecn| slope_q48(ecn.kmin.0, ecn.kmax.0, ecn.pmax.millionths)),
         alpha_numerator: alpha.0,
         alpha_denominator: alpha.1,
         lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
@@ -180,8 +181,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     tables.configure(config, &ports, mix(scenario.seed, u64::from(switch.0) + (1 << 32)));
     let routes = fabric.routes(switch);
     for host in 0..fabric.host_count() {
-        let group: Vec<u8> =
-            routes.ports_to(HostId(host)).iter().map(|&port| port as u8).collect();
+        let group: Vec<u8> = routes.ports_to(HostId(host)).iter().map(|&port| port as u8).collect();
         tables.install_route(host as usize, &group);
     }
     tables.set_thresholds(control_plane_policy(scenario));

@@ -88,8 +88,7 @@ pub fn deploy(scenario: &Scenario) -> Result<KernelDatapath, DeployError> {
     let switches = || (0..fabric.switch_count()).map(SwitchId);
     let capacities: Vec<_> = switches().map(|switch| build::capacity(scenario, switch)).collect();
     let wires = build::wires(fabric);
-    let mut datapath =
-        KernelDatapath::deploy(fabric, wires, &capacities, build::policy(scenario))?;
+    let mut datapath = KernelDatapath::deploy(fabric, wires, &capacities, build::policy(scenario))?;
     for switch in switches() {
         build::configure(scenario, switch, datapath.tables_mut(switch.0));
     }

@@ -32,12 +32,7 @@ pub fn run_all() -> Result<()> {
         }
     }
     if !failed.is_empty() {
-        bail!(
-            "{} of {} checks failed: {}",
-            failed.len(),
-            checks.len(),
-            failed.join(", ")
-        );
+        bail!("{} of {} checks failed: {}", failed.len(), checks.len(), failed.join(", "));
     }
     eprintln!("all {} checks passed", checks.len());
     Ok(())
@@ -49,20 +44,10 @@ pub fn dependencies() -> Result<()> {
     let cargo_deny = folder.join("bin/cargo-deny");
     if !process::succeeds(Command::new(&cargo_deny).arg("--version")) {
         let mut install = process::cargo("install");
-        install.args([
-            "cargo-deny",
-            "--version",
-            CARGO_DENY_VERSION,
-            "--locked",
-            "--root",
-        ]);
+        install.args(["cargo-deny", "--version", CARGO_DENY_VERSION, "--locked", "--root"]);
         process::run(install.arg(&folder)).context("building cargo-deny")?;
     }
-    process::run(
-        Command::new(cargo_deny)
-            .arg("check")
-            .current_dir(workspace::root()),
-    )
+    process::run(Command::new(cargo_deny).arg("check").current_dir(workspace::root()))
 }
 
 fn format() -> Result<()> {
@@ -73,11 +58,7 @@ fn format() -> Result<()> {
 
 fn toml() -> Result<()> {
     let mut taplo = Command::new(packages::taplo()?);
-    process::run(
-        taplo
-            .args(["format", "--check"])
-            .current_dir(workspace::root()),
-    )
+    process::run(taplo.args(["format", "--check"]).current_dir(workspace::root()))
 }
 
 fn paths() -> Result<()> {
@@ -90,19 +71,11 @@ fn paths() -> Result<()> {
             lines.filter(|(_, line)| WORKPLACES.iter().any(|path| names(line, path)))
         {
             let text = String::from_utf8_lossy(line);
-            found.push(format!(
-                "  {}:{}: {}",
-                file.display(),
-                index + 1,
-                text.trim()
-            ));
+            found.push(format!("  {}:{}: {}", file.display(), index + 1, text.trim()));
         }
     }
     if !found.is_empty() {
-        bail!(
-            "files speak of folders that only the author's machine has:\n{}",
-            found.join("\n")
-        );
+        bail!("files speak of folders that only the author's machine has:\n{}", found.join("\n"));
     }
     Ok(())
 }
@@ -125,10 +98,7 @@ fn lints() -> Result<()> {
 
 fn documentation() -> Result<()> {
     let mut doc = process::cargo("doc");
-    process::run(
-        doc.args(["--workspace", "--no-deps"])
-            .env("RUSTDOCFLAGS", "--deny warnings"),
-    )
+    process::run(doc.args(["--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
 #[cfg(test)]
@@ -140,10 +110,7 @@ mod tests {
         let workplace = WORKPLACES[0];
         assert!(names(format!("see {workplace}notes").as_bytes(), workplace));
         assert!(names(format!("{workplace}notes").as_bytes(), workplace));
-        assert!(!names(
-            format!("https://example.org{workplace}notes").as_bytes(),
-            workplace
-        ));
+        assert!(!names(format!("https://example.org{workplace}notes").as_bytes(), workplace));
         assert!(!names(b"a framework", workplace));
     }
 }

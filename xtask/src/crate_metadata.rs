@@ -19,9 +19,7 @@ pub const TARGET: &str = "bpfel-unknown-none";
 
 /// Makes `cargo` compile through this program.
 pub fn wrap(cargo: &mut Command) -> std::io::Result<&mut Command> {
-    Ok(cargo
-        .env("RUSTC_WRAPPER", std::env::current_exe()?)
-        .env(ASKED, "1"))
+    Ok(cargo.env("RUSTC_WRAPPER", std::env::current_exe()?).env(ASKED, "1"))
 }
 
 /// Becomes rustc if cargo called this program as its wrapper. Returns only what went wrong.
@@ -29,13 +27,9 @@ pub fn compile_if_asked() -> Option<Error> {
     std::env::var_os(ASKED)?;
     let mut arguments = std::env::args_os().skip(1);
     let Some(rustc) = arguments.next() else {
-        return Some(Error::msg(format!(
-            "{ASKED} is set, and yet no compiler is named"
-        )));
+        return Some(Error::msg(format!("{ASKED} is set, and yet no compiler is named")));
     };
-    let package = std::env::var("CARGO_PKG_NAME")
-        .ok()
-        .zip(std::env::var("CARGO_PKG_VERSION").ok());
+    let package = std::env::var("CARGO_PKG_NAME").ok().zip(std::env::var("CARGO_PKG_VERSION").ok());
     let mut arguments = arguments.collect::<Vec<_>>();
     if let Some((name, version)) = package {
         fix_metadata(&mut arguments, &name, &version);
@@ -68,10 +62,7 @@ mod tests {
     fn fixed(line: &str) -> String {
         let mut arguments = line.split(' ').map(OsString::from).collect::<Vec<_>>();
         fix_metadata(&mut arguments, "fabric-core", "0.1.0");
-        arguments
-            .join(OsStr::new(" "))
-            .into_string()
-            .expect("the line was UTF-8")
+        arguments.join(OsStr::new(" ")).into_string().expect("the line was UTF-8")
     }
 
     #[test]

@@ -14,7 +14,6 @@ pub fn run() -> Result<()> {
     process::run(process::cargo("build").args(["--release", "--package", "xoff"]))?;
     let target_dir = workspace::target_dir();
     let mut xoff = Command::new(target_dir.join("release/xoff"));
-    xoff.args(["run", SCENARIO, "--out"])
-        .arg(target_dir.join("demo"));
+    xoff.args(["run", SCENARIO, "--out"]).arg(target_dir.join("demo"));
     process::run(xoff.current_dir(workspace::root()))
 }

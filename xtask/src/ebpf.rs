@@ -29,15 +29,8 @@ pub fn build_committed() -> Result<()> {
 
 /// Builds the object with events over aya-log, beside the committed one.
 pub fn build_with_events() -> Result<()> {
-    let built = build(
-        &["--locked", "--features", "log-events"],
-        "xoff.log-events.bpf.o",
-    )?;
-    eprintln!(
-        "{}: {} bytes",
-        built.display(),
-        std::fs::metadata(&built)?.len()
-    );
+    let built = build(&["--locked", "--features", "log-events"], "xoff.log-events.bpf.o")?;
+    eprintln!("{}: {} bytes", built.display(), std::fs::metadata(&built)?.len());
     Ok(())
 }
 
@@ -50,18 +43,11 @@ pub fn check() -> Result<()> {
     let built = build(&["--locked"], "xoff.bpf.o")?;
     let actual = std::fs::read(&built).with_context(|| format!("reading {}", built.display()))?;
     if actual == expected {
-        eprintln!(
-            "{COMMITTED} is what its sources give: {} bytes",
-            expected.len()
-        );
+        eprintln!("{COMMITTED} is what its sources give: {} bytes", expected.len());
         return Ok(());
     }
     process::run(Command::new("sha256sum").arg(&committed).arg(&built))?;
-    let common = expected
-        .iter()
-        .zip(&actual)
-        .take_while(|(left, right)| left == right)
-        .count();
+    let common = expected.iter().zip(&actual).take_while(|(left, right)| left == right).count();
     bail!(
         "{COMMITTED} is not what its sources give: {} bytes are committed, {} were built, and they \
          differ from byte {common} on; run `cargo xtask build-ebpf` and commit its result",
@@ -84,17 +70,9 @@ fn build(options: &[&str], name: &str) -> Result<PathBuf> {
     process::run(cargo(&toolchain, "build")?.args(options)).context("building switch-ebpf")?;
 
     let target_dir = target_dir();
-    let linked = target_dir
-        .join(crate_metadata::TARGET)
-        .join("release")
-        .join(BINARY);
+    let linked = target_dir.join(crate_metadata::TARGET).join("release").join(BINARY);
     let stripped = target_dir.join(name);
-    process::run(
-        toolchain
-            .objcopy()?
-            .arg("--strip-debug")
-            .args([&linked, &stripped]),
-    )?;
+    process::run(toolchain.objcopy()?.arg("--strip-debug").args([&linked, &stripped]))?;
     refuse_local_paths(&stripped, &local_folders(&toolchain)?)?;
     Ok(stripped)
 }
@@ -104,22 +82,12 @@ fn cargo(toolchain: &Toolchain, subcommand: &str) -> Result<Command> {
     let linker = linker::install(toolchain)?;
     let mut cargo = toolchain.command("cargo");
     cargo
-        .args([
-            subcommand,
-            "--release",
-            "--bin",
-            BINARY,
-            "--target",
-            crate_metadata::TARGET,
-        ])
+        .args([subcommand, "--release", "--bin", BINARY, "--target", crate_metadata::TARGET])
         .args(["-Z", "build-std=core"])
         .current_dir(workspace::root().join("switch-ebpf"))
         .env("CARGO_TARGET_DIR", target_dir())
         .env("CARGO_TARGET_BPFEL_UNKNOWN_NONE_LINKER", linker)
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            compiler_flags(toolchain)?.join("\x1f"),
-        );
+        .env("CARGO_ENCODED_RUSTFLAGS", compiler_flags(toolchain)?.join("\x1f"));
     crate_metadata::wrap(&mut cargo)?;
     Ok(cargo)
 }
@@ -131,9 +99,8 @@ fn target_dir() -> PathBuf {
 
 /// DWARF is asked for because BTF is made from it; the DWARF itself is stripped afterwards.
 fn compiler_flags(toolchain: &Toolchain) -> Result<Vec<String>> {
-    let mut flags = ["-Ctarget-cpu=v3", "-Cdebuginfo=2", "-Clink-arg=--btf"]
-        .map(String::from)
-        .to_vec();
+    let mut flags =
+        ["-Ctarget-cpu=v3", "-Cdebuginfo=2", "-Clink-arg=--btf"].map(String::from).to_vec();
     // What aya-ebpf's build script would take from the host. XDP and TC see no registers, so that one
     // value for every host keeps the object the same and costs nothing.
     flags.extend(["--cfg".to_owned(), "bpf_target_arch=\"x86_64\"".to_owned()]);
@@ -148,16 +115,10 @@ fn compiler_flags(toolchain: &Toolchain) -> Result<Vec<String>> {
 fn local_folders(toolchain: &Toolchain) -> Result<[(PathBuf, &'static str); 3]> {
     let cargo_home = match std::env::var_os("CARGO_HOME").filter(|path| !path.is_empty()) {
         Some(folder) => PathBuf::from(folder),
-        None => std::env::home_dir()
-            .context("neither CARGO_HOME nor HOME is set")?
-            .join(".cargo"),
+        None => std::env::home_dir().context("neither CARGO_HOME nor HOME is set")?.join(".cargo"),
     };
     let sysroot = toolchain.sysroot.clone();
-    Ok([
-        (workspace::root(), "/xoff"),
-        (cargo_home, "/cargo"),
-        (sysroot, "/rust"),
-    ])
+    Ok([(workspace::root(), "/xoff"), (cargo_home, "/cargo"), (sysroot, "/rust")])
 }
 
 fn refuse_local_paths(object: &Path, folders: &[(PathBuf, &str)]) -> Result<()> {
@@ -165,11 +126,7 @@ fn refuse_local_paths(object: &Path, folders: &[(PathBuf, &str)]) -> Result<()> 
     for (folder, _) in folders {
         let path = folder.as_os_str().as_encoded_bytes();
         if bytes.windows(path.len()).any(|window| window == path) {
-            bail!(
-                "{} speaks of {}, a path of this machine",
-                object.display(),
-                folder.display()
-            );
+            bail!("{} speaks of {}, a path of this machine", object.display(), folder.display());
         }
     }
     Ok(())

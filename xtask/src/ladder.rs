@@ -66,9 +66,7 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
     packages::tshark()?;
     let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
     let mut cargo = process::cargo("test");
-    cargo
-        .args(["--package", "tests", "--no-fail-fast"])
-        .env(PYTHON_VARIABLE, python);
+    cargo.args(["--package", "tests", "--no-fail-fast"]).env(PYTHON_VARIABLE, python);
     if let Some(files) = only.and_then(Rung::files) {
         cargo.args(["--test", files]);
     }

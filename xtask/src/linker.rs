@@ -28,14 +28,7 @@ pub fn install(toolchain: &Toolchain) -> Result<PathBuf> {
     let rpath = format!("-C link-arg=-Wl,-rpath,{}", toolchain.libraries().display());
     let mut install = process::cargo("install");
     process::without_build_settings(&mut install)
-        .args([
-            "bpf-linker",
-            "--version",
-            VERSION,
-            "--locked",
-            "--force",
-            "--no-default-features",
-        ])
+        .args(["bpf-linker", "--version", VERSION, "--locked", "--force", "--no-default-features"])
         .args(["--features", LLVM_FEATURE, "--root"])
         .arg(&folder)
         .env("LLVM_PREFIX", prefix)

@@ -71,9 +71,7 @@ fn main() -> ExitCode {
     }
     let done = match Arguments::parse().task {
         Task::BuildEbpf { check: true, .. } => ebpf::check(),
-        Task::BuildEbpf {
-            log_events: true, ..
-        } => ebpf::build_with_events(),
+        Task::BuildEbpf { log_events: true, .. } => ebpf::build_with_events(),
         Task::BuildEbpf { .. } => ebpf::build_committed(),
         Task::Demo => demo::run(),
         Task::Test { rung, test_threads } => ladder::run(rung, test_threads),

@@ -71,11 +71,7 @@ fn install_in_environment(requirement: &str) -> Result<()> {
         if !process::succeeds(Command::new("python3").args(["-c", "import ensurepip, venv"])) {
             install_package("python3-venv")?;
         }
-        process::run(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&folder),
-        )?;
+        process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     }
     process::run(Command::new(&pip).args(["install", "--quiet", requirement]))
         .with_context(|| format!("installing {requirement} from the Python package index"))
@@ -97,8 +93,7 @@ fn on_path(program: &str, probe: &str, package: &str) -> Result<()> {
 fn install_package(package: &str) -> Result<()> {
     let apt = || {
         let mut apt = Command::new("apt-get");
-        apt.env("DEBIAN_FRONTEND", "noninteractive")
-            .arg("--quiet=2");
+        apt.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
         apt
     };
     let install =

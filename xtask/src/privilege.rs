@@ -8,16 +8,12 @@ use anyhow::{Context, Result, bail};
 ///
 /// `what` starts the sentence; `without` says what can be run instead, if anything can.
 pub fn require_root(what: &str, task: &str, without: Option<&str>) -> Result<()> {
-    let effective_user = std::fs::metadata("/proc/self")
-        .context("reading /proc/self")?
-        .uid();
+    let effective_user = std::fs::metadata("/proc/self").context("reading /proc/self")?.uid();
     if effective_user == 0 {
         return Ok(());
     }
     let advice = format!("run `sudo -E env \"PATH=$PATH\" cargo xtask {task}`");
-    let instead = without
-        .map(|other| format!(", or {other}"))
-        .unwrap_or_default();
+    let instead = without.map(|other| format!(", or {other}")).unwrap_or_default();
     bail!(
         "{what} needs root, for network namespaces and eBPF programs (user {effective_user} here): \
          {advice}{instead}"

@@ -36,10 +36,7 @@ fn is_build_setting(name: &str) -> bool {
 pub fn run(command: &mut Command) -> Result<()> {
     let line = line_of(command);
     eprintln!("$ {line}");
-    let status = command
-        .stdin(Stdio::null())
-        .status()
-        .with_context(|| not_started(command))?;
+    let status = command.stdin(Stdio::null()).status().with_context(|| not_started(command))?;
     if !status.success() {
         bail!("`{line}`: {status}");
     }
@@ -48,18 +45,10 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs `command` without a word and returns what it wrote to its standard output.
 pub fn output(command: &mut Command) -> Result<Vec<u8>> {
-    let ended = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| not_started(command))?;
+    let ended = command.stdin(Stdio::null()).output().with_context(|| not_started(command))?;
     if !ended.status.success() {
         let complaint = String::from_utf8_lossy(&ended.stderr);
-        bail!(
-            "`{}`: {}\n{}",
-            line_of(command),
-            ended.status,
-            complaint.trim_end()
-        );
+        bail!("`{}`: {}\n{}", line_of(command), ended.status, complaint.trim_end());
     }
     Ok(ended.stdout)
 }
@@ -80,10 +69,7 @@ fn not_started(command: &Command) -> String {
 
 fn line_of(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -92,28 +78,13 @@ mod tests {
 
     #[test]
     fn build_settings_are_told_from_cargos_own_places() {
-        for setting in [
-            "CARGO",
-            "CARGO_BUILD_RUSTFLAGS",
-            "CARGO_TARGET_DIR",
-            "RUSTFLAGS",
-        ] {
+        for setting in ["CARGO", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTFLAGS"] {
             assert!(is_build_setting(setting), "{setting}");
         }
-        for setting in [
-            "RUSTC_WRAPPER",
-            "CARGO_PROFILE_RELEASE_LTO",
-            "CARGO_ENCODED_RUSTFLAGS",
-        ] {
+        for setting in ["RUSTC_WRAPPER", "CARGO_PROFILE_RELEASE_LTO", "CARGO_ENCODED_RUSTFLAGS"] {
             assert!(is_build_setting(setting), "{setting}");
         }
-        for place in [
-            "CARGO_HOME",
-            "CARGO_NET_OFFLINE",
-            "RUSTUP_HOME",
-            "PATH",
-            "HOME",
-        ] {
+        for place in ["CARGO_HOME", "CARGO_NET_OFFLINE", "RUSTUP_HOME", "PATH", "HOME"] {
             assert!(!is_build_setting(place), "{place}");
         }
     }

@@ -31,19 +31,13 @@ impl Toolchain {
                  https://rustup.rs (everything else uses the committed object and needs none)"
             );
         }
-        let name = match [CHANNEL, ALSO_CALLED]
-            .into_iter()
-            .find(|name| is_pinned(name))
-        {
+        let name = match [CHANNEL, ALSO_CALLED].into_iter().find(|name| is_pinned(name)) {
             Some(name) => name,
             None => download()?,
         };
         let sysroot = process::output(rustup_run(name, "rustc").args(["--print", "sysroot"]))?;
         let sysroot = String::from_utf8(sysroot).context("the toolchain's path is not UTF-8")?;
-        let toolchain = Self {
-            name,
-            sysroot: PathBuf::from(sysroot.trim_end()),
-        };
+        let toolchain = Self { name, sysroot: PathBuf::from(sysroot.trim_end()) };
         toolchain.add_sources()?;
         Ok(toolchain)
     }
@@ -73,11 +67,7 @@ impl Toolchain {
 
     /// `core` is built from source: the target has no precompiled one.
     fn add_sources(&self) -> Result<()> {
-        if self
-            .sysroot
-            .join("lib/rustlib/src/rust/library/core/src/lib.rs")
-            .is_file()
-        {
+        if self.sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs").is_file() {
             return Ok(());
         }
         self.add_component("rust-src")
@@ -131,9 +121,7 @@ fn is_pinned(name: &str) -> bool {
 fn rustup_run(name: &str, program: &str) -> Command {
     let mut command = Command::new("rustup");
     process::without_build_settings(&mut command);
-    command
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .env("RUSTUP_AUTO_INSTALL", "0");
+    command.env_remove("RUSTUP_TOOLCHAIN").env("RUSTUP_AUTO_INSTALL", "0");
     command.args(["run", name, program]);
     command
 }

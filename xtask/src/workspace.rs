@@ -17,8 +17,7 @@ pub fn root() -> PathBuf {
     let running = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let xtask = running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     let root = xtask.parent();
-    root.expect("xtask is a folder of the workspace")
-        .to_path_buf()
+    root.expect("xtask is a folder of the workspace").to_path_buf()
 }
 
 /// Where cargo builds: `CARGO_TARGET_DIR`, or `target` in the workspace.
@@ -31,18 +30,10 @@ pub fn target_dir() -> PathBuf {
 pub fn files() -> Result<Vec<PathBuf>> {
     let listing = process::output(
         Command::new("git")
-            .args([
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ])
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(root()),
     )?;
-    let names = listing
-        .split(|&byte| byte == 0)
-        .filter(|name| !name.is_empty());
+    let names = listing.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     let files = names.map(|name| PathBuf::from(OsStr::from_bytes(name)));
     Ok(files.filter(|file| root().join(file).is_file()).collect())
 }

@@ -134,9 +134,7 @@ mod tests {
             let (header, _) = Header::parse(&bytes).unwrap();
             assert_eq!(header.to_string(), text);
             let mut buffer = [0; LEN];
-            Header::new(header.fields().unwrap())
-                .emit(&mut buffer)
-                .unwrap();
+            Header::new(header.fields().unwrap()).emit(&mut buffer).unwrap();
             assert_eq!(buffer, bytes);
         }
         Header::parse(&[0x1f, 0, 0]).unwrap_err();

@@ -131,11 +131,7 @@ impl Header {
             opcode: opcode as u8,
             flags: MIGRATION | (pad_count & 3) << PAD_COUNT_SHIFT,
             partition_key: DEFAULT_PARTITION_KEY.to_be_bytes(),
-            congestion: if matches!(opcode, Opcode::Cnp) {
-                BECN
-            } else {
-                0
-            },
+            congestion: if matches!(opcode, Opcode::Cnp) { BECN } else { 0 },
             destination_qp: super::write_u24(destination_qp),
             ack_request: if ack_request { ACK_REQUEST } else { 0 },
             psn: super::write_u24(psn.value()),
@@ -214,11 +210,7 @@ impl fmt::Display for Header {
             None => write!(f, "opcode {:#04x}", self.opcode)?,
         }
         write!(f, " qp {} psn {}", self.destination_qp(), self.psn())?;
-        if self.ack_request() {
-            f.write_str(" ack-request")
-        } else {
-            Ok(())
-        }
+        if self.ack_request() { f.write_str(" ack-request") } else { Ok(()) }
     }
 }
 
@@ -227,42 +219,26 @@ mod tests {
     use super::*;
 
     /// From a packet that scapy 2.8.0 (`scapy.contrib.roce`) built.
-    const BYTES: [u8; LEN] = [
-        0x0a, 0x60, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x80, 0xfe, 0xdc, 0xba,
-    ];
+    const BYTES: [u8; LEN] =
+        [0x0a, 0x60, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x80, 0xfe, 0xdc, 0xba];
 
     #[test]
     fn bytes_to_header_and_back() {
         let (header, _) = Header::parse(&BYTES).unwrap();
-        assert_eq!(
-            header.to_string(),
-            "WRITE_ONLY qp 1193046 psn 16702650 ack-request"
-        );
+        assert_eq!(header.to_string(), "WRITE_ONLY qp 1193046 psn 16702650 ack-request");
         assert_eq!((header.pad_count(), header.congestion()), (2, 0));
         assert_eq!(header.partition_key(), DEFAULT_PARTITION_KEY);
         let mut buffer = [0; LEN];
-        Header::new(
-            Opcode::WriteOnly,
-            2,
-            0x0012_3456,
-            true,
-            Psn::new(0x00fe_dcba),
-        )
-        .emit(&mut buffer)
-        .unwrap();
+        Header::new(Opcode::WriteOnly, 2, 0x0012_3456, true, Psn::new(0x00fe_dcba))
+            .emit(&mut buffer)
+            .unwrap();
         assert_eq!(buffer, BYTES);
     }
 
     #[test]
     fn only_a_cnp_carries_becn() {
-        assert_eq!(
-            Header::new(Opcode::Cnp, 0, 1, false, Psn::new(0)).congestion(),
-            BECN
-        );
-        assert_eq!(
-            Header::new(Opcode::Acknowledge, 0, 1, false, Psn::new(0)).congestion(),
-            0
-        );
+        assert_eq!(Header::new(Opcode::Cnp, 0, 1, false, Psn::new(0)).congestion(), BECN);
+        assert_eq!(Header::new(Opcode::Acknowledge, 0, 1, false, Psn::new(0)).congestion(), 0);
     }
 
     #[test]
@@ -277,10 +253,7 @@ mod tests {
     fn another_version_is_an_error() {
         let mut bytes = BYTES;
         bytes[1] |= 3;
-        assert_eq!(
-            Header::parse(&bytes).unwrap_err(),
-            ParseError::BthVersion(3)
-        );
+        assert_eq!(Header::parse(&bytes).unwrap_err(), ParseError::BthVersion(3));
         Header::parse(&BYTES[..LEN - 1]).unwrap_err();
     }
 }

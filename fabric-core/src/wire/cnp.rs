@@ -70,15 +70,9 @@ mod tests {
         assert_eq!(Reserved::default().emit(&mut bytes).unwrap(), [0xff]);
         assert_eq!(bytes[..LEN], [0; LEN]);
         let (reserved, rest) = Reserved::parse(&bytes).unwrap();
-        assert_eq!(
-            (reserved.to_string().as_str(), rest),
-            ("reserved 0", &[0xff][..])
-        );
+        assert_eq!((reserved.to_string().as_str(), rest), ("reserved 0", &[0xff][..]));
         bytes[LEN - 1] = 1;
-        assert_eq!(
-            Reserved::parse(&bytes).unwrap_err(),
-            ParseError::CnpReserved
-        );
+        assert_eq!(Reserved::parse(&bytes).unwrap_err(), ParseError::CnpReserved);
         Reserved::parse(&bytes[..LEN - 1]).unwrap_err();
     }
 }

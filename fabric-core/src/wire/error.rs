@@ -147,26 +147,15 @@ pub enum ParseError {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Truncated {
-                layer,
-                needed,
-                available,
-            } => {
+            Self::Truncated { layer, needed, available } => {
                 write!(f, "{layer} needs {needed} bytes, {available} are left")
             }
             Self::FrameLength { expected, actual } => {
-                write!(
-                    f,
-                    "the frame has {actual} bytes, its IP packet makes it {expected}"
-                )
+                write!(f, "the frame has {actual} bytes, its IP packet makes it {expected}")
             }
             Self::EtherType(found) => write!(f, "unexpected EtherType {found:#06x}"),
             Self::MacControlDestination(found) => {
-                write!(
-                    f,
-                    "MAC control frame to {}",
-                    super::ethernet::Address(found)
-                )
+                write!(f, "MAC control frame to {}", super::ethernet::Address(found))
             }
             Self::MacControlOpcode(found) => {
                 write!(f, "unexpected MAC control opcode {found:#06x}")
@@ -174,16 +163,10 @@ impl fmt::Display for ParseError {
             Self::IpVersion(found) => write!(f, "IP version {found}, not 4"),
             Self::IpHeaderLength(found) => write!(f, "IPv4 header of {found} words, not 5"),
             Self::IpTotalLength { total, available } => {
-                write!(
-                    f,
-                    "IPv4 total length {total} where {available} bytes are there"
-                )
+                write!(f, "IPv4 total length {total} where {available} bytes are there")
             }
             Self::IpChecksum { expected, found } => {
-                write!(
-                    f,
-                    "IPv4 header checksum {found:#06x}, should be {expected:#06x}"
-                )
+                write!(f, "IPv4 header checksum {found:#06x}, should be {expected:#06x}")
             }
             Self::Fragment => f.write_str("IPv4 fragment"),
             Self::Protocol(found) => write!(f, "IP protocol {found}, not UDP"),
@@ -270,21 +253,11 @@ mod tests {
 
     #[test]
     fn errors_read_as_sentences() {
-        let cut = ParseError::Truncated {
-            layer: Layer::Reth,
-            needed: 16,
-            available: 3,
-        };
+        let cut = ParseError::Truncated { layer: Layer::Reth, needed: 16, available: 3 };
         assert_eq!(cut.to_string(), "RETH needs 16 bytes, 3 are left");
-        let payload = ParseError::UnexpectedPayload {
-            opcode: Opcode::Cnp,
-            length: 4,
-        };
+        let payload = ParseError::UnexpectedPayload { opcode: Opcode::Cnp, length: 4 };
         assert_eq!(payload.to_string(), "4 bytes of payload behind CNP");
-        let wide = EmitError::FieldTooWide {
-            field: "dscp",
-            value: 64,
-        };
+        let wide = EmitError::FieldTooWide { field: "dscp", value: 64 };
         assert_eq!(wide.to_string(), "dscp 0x40 does not fit its field");
     }
 }

@@ -57,10 +57,7 @@ impl Header {
     /// Source and destination address.
     #[inline(always)]
     pub const fn addresses(&self) -> LinkAddresses {
-        LinkAddresses {
-            source: self.source,
-            destination: self.destination,
-        }
+        LinkAddresses { source: self.source, destination: self.destination }
     }
 
     /// Rewrites both addresses, as a router does for the next link.
@@ -92,11 +89,7 @@ impl Header {
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, destination) = (Address(self.source), Address(self.destination));
-        write!(
-            f,
-            "{source} > {destination} type {:#06x}",
-            self.ether_type()
-        )
+        write!(f, "{source} > {destination} type {:#06x}", self.ether_type())
     }
 }
 
@@ -116,39 +109,25 @@ impl fmt::Display for Address {
 mod tests {
     use super::*;
 
-    const BYTES: [u8; LEN] = [
-        0x02, 0x02, 0, 0, 0, 0x03, 0x02, 0x01, 0, 0, 0x01, 0xff, 0x08, 0x00,
-    ];
+    const BYTES: [u8; LEN] = [0x02, 0x02, 0, 0, 0, 0x03, 0x02, 0x01, 0, 0, 0x01, 0xff, 0x08, 0x00];
 
     #[test]
     fn bytes_to_header_and_back() {
         let (header, rest) = Header::parse(&BYTES).unwrap();
         assert!(rest.is_empty());
         assert_eq!(header.ether_type(), ETHER_TYPE_IPV4);
-        assert_eq!(
-            header.to_string(),
-            "02:01:00:00:01:ff > 02:02:00:00:00:03 type 0x0800"
-        );
+        assert_eq!(header.to_string(), "02:01:00:00:01:ff > 02:02:00:00:00:03 type 0x0800");
         let mut buffer = [0; LEN];
-        Header::new(header.addresses(), ETHER_TYPE_IPV4)
-            .emit(&mut buffer)
-            .unwrap();
+        Header::new(header.addresses(), ETHER_TYPE_IPV4).emit(&mut buffer).unwrap();
         assert_eq!(buffer, BYTES);
     }
 
     #[test]
     fn a_cut_header_and_a_short_buffer_are_errors() {
-        let cut = ParseError::Truncated {
-            layer: Layer::Ethernet,
-            needed: LEN,
-            available: 13,
-        };
+        let cut = ParseError::Truncated { layer: Layer::Ethernet, needed: LEN, available: 13 };
         assert_eq!(Header::parse(&BYTES[..13]).unwrap_err(), cut);
         let header = Header::new(LinkAddresses::default(), ETHER_TYPE_IPV4);
-        let short = EmitError::BufferTooSmall {
-            needed: LEN,
-            available: 13,
-        };
+        let short = EmitError::BufferTooSmall { needed: LEN, available: 13 };
         assert_eq!(header.emit(&mut [0; 13]).unwrap_err(), short);
     }
 }

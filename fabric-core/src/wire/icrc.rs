@@ -52,15 +52,7 @@ pub fn compute(ip_packet: &[u8]) -> u32 {
 /// Headers with the type of service, TTL, both checksums and the FECN/BECN byte set to ones.
 fn masked(headers: &[u8; HEADERS]) -> [u8; HEADERS] {
     let mut masked = *headers;
-    for at in [
-        1,
-        8,
-        10,
-        11,
-        ipv4::LEN + 6,
-        ipv4::LEN + 7,
-        ipv4::LEN + udp::LEN + 4,
-    ] {
+    for at in [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + udp::LEN + 4] {
         masked[at] = 0xff;
     }
     masked
@@ -69,9 +61,7 @@ fn masked(headers: &[u8; HEADERS]) -> [u8; HEADERS] {
 impl Trailer {
     /// A trailer that says `crc`.
     pub const fn new(crc: u32) -> Self {
-        Self {
-            crc: crc.to_le_bytes(),
-        }
+        Self { crc: crc.to_le_bytes() }
     }
 
     /// The CRC as it stands.
@@ -133,11 +123,7 @@ mod tests {
             let mut changed = covered.to_vec();
             changed[at] ^= 0x5a;
             let invariant = matches!(at, 1 | 8 | 10 | 11 | 26 | 27 | 32);
-            assert_eq!(
-                compute(&changed) == compute(covered),
-                invariant,
-                "byte {at}"
-            );
+            assert_eq!(compute(&changed) == compute(covered), invariant, "byte {at}");
         }
     }
 

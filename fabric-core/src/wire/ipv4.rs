@@ -178,10 +178,7 @@ impl Header {
     #[inline(always)]
     pub fn expected_checksum(&self) -> u16 {
         let words: &[[u8; 2]; LEN / 2] = transmute_ref!(self);
-        let sum: u32 = words
-            .iter()
-            .map(|word| u32::from(u16::from_be_bytes(*word)))
-            .sum();
+        let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
         !fold(sum - u32::from(self.checksum()))
     }
 
@@ -189,11 +186,7 @@ impl Header {
     #[inline(always)]
     pub fn verify_checksum(&self) -> Result<(), ParseError> {
         let (expected, found) = (self.expected_checksum(), self.checksum());
-        if found == expected {
-            Ok(())
-        } else {
-            Err(ParseError::IpChecksum { expected, found })
-        }
+        if found == expected { Ok(()) } else { Err(ParseError::IpChecksum { expected, found }) }
     }
 
     /// Takes one off the time to live and keeps the checksum right.
@@ -254,18 +247,10 @@ impl Header {
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, destination) = (
-            Ipv4Addr::from(self.source),
-            Ipv4Addr::from(self.destination),
-        );
+        let (source, destination) = (Ipv4Addr::from(self.source), Ipv4Addr::from(self.destination));
         write!(f, "{source} > {destination} protocol {} ", self.protocol)?;
         write!(f, "dscp {} ecn {} ", self.dscp(), self.type_of_service & 3)?;
-        write!(
-            f,
-            "ttl {} length {}",
-            self.time_to_live,
-            self.total_length()
-        )
+        write!(f, "ttl {} length {}", self.time_to_live, self.total_length())
     }
 }
 
@@ -299,16 +284,9 @@ mod tests {
         assert!(!header.is_fragment());
         let mut buffer = [0; LEN];
         let type_of_service = type_of_service(24, Ecn::Capable0);
-        Header::new(
-            header.source(),
-            header.destination(),
-            type_of_service,
-            64,
-            PROTOCOL_UDP,
-            68,
-        )
-        .emit(&mut buffer)
-        .unwrap();
+        Header::new(header.source(), header.destination(), type_of_service, 64, PROTOCOL_UDP, 68)
+            .emit(&mut buffer)
+            .unwrap();
         assert_eq!(buffer, BYTES);
     }
 
@@ -321,20 +299,8 @@ mod tests {
         };
         assert_eq!(error(0, 0x65), ParseError::IpVersion(6));
         assert_eq!(error(0, 0x46), ParseError::IpHeaderLength(6));
-        assert_eq!(
-            error(3, 69),
-            ParseError::IpTotalLength {
-                total: 69,
-                available: 68
-            }
-        );
-        assert_eq!(
-            error(3, 19),
-            ParseError::IpTotalLength {
-                total: 19,
-                available: 68
-            }
-        );
+        assert_eq!(error(3, 69), ParseError::IpTotalLength { total: 69, available: 68 });
+        assert_eq!(error(3, 19), ParseError::IpTotalLength { total: 19, available: 68 });
         for length in 0..packet().len() {
             Header::parse(&packet()[..length]).unwrap_err();
         }

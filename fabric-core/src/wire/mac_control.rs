@@ -39,10 +39,7 @@ impl Header {
     /// A header from the station `source`.
     #[inline(always)]
     pub const fn new(source: [u8; 6], opcode: u16) -> Self {
-        let addresses = LinkAddresses {
-            source,
-            destination: DESTINATION,
-        };
+        let addresses = LinkAddresses { source, destination: DESTINATION };
         Self {
             ethernet: ethernet::Header::new(addresses, ETHER_TYPE_MAC_CONTROL),
             opcode: opcode.to_be_bytes(),
@@ -99,9 +96,8 @@ impl fmt::Display for Header {
 mod tests {
     use super::*;
 
-    const BYTES: [u8; LEN] = [
-        0x01, 0x80, 0xc2, 0, 0, 0x01, 0x02, 0x02, 0, 0, 0, 0x03, 0x88, 0x08, 0x01, 0x01,
-    ];
+    const BYTES: [u8; LEN] =
+        [0x01, 0x80, 0xc2, 0, 0, 0x01, 0x02, 0x02, 0, 0, 0, 0x03, 0x88, 0x08, 0x01, 0x01];
 
     #[test]
     fn bytes_to_header_and_back() {
@@ -110,9 +106,7 @@ mod tests {
         let text = "02:02:00:00:00:03 > 01:80:c2:00:00:01 type 0x8808 opcode 0x0101";
         assert_eq!(header.to_string(), text);
         let mut buffer = [0; LEN];
-        Header::new(header.source(), OPCODE_PFC)
-            .emit(&mut buffer)
-            .unwrap();
+        Header::new(header.source(), OPCODE_PFC).emit(&mut buffer).unwrap();
         assert_eq!(buffer, BYTES);
         Header::parse(&BYTES[..LEN - 1]).unwrap_err();
     }
@@ -122,16 +116,9 @@ mod tests {
         let error = |at: usize| {
             let mut bytes = BYTES;
             bytes[at] ^= 2;
-            Header::parse(&bytes)
-                .unwrap()
-                .0
-                .check(OPCODE_PFC)
-                .unwrap_err()
+            Header::parse(&bytes).unwrap().0.check(OPCODE_PFC).unwrap_err()
         };
-        assert_eq!(
-            error(5),
-            ParseError::MacControlDestination([0x01, 0x80, 0xc2, 0, 0, 0x03])
-        );
+        assert_eq!(error(5), ParseError::MacControlDestination([0x01, 0x80, 0xc2, 0, 0, 0x03]));
         assert_eq!(error(13), ParseError::EtherType(0x880a));
         assert_eq!(error(15), ParseError::MacControlOpcode(0x0103));
     }

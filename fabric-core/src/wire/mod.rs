@@ -62,10 +62,7 @@ fn put<'a, H>(header: H, buffer: &'a mut [u8]) -> Result<&'a mut [u8], EmitError
 where
     H: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + 'a,
 {
-    let error = EmitError::BufferTooSmall {
-        needed: size_of::<H>(),
-        available: buffer.len(),
-    };
+    let error = EmitError::BufferTooSmall { needed: size_of::<H>(), available: buffer.len() };
     let (place, rest) = H::mut_from_prefix(buffer).map_err(|_| error)?;
     *place = header;
     Ok(rest)

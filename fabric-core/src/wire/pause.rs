@@ -45,10 +45,7 @@ impl Frame {
         let (header, _) = super::split::<Header>(frame, Layer::MacControl)?;
         header.mac_control.check(OPCODE_PAUSE)?;
         let quanta = u16::from_be_bytes(header.time);
-        Ok(Self {
-            source: header.mac_control.source(),
-            quanta,
-        })
+        Ok(Self { source: header.mac_control.source(), quanta })
     }
 
     /// Writes the whole frame.
@@ -85,9 +82,6 @@ mod tests {
             Frame::parse(&bytes[..length]).unwrap_err();
         }
         bytes[14] = 1;
-        assert_eq!(
-            Frame::parse(&bytes),
-            Err(ParseError::MacControlOpcode(0x0101))
-        );
+        assert_eq!(Frame::parse(&bytes), Err(ParseError::MacControlOpcode(0x0101)));
     }
 }

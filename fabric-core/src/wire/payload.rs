@@ -37,11 +37,7 @@ pub fn verify(qp: u32, psn: Psn, payload: &[u8]) -> bool {
         difference |= u64::from_le_bytes(*found) ^ word;
         word = word.wrapping_add(STEP);
     }
-    difference == 0
-        && tail
-            .iter()
-            .zip(word.to_le_bytes())
-            .all(|(found, byte)| *found == byte)
+    difference == 0 && tail.iter().zip(word.to_le_bytes()).all(|(found, byte)| *found == byte)
 }
 
 /// A bijective mix (the finaliser of `SplitMix64`), so that different packets start differently.

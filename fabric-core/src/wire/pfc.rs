@@ -57,11 +57,7 @@ impl Frame {
     /// Pauses each priority in `class_enable` for `quanta`.
     #[inline(always)]
     pub const fn xoff(source: [u8; 6], class_enable: u8, quanta: u16) -> Self {
-        let mut frame = Self {
-            source,
-            class_enable,
-            quanta: [0; 8],
-        };
+        let mut frame = Self { source, class_enable, quanta: [0; 8] };
         let mut priority = 0;
         while priority < frame.quanta.len() {
             if class_enable >> priority & 1 != 0 {
@@ -75,22 +71,14 @@ impl Frame {
     /// Lets each priority in `class_enable` go on.
     #[inline(always)]
     pub const fn xon(source: [u8; 6], class_enable: u8) -> Self {
-        Self {
-            source,
-            class_enable,
-            quanta: [0; 8],
-        }
+        Self { source, class_enable, quanta: [0; 8] }
     }
 
     /// What the frame says of `priority`: nothing, or the quanta to pause it for.
     #[inline(always)]
     pub fn quanta_of(&self, priority: u8) -> Option<u16> {
         let enabled = u32::from(self.class_enable).checked_shr(u32::from(priority))? & 1 != 0;
-        if enabled {
-            self.quanta.get(usize::from(priority)).copied()
-        } else {
-            None
-        }
+        if enabled { self.quanta.get(usize::from(priority)).copied() } else { None }
     }
 
     /// Reads a frame; bytes beyond its 60 are ignored.
@@ -155,17 +143,8 @@ mod tests {
     #[test]
     fn bytes_to_frame_and_back() {
         let frame = Frame::parse(&BYTES).unwrap();
-        assert_eq!(
-            frame.to_string(),
-            "PFC from 02:02:00:00:00:03 3=43981 4=xon"
-        );
-        assert_eq!(
-            frame,
-            Frame {
-                class_enable: 0x18,
-                ..Frame::xoff(SOURCE, 0x08, 0xabcd)
-            }
-        );
+        assert_eq!(frame.to_string(), "PFC from 02:02:00:00:00:03 3=43981 4=xon");
+        assert_eq!(frame, Frame { class_enable: 0x18, ..Frame::xoff(SOURCE, 0x08, 0xabcd) });
         let mut buffer = [0xff; LEN];
         frame.emit(&mut buffer);
         assert_eq!(buffer, BYTES);
@@ -173,11 +152,7 @@ mod tests {
 
     #[test]
     fn a_frame_speaks_only_of_enabled_priorities() {
-        let frame = Frame {
-            class_enable: 0x81,
-            quanta: [9; 8],
-            source: SOURCE,
-        };
+        let frame = Frame { class_enable: 0x81, quanta: [9; 8], source: SOURCE };
         assert_eq!(frame.quanta_of(7), Some(9));
         assert_eq!(frame.quanta_of(3), None);
         assert_eq!(frame.quanta_of(8), None);

@@ -74,15 +74,8 @@ impl Header {
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fields {
-            virtual_address,
-            remote_key,
-            dma_length,
-        } = self.fields();
-        write!(
-            f,
-            "va {virtual_address:#x} rkey {remote_key:#x} length {dma_length}"
-        )
+        let Fields { virtual_address, remote_key, dma_length } = self.fields();
+        write!(f, "va {virtual_address:#x} rkey {remote_key:#x} length {dma_length}")
     }
 }
 
@@ -94,10 +87,7 @@ mod tests {
     fn bytes_to_header_and_back() {
         let bytes = super::super::hex("11 22 33 44 55 66 77 88 de ad be ef 00 00 00 06");
         let (header, _) = Header::parse(&bytes).unwrap();
-        assert_eq!(
-            header.to_string(),
-            "va 0x1122334455667788 rkey 0xdeadbeef length 6"
-        );
+        assert_eq!(header.to_string(), "va 0x1122334455667788 rkey 0xdeadbeef length 6");
         let mut buffer = [0; LEN];
         Header::new(header.fields()).emit(&mut buffer).unwrap();
         assert_eq!(buffer[..], bytes);

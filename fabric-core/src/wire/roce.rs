@@ -96,41 +96,21 @@ const fn extension_length(opcode: Opcode) -> usize {
 /// The length of a frame around an IP packet.
 const fn frame_length(ip_total_length: usize) -> usize {
     let length = ethernet::LEN + ip_total_length;
-    if length < ethernet::MINIMUM_FRAME_LENGTH {
-        ethernet::MINIMUM_FRAME_LENGTH
-    } else {
-        length
-    }
+    if length < ethernet::MINIMUM_FRAME_LENGTH { ethernet::MINIMUM_FRAME_LENGTH } else { length }
 }
 
 impl fmt::Display for RocePacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, destination) = (
-            Ipv4Addr::from(self.source),
-            Ipv4Addr::from(self.destination),
-        );
-        let Self {
-            source_port,
-            opcode,
-            destination_qp,
-            psn,
-            ..
-        } = self;
-        write!(
-            f,
-            "{source}:{source_port} > {destination} {opcode} qp {destination_qp} psn {psn}"
-        )?;
+        let (source, destination) = (Ipv4Addr::from(self.source), Ipv4Addr::from(self.destination));
+        let Self { source_port, opcode, destination_qp, psn, .. } = self;
+        write!(f, "{source}:{source_port} > {destination} {opcode} qp {destination_qp} psn {psn}")?;
         if let Some(aeth) = self.aeth {
             write!(f, " {} msn {}", aeth.syndrome, aeth.message_sequence_number)?;
         }
         if self.opcode.has_payload() {
             write!(f, " {} bytes", self.payload_length)?;
         }
-        if self.ecn == Ecn::CongestionExperienced {
-            f.write_str(" CE")
-        } else {
-            Ok(())
-        }
+        if self.ecn == Ecn::CongestionExperienced { f.write_str(" CE") } else { Ok(()) }
     }
 }
 
@@ -166,11 +146,7 @@ mod tests {
             (Opcode::Acknowledge, 0, 0, 62),
             (Opcode::Cnp, 0, 0, 74),
         ] {
-            let packet = RocePacket {
-                opcode,
-                payload_length,
-                ..PACKET
-            };
+            let packet = RocePacket { opcode, payload_length, ..PACKET };
             assert_eq!(packet.pad_count(), pad_count, "{packet}");
             assert_eq!(packet.frame_length(), frame_length, "{packet}");
         }

@@ -51,21 +51,10 @@ impl Mapping {
 
     /// A pointer to `count` values of `T` from byte `offset`, aligned and inside the mapping.
     pub(super) fn array<T>(&self, offset: usize, count: usize) -> NonNull<T> {
-        let bytes = count
-            .checked_mul(size_of::<T>())
-            .expect("an array fits the address space");
-        let end = offset
-            .checked_add(bytes)
-            .expect("an offset fits the address space");
-        assert!(
-            end <= self.length,
-            "bytes {offset}..{end} lie inside the {} mapped",
-            self.length
-        );
-        assert!(
-            offset.is_multiple_of(align_of::<T>()),
-            "offset {offset} is aligned"
-        );
+        let bytes = count.checked_mul(size_of::<T>()).expect("an array fits the address space");
+        let end = offset.checked_add(bytes).expect("an offset fits the address space");
+        assert!(end <= self.length, "bytes {offset}..{end} lie inside the {} mapped", self.length);
+        assert!(offset.is_multiple_of(align_of::<T>()), "offset {offset} is aligned");
         // SAFETY: the assert above keeps the result inside the mapping.
         unsafe { self.start.byte_add(offset).cast() }
     }
@@ -101,8 +90,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "lie inside")]
     fn an_array_beyond_the_mapping_is_refused() {
-        Mapping::anonymous(4096)
-            .expect("memory")
-            .array::<u32>(4096, 1);
+        Mapping::anonymous(4096).expect("memory").array::<u32>(4096, 1);
     }
 }

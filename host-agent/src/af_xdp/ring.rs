@@ -23,10 +23,7 @@ pub(super) struct Layout {
 impl Layout {
     /// The layout of a ring of `length` entries, a power of two, at the kernel's `offsets`.
     pub(super) fn new(offsets: &libc::xdp_ring_offset, length: u32) -> Self {
-        assert!(
-            length.is_power_of_two(),
-            "a ring of {length} entries wraps by a mask"
-        );
+        assert!(length.is_power_of_two(), "a ring of {length} entries wraps by a mask");
         Self {
             producer: offsets.producer as usize,
             consumer: offsets.consumer as usize,
@@ -48,37 +45,21 @@ struct Ring<T> {
 impl<T: Copy> Ring<T> {
     fn map(socket: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
         let length = layout.entries + layout.length as usize * size_of::<T>();
-        Ok(Self::new(
-            Mapping::of_file(socket, page_offset, length)?,
-            layout,
-        ))
+        Ok(Self::new(Mapping::of_file(socket, page_offset, length)?, layout))
     }
 
     fn new(memory: Mapping, layout: Layout) -> Self {
-        Self {
-            memory,
-            layout,
-            next: 0,
-            entry: PhantomData,
-        }
+        Self { memory, layout, next: 0, entry: PhantomData }
     }
 
     fn producer(&self) -> &AtomicU32 {
         // SAFETY: `array` checked range and alignment; both sides access an index only atomically.
-        unsafe {
-            self.memory
-                .array::<AtomicU32>(self.layout.producer, 1)
-                .as_ref()
-        }
+        unsafe { self.memory.array::<AtomicU32>(self.layout.producer, 1).as_ref() }
     }
 
     fn consumer(&self) -> &AtomicU32 {
         // SAFETY: as for `producer`.
-        unsafe {
-            self.memory
-                .array::<AtomicU32>(self.layout.consumer, 1)
-                .as_ref()
-        }
+        unsafe { self.memory.array::<AtomicU32>(self.layout.consumer, 1).as_ref() }
     }
 
     /// A pointer to the entry of the free-running index `index`.
@@ -103,13 +84,8 @@ impl<T: Copy> Producer<T> {
     /// time.
     pub(super) fn push(&mut self, entry: T) {
         let ring = &mut self.0;
-        let used = ring
-            .next
-            .wrapping_sub(ring.consumer().load(Ordering::Acquire));
-        assert!(
-            used < ring.layout.length,
-            "a ring holds no more entries than there are frames"
-        );
+        let used = ring.next.wrapping_sub(ring.consumer().load(Ordering::Acquire));
+        assert!(used < ring.layout.length, "a ring holds no more entries than there are frames");
         // SAFETY: `entry` points into the mapping; the consumer is past this entry (checked above)
         // and does not read it again before the store below.
         unsafe { ring.entry(ring.next).write(entry) };
@@ -146,12 +122,8 @@ impl<T: Copy> Consumer<T> {
 mod tests {
     use super::*;
 
-    const OFFSETS: libc::xdp_ring_offset = libc::xdp_ring_offset {
-        producer: 0,
-        consumer: 64,
-        flags: 128,
-        desc: 192,
-    };
+    const OFFSETS: libc::xdp_ring_offset =
+        libc::xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
 
     /// Both ends of one ring of four entries, over one piece of memory as with the kernel.
     fn ends() -> (Producer<u64>, Consumer<u64>) {
@@ -219,10 +191,7 @@ mod tests {
         let (mut producer, mut consumer) = ends();
         let sender = std::thread::spawn(move || {
             for entry in 0..20_000_u64 {
-                while producer
-                    .0
-                    .next
-                    .wrapping_sub(producer.0.consumer().load(Ordering::Acquire))
+                while producer.0.next.wrapping_sub(producer.0.consumer().load(Ordering::Acquire))
                     == 4
                 {
                     std::thread::yield_now();

@@ -113,15 +113,7 @@ impl Socket {
         Umem::receive_frames().for_each(|frame| fill.push(frame));
         bind(&fd, interface_index, queue).map_err(at("bind"))?;
         let interface = interface.to_owned();
-        Ok(Self {
-            fd,
-            interface,
-            umem,
-            fill,
-            transmit,
-            receive,
-            completion,
-        })
+        Ok(Self { fd, interface, umem, fill, transmit, receive, completion })
     }
 
     /// Sends a copy of `frame`. On return it has left: the peer's XDP program has run on it.
@@ -134,10 +126,7 @@ impl Socket {
     /// `build` gets the bytes of an earlier frame and must write all of them.
     pub fn send_with(&mut self, length: usize, build: impl FnOnce(&mut [u8])) -> Result<(), Error> {
         if !(MIN_FRAME_LENGTH as usize..=MAX_FRAME_LENGTH as usize).contains(&length) {
-            return Err(Error::FrameLength {
-                interface: self.interface.clone(),
-                length,
-            });
+            return Err(Error::FrameLength { interface: self.interface.clone(), length });
         }
         let Some(frame) = self.umem.take() else {
             return Err(self.not_sent(io::Error::from_raw_os_error(libc::ENOBUFS)));
@@ -145,11 +134,7 @@ impl Socket {
         // SAFETY: the frame was on the free list, so the kernel does not hold it; it gets it only
         // by the push below.
         build(unsafe { self.umem.bytes_mut(frame, length as u32) });
-        self.transmit.push(libc::xdp_desc {
-            addr: frame,
-            len: length as u32,
-            options: 0,
-        });
+        self.transmit.push(libc::xdp_desc { addr: frame, len: length as u32, options: 0 });
         self.transmit_all()
     }
 
@@ -167,9 +152,7 @@ impl Socket {
                 Ok(()) => {}
                 // EBUSY for a frame that is done means that it was freed without being sent.
                 Err(error) if done && error.raw_os_error() == Some(libc::EBUSY) => {
-                    return Err(Error::Dropped {
-                        interface: self.interface.clone(),
-                    });
+                    return Err(Error::Dropped { interface: self.interface.clone() });
                 }
                 Err(error) if is_transient(&error) => last = error,
                 Err(error) => return Err(self.not_sent(error)),
@@ -183,18 +166,11 @@ impl Socket {
         let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT);
         // SAFETY: no buffer and no address are passed.
         let sent = unsafe { libc::sendto(fd, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
-        if sent < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(())
-        }
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn not_sent(&self, source: io::Error) -> Error {
-        Error::NotSent {
-            interface: self.interface.clone(),
-            source,
-        }
+        Error::NotSent { interface: self.interface.clone(), source }
     }
 
     /// Shows the oldest received frame to `handle` and gives its memory back to the kernel. Returns
@@ -214,10 +190,8 @@ impl Socket {
     pub fn statistics(&self) -> Result<Statistics, Error> {
         // SAFETY: a struct of integers, for which zero is a value.
         let mut raw: libc::xdp_statistics = unsafe { std::mem::zeroed() };
-        option(&self.fd, libc::XDP_STATISTICS, &mut raw).map_err(|source| Error::Statistics {
-            interface: self.interface.clone(),
-            source,
-        })?;
+        option(&self.fd, libc::XDP_STATISTICS, &mut raw)
+            .map_err(|source| Error::Statistics { interface: self.interface.clone(), source })?;
         Ok(Statistics {
             receive_dropped: raw.rx_dropped,
             receive_invalid_descriptors: raw.rx_invalid_descs,
@@ -237,10 +211,7 @@ impl AsRawFd for Socket {
 }
 
 fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)
-    )
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR))
 }
 
 /// `name (index n)`, or the index alone where the namespace has no such interface.
@@ -271,11 +242,7 @@ fn bind(fd: &OwnedFd, interface_index: u32, queue: u32) -> io::Result<()> {
             size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
         )
     };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn ring_offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
@@ -290,11 +257,7 @@ fn set_option<T: Copy>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: pointer and length describe `value`, which outlives the call.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, length) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Reads an option into `value`, a struct of integers, of which an older kernel may fill a part.
@@ -305,11 +268,7 @@ fn option<T: Copy>(fd: &OwnedFd, name: i32, value: &mut T) -> io::Result<()> {
     // integers.
     let result =
         unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, &raw mut length) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -325,10 +284,7 @@ mod tests {
             source: io::Error::from_raw_os_error(libc::ENODEV),
         };
         let message = error.to_string();
-        assert!(
-            message.contains("interface 4294967295 queue 3: cannot bind"),
-            "{message}"
-        );
+        assert!(message.contains("interface 4294967295 queue 3: cannot bind"), "{message}");
     }
 
     #[test]

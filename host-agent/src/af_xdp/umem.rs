@@ -31,9 +31,7 @@ pub(super) struct Umem {
 impl Umem {
     pub(super) fn new() -> io::Result<Self> {
         let memory = Mapping::anonymous((FRAMES * FRAME_BYTES) as usize)?;
-        let free = (RECEIVE_FRAMES..FRAMES)
-            .map(|frame| u64::from(frame * FRAME_BYTES))
-            .collect();
+        let free = (RECEIVE_FRAMES..FRAMES).map(|frame| u64::from(frame * FRAME_BYTES)).collect();
         Ok(Self { memory, free })
     }
 
@@ -66,10 +64,7 @@ impl Umem {
 
     /// Takes back a frame that was sent.
     pub(super) fn release(&mut self, frame: u64) {
-        debug_assert!(
-            self.free.len() < TRANSMIT_FRAMES as usize,
-            "frame {frame} is released once"
-        );
+        debug_assert!(self.free.len() < TRANSMIT_FRAMES as usize, "frame {frame} is released once");
         self.free.push(frame);
     }
 

@@ -80,10 +80,7 @@ mod tests {
         let mut stepped = Fraction::ONE;
         for exponent in 0..2000 {
             let power = decay.power(exponent);
-            assert!(
-                power.0.abs_diff(stepped.0) < 300,
-                "{exponent}: {power:?} {stepped:?}"
-            );
+            assert!(power.0.abs_diff(stepped.0) < 300, "{exponent}: {power:?} {stepped:?}");
             stepped = stepped.times(decay);
         }
         assert_eq!(decay.power(u64::MAX), Fraction::ZERO);

@@ -42,10 +42,6 @@ mod tests {
     fn an_interval_of_zero_notifies_of_every_mark() {
         let parameters = Parameters::hpcc(LINE_RATE);
         let mut point = NotificationPoint::default();
-        assert!(
-            [0, 0, 1, 2]
-                .into_iter()
-                .all(|now| point.receive_marked(Picos(now), &parameters))
-        );
+        assert!([0, 0, 1, 2].into_iter().all(|now| point.receive_marked(Picos(now), &parameters)));
     }
 }

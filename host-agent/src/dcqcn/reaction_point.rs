@@ -132,10 +132,9 @@ impl ReactionPoint {
     fn increase(&mut self, parameters: &Parameters) {
         let (low, high) = match parameters.rate_increase_bytes {
             None => (self.timer_stage, self.timer_stage),
-            Some(_) => (
-                self.timer_stage.min(self.byte_stage),
-                self.timer_stage.max(self.byte_stage),
-            ),
+            Some(_) => {
+                (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage))
+            }
         };
         let step = if high < parameters.fast_recovery_stages {
             0
@@ -187,10 +186,7 @@ mod tests {
                 Step::Cnp => drop(point.receive_notification(now, parameters)),
                 Step::Idle => {}
             }
-            let rates = (
-                point.rate(now, parameters).0 / MBPS,
-                point.target_rate.0 / MBPS,
-            );
+            let rates = (point.rate(now, parameters).0 / MBPS, point.target_rate.0 / MBPS);
             assert_eq!(rates, (*current, *target), "row {row} at {at} us");
         }
         point
@@ -228,10 +224,7 @@ mod tests {
             assert!(point.receive_notification(Picos(at * US), &parameters));
         }
         // 40, 20, 10, 5 Gbit/s, but alpha decayed not at all: every interval had a CNP.
-        assert_eq!(
-            (point.current_rate.0, point.target_rate.0),
-            (5 * GBPS, 10 * GBPS)
-        );
+        assert_eq!((point.current_rate.0, point.target_rate.0), (5 * GBPS, 10 * GBPS));
         point.transmit(Picos(101 * US), Bytes(9_999_999), &parameters);
         assert_eq!(point.current_rate.0, 5 * GBPS);
         point.transmit(Picos(102 * US), Bytes(1), &parameters);
@@ -239,22 +232,13 @@ mod tests {
         point.transmit(Picos(103 * US), Bytes(40_000_000), &parameters);
         assert_eq!((point.byte_stage, point.target_rate.0), (5, 10 * GBPS));
         point.transmit(Picos(104 * US), Bytes(20_000_000), &parameters);
-        assert_eq!(
-            (point.byte_stage, point.target_rate.0),
-            (7, 10 * GBPS + 80 * MBPS)
-        );
+        assert_eq!((point.byte_stage, point.target_rate.0), (7, 10 * GBPS + 80 * MBPS));
         // The timer's first six expiries are additive (BC is above F, T is not), the seventh is
         // hyper.
         point.rate(Picos((100 + 6 * 55) * US), &parameters);
-        assert_eq!(
-            (point.timer_stage, point.target_rate.0),
-            (6, 10 * GBPS + 320 * MBPS)
-        );
+        assert_eq!((point.timer_stage, point.target_rate.0), (6, 10 * GBPS + 320 * MBPS));
         point.rate(Picos((100 + 7 * 55) * US), &parameters);
-        assert_eq!(
-            (point.timer_stage, point.target_rate.0),
-            (7, 10 * GBPS + 720 * MBPS)
-        );
+        assert_eq!((point.timer_stage, point.target_rate.0), (7, 10 * GBPS + 720 * MBPS));
     }
 
     #[test]
@@ -292,11 +276,7 @@ mod tests {
             assert_eq!(point.rate(later, &parameters), LINE_RATE);
             assert_eq!(point.next_increase, Picos::MAX);
             assert!(point.receive_notification(later, &parameters));
-            assert_eq!(
-                point.rate(later, &parameters),
-                LINE_RATE,
-                "alpha has decayed to nothing"
-            );
+            assert_eq!(point.rate(later, &parameters), LINE_RATE, "alpha has decayed to nothing");
             assert_eq!(point.next_increase, Picos::MAX);
         }
     }

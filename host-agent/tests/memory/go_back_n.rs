@@ -10,9 +10,7 @@ fn serialise(frame_length: u64) -> Picos {
 }
 
 fn is_nak(packet: &RocePacket) -> bool {
-    packet
-        .aeth
-        .is_some_and(|aeth| aeth.syndrome == Syndrome::NakSequenceError)
+    packet.aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::NakSequenceError)
 }
 
 #[test]
@@ -29,11 +27,7 @@ fn the_completion_time_on_an_ideal_wire_is_a_closed_form() {
     assert_eq!(
         testbed.events,
         [
-            HostEvent::FlowDelivered {
-                qp: 1,
-                bytes: 10_000,
-                at: delivered
-            },
+            HostEvent::FlowDelivered { qp: 1, bytes: 10_000, at: delivered },
             HostEvent::FlowCompleted {
                 flow: 1,
                 at: completed,
@@ -61,56 +55,21 @@ fn any_single_loss_is_repaired() {
     type Matches = fn(&RocePacket) -> bool;
     // What, which of its kind, how many timeouts it takes to repair.
     let losses: [(&str, Matches, usize, u64); 7] = [
-        (
-            "first data packet",
-            |packet| packet.opcode == Opcode::WriteFirst,
-            0,
-            0,
-        ),
-        (
-            "middle data packet",
-            |packet| packet.opcode == Opcode::WriteMiddle,
-            7,
-            0,
-        ),
-        (
-            "last data packet",
-            |packet| packet.opcode == Opcode::WriteLast,
-            0,
-            1,
-        ),
+        ("first data packet", |packet| packet.opcode == Opcode::WriteFirst, 0, 0),
+        ("middle data packet", |packet| packet.opcode == Opcode::WriteMiddle, 7, 0),
+        ("last data packet", |packet| packet.opcode == Opcode::WriteLast, 0, 1),
         ("first ACK", |packet| packet.aeth.is_some(), 0, 0),
         ("last ACK", |packet| packet.aeth.is_some(), 19, 1),
-        (
-            "the only data packet",
-            |packet| packet.opcode == Opcode::WriteOnly,
-            0,
-            1,
-        ),
+        ("the only data packet", |packet| packet.opcode == Opcode::WriteOnly, 0, 1),
         ("no packet", |_| false, 0, 0),
     ];
     for (description, matches, nth, timeouts) in losses {
-        let bytes = if description == "the only data packet" {
-            7
-        } else {
-            20_000
-        };
-        let mut testbed = Testbed::new(
-            |_| {},
-            LosingWire {
-                inner: IdealWire,
-                matches,
-                nth,
-            },
-        );
+        let bytes = if description == "the only data packet" { 7 } else { 20_000 };
+        let mut testbed = Testbed::new(|_| {}, LosingWire { inner: IdealWire, matches, nth });
         testbed.start(0, 1, 3, bytes);
         testbed.run();
         testbed.assert_delivered(&[(0, 1, bytes)]);
-        assert_eq!(
-            testbed.hosts[0].counters().timeouts,
-            timeouts,
-            "{description}"
-        );
+        assert_eq!(testbed.hosts[0].counters().timeouts, timeouts, "{description}");
         assert!(testbed.hosts[1].counters().naks_sent <= 1, "{description}");
     }
 }
@@ -118,19 +77,8 @@ fn any_single_loss_is_repaired() {
 #[test]
 fn a_lost_nak_is_repaired_by_the_timer() {
     let first = |packet: &RocePacket| packet.opcode == Opcode::WriteFirst;
-    let wire = LosingWire {
-        inner: IdealWire,
-        matches: first,
-        nth: 0,
-    };
-    let mut testbed = Testbed::new(
-        |_| {},
-        LosingWire {
-            inner: wire,
-            matches: is_nak,
-            nth: 0,
-        },
-    );
+    let wire = LosingWire { inner: IdealWire, matches: first, nth: 0 };
+    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
     testbed.start(0, 1, 3, 20_000);
     testbed.run();
     testbed.assert_delivered(&[(0, 1, 20_000)]);
@@ -141,26 +89,15 @@ fn a_lost_nak_is_repaired_by_the_timer() {
 #[test]
 fn the_timer_runs_from_the_oldest_packet_and_from_progress() {
     let lost = |packet: &RocePacket| packet.opcode == Opcode::WriteLast;
-    let mut testbed = Testbed::new(
-        |_| {},
-        LosingWire {
-            inner: IdealWire,
-            matches: lost,
-            nth: 0,
-        },
-    );
+    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: IdealWire, matches: lost, nth: 0 });
     testbed.start(0, 1, 3, 20_000);
     testbed.run();
     let mut last_ack_arrives = serialise(1074) + serialise(62) + PROPAGATION + PROPAGATION;
     for _ in 0..18 {
         last_ack_arrives += serialise(1058);
     }
-    let starts: Vec<_> = testbed
-        .sent
-        .iter()
-        .filter(|sent| lost(&sent.2))
-        .map(|sent| sent.0)
-        .collect();
+    let starts: Vec<_> =
+        testbed.sent.iter().filter(|sent| lost(&sent.2)).map(|sent| sent.0).collect();
     assert_eq!(starts[1], last_ack_arrives + Picos(100_000_000));
 }
 
@@ -168,11 +105,7 @@ fn the_timer_runs_from_the_oldest_packet_and_from_progress() {
 fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
     for (per_million, ack_interval) in [(1_000, 1), (10_000, 1), (1_000, 16), (10_000, 16)] {
         for seed in 0..10 {
-            let wire = LossyWire {
-                inner: IdealWire,
-                per_million,
-                seed,
-            };
+            let wire = LossyWire { inner: IdealWire, per_million, seed };
             let mut testbed = Testbed::new(|config| config.ack_interval = ack_interval, wire);
             let flows = [
                 (0, 1, 500_000),
@@ -194,11 +127,7 @@ fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
 #[test]
 fn a_run_with_loss_repeats_itself_exactly() {
     let run = || {
-        let wire = LossyWire {
-            inner: IdealWire,
-            per_million: 10_000,
-            seed: 4,
-        };
+        let wire = LossyWire { inner: IdealWire, per_million: 10_000, seed: 4 };
         let mut testbed = Testbed::new(|_| {}, wire);
         for flow in 1..50 {
             testbed.start(0, flow, (flow % 8) as u8, 20_000 + u64::from(flow));
@@ -219,13 +148,7 @@ fn packets_for_nobody_are_counted() {
     host.close_responder(1);
     host.handle_packet(Picos(0), &packet);
     assert_eq!(host.counters().unknown_queue_pair, 1);
-    host.handle_packet(
-        Picos(0),
-        &RocePacket {
-            destination: 1,
-            ..packet
-        },
-    );
+    host.handle_packet(Picos(0), &RocePacket { destination: 1, ..packet });
     assert_eq!(host.counters().misdelivered, 1);
     assert_eq!(host.poll_transmit(Picos(0)), None);
 }

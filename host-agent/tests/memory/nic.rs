@@ -8,8 +8,7 @@ use host_agent::dcqcn::Parameters;
 
 fn data(testbed: &Testbed) -> impl Iterator<Item = (Picos, &RocePacket)> {
     let sent = testbed.sent.iter();
-    sent.filter(|sent| sent.2.payload_length > 0)
-        .map(|(at, _, packet)| (*at, packet))
+    sent.filter(|sent| sent.2.payload_length > 0).map(|(at, _, packet)| (*at, packet))
 }
 
 #[test]
@@ -20,9 +19,7 @@ fn a_thousand_queue_pairs_share_the_port_packet_by_packet() {
         testbed.start(host, flow, (flow % 3) as u8, bytes);
     }
     testbed.run();
-    let order: Vec<_> = data(&testbed)
-        .map(|(_, packet)| packet.destination_qp)
-        .collect();
+    let order: Vec<_> = data(&testbed).map(|(_, packet)| packet.destination_qp).collect();
     let round: Vec<_> = (0..1000).collect();
     assert!(order.chunks(1000).all(|turns| turns == round));
     testbed.assert_delivered(&flows);
@@ -33,10 +30,7 @@ fn a_pause_stops_its_priority_until_it_expires() {
     let mut testbed = Testbed::new(|_| {}, IdealWire);
     testbed.start(0, 1, 3, 100_000);
     testbed.start(0, 2, 4, 100_000);
-    let frame = Pfc {
-        class_enable: 1 << 3,
-        quanta: [2000; 8],
-    };
+    let frame = Pfc { class_enable: 1 << 3, quanta: [2000; 8] };
     let (from, until) = (Picos(1_000_000), Picos(1_000_000 + 2000 * 5120));
     testbed.pfc(from, 0, frame);
     testbed.run();
@@ -50,20 +44,11 @@ fn a_pause_stops_its_priority_until_it_expires() {
 
 #[test]
 fn a_pause_longer_than_the_timer_costs_duplicates_but_no_bytes() {
-    let mut testbed = Testbed::new(
-        |config| config.retransmission_timeout = Picos(10_000_000),
-        IdealWire,
-    );
+    let mut testbed =
+        Testbed::new(|config| config.retransmission_timeout = Picos(10_000_000), IdealWire);
     testbed.start(0, 1, 3, 100_000);
     // The responder's ACKs are held for 52 us.
-    testbed.pfc(
-        Picos(0),
-        1,
-        Pfc {
-            class_enable: 1 << 5,
-            quanta: [10_000; 8],
-        },
-    );
+    testbed.pfc(Picos(0), 1, Pfc { class_enable: 1 << 5, quanta: [10_000; 8] });
     testbed.run();
     assert!(testbed.hosts[0].counters().timeouts > 0);
     assert!(testbed.hosts[1].counters().duplicate_packets > 0);
@@ -74,42 +59,14 @@ fn a_pause_longer_than_the_timer_costs_duplicates_but_no_bytes() {
 fn zero_quanta_and_frames_without_class() {
     let mut testbed = Testbed::new(|_| {}, IdealWire);
     testbed.start(0, 1, 3, 10_000);
-    testbed.pfc(
-        Picos(0),
-        0,
-        Pfc {
-            class_enable: 0xff,
-            quanta: [u16::MAX; 8],
-        },
-    );
-    testbed.pfc(
-        Picos(1),
-        0,
-        Pfc {
-            class_enable: 0,
-            quanta: [u16::MAX; 8],
-        },
-    );
-    testbed.pfc(
-        Picos(5_000_000),
-        0,
-        Pfc {
-            class_enable: 1 << 3,
-            quanta: [0; 8],
-        },
-    );
+    testbed.pfc(Picos(0), 0, Pfc { class_enable: 0xff, quanta: [u16::MAX; 8] });
+    testbed.pfc(Picos(1), 0, Pfc { class_enable: 0, quanta: [u16::MAX; 8] });
+    testbed.pfc(Picos(5_000_000), 0, Pfc { class_enable: 1 << 3, quanta: [0; 8] });
     testbed.run();
-    assert_eq!(
-        data(&testbed).nth(1).map(|(at, _)| at),
-        Some(Picos(5_000_000))
-    );
+    assert_eq!(data(&testbed).nth(1).map(|(at, _)| at), Some(Picos(5_000_000)));
     let counters = *testbed.hosts[0].counters();
     assert_eq!(
-        (
-            counters.pauses_received,
-            counters.resumes_received,
-            counters.pauses_without_class
-        ),
+        (counters.pauses_received, counters.resumes_received, counters.pauses_without_class),
         (1, 1, 1)
     );
 }
@@ -132,10 +89,7 @@ fn dcqcn_without_marks_is_line_rate() {
 
 #[test]
 fn a_notification_halves_the_pace() {
-    let wire = MarkingWire {
-        inner: IdealWire,
-        remaining: 1,
-    };
+    let wire = MarkingWire { inner: IdealWire, remaining: 1 };
     let mut testbed = Testbed::new(dcqcn, wire);
     testbed.start(0, 1, 3, 100_000);
     testbed.run();
@@ -143,20 +97,14 @@ fn a_notification_halves_the_pace() {
     assert_eq!(testbed.hosts[0].counters().rate_cuts, 1);
     let starts: Vec<_> = data(&testbed).map(|(at, _)| at).collect();
     let at_half = BitsPerSecond(LINE_RATE.0 / 2).serialise(1058 + OVERHEAD);
-    assert!(
-        starts[99] < Picos(55_000_000),
-        "the increase timer has not expired"
-    );
+    assert!(starts[99] < Picos(55_000_000), "the increase timer has not expired");
     assert_eq!(starts[99] - starts[98], at_half);
     testbed.assert_delivered(&[(0, 1, 100_000)]);
 }
 
 #[test]
 fn cnps_are_as_frequent_as_the_interval_allows() {
-    let wire = MarkingWire {
-        inner: IdealWire,
-        remaining: u64::MAX,
-    };
+    let wire = MarkingWire { inner: IdealWire, remaining: u64::MAX };
     let mut testbed = Testbed::new(dcqcn, wire);
     testbed.start(0, 1, 3, 1_000_000);
     testbed.run();
@@ -169,21 +117,14 @@ fn cnps_are_as_frequent_as_the_interval_allows() {
     assert!(arrivals.len() > 3);
     // A CNP may wait for one ACK on its way out.
     let slack = LINE_RATE.serialise(62 + OVERHEAD);
-    assert!(
-        arrivals
-            .windows(2)
-            .all(|pair| pair[1] - pair[0] + slack >= Picos(50_000_000))
-    );
+    assert!(arrivals.windows(2).all(|pair| pair[1] - pair[0] + slack >= Picos(50_000_000)));
     testbed.assert_delivered(&[(0, 1, 1_000_000)]);
 }
 
 #[test]
 fn a_lost_cnp_costs_a_cut_and_nothing_else() {
     let wire = LosingWire {
-        inner: MarkingWire {
-            inner: IdealWire,
-            remaining: 1,
-        },
+        inner: MarkingWire { inner: IdealWire, remaining: 1 },
         matches: |packet| packet.opcode == Opcode::Cnp,
         nth: 0,
     };

@@ -40,11 +40,7 @@ impl<W: Wire> Wire for LossyWire<W> {
         let mut mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        if mixed % 1_000_000 < self.per_million {
-            None
-        } else {
-            self.inner.carry(packet)
-        }
+        if mixed % 1_000_000 < self.per_million { None } else { self.inner.carry(packet) }
     }
 }
 
@@ -160,15 +156,8 @@ impl Testbed {
             bytes,
         });
         let destination = address(1 - host);
-        let request = FlowRequest {
-            flow,
-            destination,
-            qp: flow,
-            initial_psn,
-            source_port,
-            priority,
-            bytes,
-        };
+        let request =
+            FlowRequest { flow, destination, qp: flow, initial_psn, source_port, priority, bytes };
         self.hosts[host].start_flow(self.now, &request);
     }
 
@@ -221,10 +210,7 @@ impl Testbed {
         }
         let Some(packet) = self.hosts[host].poll_transmit(now) else {
             let deadline = self.hosts[host].next_deadline();
-            assert!(
-                deadline.is_none_or(|at| at > now),
-                "an idle host's deadline lies ahead"
-            );
+            assert!(deadline.is_none_or(|at| at > now), "an idle host's deadline lies ahead");
             return deadline;
         };
         self.sent.push((now, host, packet));
@@ -255,11 +241,7 @@ impl Testbed {
                     if *qp == flow && *all == bytes)
             });
             assert_eq!(delivered.count(), 1, "flow {flow} is delivered once");
-            assert_eq!(
-                self.hosts[1 - host].close_responder(flow),
-                Some(bytes),
-                "flow {flow}"
-            );
+            assert_eq!(self.hosts[1 - host].close_responder(flow), Some(bytes), "flow {flow}");
         }
         for host in &self.hosts {
             assert_eq!(host.next_deadline(), None, "finished flows leave no timer");

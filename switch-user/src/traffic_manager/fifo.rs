@@ -18,17 +18,8 @@ pub(super) struct Links(Vec<Link>);
 
 impl Links {
     pub(super) fn new(slots: usize) -> Self {
-        assert!(
-            slots <= UNQUEUED as usize,
-            "{slots} slots leave two numbers free as marks"
-        );
-        Self(vec![
-            Link {
-                next: UNQUEUED,
-                length: 0
-            };
-            slots
-        ])
+        assert!(slots <= UNQUEUED as usize, "{slots} slots leave two numbers free as marks");
+        Self(vec![Link { next: UNQUEUED, length: 0 }; slots])
     }
 }
 
@@ -45,13 +36,7 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
-    pub(super) const EMPTY: Self = Self {
-        head: END,
-        tail: END,
-        packets: 0,
-        deficit: 0,
-        bytes: 0,
-    };
+    pub(super) const EMPTY: Self = Self { head: END, tail: END, packets: 0, deficit: 0, bytes: 0 };
 
     pub(super) fn packets(&self) -> u32 {
         self.packets

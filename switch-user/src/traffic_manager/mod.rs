@@ -65,9 +65,7 @@ impl Scheduler {
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self::Dwrr {
-            quantum: Self::DEFAULT_QUANTUM,
-        }
+        Self::Dwrr { quantum: Self::DEFAULT_QUANTUM }
     }
 }
 
@@ -121,18 +119,10 @@ impl<C> TrafficManager<C> {
                 port
             })
             .collect();
-        let mac_control = ports
-            .iter()
-            .map(|_| VecDeque::with_capacity(MAC_CONTROL_FRAMES))
-            .collect();
+        let mac_control =
+            ports.iter().map(|_| VecDeque::with_capacity(MAC_CONTROL_FRAMES)).collect();
         let queues = vec![Fifo::EMPTY; first_queue];
-        Self {
-            links: Links::new(slots),
-            ports,
-            queues,
-            mac_control,
-            packets: 0,
-        }
+        Self { links: Links::new(slots), ports, queues, mac_control, packets: 0 }
     }
 
     /// Appends the packet in `slot`, of `length` bytes, to a queue.
@@ -165,11 +155,7 @@ impl<C> TrafficManager<C> {
         let (slot, length) = queues[queue].pop(&mut self.links);
         port.charge(&mut queues[queue], queue, length);
         self.packets -= 1;
-        Some(Selection::Packet {
-            slot,
-            queue,
-            length,
-        })
+        Some(Selection::Packet { slot, queue, length })
     }
 
     /// Bytes in a queue.
@@ -199,11 +185,7 @@ impl<C> TrafficManager<C> {
 
     fn index(&self, port: usize, queue: usize) -> usize {
         let range = self.ports[port].queue_range();
-        assert!(
-            queue < range.len(),
-            "port {port} has {} queues, no queue {queue}",
-            range.len()
-        );
+        assert!(queue < range.len(), "port {port} has {} queues, no queue {queue}", range.len());
         range.start + queue
     }
 }

@@ -20,11 +20,7 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(configuration: &PortQueues, first_queue: usize) -> Self {
-        let PortQueues {
-            queues,
-            control,
-            scheduler,
-        } = *configuration;
+        let PortQueues { queues, control, scheduler } = *configuration;
         assert!(
             (MIN_QUEUES..=MAX_QUEUES).contains(&queues),
             "a port has {MIN_QUEUES} to {MAX_QUEUES} queues, not {queues}"
@@ -33,20 +29,10 @@ impl Port {
             control.is_none_or(|queue| usize::from(queue) < queues),
             "the control queue is one of the port's {queues} queues"
         );
-        assert!(
-            scheduler != Scheduler::Dwrr { quantum: 0 },
-            "a quantum is not zero"
-        );
+        assert!(scheduler != Scheduler::Dwrr { quantum: 0 }, "a quantum is not zero");
         let control = control.map_or(0, |queue| 1 << queue);
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
-        Self {
-            first_queue,
-            queues,
-            non_empty: 0,
-            control,
-            scheduler,
-            current: queues - 1,
-        }
+        Self { first_queue, queues, non_empty: 0, control, scheduler, current: queues - 1 }
     }
 
     pub(super) fn queue_range(&self) -> Range<usize> {
@@ -145,27 +131,13 @@ mod tests {
     #[should_panic(expected = "8 to 32 queues, not 33")]
     fn a_port_has_no_more_queues_than_a_mask_has_bits() {
         let scheduler = Scheduler::default();
-        Port::new(
-            &PortQueues {
-                queues: 33,
-                control: None,
-                scheduler,
-            },
-            0,
-        );
+        Port::new(&PortQueues { queues: 33, control: None, scheduler }, 0);
     }
 
     #[test]
     #[should_panic(expected = "one of the port's 8 queues")]
     fn the_control_queue_exists() {
         let scheduler = Scheduler::Strict;
-        Port::new(
-            &PortQueues {
-                queues: 8,
-                control: Some(8),
-                scheduler,
-            },
-            0,
-        );
+        Port::new(&PortQueues { queues: 8, control: Some(8), scheduler }, 0);
     }
 }

@@ -12,11 +12,7 @@ const SLOTS: u32 = 256;
 const QUEUES: usize = 32;
 
 fn port(scheduler: Scheduler, control: Option<u8>) -> PortQueues {
-    PortQueues {
-        queues: QUEUES,
-        control,
-        scheduler,
-    }
+    PortQueues { queues: QUEUES, control, scheduler }
 }
 
 fn one_port(scheduler: Scheduler, control: Option<u8>) -> TrafficManager<u32> {
@@ -25,19 +21,9 @@ fn one_port(scheduler: Scheduler, control: Option<u8>) -> TrafficManager<u32> {
 
 #[derive(Clone, Debug)]
 enum Event {
-    Enqueue {
-        port: usize,
-        queue: usize,
-        length: u32,
-    },
-    MacControl {
-        port: usize,
-        frame: u32,
-    },
-    Select {
-        port: usize,
-        paused: u32,
-    },
+    Enqueue { port: usize, queue: usize, length: u32 },
+    MacControl { port: usize, frame: u32 },
+    Select { port: usize, paused: u32 },
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -58,16 +44,11 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
-        Self {
-            queues: vec![VecDeque::new(); QUEUES],
-            mac_control: VecDeque::new(),
-        }
+        Self { queues: vec![VecDeque::new(); QUEUES], mac_control: VecDeque::new() }
     }
 
     fn non_empty(&self) -> u32 {
-        (0..QUEUES)
-            .filter(|&n| !self.queues[n].is_empty())
-            .fold(0, |mask, n| mask | 1 << n)
+        (0..QUEUES).filter(|&n| !self.queues[n].is_empty()).fold(0, |mask, n| mask | 1 << n)
     }
 }
 
@@ -79,11 +60,7 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
     let mut free: Vec<u32> = (0..SLOTS).collect();
     for event in events {
         match event {
-            Event::Enqueue {
-                port,
-                queue,
-                length,
-            } => {
+            Event::Enqueue { port, queue, length } => {
                 let Some(slot) = free.pop() else { continue };
                 manager.enqueue(port, queue, slot, length);
                 models[port].queues[queue].push_back((slot, length));
@@ -94,13 +71,7 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
             }
             Event::Select { port, paused } => {
                 let selection = manager.select(port, paused);
-                free.extend(check(
-                    &mut models[port],
-                    scheduler,
-                    control,
-                    paused,
-                    selection,
-                ));
+                free.extend(check(&mut models[port], scheduler, control, paused, selection));
             }
         }
         for (number, model) in models.iter().enumerate() {
@@ -127,40 +98,21 @@ fn check(
 ) -> Option<u32> {
     let eligible = model.non_empty() & !paused;
     if let Some(frame) = model.mac_control.pop_front() {
-        assert_eq!(
-            selection,
-            Some(Selection::MacControl(frame)),
-            "MAC control goes first"
-        );
+        assert_eq!(selection, Some(Selection::MacControl(frame)), "MAC control goes first");
         return None;
     }
     match selection {
         None => {
-            assert_eq!(
-                eligible, 0,
-                "a port rests only if it has nothing that it may send"
-            );
+            assert_eq!(eligible, 0, "a port rests only if it has nothing that it may send");
             None
         }
         Some(Selection::MacControl(frame)) => panic!("invented MAC control frame {frame}"),
-        Some(Selection::Packet {
-            slot,
-            queue,
-            length,
-        }) => {
-            assert_ne!(
-                eligible & (1 << queue),
-                0,
-                "a paused or an empty queue sends nothing"
-            );
+        Some(Selection::Packet { slot, queue, length }) => {
+            assert_ne!(eligible & (1 << queue), 0, "a paused or an empty queue sends nothing");
             match control.filter(|control| eligible & (1 << control) != 0) {
                 Some(control) => assert_eq!(queue, usize::from(control)),
                 None if scheduler == Scheduler::Strict => {
-                    assert_eq!(
-                        queue,
-                        eligible.ilog2() as usize,
-                        "the highest queue goes first"
-                    );
+                    assert_eq!(queue, eligible.ilog2() as usize, "the highest queue goes first");
                 }
                 None => {}
             }
@@ -261,18 +213,10 @@ fn drain(manager: &mut TrafficManager<u32>) -> Vec<usize> {
 #[test]
 fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
-    for (slot, (queue, length)) in [
-        (4, 800),
-        (4, 800),
-        (4, 800),
-        (1, 1600),
-        (1, 1600),
-        (0, 1000),
-        (0, 1000),
-        (0, 1000),
-    ]
-    .into_iter()
-    .enumerate()
+    for (slot, (queue, length)) in
+        [(4, 800), (4, 800), (4, 800), (1, 1600), (1, 1600), (0, 1000), (0, 1000), (0, 1000)]
+            .into_iter()
+            .enumerate()
     {
         manager.enqueue(0, queue, slot as u32, length);
     }
@@ -315,19 +259,9 @@ fn a_selected_packet_can_move_to_another_queue() {
     let mut manager = one_port(Scheduler::Strict, None);
     manager.enqueue(0, 9, 17, 1000);
     let selection = manager.select(0, 0);
-    assert_eq!(
-        selection,
-        Some(Selection::Packet {
-            slot: 17,
-            queue: 9,
-            length: 1000
-        })
-    );
+    assert_eq!(selection, Some(Selection::Packet { slot: 17, queue: 9, length: 1000 }));
     manager.enqueue(0, 2, 17, 1000);
-    assert_eq!(
-        (manager.queue_bytes(0, 9), manager.queue_bytes(0, 2)),
-        (0, 1000)
-    );
+    assert_eq!((manager.queue_bytes(0, 9), manager.queue_bytes(0, 2)), (0, 1000));
 }
 
 #[test]

@@ -124,9 +124,11 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
 fn programs() -> Result<String, String> {
     let capacity = Capacity { ports: 2, hosts: 2, slots: 64 };
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    SwitchProgram::load(capacity, policy)
+    SwitchProgram::load(&[capacity], policy, None)
         .map(|_| "the switch's programs load".to_owned())
-        .map_err(|error| format!("{error}; look at `dmesg` and at kernel.unprivileged_bpf_disabled"))
+        .map_err(|error| {
+            format!("{error}; look at `dmesg` and at kernel.unprivileged_bpf_disabled")
+        })
 }
 
 fn probe() -> Result<String, String> {

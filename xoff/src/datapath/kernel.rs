@@ -6,7 +6,6 @@
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -70,6 +69,25 @@ pub enum DeployError {
     },
 }
 
+/// Threads that close AF_XDP sockets.
+const CLOSERS: usize = 16;
+
+impl Drop for Sockets {
+    /// The kernel waits for a grace period before it lets go of an AF_XDP socket: some 10 ms each, had at
+    /// the same time.
+    fn drop(&mut self) {
+        let mut hosts = std::mem::take(&mut self.hosts);
+        let share = hosts.len().div_ceil(CLOSERS).max(1);
+        thread::scope(|scope| {
+            while !hosts.is_empty() {
+                let rest = hosts.split_off(share.min(hosts.len()));
+                let closing = std::mem::replace(&mut hosts, rest);
+                scope.spawn(move || drop(closing));
+            }
+        });
+    }
+}
+
 /// A frame's bytes, from a pool.
 pub type Buffer = Vec<u8>;
 
@@ -77,22 +95,27 @@ struct Switch {
     name: String,
     tables: SwitchTables,
     program: SwitchProgram,
-    socket: PacketSocket,
     buffered: Vec<Option<Buffer>>,
 }
 
-struct Host {
-    socket: af_xdp::Socket,
-}
-
 /// A deployed fabric.
+///
+/// Fields are dropped in this order. Sockets go first, because each keeps its namespace alive; then the
+/// namespaces with their interfaces; then the programs, which are cheaper to detach from interfaces that
+/// are gone.
 pub struct KernelDatapath {
+    sockets: Sockets,
+    deployment: Deployment,
     switches: Vec<Switch>,
-    hosts: Vec<Host>,
+    _host_program: HostProgram,
     wires: Vec<WireEnds>,
     pool: Vec<Buffer>,
-    _host_program: HostProgram,
-    deployment: Deployment,
+}
+
+/// The ways onto the wires.
+struct Sockets {
+    switches: Vec<PacketSocket>,
+    hosts: Vec<af_xdp::Socket>,
 }
 
 impl KernelDatapath {
@@ -105,15 +128,15 @@ impl KernelDatapath {
         policy: Policy,
     ) -> Result<Self, DeployError> {
         let deployment = netns::deploy(&plan(fabric, &wires))?;
-        let switches = start_switches(fabric, &deployment, capacities, policy)?;
+        let (switches, packet_sockets) = start_switches(fabric, &deployment, capacities, policy)?;
         let (host_program, hosts) = start_hosts(fabric, &deployment)?;
         Ok(Self {
+            sockets: Sockets { switches: packet_sockets, hosts },
+            deployment,
             switches,
-            hosts,
+            _host_program: host_program,
             wires,
             pool: Vec::new(),
-            _host_program: host_program,
-            deployment,
         })
     }
 
@@ -153,11 +176,11 @@ impl KernelDatapath {
             // The auditor at TC egress reads the frame's age from the mark.
             let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
             let interface = FIRST_SWITCH_INTERFACE + u32::from(wire.from_port);
-            let socket = &self.switches[switch as usize].socket;
+            let socket = &self.sockets.switches[switch as usize];
             socket.send(interface, frame, age).map_err(|error| failed(error.into()))
         } else {
             let host = wire.from_host.expect("a wire starts at a switch or a host");
-            let socket = &mut self.hosts[host as usize].socket;
+            let socket = &mut self.sockets.hosts[host as usize];
             socket.send(frame).map_err(|error| failed(error.into()))
         }
     }
@@ -271,10 +294,12 @@ impl Datapath for KernelDatapath {
         self.pool.push(frame);
         let wire = &self.wires[crossing.wire.0 as usize];
         let host = wire.to_host.expect("the wire ends at a host") as usize;
-        let socket = &mut self.hosts[host].socket;
+        let socket = &mut self.sockets.hosts[host];
         let mut parsed = None;
         let received = wait_for(|| {
-            Ok::<_, DatapathError>(socket.receive(|bytes| parsed = Some(parse(bytes))).then_some(()))
+            Ok::<_, DatapathError>(
+                socket.receive(|bytes| parsed = Some(parse(bytes))).then_some(()),
+            )
         })?;
         match (received, parsed) {
             (None, _) | (_, None) => Err(self.lost(crossing)),
@@ -311,9 +336,10 @@ impl Datapath for KernelDatapath {
     }
 
     fn substrate_losses(&mut self) -> u64 {
-        self.hosts
+        self.sockets
+            .hosts
             .iter()
-            .map(|host| host.socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
+            .map(|socket| socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
             .sum()
     }
 }
@@ -379,13 +405,14 @@ fn start_switches(
     deployment: &Deployment,
     capacities: &[Capacity],
     policy: Policy,
-) -> Result<Vec<Switch>, DeployError> {
+) -> Result<(Vec<Switch>, Vec<PacketSocket>), DeployError> {
     let first = fabric.host_count() as usize;
-    let start = |number: usize| -> Result<Switch, DeployError> {
+    let start = |number: usize,
+                 (mut program, tables): Loaded|
+     -> Result<(Switch, PacketSocket), DeployError> {
         let capacity = capacities[number];
         let name = fabric.nodes()[first + number].name.clone();
         let of_node = |source| DeployError::Program { node: name.clone(), source };
-        let (mut program, tables) = SwitchProgram::load(capacity, policy).map_err(of_node)?;
         let socket = deployment.namespace(first + number).enter(|| {
             for port in 0..capacity.ports as u32 {
                 program.attach(FIRST_SWITCH_INTERFACE + port).map_err(of_node)?;
@@ -394,31 +421,36 @@ fn start_switches(
                 .map_err(|source| DeployError::Socket { node: name.clone(), source })
         })??;
         let buffered = vec![None; capacity.slots];
-        Ok(Switch { name: name.clone(), tables, program, socket, buffered })
+        Ok((Switch { name: name.clone(), tables, program, buffered }, socket))
     };
     // The verifier is most of a deployment's time and runs on as many cores as call it.
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let started = Mutex::new(Vec::new());
+    let share = capacities.len().div_ceil(workers);
+    let numbers: Vec<usize> = (0..capacities.len()).collect();
+    let start_share = |numbers: &[usize]| -> Result<Vec<_>, DeployError> {
+        let of_share: Vec<Capacity> = numbers.iter().map(|&number| capacities[number]).collect();
+        let loaded = SwitchProgram::load(&of_share, policy, None)
+            .map_err(|source| DeployError::Program { node: "of the switches".into(), source })?;
+        numbers.iter().zip(loaded).map(|(&number, loaded)| start(number, loaded)).collect()
+    };
     thread::scope(|scope| {
-        for worker in 0..workers {
-            let (start, started) = (&start, &started);
-            scope.spawn(move || {
-                for number in (worker..capacities.len()).step_by(workers) {
-                    let switch = start(number);
-                    started.lock().expect("no worker panics").push((number, switch));
-                }
-            });
+        let shares: Vec<_> =
+            numbers.chunks(share).map(|numbers| scope.spawn(|| start_share(numbers))).collect();
+        let mut switches = Vec::with_capacity(capacities.len());
+        for share in shares {
+            switches.extend(share.join().expect("a worker does not panic")?);
         }
-    });
-    let mut started = started.into_inner().expect("no worker panics");
-    started.sort_by_key(|(number, _)| *number);
-    started.into_iter().map(|(_, switch)| switch).collect()
+        Ok(switches.into_iter().unzip())
+    })
 }
+
+/// A switch's program and the tables that it works on.
+type Loaded = (SwitchProgram, SwitchTables);
 
 fn start_hosts(
     fabric: &Fabric,
     deployment: &Deployment,
-) -> Result<(HostProgram, Vec<Host>), DeployError> {
+) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
     let mut program = HostProgram::load(count, FIRST_HOST_INTERFACE)
         .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
@@ -434,7 +466,7 @@ fn start_hosts(
                 .map_err(|source| DeployError::Program { node: name.clone(), source })?;
             Ok::<_, DeployError>(socket)
         })??;
-        hosts.push(Host { socket });
+        hosts.push(socket);
     }
     Ok((program, hosts))
 }

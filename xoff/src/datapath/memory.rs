@@ -148,7 +148,8 @@ impl Datapath for MemoryDatapath {
         let wire = &self.wires[crossing.wire.0 as usize];
         let switch = wire.to_switch.expect("the wire ends at a switch");
         let Switch { tables, buffered } = &mut self.switches[switch as usize];
-        let mut view = View { frame: &mut frame, station: address_to_u64(wire.addresses.destination) };
+        let mut view =
+            View { frame: &mut frame, station: address_to_u64(wire.addresses.destination) };
         let outcome =
             arrival(&mut view, tables, self.policy, u32::from(wire.to_port), crossing.now);
         let mut pause = None;
@@ -196,12 +197,7 @@ impl Datapath for MemoryDatapath {
         }
     }
 
-    fn bytes<'a>(
-        &self,
-        wire: WireId,
-        frame: &'a MemoryFrame,
-        buffer: &'a mut Vec<u8>,
-    ) -> &'a [u8] {
+    fn bytes<'a>(&self, wire: WireId, frame: &'a MemoryFrame, buffer: &'a mut Vec<u8>) -> &'a [u8] {
         write_frame(&self.wires[wire.0 as usize].addresses, frame, buffer);
         buffer
     }

@@ -62,8 +62,10 @@ pub struct Crossing {
 #[derive(Debug, thiserror::Error)]
 pub enum DatapathError {
     /// A frame was sent and did not arrive.
-    #[error("wire {wire}: a frame was sent at {now} and did not arrive within {waited_ms} ms; \
-             the substrate lost it, so the run's results would be wrong")]
+    #[error(
+        "wire {wire}: a frame was sent at {now} and did not arrive within {waited_ms} ms; \
+             the substrate lost it, so the run's results would be wrong"
+    )]
     Lost {
         /// Name of the wire.
         wire: String,
@@ -73,8 +75,10 @@ pub enum DatapathError {
         waited_ms: u64,
     },
     /// Something other than the frame that was sent arrived.
-    #[error("wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
-             so the run's results would be wrong")]
+    #[error(
+        "wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
+             so the run's results would be wrong"
+    )]
     Foreign {
         /// Name of the wire.
         wire: String,
@@ -131,12 +135,7 @@ pub trait Datapath {
     /// What a frame is.
     fn kind(&self, frame: &Self::Frame) -> FrameKind;
     /// The bytes of a frame as it crosses `wire`.
-    fn bytes<'a>(
-        &self,
-        wire: WireId,
-        frame: &'a Self::Frame,
-        buffer: &'a mut Vec<u8>,
-    ) -> &'a [u8];
+    fn bytes<'a>(&self, wire: WireId, frame: &'a Self::Frame, buffer: &'a mut Vec<u8>) -> &'a [u8];
     /// Frames that the substrate knows to have lost; read once, at the end.
     fn substrate_losses(&mut self) -> u64;
 }
@@ -146,9 +145,10 @@ impl FrameKind {
     pub fn of_roce(packet: &RocePacket) -> Self {
         match (packet.opcode, packet.aeth) {
             (Opcode::Cnp, _) => Self::Cnp,
-            (Opcode::Acknowledge, Some(AethFields { syndrome: Syndrome::NakSequenceError, .. })) => {
-                Self::Nak
-            }
+            (
+                Opcode::Acknowledge,
+                Some(AethFields { syndrome: Syndrome::NakSequenceError, .. }),
+            ) => Self::Nak,
             (Opcode::Acknowledge, _) => Self::Ack,
             _ => Self::Data,
         }

@@ -108,9 +108,8 @@ impl<'a, D: Datapath> Engine<'a, D> {
         captured: &[(WireId, CaptureFilter)],
     ) -> Self {
         let fabric = scenario.fabric();
-        let hosts = (0..fabric.host_count())
-            .map(|host| HostNode::new(scenario, HostId(host)))
-            .collect();
+        let hosts =
+            (0..fabric.host_count()).map(|host| HostNode::new(scenario, HostId(host))).collect();
         let switches = (0..fabric.switch_count())
             .map(|switch| {
                 let tables = datapath.tables(switch);
@@ -215,7 +214,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
             Event::Sample => {
                 let now = self.now.to_nanos();
-                self.sampler.sample(self.scenario.fabric(), now, &self.datapath, &mut self.record)?;
+                self.sampler.sample(
+                    self.scenario.fabric(),
+                    now,
+                    &self.datapath,
+                    &mut self.record,
+                )?;
                 self.events.schedule(self.now + self.scenario.results.queue_period, Event::Sample);
                 Ok(())
             }
@@ -312,7 +316,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
         }
     }
 
-    fn drop_row(&mut self, crossing: Crossing, reason: DropReason, length: u64) -> Result<(), RunError> {
+    fn drop_row(
+        &mut self,
+        crossing: Crossing,
+        reason: DropReason,
+        length: u64,
+    ) -> Result<(), RunError> {
         let ends = &self.wires[crossing.wire.0 as usize].ends;
         let node = self.scenario.fabric().wire(crossing.wire).to;
         self.record.drop_event(&DropRow {

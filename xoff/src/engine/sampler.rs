@@ -22,7 +22,8 @@ pub struct Sampler {
 impl Sampler {
     /// All counters zero. `ports` tells how many ports a switch has.
     pub fn new(fabric: &Fabric, ports: impl Fn(u32) -> u32) -> Self {
-        let counters = |switch| PER_SWITCH + ports(switch) as usize * PRIORITIES * PER_PORT_PRIORITY;
+        let counters =
+            |switch| PER_SWITCH + ports(switch) as usize * PRIORITIES * PER_PORT_PRIORITY;
         Self { last: (0..fabric.switch_count()).map(|switch| vec![0; counters(switch)]).collect() }
     }
 

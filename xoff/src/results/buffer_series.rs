@@ -13,10 +13,7 @@ pub struct BufferLevel {
 
 impl BufferLevel {
     fn max(self, other: Self) -> Self {
-        Self {
-            total: self.total.max(other.total),
-            headroom: self.headroom.max(other.headroom),
-        }
+        Self { total: self.total.max(other.total), headroom: self.headroom.max(other.headroom) }
     }
 }
 
@@ -34,11 +31,7 @@ pub struct BufferSeries {
 
 impl Default for BufferSeries {
     fn default() -> Self {
-        Self {
-            span_ns: 1,
-            peaks: Vec::new(),
-            level: BufferLevel::default(),
-        }
+        Self { span_ns: 1, peaks: Vec::new(), level: BufferLevel::default() }
     }
 }
 
@@ -50,19 +43,13 @@ impl BufferSeries {
     pub fn record(&mut self, time: Nanos, level: BufferLevel) {
         self.hold_until(time);
         self.level = level;
-        let last = self
-            .peaks
-            .last_mut()
-            .expect("holding a level makes its span");
+        let last = self.peaks.last_mut().expect("holding a level makes its span");
         *last = last.max(level);
     }
 
     /// The highest levels seen.
     pub fn peak(&self) -> BufferLevel {
-        self.peaks
-            .iter()
-            .copied()
-            .fold(BufferLevel::default(), BufferLevel::max)
+        self.peaks.iter().copied().fold(BufferLevel::default(), BufferLevel::max)
     }
 
     /// The busy part as `columns` equal pieces with their peaks, or `None` if the buffer was always
@@ -72,24 +59,14 @@ impl BufferSeries {
         let busy = |peak: &BufferLevel| peak.total.0 > 0;
         let first = self.peaks.iter().position(busy)?;
         let last = self.peaks.iter().rposition(busy)?;
-        let (from, to) = (
-            first as u64 * self.span_ns,
-            (last as u64 + 1) * self.span_ns,
-        );
+        let (from, to) = (first as u64 * self.span_ns, (last as u64 + 1) * self.span_ns);
         let spans = last - first + 1;
         let pieces = (0..columns).map(|column| {
             let start = first + column * spans / columns;
             let stop = (first + ((column + 1) * spans).div_ceil(columns)).max(start + 1);
-            self.peaks[start..stop]
-                .iter()
-                .copied()
-                .fold(BufferLevel::default(), BufferLevel::max)
+            self.peaks[start..stop].iter().copied().fold(BufferLevel::default(), BufferLevel::max)
         });
-        Some(BufferChart {
-            from: Nanos(from),
-            to: Nanos(to),
-            columns: pieces.collect(),
-        })
+        Some(BufferChart { from: Nanos(from), to: Nanos(to), columns: pieces.collect() })
     }
 
     /// Extends the present level so that the last span holds `time`.
@@ -108,11 +85,7 @@ impl BufferSeries {
         self.peaks = self
             .peaks
             .chunks(2)
-            .map(|pair| {
-                pair.iter()
-                    .copied()
-                    .fold(BufferLevel::default(), BufferLevel::max)
-            })
+            .map(|pair| pair.iter().copied().fold(BufferLevel::default(), BufferLevel::max))
             .collect();
     }
 }
@@ -133,10 +106,7 @@ mod tests {
     use super::*;
 
     fn level(total: u64) -> BufferLevel {
-        BufferLevel {
-            total: Bytes(total),
-            headroom: Bytes(total / 10),
-        }
+        BufferLevel { total: Bytes(total), headroom: Bytes(total / 10) }
     }
 
     fn totals(chart: &BufferChart) -> Vec<u64> {
@@ -158,18 +128,12 @@ mod tests {
     fn peaks_survive_doubling() {
         let mut series = BufferSeries::default();
         for time in 0..1_000_000 {
-            series.record(
-                Nanos(time),
-                level(if time == 777_777 { 999 } else { time % 7 }),
-            );
+            series.record(Nanos(time), level(if time == 777_777 { 999 } else { time % 7 }));
         }
         assert!(series.peaks.len() <= BufferSeries::SPANS);
         assert_eq!(series.peak(), level(999));
         let chart = series.chart(Nanos(1_000_000), 100).unwrap();
-        let column = totals(&chart)
-            .iter()
-            .position(|&total| total == 999)
-            .unwrap();
+        let column = totals(&chart).iter().position(|&total| total == 999).unwrap();
         assert_eq!(column, 77);
         assert_eq!(chart.columns.len(), 100);
     }
@@ -180,10 +144,7 @@ mod tests {
         series.record(Nanos(0), level(10));
         series.record(Nanos(1), level(20));
         series.record(Nanos(2), level(0));
-        assert_eq!(
-            totals(&series.chart(Nanos(2), 6).unwrap()),
-            [10, 10, 20, 20, 20, 20]
-        );
+        assert_eq!(totals(&series.chart(Nanos(2), 6).unwrap()), [10, 10, 20, 20, 20, 20]);
     }
 
     #[test]

@@ -54,9 +54,7 @@ impl<W: Write> Capture<W> {
         let failed = |error| write_error(path, error);
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
-            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
-                application,
-            ))],
+            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(application))],
             ..SectionHeaderBlock::default()
         };
         let out = BufWriter::with_capacity(Self::BUFFER_BYTES, writer);
@@ -73,16 +71,8 @@ impl<W: Write> Capture<W> {
             };
             pcapng.write_pcapng_block(interface).map_err(failed)?;
         }
-        let snap_bytes = if snap_bytes == 0 {
-            usize::MAX
-        } else {
-            snap_bytes as usize
-        };
-        Ok(Self {
-            pcapng,
-            snap_bytes,
-            path: path.to_owned(),
-        })
+        let snap_bytes = if snap_bytes == 0 { usize::MAX } else { snap_bytes as usize };
+        Ok(Self { pcapng, snap_bytes, path: path.to_owned() })
     }
 
     /// Adds a frame (without FCS) of the wire with this number. Readers expect frames in time
@@ -92,10 +82,7 @@ impl<W: Write> Capture<W> {
     /// If there is no such wire.
     pub fn frame(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
         let wires = self.pcapng.interfaces().len();
-        assert!(
-            (wire as usize) < wires,
-            "wire {wire} of {wires} has no interface in the capture"
-        );
+        assert!((wire as usize) < wires, "wire {wire} of {wires} has no interface in the capture");
         let packet = EnhancedPacketBlock {
             interface_id: wire,
             timestamp: Duration::from_nanos(time.0),
@@ -104,9 +91,7 @@ impl<W: Write> Capture<W> {
             options: Vec::new(),
         };
         let written = self.pcapng.write_pcapng_block(packet);
-        written
-            .map(|_| ())
-            .map_err(|error| write_error(&self.path, error))
+        written.map(|_| ()).map_err(|error| write_error(&self.path, error))
     }
 
     /// Empties the buffer and closes the file.
@@ -122,10 +107,7 @@ fn write_error(path: &Path, error: PcapNgWriteError) -> ResultsError {
         PcapNgWriteError::Io(source) => source,
         other => io::Error::other(other),
     };
-    ResultsError::Write {
-        path: path.to_owned(),
-        source,
-    }
+    ResultsError::Write { path: path.to_owned(), source }
 }
 
 #[cfg(test)]
@@ -137,12 +119,7 @@ mod tests {
     const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 
     fn wires() -> Vec<CaptureWire> {
-        ["leaf0->h0", "h0->leaf0"]
-            .map(|name| CaptureWire {
-                name: name.into(),
-                rate: RATE,
-            })
-            .into()
+        ["leaf0->h0", "h0->leaf0"].map(|name| CaptureWire { name: name.into(), rate: RATE }).into()
     }
 
     fn capture(snap_bytes: u32) -> Vec<u8> {
@@ -168,19 +145,12 @@ mod tests {
         for (interface, wire) in reader.interfaces().iter().zip(wires()) {
             let name = InterfaceDescriptionOption::IfName(wire.name.into());
             assert!(interface.options.contains(&name));
-            assert!(
-                interface
-                    .options
-                    .contains(&InterfaceDescriptionOption::IfSpeed(RATE.0))
-            );
+            assert!(interface.options.contains(&InterfaceDescriptionOption::IfSpeed(RATE.0)));
             assert_eq!(interface.linktype, DataLink::ETHERNET);
         }
         assert_eq!(packets[0].timestamp, Duration::from_nanos(1_234_567_891));
         assert_eq!((packets[0].data.len(), packets[0].original_len), (61, 61));
-        assert_eq!(
-            (packets[1].data.len(), packets[1].original_len),
-            (128, 1048)
-        );
+        assert_eq!((packets[1].data.len(), packets[1].original_len), (128, 1048));
         assert_eq!((packets[0].interface_id, packets[1].interface_id), (0, 1));
     }
 
@@ -194,14 +164,8 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let path = Path::new("out/capture.pcapng");
         let mut capture = Capture::new(full, path, "xoff 0", &wires(), 0).unwrap();
-        let error = (0..1000)
-            .find_map(|n| capture.frame(0, Nanos(n), &[0; 1500]).err())
-            .unwrap();
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot write out/capture.pcapng: No space left")
-        );
+        let error = (0..1000).find_map(|n| capture.frame(0, Nanos(n), &[0; 1500]).err()).unwrap();
+        assert!(error.to_string().starts_with("cannot write out/capture.pcapng: No space left"));
     }
 
     #[test]

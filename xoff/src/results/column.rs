@@ -35,37 +35,19 @@ interface per captured wire direction and emulated nanoseconds as time stamps.
 pub fn columns_markdown() -> String {
     let mut text = String::from(INTRODUCTION);
     section(&mut text, FlowRow::FILE, FlowRow::ABOUT, FlowRow::COLUMNS);
-    section(
-        &mut text,
-        PauseRow::FILE,
-        PauseRow::ABOUT,
-        PauseRow::COLUMNS,
-    );
-    section(
-        &mut text,
-        QueueRow::FILE,
-        QueueRow::ABOUT,
-        QueueRow::COLUMNS,
-    );
+    section(&mut text, PauseRow::FILE, PauseRow::ABOUT, PauseRow::COLUMNS);
+    section(&mut text, QueueRow::FILE, QueueRow::ABOUT, QueueRow::COLUMNS);
     section(&mut text, DropRow::FILE, DropRow::ABOUT, DropRow::COLUMNS);
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
-    section(
-        &mut text,
-        Manifest::FILE,
-        "What the run was made with.",
-        MANIFEST_KEYS,
-    );
+    section(&mut text, Manifest::FILE, "What the run was made with.", MANIFEST_KEYS);
     text
 }
 
 fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
-    write!(
-        text,
-        "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n"
-    )
-    .expect("a String takes every write");
+    write!(text, "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n")
+        .expect("a String takes every write");
     for Column { name, about } in columns {
         writeln!(text, "| `{name}` | {about} |").expect("a String takes every write");
     }
@@ -78,14 +60,9 @@ mod tests {
     #[test]
     fn every_file_has_its_section_and_every_row_two_cells() {
         let text = columns_markdown();
-        for file in [
-            "flows.csv",
-            "pauses.csv",
-            "queues.csv",
-            "drops.csv",
-            "summary.json",
-            "manifest.json",
-        ] {
+        for file in
+            ["flows.csv", "pauses.csv", "queues.csv", "drops.csv", "summary.json", "manifest.json"]
+        {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
         }
         for line in text.lines().filter(|line| line.starts_with('|')) {
@@ -96,11 +73,7 @@ mod tests {
     #[test]
     fn the_first_columns_are_what_readers_rely_on() {
         fn header<R: Row>() -> String {
-            R::COLUMNS
-                .iter()
-                .map(|column| column.name)
-                .collect::<Vec<_>>()
-                .join(",")
+            R::COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",")
         }
         assert!(
             header::<FlowRow>().starts_with(
@@ -112,13 +85,7 @@ mod tests {
             "time_ns,node,port,peer,priority,event,\
              occupancy_bytes,threshold_bytes,shared_free_bytes"
         );
-        assert_eq!(
-            header::<QueueRow>(),
-            "time_ns,node,kind,port,priority,bytes"
-        );
-        assert_eq!(
-            header::<DropRow>(),
-            "time_ns,node,port,priority,reason,class,bytes"
-        );
+        assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
+        assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
     }
 }

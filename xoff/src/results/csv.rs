@@ -32,10 +32,7 @@ impl<W: Write> CsvTable<W> {
     /// Writes the header of `R`. `path` is what errors name.
     pub fn new<R: Row>(writer: W, path: &Path) -> Result<Self, ResultsError> {
         let out = BufWriter::with_capacity(Self::BUFFER_BYTES, writer);
-        let mut table = Self {
-            out,
-            path: path.to_owned(),
-        };
+        let mut table = Self { out, path: path.to_owned() };
         for (index, column) in R::COLUMNS.iter().enumerate() {
             let separator = if index == 0 { "" } else { "," };
             let written = write!(table.out, "{separator}{}", column.name);
@@ -59,10 +56,7 @@ impl<W: Write> CsvTable<W> {
     }
 
     fn check(&self, written: io::Result<()>) -> Result<(), ResultsError> {
-        written.map_err(|source| ResultsError::Write {
-            path: self.path.clone(),
-            source,
-        })
+        written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
     }
 }
 
@@ -113,16 +107,8 @@ mod tests {
     impl Row for Number {
         const FILE: &'static str = "numbers.csv";
         const ABOUT: &'static str = "A number.";
-        const COLUMNS: &'static [Column] = &[
-            Column {
-                name: "half",
-                about: "Half.",
-            },
-            Column {
-                name: "whole",
-                about: "All.",
-            },
-        ];
+        const COLUMNS: &'static [Column] =
+            &[Column { name: "half", about: "Half." }, Column { name: "whole", about: "All." }];
 
         fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "{},{}", self.0 / 2, self.0)
@@ -142,9 +128,7 @@ mod tests {
     fn a_full_disk_is_reported_while_rows_are_added() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut table = CsvTable::new::<Number>(full, Path::new("out/numbers.csv")).unwrap();
-        let error = (0..100_000)
-            .find_map(|n| table.row(&Number(n)).err())
-            .unwrap();
+        let error = (0..100_000).find_map(|n| table.row(&Number(n)).err()).unwrap();
         assert_eq!(
             error.to_string(),
             "cannot write out/numbers.csv: No space left on device (os error 28); \
@@ -157,13 +141,7 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut table = CsvTable::new::<Number>(full, Path::new("out/numbers.csv")).unwrap();
         table.row(&Number(1)).unwrap();
-        assert!(
-            table
-                .finish()
-                .unwrap_err()
-                .to_string()
-                .contains("No space left")
-        );
+        assert!(table.finish().unwrap_err().to_string().contains("No space left"));
     }
 
     #[test]

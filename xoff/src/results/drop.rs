@@ -31,36 +31,18 @@ impl Row for DropRow<'_> {
     const FILE: &'static str = "drops.csv";
     const ABOUT: &'static str = "One row per frame that went no further.";
     const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Instant of the drop.",
-        },
-        Column {
-            name: "node",
-            about: "Switch or host that dropped it, or wire that lost it.",
-        },
-        Column {
-            name: "port",
-            about: "Ingress port; empty where there is none.",
-        },
-        Column {
-            name: "priority",
-            about: "Priority; empty where it was not known.",
-        },
-        Column {
-            name: "reason",
-            about: "Name of the reason.",
-        },
+        Column { name: "time_ns", about: "Instant of the drop." },
+        Column { name: "node", about: "Switch or host that dropped it, or wire that lost it." },
+        Column { name: "port", about: "Ingress port; empty where there is none." },
+        Column { name: "priority", about: "Priority; empty where it was not known." },
+        Column { name: "reason", about: "Name of the reason." },
         Column {
             name: "class",
             about: "`policy` (the buffer's rules), `frame` (malformed, or not for this switch), \
                     `ignored` (a control frame without effect: not a loss), `substrate` (the \
                     machine below the emulation) or `injected` (a fault the scenario asked for).",
         },
-        Column {
-            name: "bytes",
-            about: "Frame length, FCS not counted.",
-        },
+        Column { name: "bytes", about: "Frame length, FCS not counted." },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {

@@ -50,10 +50,6 @@ pub enum ResultsError {
 impl ResultsError {
     pub(super) fn folder(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Folder {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::Folder { action, path, source }
     }
 }

@@ -46,34 +46,13 @@ impl Row for FlowRow<'_> {
     const FILE: &'static str = "flows.csv";
     const ABOUT: &'static str = "One row per flow.";
     const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "flow",
-            about: "Number of the flow, from 0.",
-        },
-        Column {
-            name: "label",
-            about: "Label of the scenario's entry that made the flow.",
-        },
-        Column {
-            name: "src",
-            about: "Sending host.",
-        },
-        Column {
-            name: "dst",
-            about: "Receiving host.",
-        },
-        Column {
-            name: "priority",
-            about: "Priority of its data packets, 0 to 7.",
-        },
-        Column {
-            name: "bytes",
-            about: "Payload bytes, headers not counted.",
-        },
-        Column {
-            name: "start_ns",
-            about: "Instant at which the sender was given the flow.",
-        },
+        Column { name: "flow", about: "Number of the flow, from 0." },
+        Column { name: "label", about: "Label of the scenario's entry that made the flow." },
+        Column { name: "src", about: "Sending host." },
+        Column { name: "dst", about: "Receiving host." },
+        Column { name: "priority", about: "Priority of its data packets, 0 to 7." },
+        Column { name: "bytes", about: "Payload bytes, headers not counted." },
+        Column { name: "start_ns", about: "Instant at which the sender was given the flow." },
         Column {
             name: "fct_ns",
             about: "Flow completion time: from `start_ns` to the arrival of the last byte at the \
@@ -88,14 +67,8 @@ impl Row for FlowRow<'_> {
             about: "`fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty \
                     if the flow did not complete.",
         },
-        Column {
-            name: "retransmitted_packets",
-            about: "Data packets sent again (go-back-N).",
-        },
-        Column {
-            name: "cnps",
-            about: "Congestion notification packets its sender received.",
-        },
+        Column { name: "retransmitted_packets", about: "Data packets sent again (go-back-N)." },
+        Column { name: "cnps", about: "Congestion notification packets its sender received." },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
@@ -145,9 +118,6 @@ mod tests {
             line(&flow(Some(Nanos(135_001)))),
             "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2\n"
         );
-        assert_eq!(
-            line(&flow(None)),
-            "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2\n"
-        );
+        assert_eq!(line(&flow(None)), "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2\n");
     }
 }

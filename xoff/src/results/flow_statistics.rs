@@ -81,9 +81,7 @@ impl FlowStatistics {
 fn mean(values: &[u64]) -> Option<u64> {
     let count = values.len() as u128;
     let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
-    (sum * 2 + count)
-        .checked_div(count * 2)
-        .map(|mean| mean as u64)
+    (sum * 2 + count).checked_div(count * 2).map(|mean| mean as u64)
 }
 
 /// The smallest value that at least `percent` of the sorted, non-empty `values` do not exceed.
@@ -146,15 +144,7 @@ mod tests {
             statistics.finish().unwrap()
         };
         let (fct, slowdown) = statistics([300, 100, 150]);
-        assert_eq!(
-            fct,
-            FctSummary {
-                mean: 183,
-                p50: 150,
-                p99: 300,
-                max: 300
-            }
-        );
+        assert_eq!(fct, FctSummary { mean: 183, p50: 150, p99: 300, max: 300 });
         assert_eq!(slowdown.mean, Slowdown(18_333));
         assert_eq!((fct, slowdown), statistics([100, 150, 300]));
         assert_eq!(FlowStatistics::default().finish(), None);

@@ -77,13 +77,7 @@ impl ResultsFolder {
         } else {
             let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
             let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
-            Some(Capture::new(
-                file,
-                &path,
-                application,
-                &options.wires,
-                options.snap_bytes,
-            )?)
+            Some(Capture::new(file, &path, application, &options.wires, options.snap_bytes)?)
         };
         Ok(Self {
             flows: table::<FlowRow>(&staging)?,
@@ -112,13 +106,8 @@ impl ResultsFolder {
         if !self.counters.contains_key(row.node) {
             self.counters.insert(row.node.to_owned(), BTreeMap::new());
         }
-        let counters = self
-            .counters
-            .get_mut(row.node)
-            .expect("the line above put it there");
-        let last = counters
-            .entry((row.kind, row.port, row.priority))
-            .or_default();
+        let counters = self.counters.get_mut(row.node).expect("the line above put it there");
+        let last = counters.entry((row.kind, row.port, row.priority)).or_default();
         if *last == row.bytes.0 {
             return Ok(());
         }
@@ -136,10 +125,7 @@ impl ResultsFolder {
     /// # Panics
     /// If there is no such wire.
     pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
-        let capture = self
-            .capture
-            .as_mut()
-            .expect("a frame is captured only from a chosen wire");
+        let capture = self.capture.as_mut().expect("a frame is captured only from a chosen wire");
         capture.frame(wire, time, frame)
     }
 
@@ -156,10 +142,7 @@ impl ResultsFolder {
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
-        let manifest = Manifest {
-            tool: Manifest::TOOL.into(),
-            ..manifest.clone()
-        };
+        let manifest = Manifest { tool: Manifest::TOOL.into(), ..manifest.clone() };
         let mut manifest =
             serde_json::to_string_pretty(&manifest).expect("a manifest has string keys only");
         manifest.push('\n');
@@ -167,10 +150,7 @@ impl ResultsFolder {
         write(&self.staging, Summary::FILE, &summary.to_json())?;
         write(&self.staging, Manifest::FILE, &manifest)?;
         let files = self.staging.publish()?;
-        Ok(ResultFiles {
-            folder: self.folder,
-            files,
-        })
+        Ok(ResultFiles { folder: self.folder, files })
     }
 }
 
@@ -188,10 +168,7 @@ fn table<R: Row>(staging: &Staging) -> Result<CsvTable<File>, ResultsError> {
 
 fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> {
     let written = staging.create(name)?.write_all(text.as_bytes());
-    written.map_err(|source| ResultsError::Write {
-        path: staging.path(name),
-        source,
-    })
+    written.map_err(|source| ResultsError::Write { path: staging.path(name), source })
 }
 
 #[cfg(test)]
@@ -203,13 +180,7 @@ mod tests {
 
     fn options() -> ResultsOptions {
         let rate = BitsPerSecond(100_000_000_000);
-        ResultsOptions {
-            wires: vec![CaptureWire {
-                name: "s0->h0".into(),
-                rate,
-            }],
-            snap_bytes: 0,
-        }
+        ResultsOptions { wires: vec![CaptureWire { name: "s0->h0".into(), rate }], snap_bytes: 0 }
     }
 
     fn flow(number: u32) -> FlowRow<'static> {
@@ -249,32 +220,14 @@ mod tests {
             let kind = QueueKind::Egress;
             let bytes = Bytes(u64::from(step / 10));
             let (port, priority) = (Some(0), Some(3));
-            results
-                .queue(&QueueRow {
-                    time,
-                    node: "s0",
-                    kind,
-                    port,
-                    priority,
-                    bytes,
-                })
-                .unwrap();
-            let event = if step % 2 == 0 {
-                PauseEvent::Xoff
-            } else {
-                PauseEvent::Xon
-            };
+            results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
+            let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
             results.pause(&pause(time, event)).unwrap();
             results.capture(0, time, &[step as u8; 64]).unwrap();
             results.flow(&flow(step)).unwrap();
         }
-        let manifest = Manifest {
-            seed: 1,
-            ..Manifest::of_this_process()
-        };
-        results
-            .finish("name = \"incast\"\n", &manifest, &Summary::default())
-            .unwrap()
+        let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
+        results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
     }
 
     #[test]
@@ -282,14 +235,7 @@ mod tests {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let files = run(first.path());
         assert_eq!(files.files, run(second.path()).files);
-        assert_eq!(
-            files
-                .files
-                .iter()
-                .map(|(name, _)| *name)
-                .collect::<Vec<_>>(),
-            FILES
-        );
+        assert_eq!(files.files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), FILES);
         for name in FILES {
             let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
             assert!(read(&first) == read(&second), "{name} differs");
@@ -311,9 +257,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path());
         let results = ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
-        let files = results
-            .finish("", &Manifest::default(), &Summary::default())
-            .unwrap();
+        let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap();
         assert_eq!(files.capture(), None);
         assert!(!temp.path().join(CAPTURE_FILE).exists());
         ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();

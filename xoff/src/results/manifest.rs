@@ -32,46 +32,16 @@ pub struct Manifest {
 
 /// Every key of `manifest.json`.
 pub const MANIFEST_KEYS: &[Column] = &[
-    Column {
-        name: "tool",
-        about: "Always `xoff`.",
-    },
-    Column {
-        name: "version",
-        about: "Version of xoff.",
-    },
-    Column {
-        name: "git_commit",
-        about: "Commit that xoff was built from, or null.",
-    },
-    Column {
-        name: "ebpf_object",
-        about: "Hash of the eBPF object, or null without eBPF.",
-    },
-    Column {
-        name: "kernel",
-        about: "Kernel release.",
-    },
-    Column {
-        name: "arch",
-        about: "Processor architecture.",
-    },
-    Column {
-        name: "seed",
-        about: "Seed of the scenario.",
-    },
-    Column {
-        name: "datapath",
-        about: "`kernel` or `memory`.",
-    },
-    Column {
-        name: "clock",
-        about: "`virtual` or `real`.",
-    },
-    Column {
-        name: "command",
-        about: "Command line, argument by argument.",
-    },
+    Column { name: "tool", about: "Always `xoff`." },
+    Column { name: "version", about: "Version of xoff." },
+    Column { name: "git_commit", about: "Commit that xoff was built from, or null." },
+    Column { name: "ebpf_object", about: "Hash of the eBPF object, or null without eBPF." },
+    Column { name: "kernel", about: "Kernel release." },
+    Column { name: "arch", about: "Processor architecture." },
+    Column { name: "seed", about: "Seed of the scenario." },
+    Column { name: "datapath", about: "`kernel` or `memory`." },
+    Column { name: "clock", about: "`virtual` or `real`." },
+    Column { name: "command", about: "Command line, argument by argument." },
 ];
 
 impl Manifest {
@@ -88,9 +58,7 @@ impl Manifest {
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
                 .map_or_else(|_| "unknown".into(), |release| release.trim().into()),
             arch: env::consts::ARCH.into(),
-            command: env::args_os()
-                .map(|argument| argument.display().to_string())
-                .collect(),
+            command: env::args_os().map(|argument| argument.display().to_string()).collect(),
             ..Self::default()
         }
     }
@@ -104,8 +72,7 @@ mod tests {
     fn every_key_is_documented_in_order() {
         let json = serde_json::to_string(&Manifest::of_this_process()).unwrap();
         let positions = MANIFEST_KEYS.iter().map(|key| {
-            json.find(&format!("\"{}\":", key.name))
-                .unwrap_or_else(|| panic!("{}", key.name))
+            json.find(&format!("\"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });
         assert!(positions.is_sorted());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();

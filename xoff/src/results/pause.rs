@@ -67,22 +67,10 @@ impl Row for PauseRow<'_> {
             name: "time_ns",
             about: "Instant of the decision. The frame leaves when the port is free.",
         },
-        Column {
-            name: "node",
-            about: "Switch that decided.",
-        },
-        Column {
-            name: "port",
-            about: "Its ingress port, out of which the PAUSE frame goes.",
-        },
-        Column {
-            name: "peer",
-            about: "Who is paused: the neighbour at that port.",
-        },
-        Column {
-            name: "priority",
-            about: "Paused priority, 0 to 7.",
-        },
+        Column { name: "node", about: "Switch that decided." },
+        Column { name: "port", about: "Its ingress port, out of which the PAUSE frame goes." },
+        Column { name: "peer", about: "Who is paused: the neighbour at that port." },
+        Column { name: "priority", about: "Paused priority, 0 to 7." },
         Column {
             name: "event",
             about: "`xoff` (stop), `xoff-refresh` (still stopped; the quanta are renewed) or `xon` \
@@ -138,9 +126,6 @@ mod tests {
             threshold: Bytes(190_000),
             shared_free: Bytes(380_000),
         };
-        assert_eq!(
-            line(&row),
-            "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000\n"
-        );
+        assert_eq!(line(&row), "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000\n");
     }
 }

@@ -80,10 +80,7 @@ impl PauseIntervals {
     pub fn record(&mut self, row: &PauseRow) {
         let peers = entry(&mut self.nodes, row.node);
         let states = entry(peers, row.peer);
-        states
-            .entry((row.priority, row.port))
-            .or_default()
-            .record(row.time, row.event);
+        states.entry((row.priority, row.port)).or_default().record(row.time, row.event);
     }
 
     /// Totals in the order of node, peer and priority. Who is still paused counts until `end`.
@@ -158,23 +155,12 @@ mod tests {
 
     /// A total as (pauses, refreshes, resumes, paused, longest).
     fn numbers(total: PauseTotal) -> (u64, u64, u64, u64, u64) {
-        (
-            total.pauses,
-            total.refreshes,
-            total.resumes,
-            total.paused.0,
-            total.longest.0,
-        )
+        (total.pauses, total.refreshes, total.resumes, total.paused.0, total.longest.0)
     }
 
     #[test]
     fn intervals_end_with_resume_or_run() {
-        let events = [
-            (10, 0, 3, Xoff),
-            (15, 0, 3, XoffRefresh),
-            (30, 0, 3, Xon),
-            (90, 0, 3, Xoff),
-        ];
+        let events = [(10, 0, 3, Xoff), (15, 0, 3, XoffRefresh), (30, 0, 3, Xon), (90, 0, 3, Xoff)];
         let paused = totals(&events, 100);
         assert_eq!(paused.len(), 1);
         assert_eq!(numbers(paused[0].total), (2, 1, 1, 30, 20));
@@ -182,19 +168,11 @@ mod tests {
 
     #[test]
     fn parallel_links_add_up_and_priorities_do_not() {
-        let events = [
-            (0, 0, 3, Xoff),
-            (5, 1, 3, Xoff),
-            (5, 0, 4, Xoff),
-            (10, 0, 3, Xon),
-            (20, 1, 3, Xon),
-        ];
+        let events =
+            [(0, 0, 3, Xoff), (5, 1, 3, Xoff), (5, 0, 4, Xoff), (10, 0, 3, Xon), (20, 1, 3, Xon)];
         let paused = totals(&events, 50);
         assert_eq!(numbers(paused[0].total), (2, 0, 2, 25, 15));
-        assert_eq!(
-            (paused[1].priority, numbers(paused[1].total)),
-            (4, (1, 0, 0, 45, 45))
-        );
+        assert_eq!((paused[1].priority, numbers(paused[1].total)), (4, (1, 0, 0, 45, 45)));
     }
 
     #[test]

@@ -63,32 +63,17 @@ impl Row for QueueRow<'_> {
     const ABOUT: &'static str = "One row per counter that a sample found changed. A counter starts \
                                  at 0 and keeps its value until its next row.";
     const COLUMNS: &'static [Column] = &[
-        Column {
-            name: "time_ns",
-            about: "Instant of the sample.",
-        },
-        Column {
-            name: "node",
-            about: "Switch.",
-        },
+        Column { name: "time_ns", about: "Instant of the sample." },
+        Column { name: "node", about: "Switch." },
         Column {
             name: "kind",
             about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private` and \
                     `headroom`; `ingress` (all bytes charged to an ingress port and priority) and \
                     its part `ingress-headroom`; `egress` (bytes waiting in an egress queue).",
         },
-        Column {
-            name: "port",
-            about: "Port; empty for counters of the whole switch.",
-        },
-        Column {
-            name: "priority",
-            about: "Priority; empty for counters of the whole switch.",
-        },
-        Column {
-            name: "bytes",
-            about: "Value.",
-        },
+        Column { name: "port", about: "Port; empty for counters of the whole switch." },
+        Column { name: "priority", about: "Priority; empty for counters of the whole switch." },
+        Column { name: "bytes", about: "Value." },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
@@ -113,22 +98,11 @@ mod tests {
     #[test]
     fn counters_of_a_switch_have_no_port() {
         let (time, node, bytes) = (Nanos(1), "s0", Bytes(9));
-        let whole = QueueRow {
-            time,
-            node,
-            kind: QueueKind::Buffer,
-            port: None,
-            priority: None,
-            bytes,
-        };
+        let whole =
+            QueueRow { time, node, kind: QueueKind::Buffer, port: None, priority: None, bytes };
         assert_eq!(line(&whole), "1,s0,buffer,,,9\n");
         let kind = QueueKind::IngressHeadroom;
-        let queue = QueueRow {
-            kind,
-            port: Some(2),
-            priority: Some(3),
-            ..whole
-        };
+        let queue = QueueRow { kind, port: Some(2), priority: Some(3), ..whole };
         assert_eq!(line(&queue), "1,s0,ingress-headroom,2,3,9\n");
     }
 }

@@ -64,16 +64,12 @@ impl Record {
     /// Adds a flow: once each, when it completes or when the run ends without it.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         self.flows.record(row);
-        let place = self
-            .worst_flows
-            .partition_point(|other| rank(other) <= row_rank(row));
+        let place = self.worst_flows.partition_point(|other| rank(other) <= row_rank(row));
         if place < TABLE_ROWS {
             self.worst_flows.truncate(TABLE_ROWS - 1);
             self.worst_flows.insert(place, reported(row));
         }
-        self.folder
-            .as_mut()
-            .map_or(Ok(()), |folder| folder.flow(row))
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
     }
 
     /// Adds a decision to pause, refresh or resume.
@@ -87,9 +83,7 @@ impl Record {
             PauseEvent::Xon => self.resume_frames += 1,
         }
         self.pauses.record(row);
-        self.folder
-            .as_mut()
-            .map_or(Ok(()), |folder| folder.pause(row))
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
     }
 
     /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
@@ -98,33 +92,25 @@ impl Record {
             if !self.buffers.contains_key(row.node) {
                 self.buffers.insert(row.node.to_owned(), Default::default());
             }
-            let (level, series) = self
-                .buffers
-                .get_mut(row.node)
-                .expect("the line above put it there");
+            let (level, series) =
+                self.buffers.get_mut(row.node).expect("the line above put it there");
             match row.kind {
                 QueueKind::Headroom => level.headroom = row.bytes,
                 _ => level.total = row.bytes,
             }
             series.record(row.time, *level);
         }
-        self.folder
-            .as_mut()
-            .map_or(Ok(()), |folder| folder.queue(row))
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.queue(row))
     }
 
     /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
-        self.folder
-            .as_mut()
-            .map_or(Ok(()), |folder| folder.drop_event(row))
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
     }
 
     /// Adds a captured frame. `wire` counts in the order of the folder's wires.
     pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
-        self.folder
-            .as_mut()
-            .map_or(Ok(()), |folder| folder.capture(wire, time, frame))
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
     }
 
     /// Ends the run. `counted` carries what the engine counted; its fields on flows and pauses and
@@ -172,25 +158,18 @@ fn most_congested(
     end: Nanos,
     capacity: Bytes,
 ) -> Option<ReportedBuffer> {
-    let (switch, (_, series)) = buffers
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, (_, series))| series.peak().total)?;
+    let (switch, (_, series)) =
+        buffers.into_iter().rev().max_by_key(|(_, (_, series))| series.peak().total)?;
     let chart = series.chart(end, CHART_COLUMNS)?;
-    Some(ReportedBuffer {
-        switch,
-        capacity,
-        chart,
-    })
+    Some(ReportedBuffer { switch, capacity, chart })
 }
 
 /// The order of the report's table: flows not done, then by slowdown, then by number.
 type Rank = (u64, u32);
 
 fn rank(flow: &ReportedFlow) -> Rank {
-    let Slowdown(slowdown) = flow
-        .fct
-        .map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
+    let Slowdown(slowdown) =
+        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
     (u64::MAX - slowdown, flow.flow)
 }
 
@@ -226,14 +205,7 @@ mod tests {
 
     fn sample(time: u64, node: &str, kind: QueueKind, bytes: u64) -> QueueRow<'_> {
         let (port, priority) = (None, None);
-        QueueRow {
-            time: Nanos(time),
-            node,
-            kind,
-            port,
-            priority,
-            bytes: Bytes(bytes),
-        }
+        QueueRow { time: Nanos(time), node, kind, port, priority, bytes: Bytes(bytes) }
     }
 
     fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
@@ -252,14 +224,8 @@ mod tests {
 
     fn run(folder: Option<&Path>) -> RunReport {
         let rate = BitsPerSecond(100_000_000_000);
-        let wires = vec![CaptureWire {
-            name: "leaf0->h1".into(),
-            rate,
-        }];
-        let options = ResultsOptions {
-            wires,
-            snap_bytes: 64,
-        };
+        let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
+        let options = ResultsOptions { wires, snap_bytes: 64 };
         let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
         let mut record = Record::new(folder);
         for flow in 0..30 {
@@ -294,18 +260,10 @@ mod tests {
         }
         for node in ["spine0", "leaf0", "leaf1"] {
             let most = if node == "spine0" { 500 } else { 900 };
-            record
-                .queue(&sample(100, node, QueueKind::Buffer, most))
-                .unwrap();
-            record
-                .queue(&sample(100, node, QueueKind::Headroom, 100))
-                .unwrap();
-            record
-                .queue(&sample(400, node, QueueKind::Buffer, 0))
-                .unwrap();
-            record
-                .queue(&sample(400, node, QueueKind::Headroom, 0))
-                .unwrap();
+            record.queue(&sample(100, node, QueueKind::Buffer, most)).unwrap();
+            record.queue(&sample(100, node, QueueKind::Headroom, 100)).unwrap();
+            record.queue(&sample(400, node, QueueKind::Buffer, 0)).unwrap();
+            record.queue(&sample(400, node, QueueKind::Headroom, 0)).unwrap();
         }
         let manifest = Manifest::of_this_process();
         let description = RunDescription {
@@ -318,29 +276,15 @@ mod tests {
         let mut drops = DropTotals::default();
         drops.add("global-pause", DropClass::Ignored, 1);
         let scenario = "incast".into();
-        let counted = Summary {
-            scenario,
-            emulated_ns: 1_000,
-            drops,
-            ..Summary::default()
-        };
+        let counted = Summary { scenario, emulated_ns: 1_000, drops, ..Summary::default() };
         record.finish(description, counted).unwrap()
     }
 
     #[test]
     fn the_summary_is_filled_in() {
-        let RunReport {
-            summary,
-            buffer,
-            worst_flows,
-            ..
-        } = run(None);
+        let RunReport { summary, buffer, worst_flows, .. } = run(None);
         assert_eq!((summary.flows_total, summary.flows_completed), (30, 29));
-        let pauses = (
-            summary.pause_frames,
-            summary.pause_refresh_frames,
-            summary.resume_frames,
-        );
+        let pauses = (summary.pause_frames, summary.pause_refresh_frames, summary.resume_frames);
         assert_eq!(pauses, (3, 1, 1));
         assert_eq!(summary.pause_time_ns, 250 + 100);
         assert!(summary.lossless);
@@ -365,10 +309,7 @@ mod tests {
         for entry in fs::read_dir(first.path()).unwrap() {
             let name = entry.unwrap().file_name();
             let read = |folder: &Path| fs::read(folder.join(&name)).unwrap();
-            assert!(
-                read(first.path()) == read(second.path()),
-                "{name:?} differs"
-            );
+            assert!(read(first.path()) == read(second.path()), "{name:?} differs");
         }
     }
 }

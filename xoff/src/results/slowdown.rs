@@ -35,10 +35,7 @@ impl From<Slowdown> for f64 {
 }
 
 impl From<f64> for Slowdown {
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "a negative slowdown in a file saturates to zero"
-    )]
+    #[expect(clippy::cast_sign_loss, reason = "a negative slowdown in a file saturates to zero")]
     fn from(ratio: f64) -> Self {
         Self((ratio * 10_000.0).round() as u64)
     }
@@ -69,10 +66,7 @@ mod tests {
         for raw in [0, 1, 9_999, 10_000, 12_345, 33_333_333, 123_456_789_012] {
             let json = serde_json::to_string(&Slowdown(raw)).unwrap();
             assert!(json.split_once('.').unwrap().1.len() <= 4, "{json}");
-            assert_eq!(
-                serde_json::from_str::<Slowdown>(&json).unwrap(),
-                Slowdown(raw)
-            );
+            assert_eq!(serde_json::from_str::<Slowdown>(&json).unwrap(), Slowdown(raw));
         }
     }
 }

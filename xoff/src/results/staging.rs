@@ -131,21 +131,14 @@ impl Staging {
     fn check_entries(&self) -> Result<(), ResultsError> {
         let entries = fs::read_dir(&self.folder)
             .and_then(|entries| {
-                entries
-                    .map(|entry| Ok(entry?.file_name()))
-                    .collect::<io::Result<Vec<OsString>>>()
+                entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()
             })
             .map_err(ResultsError::folder("read", &self.folder))?;
         let ours = |name: &OsString| {
-            name.to_str()
-                .is_some_and(|name| name == PARTIAL || self.files.contains(&name))
+            name.to_str().is_some_and(|name| name == PARTIAL || self.files.contains(&name))
         };
         let of_a_run = entries.iter().any(|name| name == PARTIAL) || self.has_manifest();
-        match entries
-            .iter()
-            .filter(|name| !(of_a_run && ours(name)))
-            .min()
-        {
+        match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
             Some(entry) => Err(ResultsError::Occupied {
                 folder: self.folder.clone(),
@@ -185,11 +178,7 @@ mod tests {
     const FILES: &[&str] = &["flows.csv", Manifest::FILE];
 
     fn write(staging: &Staging, name: &str, text: &str) {
-        staging
-            .create(name)
-            .unwrap()
-            .write_all(text.as_bytes())
-            .unwrap();
+        staging.create(name).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     fn run(folder: &Path, flows: &str) -> Vec<(&'static str, u64)> {
@@ -215,10 +204,7 @@ mod tests {
         let folder = temp.path().join("a/b/out");
         run(&folder, "first");
         assert_eq!(run(&folder, "second")[0], ("flows.csv", 6));
-        assert_eq!(
-            fs::read_to_string(folder.join("flows.csv")).unwrap(),
-            "second"
-        );
+        assert_eq!(fs::read_to_string(folder.join("flows.csv")).unwrap(), "second");
         assert_eq!(names(&folder), FILES);
     }
 
@@ -238,10 +224,7 @@ mod tests {
         let staging = Staging::claim(temp.path(), FILES).unwrap();
         write(&staging, "flows.csv", "half");
         drop(staging);
-        assert_eq!(
-            fs::read_to_string(temp.path().join("flows.csv")).unwrap(),
-            "first"
-        );
+        assert_eq!(fs::read_to_string(temp.path().join("flows.csv")).unwrap(), "first");
         assert_eq!(names(temp.path()), FILES);
     }
 
@@ -269,11 +252,9 @@ mod tests {
 
     #[test]
     fn foreign_folders_are_refused() {
-        for (file, text) in [
-            ("thesis.tex", ""),
-            ("flows.csv", "start_ns,src,dst"),
-            (Manifest::FILE, "{}"),
-        ] {
+        for (file, text) in
+            [("thesis.tex", ""), ("flows.csv", "start_ns,src,dst"), (Manifest::FILE, "{}")]
+        {
             let temp = tempfile::tempdir().unwrap();
             fs::write(temp.path().join(file), text).unwrap();
             let error = Staging::claim(temp.path(), FILES).unwrap_err();
@@ -294,10 +275,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let _first = Staging::claim(temp.path(), FILES).unwrap();
         let error = Staging::claim(temp.path(), FILES).unwrap_err().to_string();
-        assert!(
-            error.starts_with("another run of xoff writes to "),
-            "{error}"
-        );
+        assert!(error.starts_with("another run of xoff writes to "), "{error}");
         assert_eq!(names(temp.path()), [PARTIAL]);
     }
 
@@ -308,14 +286,8 @@ mod tests {
         fs::write(&file, "").unwrap();
         for (folder, expected) in [
             (file.clone(), format!("{} is not a folder", file.display())),
-            (
-                file.join("out"),
-                format!("cannot create {}/out: Not a directory", file.display()),
-            ),
-            (
-                "/proc/xoff".into(),
-                "cannot create /proc/xoff: No such file".to_owned(),
-            ),
+            (file.join("out"), format!("cannot create {}/out: Not a directory", file.display())),
+            ("/proc/xoff".into(), "cannot create /proc/xoff: No such file".to_owned()),
         ] {
             let error = Staging::claim(&folder, FILES).unwrap_err().to_string();
             assert!(error.starts_with(&expected), "{error}");

@@ -61,22 +61,10 @@ pub struct Summary {
 
 /// Every key of `summary.json`.
 pub const SUMMARY_KEYS: &[Column] = &[
-    Column {
-        name: "scenario",
-        about: "Name of the scenario.",
-    },
-    Column {
-        name: "seed",
-        about: "Seed of the scenario.",
-    },
-    Column {
-        name: "flows_total",
-        about: "Flows that the scenario asked for.",
-    },
-    Column {
-        name: "flows_completed",
-        about: "Flows whose last byte arrived.",
-    },
+    Column { name: "scenario", about: "Name of the scenario." },
+    Column { name: "seed", about: "Seed of the scenario." },
+    Column { name: "flows_total", about: "Flows that the scenario asked for." },
+    Column { name: "flows_completed", about: "Flows whose last byte arrived." },
     Column {
         name: "fct_ns",
         about: "`mean` (rounded to a nanosecond), `p50`, `p99` (nearest rank) and `max` of the \
@@ -87,56 +75,29 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "`mean`, `p50`, `p99` (nearest rank) of the completed flows, four decimals; null if \
                 there are none.",
     },
-    Column {
-        name: "pause_frames",
-        about: "PAUSE frames decided on, refreshes included.",
-    },
-    Column {
-        name: "pause_refresh_frames",
-        about: "Those that only renewed the quanta.",
-    },
-    Column {
-        name: "resume_frames",
-        about: "RESUME frames decided on.",
-    },
+    Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
+    Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
+    Column { name: "resume_frames", about: "RESUME frames decided on." },
     Column {
         name: "pause_time_ns",
         about: "From each decision to pause to the decision to resume, or to the run's end; summed \
                 over (node, port, priority).",
     },
-    Column {
-        name: "ecn_marked",
-        about: "Packets that a switch marked Congestion Experienced.",
-    },
-    Column {
-        name: "cnps",
-        about: "Congestion notification packets sent.",
-    },
-    Column {
-        name: "retransmitted_packets",
-        about: "Data packets sent again.",
-    },
+    Column { name: "ecn_marked", about: "Packets that a switch marked Congestion Experienced." },
+    Column { name: "cnps", about: "Congestion notification packets sent." },
+    Column { name: "retransmitted_packets", about: "Data packets sent again." },
     Column {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
                 `ignored`, `substrate`, `injected` (see `drops.csv`).",
     },
-    Column {
-        name: "buffer_max_bytes",
-        about: "Most bytes that each switch held at once.",
-    },
+    Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
         name: "headroom_max_bytes",
         about: "Most bytes of headroom in use at once, by switch.",
     },
-    Column {
-        name: "packet_hops",
-        about: "Frames times links crossed, all kinds of frames.",
-    },
-    Column {
-        name: "emulated_ns",
-        about: "Emulated time at the run's end.",
-    },
+    Column { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
+    Column { name: "emulated_ns", about: "Emulated time at the run's end." },
     Column {
         name: "lossless",
         about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
@@ -145,14 +106,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "books",
         about: "What the final check found wrong; empty when all is in order.",
     },
-    Column {
-        name: "wall_seconds",
-        about: "Wall time; differs from run to run.",
-    },
-    Column {
-        name: "cpu_seconds",
-        about: "Processor time; differs from run to run.",
-    },
+    Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
+    Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
 ];
 
 impl Summary {
@@ -208,10 +163,7 @@ impl DropTotals {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes fields by reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((seconds * 1e3).round() / 1e3)
 }
@@ -230,12 +182,7 @@ mod tests {
             seed: 1,
             flows_total: 8,
             flows_completed: 7,
-            fct_ns: Some(FctSummary {
-                mean: 10,
-                p50: 9,
-                p99: 12,
-                max: 12,
-            }),
+            fct_ns: Some(FctSummary { mean: 10, p50: 9, p99: 12, max: 12 }),
             slowdown: Some(SlowdownSummary {
                 mean: Slowdown(12_345),
                 p50: Slowdown(10_000),
@@ -303,31 +250,19 @@ mod tests {
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         let json = summary().to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
-            json.find(&format!("\n  \"{}\":", key.name))
-                .unwrap_or_else(|| panic!("{}", key.name))
+            json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });
         assert!(positions.is_sorted());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
-        let last: Vec<&str> = SUMMARY_KEYS
-            .iter()
-            .rev()
-            .take(2)
-            .map(|key| key.name)
-            .collect();
+        let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(2).map(|key| key.name).collect();
         assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));
     }
 
     #[test]
     fn it_reads_back() {
         let read: Summary = serde_json::from_str(&summary().to_json()).unwrap();
-        assert_eq!(
-            read,
-            Summary {
-                wall_seconds: 1.235,
-                ..summary()
-            }
-        );
+        assert_eq!(read, Summary { wall_seconds: 1.235, ..summary() });
     }
 
     #[test]

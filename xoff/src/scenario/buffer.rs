@@ -33,12 +33,7 @@ impl Scenario {
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_per_queue, headroom, private) = self.reserved(switch);
         let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
-        BufferPools {
-            headroom_per_queue,
-            headroom,
-            private,
-            shared,
-        }
+        BufferPools { headroom_per_queue, headroom, private, shared }
     }
 
     /// Headroom of a queue by port, all headroom, and all private buffer.
@@ -50,13 +45,9 @@ impl Scenario {
         let of_port = |wire: &crate::topology::Wire| {
             bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest))
         };
-        let per_queue: Vec<Bytes> = ports
-            .iter()
-            .map(|&id| of_port(self.fabric.wire(id.reverse())))
-            .collect();
-        let sum = per_queue
-            .iter()
-            .fold(0u64, |sum, bytes| sum.saturating_add(bytes.0));
+        let per_queue: Vec<Bytes> =
+            ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
+        let sum = per_queue.iter().fold(0u64, |sum, bytes| sum.saturating_add(bytes.0));
         let private = self.switch.private_per_queue.0 * ports.len() as u64 * queues;
         (per_queue, Bytes(sum.saturating_mul(queues)), Bytes(private))
     }

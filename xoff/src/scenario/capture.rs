@@ -36,19 +36,14 @@ pub enum CaptureFilter {
 
 impl Default for Capture {
     fn default() -> Self {
-        Self {
-            wires: vec!["*".into()],
-            filter: CaptureFilter::All,
-        }
+        Self { wires: vec!["*".into()], filter: CaptureFilter::All }
     }
 }
 
 impl Capture {
     /// Whether the wire of this name is recorded.
     pub fn covers(&self, wire: &str) -> bool {
-        self.wires
-            .iter()
-            .any(|pattern| glob::matches(pattern, wire))
+        self.wires.iter().any(|pattern| glob::matches(pattern, wire))
     }
 
     pub(super) fn check(

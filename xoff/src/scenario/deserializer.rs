@@ -67,35 +67,25 @@ enum Problem {
 
 impl Problem {
     fn explained(&self, path: &str) -> (String, Option<String>) {
-        let subject = if path.is_empty() {
-            "the scenario".into()
-        } else {
-            format!("`{path}`")
-        };
+        let subject = if path.is_empty() { "the scenario".into() } else { format!("`{path}`") };
         match self {
             Self::UnknownKey { key, known } => {
-                let inside = path
-                    .rsplit_once('.')
-                    .map(|(parent, _)| format!(" in `{parent}`"));
+                let inside = path.rsplit_once('.').map(|(parent, _)| format!(" in `{parent}`"));
                 let title = format!("unknown key `{key}`{}", inside.unwrap_or_default());
                 let known = known.iter().copied().filter(|name| *name != TAG);
                 (title, Some(suggestion(key, "the keys here are", known)))
             }
             Self::UnknownName { name, known } => {
                 let title = format!("{subject} cannot be `{name}`");
-                (
-                    title,
-                    Some(suggestion(name, "it is one of", known.iter().copied())),
-                )
+                (title, Some(suggestion(name, "it is one of", known.iter().copied())))
             }
             Self::MissingKey { key } => {
                 let help = format!("add `{key}`; `xoff schema` describes every key");
                 (format!("{subject} has no `{key}`"), Some(help))
             }
-            Self::Unexpected { found, expected } => (
-                format!("{subject} is {found}"),
-                Some(format!("write {expected}")),
-            ),
+            Self::Unexpected { found, expected } => {
+                (format!("{subject} is {found}"), Some(format!("write {expected}")))
+            }
             Self::Other(text) => {
                 let (title, help) = text.split_once('\n').unwrap_or((text, ""));
                 let help = (!help.is_empty()).then(|| help.to_owned());
@@ -107,18 +97,12 @@ impl Problem {
 
 impl ReadError {
     fn new(problem: Problem) -> Self {
-        Self {
-            problem,
-            place: None,
-        }
+        Self { problem, place: None }
     }
 
     /// Places an error that has no place yet.
     fn placed(mut self, path: &str, origin: &Origin) -> Self {
-        let here = || Place {
-            path: path.to_owned(),
-            origin: origin.clone(),
-        };
+        let here = || Place { path: path.to_owned(), origin: origin.clone() };
         self.place.get_or_insert_with(here);
         self
     }
@@ -142,17 +126,11 @@ impl de::Error for ReadError {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Problem::UnknownKey {
-            key: field.to_owned(),
-            known: expected,
-        })
+        Self::new(Problem::UnknownKey { key: field.to_owned(), known: expected })
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(Problem::UnknownName {
-            name: variant.to_owned(),
-            known: expected,
-        })
+        Self::new(Problem::UnknownName { name: variant.to_owned(), known: expected })
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -216,9 +194,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        visitor
-            .visit_newtype_struct(self)
-            .map_err(|error| error.at(self))
+        visitor.visit_newtype_struct(self).map_err(|error| error.at(self))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -240,19 +216,11 @@ impl<'de> Deserializer<'de> for &'de Node {
             _ => self,
         };
         if let Value::Text(text) = &name.value {
-            let variant = Variant {
-                name,
-                text,
-                node: self,
-            };
+            let variant = Variant { name, text, node: self };
             return visitor.visit_enum(variant).map_err(|error| error.at(self));
         }
         let expected = format!("one of {known}");
-        Err(ReadError::new(Problem::Unexpected {
-            found: name.described(),
-            expected,
-        })
-        .at(name))
+        Err(ReadError::new(Problem::Unexpected { found: name.described(), expected }).at(name))
     }
 
     forward_to_deserialize_any! {
@@ -270,10 +238,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, ReadError> {
-        self.0
-            .next()
-            .map(|node| seed.deserialize(node).map_err(|error| error.at(node)))
-            .transpose()
+        self.0.next().map(|node| seed.deserialize(node).map_err(|error| error.at(node))).transpose()
     }
 }
 
@@ -285,11 +250,7 @@ struct Entries<'de> {
 
 impl<'de> Entries<'de> {
     fn new(entries: &'de [Entry], without_tag: bool) -> Self {
-        Self {
-            left: entries.iter(),
-            current: None,
-            without_tag,
-        }
+        Self { left: entries.iter(), current: None, without_tag }
     }
 }
 
@@ -306,17 +267,12 @@ impl<'de> MapAccess<'de> for Entries<'de> {
             return Ok(None);
         };
         let key = seed.deserialize(StrDeserializer::new(&entry.key));
-        key.map(Some)
-            .map_err(|error: ReadError| error.placed(&entry.node.path, &entry.key_origin))
+        key.map(Some).map_err(|error: ReadError| error.placed(&entry.node.path, &entry.key_origin))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
-        let entry = self
-            .current
-            .take()
-            .expect("serde asks for a value after its key");
-        seed.deserialize(&entry.node)
-            .map_err(|error| error.at(&entry.node))
+        let entry = self.current.take().expect("serde asks for a value after its key");
+        seed.deserialize(&entry.node).map_err(|error| error.at(&entry.node))
     }
 }
 
@@ -378,8 +334,6 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        visitor
-            .visit_map(self.entries()?)
-            .map_err(|error| error.at(self.node))
+        visitor.visit_map(self.entries()?).map_err(|error| error.at(self.node))
     }
 }

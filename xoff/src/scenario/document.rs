@@ -64,24 +64,12 @@ impl<'a> Document<'a> {
         overrides: &'a [String],
     ) -> Result<Self, ScenarioError> {
         let table = DeTable::parse(text).map_err(|error| {
-            let place = Place {
-                name: file,
-                text,
-                span: Some(error.span().unwrap_or(0..0)),
-            };
+            let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
             ScenarioError::at(&place, &format!("not TOML: {}", error.message()), None)
         })?;
-        let origin = Origin {
-            source: Source::File,
-            span: table.span(),
-        };
+        let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
-        let mut document = Self {
-            file,
-            text,
-            overrides,
-            root,
-        };
+        let mut document = Self { file, text, overrides, root };
         for number in 0..overrides.len() {
             document.set(number)?;
         }
@@ -91,11 +79,7 @@ impl<'a> Document<'a> {
     /// An error at the value of a path, or at the nearest table around it that was written.
     pub(super) fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
         let node = self.find(path);
-        let place = if node.path.is_empty() {
-            None
-        } else {
-            Some(&node.origin)
-        };
+        let place = if node.path.is_empty() { None } else { Some(&node.origin) };
         self.error_at(place, title, Some(help))
     }
 
@@ -107,27 +91,13 @@ impl<'a> Document<'a> {
         help: Option<&str>,
     ) -> ScenarioError {
         let place = match origin {
-            None => Place {
-                name: self.file,
-                text: self.text,
-                span: None,
-            },
-            Some(Origin {
-                source: Source::File,
-                span,
-            }) => Place {
-                name: self.file,
-                text: self.text,
-                span: Some(span.clone()),
-            },
-            Some(Origin {
-                source: Source::Override(number),
-                span,
-            }) => Place {
-                name: "--set",
-                text: &self.overrides[*number],
-                span: Some(span.clone()),
-            },
+            None => Place { name: self.file, text: self.text, span: None },
+            Some(Origin { source: Source::File, span }) => {
+                Place { name: self.file, text: self.text, span: Some(span.clone()) }
+            }
+            Some(Origin { source: Source::Override(number), span }) => {
+                Place { name: "--set", text: &self.overrides[*number], span: Some(span.clone()) }
+            }
         };
         ScenarioError::at(&place, title, help)
     }
@@ -149,48 +119,26 @@ impl<'a> Document<'a> {
         let whole = &self.overrides[number];
         let source = Source::Override(number);
         let Some((path, text)) = whole.split_once('=') else {
-            let place = Place {
-                name: "--set",
-                text: whole,
-                span: Some(0..whole.len()),
-            };
+            let place = Place { name: "--set", text: whole, span: Some(0..whole.len()) };
             let help = "write --set KEY=VALUE, for example --set switch.buffer=4MB";
-            return Err(ScenarioError::at(
-                &place,
-                "an override without `=`",
-                Some(help),
-            ));
+            return Err(ScenarioError::at(&place, "an override without `=`", Some(help)));
         };
         let mut start = 0;
         let mut node = &mut self.root;
         for step in path.split('.') {
             let span = start..start + step.len();
             start = span.end + 1;
-            let origin = Origin {
-                source,
-                span: span.clone(),
-            };
+            let origin = Origin { source, span: span.clone() };
             node = node.child_or_new(step, &origin).map_err(|(title, help)| {
-                let place = Place {
-                    name: "--set",
-                    text: whole,
-                    span: Some(span),
-                };
+                let place = Place { name: "--set", text: whole, span: Some(span) };
                 ScenarioError::at(&place, &title, Some(&help))
             })?;
         }
-        let origin = Origin {
-            source,
-            span: path.len() + 1..whole.len(),
-        };
+        let origin = Origin { source, span: path.len() + 1..whole.len() };
         let path = node.path.clone();
         *node = match DeValue::parse(text) {
             Ok(value) => node_of(path, value.get_ref(), origin, source, start),
-            Err(_) => Node {
-                path,
-                origin,
-                value: Value::Text(text.to_owned()),
-            },
+            Err(_) => Node { path, origin, value: Value::Text(text.to_owned()) },
         };
         Ok(())
     }
@@ -211,10 +159,9 @@ impl Node {
 
     fn child(&self, step: &str) -> Option<&Self> {
         match &self.value {
-            Value::Table(entries) => entries
-                .iter()
-                .find(|entry| entry.key == step)
-                .map(|entry| &entry.node),
+            Value::Table(entries) => {
+                entries.iter().find(|entry| entry.key == step).map(|entry| &entry.node)
+            }
             Value::Array(nodes) => nodes.get(step.parse::<usize>().ok()?),
             _ => None,
         }
@@ -231,11 +178,7 @@ impl Node {
                     entries.push(Entry {
                         key: step.to_owned(),
                         key_origin: origin.clone(),
-                        node: Self {
-                            path,
-                            origin: origin.clone(),
-                            value,
-                        },
+                        node: Self { path, origin: origin.clone(), value },
                     });
                     entries.len() - 1
                 });
@@ -252,10 +195,7 @@ impl Node {
             }
             _ => {
                 let help = "leave out what follows it".to_owned();
-                Err((
-                    format!("`{}` is a value and has no key `{step}`", self.path),
-                    help,
-                ))
+                Err((format!("`{}` is a value and has no key `{step}`", self.path), help))
             }
         }
     }
@@ -275,11 +215,7 @@ pub(super) fn suggestion<'a>(
 }
 
 fn child_path(parent: &str, step: &str) -> String {
-    if parent.is_empty() {
-        step.to_owned()
-    } else {
-        format!("{parent}.{step}")
-    }
+    if parent.is_empty() { step.to_owned() } else { format!("{parent}.{step}") }
 }
 
 /// `offset` is where the parsed text starts within its source.
@@ -309,21 +245,14 @@ fn node_of(
                 .enumerate()
                 .map(|(place, value)| {
                     let path = child_path(&path, &place.to_string());
-                    let origin = Origin {
-                        source,
-                        span: shifted(&value.span(), offset),
-                    };
+                    let origin = Origin { source, span: shifted(&value.span(), offset) };
                     node_of(path, value.get_ref(), origin, source, offset)
                 })
                 .collect(),
         ),
         DeValue::Table(table) => return table_node(path, &origin, table, source, offset),
     };
-    Node {
-        path,
-        origin,
-        value,
-    }
+    Node { path, origin, value }
 }
 
 fn table_node(
@@ -337,10 +266,7 @@ fn table_node(
         .iter()
         .map(|(key, value)| {
             let path = child_path(&path, key.get_ref());
-            let place = |span: Range<usize>| Origin {
-                source,
-                span: shifted(&span, offset),
-            };
+            let place = |span: Range<usize>| Origin { source, span: shifted(&span, offset) };
             Entry {
                 key: key.get_ref().to_string(),
                 key_origin: place(key.span()),
@@ -349,11 +275,7 @@ fn table_node(
         })
         .collect();
     entries.sort_by_key(|entry| entry.key_origin.span.start);
-    Node {
-        path,
-        origin: origin.clone(),
-        value: Value::Table(entries),
-    }
+    Node { path, origin: origin.clone(), value: Value::Table(entries) }
 }
 
 fn shifted(span: &Range<usize>, offset: usize) -> Range<usize> {

@@ -62,10 +62,7 @@ impl EcnKeys {
         document: &Document<'_>,
     ) -> Result<Ecn, ScenarioError> {
         if self.kmin.0 > self.kmax.0 {
-            let (kmin, kmax) = (
-                quantity::display(self.kmin.0),
-                quantity::display(self.kmax.0),
-            );
+            let (kmin, kmax) = (quantity::display(self.kmin.0), quantity::display(self.kmax.0));
             let title = format!("kmin ({kmin}) is above kmax ({kmax})");
             let help = "marking starts at kmin and is certain above kmax: kmin is the smaller one";
             return Err(document.error("switch.ecn.kmin", &title, help));

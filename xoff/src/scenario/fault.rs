@@ -98,12 +98,7 @@ impl FaultKeys {
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Fault, ScenarioError> {
-        let Self::Loss {
-            wire,
-            r#match,
-            rate,
-            nth,
-        } = self;
+        let Self::Loss { wire, r#match, rate, nth } = self;
         glob::check(&wire, &format!("{path}.wire"), fabric, document)?;
         let selection = match (rate, nth) {
             (Some(rate), None) => Selection::Rate(rate),
@@ -126,10 +121,6 @@ impl FaultKeys {
                 return Err(document.error(path, "a loss without `rate` or `nth`", help));
             }
         };
-        Ok(Fault::Loss {
-            wire,
-            r#match,
-            selection,
-        })
+        Ok(Fault::Loss { wire, r#match, selection })
     }
 }

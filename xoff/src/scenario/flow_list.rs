@@ -38,11 +38,7 @@ impl<'a> FlowList<'a> {
             let help = "the path is relative to the scenario file's folder";
             expansion.document.error(path, &title, help)
         })?;
-        Ok(Self {
-            file: file.to_string_lossy().into_owned(),
-            text,
-            expansion,
-        })
+        Ok(Self { file: file.to_string_lossy().into_owned(), text, expansion })
     }
 
     /// The file's name without its extension.
@@ -61,11 +57,7 @@ impl<'a> FlowList<'a> {
             .collect();
         let mut lines = self.text.split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
-        let mut row = Row {
-            list: self,
-            start: 0,
-            line: header.trim_end_matches(['\r', '\n']),
-        };
+        let mut row = Row { list: self, start: 0, line: header.trim_end_matches(['\r', '\n']) };
         if row.line != HEADER {
             let help = format!("the first line is `{HEADER}`");
             return Err(row.error(row.line, "not the header of a flow list", &help));
@@ -105,10 +97,8 @@ impl<'a> Row<'a> {
         };
         let duration = self.list.expansion.duration;
         let last = duration.0.saturating_sub(1) / 1000;
-        let until = format!(
-            "from 0 to {last}, before `duration` = {}",
-            quantity::display(duration)
-        );
+        let until =
+            format!("from 0 to {last}, before `duration` = {}", quantity::display(duration));
         let start_ns = self.number(start, "start_ns", 0..=last, &until)?;
         let from = self.host(source, hosts)?;
         let to = self.host(destination, hosts)?;
@@ -136,10 +126,7 @@ impl<'a> Row<'a> {
         described: &str,
     ) -> Result<u64, ScenarioError> {
         let digits = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
-        let number = field
-            .parse()
-            .ok()
-            .filter(|number| digits && range.contains(number));
+        let number = field.parse().ok().filter(|number| digits && range.contains(number));
         number.ok_or_else(|| {
             let title = format!("`{name}` is `{field}`");
             self.error(field, &title, &format!("write a whole number {described}"))
@@ -156,9 +143,7 @@ impl<'a> Row<'a> {
     /// An error at a part of the line.
     fn error(&self, field: &str, title: &str, help: &str) -> ScenarioError {
         let within = field.as_ptr().addr().checked_sub(self.line.as_ptr().addr());
-        let within = within
-            .filter(|place| place + field.len() <= self.line.len())
-            .unwrap_or(0);
+        let within = within.filter(|place| place + field.len() <= self.line.len()).unwrap_or(0);
         let start = self.start + within;
         let place = Place {
             name: &self.list.file,

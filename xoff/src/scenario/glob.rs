@@ -14,10 +14,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
         if pattern.get(at) == Some(&b'*') {
             star = Some((at, seen));
             at += 1;
-        } else if pattern
-            .get(at)
-            .is_some_and(|&byte| byte == b'?' || byte == name[seen])
-        {
+        } else if pattern.get(at).is_some_and(|&byte| byte == b'?' || byte == name[seen]) {
             at += 1;
             seen += 1;
         } else if let Some((place, covered)) = star {
@@ -53,15 +50,7 @@ mod tests {
 
     #[test]
     fn stars_stand_for_any_text() {
-        for pattern in [
-            "*",
-            "h0->leaf0",
-            "h?->*",
-            "*->leaf0",
-            "h0->leaf0*",
-            "*-*-*0",
-            "h*l*f0",
-        ] {
+        for pattern in ["*", "h0->leaf0", "h?->*", "*->leaf0", "h0->leaf0*", "*-*-*0", "h*l*f0"] {
             let expected = pattern != "*-*-*0";
             assert_eq!(matches(pattern, "h0->leaf0"), expected, "{pattern}");
         }

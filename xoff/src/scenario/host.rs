@@ -82,11 +82,7 @@ impl HostKeys {
             Err(document.error(&format!("host.{key}"), title, help))
         };
         if self.payload.0 == Bytes(0) {
-            return wrong(
-                "payload",
-                "a payload of no bytes",
-                "write \"1B\" to \"3072B\"",
-            );
+            return wrong("payload", "a payload of no bytes", "write \"1B\" to \"3072B\"");
         }
         if self.payload.0 > MAX_PAYLOAD {
             let title = format!("a payload of {}", quantity::display(self.payload.0));

@@ -194,9 +194,7 @@ const fn default_duration() -> Time {
 
 impl Default for ResultsKeys {
     fn default() -> Self {
-        Self {
-            queue_period: Quantity(Picos(1_000_000)),
-        }
+        Self { queue_period: Quantity(Picos(1_000_000)) }
     }
 }
 
@@ -204,17 +202,9 @@ impl Scenario {
     /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let place = report::Place {
-                name: &path.to_string_lossy(),
-                text: "",
-                span: None,
-            };
+            let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };
             let help = "give the path of a scenario, a TOML file";
-            ScenarioError::at(
-                &place,
-                &format!("cannot read the scenario: {error}"),
-                Some(help),
-            )
+            ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
         })?;
         Self::parse(&text, path, overrides)
     }
@@ -262,12 +252,7 @@ impl ScenarioKeys {
         let (topology, fabric) = self.topology.resolve(document)?;
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let expansion = Expansion {
-            document,
-            fabric: &fabric,
-            folder,
-            duration,
-        };
+        let expansion = Expansion { document, fabric: &fabric, folder, duration };
         let (workloads, flows) = expansion.expand(self.flows)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
@@ -288,9 +273,7 @@ impl ScenarioKeys {
             workloads,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
-            results: Results {
-                queue_period: self.results.queue_period.0,
-            },
+            results: Results { queue_period: self.results.queue_period.0 },
             fabric,
             flows,
         };
@@ -306,25 +289,16 @@ impl Scenario {
         let wires = self.fabric.wires();
         let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));
         let fastest = |hosts| {
-            let rates = wires
-                .iter()
-                .filter(|wire| is_host(wire.from) == hosts)
-                .map(|w| w.rate);
+            let rates = wires.iter().filter(|wire| is_host(wire.from) == hosts).map(|w| w.rate);
             rates.max()
         };
         if let Some(rate) = fastest(false) {
             let switch = &self.switch;
-            switch
-                .pause_response
-                .check(rate, "switch.pause_response", document)?;
-            switch
-                .pause_refresh
-                .check(switch.pause_quanta, rate, document)?;
+            switch.pause_response.check(rate, "switch.pause_response", document)?;
+            switch.pause_refresh.check(switch.pause_quanta, rate, document)?;
         }
         if let Some(rate) = fastest(true) {
-            self.host
-                .pause_response
-                .check(rate, "host.pause_response", document)?;
+            self.host.pause_response.check(rate, "host.pause_response", document)?;
         }
         Ok(())
     }
@@ -343,11 +317,7 @@ fn run_name(
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
     };
     let Some(name) = given else {
-        let stem = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(if fits(&stem) { stem } else { "scenario".into() });
     };
     if fits(&name) {
@@ -368,26 +338,17 @@ pub fn json_schema() -> serde_json::Value {
 /// TOML has no null: a key without a value is left out.
 fn without_null(schema: &mut schemars::Schema) {
     let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";
-    if schema
-        .get("default")
-        .is_some_and(serde_json::Value::is_null)
-    {
+    if schema.get("default").is_some_and(serde_json::Value::is_null) {
         schema.remove("default");
     }
-    if let Some(types) = schema
-        .get_mut("type")
-        .and_then(|types| types.as_array_mut())
-    {
+    if let Some(types) = schema.get_mut("type").and_then(|types| types.as_array_mut()) {
         types.retain(|name| !is_null(name));
         if let [only] = types.as_slice() {
             let only = only.clone();
             schema.insert("type".into(), only);
         }
     }
-    if let Some(choices) = schema
-        .get_mut("anyOf")
-        .and_then(|choices| choices.as_array_mut())
-    {
+    if let Some(choices) = schema.get_mut("anyOf").and_then(|choices| choices.as_array_mut()) {
         choices.retain(|choice| !is_null(choice));
     }
 }

@@ -60,11 +60,7 @@ impl PauseResponse {
 impl TryFrom<String> for PauseResponse {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        if text == "standard" {
-            Ok(Self::Standard)
-        } else {
-            quantity::parse(&text).map(Self::Time)
-        }
+        if text == "standard" { Ok(Self::Standard) } else { quantity::parse(&text).map(Self::Time) }
     }
 }
 
@@ -123,10 +119,7 @@ impl PauseRefresh {
         if period > Picos::ZERO && period < time {
             return Ok(());
         }
-        let title = format!(
-            "a PAUSE would be refreshed after {}",
-            quantity::display(period)
-        );
+        let title = format!("a PAUSE would be refreshed after {}", quantity::display(period));
         let help = format!(
             "its {quanta} quanta last {} at {}: refresh later than at once and earlier than that",
             quantity::display(time),
@@ -150,10 +143,7 @@ impl TryFrom<String> for PauseRefresh {
 impl From<PauseRefresh> for String {
     fn from(refresh: PauseRefresh) -> Self {
         match refresh {
-            PauseRefresh::Part(Ratio {
-                numerator,
-                denominator,
-            }) => {
+            PauseRefresh::Part(Ratio { numerator, denominator }) => {
                 format!("{numerator}/{denominator}")
             }
             PauseRefresh::Time(time) => quantity::display(time),
@@ -192,10 +182,7 @@ mod tests {
     #[test]
     fn all_quanta_are_a_third_of_a_millisecond_at_100g() {
         assert_eq!(pause_time(65535, RATE), Picos(335_539_200));
-        assert_eq!(
-            PauseRefresh::default().period(65535, RATE),
-            Picos(167_769_600)
-        );
+        assert_eq!(PauseRefresh::default().period(65535, RATE), Picos(167_769_600));
         assert_eq!(PauseResponse::Standard.at(RATE), Picos(307_200));
     }
 }

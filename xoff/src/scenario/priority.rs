@@ -79,9 +79,7 @@ impl Serialize for Priorities {
 impl<'de> Deserialize<'de> for Priorities {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let list = Vec::<Priority>::deserialize(input)?;
-        Ok(Self(
-            list.iter().fold(0, |set, priority| set | 1 << priority.0),
-        ))
+        Ok(Self(list.iter().fold(0, |set, priority| set | 1 << priority.0)))
     }
 }
 

@@ -119,9 +119,7 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     let kind = D::KIND;
     let noun = kind.noun;
     let fault = |title: String| format!("{title}\n{}", kind.advice());
-    let number_length = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
@@ -132,15 +130,9 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     }
     let Some(&(_, scale)) = kind.units.iter().find(|(name, _)| *name == unit) else {
         let same = |(name, _): &&(&str, u64)| name.eq_ignore_ascii_case(unit);
-        let hint = kind
-            .units
-            .iter()
-            .find(same)
-            .map(|(name, _)| format!("; `{name}` is"));
+        let hint = kind.units.iter().find(same).map(|(name, _)| format!("; `{name}` is"));
         let hint = hint.unwrap_or_default();
-        return Err(fault(format!(
-            "`{unit}` in `{text}` is not a unit of {noun}s{hint}"
-        )));
+        return Err(fault(format!("`{unit}` in `{text}` is not a unit of {noun}s{hint}")));
     };
     let too_large = || {
         let largest = display(D::from_base(kind.largest));
@@ -152,17 +144,11 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
         return Err(too_large());
     }
     let divisor = 10u128.pow(fraction.len().min(18) as u32);
-    let fraction: u128 = if fraction.is_empty() {
-        0
-    } else {
-        fraction.parse().unwrap_or(1)
-    };
+    let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().unwrap_or(1) };
     let scaled = fraction * u128::from(scale);
     if number.len() > 36 || !scaled.is_multiple_of(divisor) || fraction >= divisor.max(2) {
         let smallest = kind.units[0].0;
-        return Err(fault(format!(
-            "the {noun} `{text}` is not a whole number of {smallest}"
-        )));
+        return Err(fault(format!("the {noun} `{text}` is not a whole number of {smallest}")));
     }
     let base = whole.parse::<u128>().unwrap_or(0) * u128::from(scale) + scaled / divisor;
     if base > u128::from(kind.largest) {
@@ -229,12 +215,7 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
         impl<D: Dimension> Visitor<'_> for Reader<D> {
             type Value = Quantity<D>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(
-                    f,
-                    "a {} in quotes such as \"{}\"",
-                    D::KIND.noun,
-                    D::KIND.example
-                )
+                write!(f, "a {} in quotes such as \"{}\"", D::KIND.noun, D::KIND.example)
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
                 parse(text).map(Quantity).map_err(E::custom)
@@ -252,11 +233,7 @@ impl<'de, D: Dimension> Deserialize<'de> for Quantity<D> {
 
 fn without_unit<D: Dimension, E: Error>(number: impl fmt::Display) -> E {
     let kind = D::KIND;
-    E::custom(format!(
-        "the {} `{number}` has no unit\n{}",
-        kind.noun,
-        kind.advice()
-    ))
+    E::custom(format!("the {} `{number}` has no unit\n{}", kind.noun, kind.advice()))
 }
 
 impl<D: Dimension> JsonSchema for Quantity<D> {
@@ -304,10 +281,7 @@ mod tests {
             size("99999999999999999999GB"),
             "the size `99999999999999999999GB` is too large"
         );
-        assert_eq!(
-            title(parse::<BitsPerSecond>("0Gbps").unwrap_err()),
-            "the rate is zero"
-        );
+        assert_eq!(title(parse::<BitsPerSecond>("0Gbps").unwrap_err()), "the rate is zero");
         assert_eq!(
             title(parse::<Picos>("0.00000000000000000000000001s").unwrap_err()),
             "the time `0.00000000000000000000000001s` is not a whole number of ps"

@@ -17,26 +17,18 @@ pub struct Ratio {
 
 impl Ratio {
     pub(super) const fn new(numerator: u32, denominator: u32) -> Self {
-        Self {
-            numerator,
-            denominator,
-        }
+        Self { numerator, denominator }
     }
 
     /// Reads `a/b` or `a`, both above zero.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
-        let digits = |part: &str| {
-            part.bytes()
-                .all(|b| b.is_ascii_digit())
-                .then(|| part.parse())
-        };
+        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse());
         match (digits(numerator), digits(denominator)) {
             (Some(Ok(0)), Some(Ok(_))) => Err(format!("a ratio of 0\n{RATIO_ADVICE}")),
-            (Some(Ok(numerator)), Some(Ok(denominator))) if denominator > 0 => Ok(Self {
-                numerator,
-                denominator,
-            }),
+            (Some(Ok(numerator)), Some(Ok(denominator))) if denominator > 0 => {
+                Ok(Self { numerator, denominator })
+            }
             _ => Err(format!("`{text}` is not a ratio\n{RATIO_ADVICE}")),
         }
     }
@@ -52,11 +44,7 @@ const RATIO_ADVICE: &str = "write a ratio above zero such as \"1/16\" or \"2\"";
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.numerator)?;
-        if self.denominator == 1 {
-            Ok(())
-        } else {
-            write!(f, "/{}", self.denominator)
-        }
+        if self.denominator == 1 { Ok(()) } else { write!(f, "/{}", self.denominator) }
     }
 }
 
@@ -132,9 +120,7 @@ impl<'de> Deserialize<'de> for Probability {
                     return Err(E::custom(format!("{title}\nwrite six digits at most")));
                 }
                 #[expect(clippy::cast_sign_loss, reason = "checked to be at least zero")]
-                Ok(Probability {
-                    millionths: millionths as u32,
-                })
+                Ok(Probability { millionths: millionths as u32 })
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Probability, E> {
                 self.visit_f64(number as f64)

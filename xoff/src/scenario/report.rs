@@ -26,9 +26,7 @@ impl ScenarioError {
     /// A report on one place; `help` says what would be right.
     pub(super) fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
         let mut group = match &place.span {
-            None => Level::ERROR
-                .primary_title(title)
-                .element(Origin::path(place.name)),
+            None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
             Some(span) => {
                 let (line, number, within) = line_of(place.text, span);
                 let snippet = Snippet::source(line)
@@ -41,9 +39,7 @@ impl ScenarioError {
         if let Some(help) = help {
             group = group.element(Level::HELP.message(help));
         }
-        Self {
-            report: Renderer::plain().render(&[group]),
-        }
+        Self { report: Renderer::plain().render(&[group]) }
     }
 }
 
@@ -51,9 +47,7 @@ impl ScenarioError {
 fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usize>) {
     let first = span.start.min(text.len());
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    let end = text[first..]
-        .find('\n')
-        .map_or(text.len(), |newline| first + newline);
+    let end = text[first..].find('\n').map_or(text.len(), |newline| first + newline);
     let line = text[start..end].trim_end_matches('\r');
     let number = text[..start].matches('\n').count() + 1;
     let from = (first - start).min(line.len());

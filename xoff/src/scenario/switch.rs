@@ -250,20 +250,13 @@ impl Default for SwitchKeys {
             buffer: Quantity(Bytes(16_000_000)),
             private_per_queue: Quantity(Bytes(3000)),
             lossless: Priorities(1 << 3),
-            threshold: ThresholdKeys::Dt {
-                alpha: default_alpha(),
-                xon_offset: Size::default(),
-            },
+            threshold: ThresholdKeys::Dt { alpha: default_alpha(), xon_offset: Size::default() },
             headroom: HeadroomKeys::Sih { bytes: None },
             ecn: None,
-            scheduler: SchedulerKeys::Dwrr {
-                quantum: default_quantum(),
-            },
+            scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
             control_priority: OptionalPriority(Some(6)),
             thresholds: ThresholdUpdateKeys::PerPacket,
-            lossy_threshold: LossyThreshold {
-                alpha: Ratio::new(1, 1),
-            },
+            lossy_threshold: LossyThreshold { alpha: Ratio::new(1, 1) },
             pause_quanta: u16::MAX,
             pause_refresh: PauseRefresh::default(),
             pause_response: PauseResponse::Standard,
@@ -279,11 +272,7 @@ impl SwitchKeys {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
         if self.buffer.0 == Bytes(0) {
-            return wrong(
-                "buffer",
-                "a buffer of no bytes",
-                "write a size such as \"16MB\"",
-            );
+            return wrong("buffer", "a buffer of no bytes", "write a size such as \"16MB\"");
         }
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
@@ -293,9 +282,8 @@ impl SwitchKeys {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
             return wrong("wire_overhead", "too many bytes between frames", help);
         }
-        if let ThresholdUpdateKeys::Period(PeriodKeys {
-            period: Quantity(Picos::ZERO),
-        }) = self.thresholds
+        if let ThresholdUpdateKeys::Period(PeriodKeys { period: Quantity(Picos::ZERO) }) =
+            self.thresholds
         {
             let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
             return wrong("thresholds.period", "a period of no time", help);
@@ -306,14 +294,9 @@ impl SwitchKeys {
             lossless: self.lossless,
             threshold: self.threshold.resolve(document)?,
             headroom: match self.headroom {
-                HeadroomKeys::Sih { bytes } => Headroom::Sih {
-                    bytes: bytes.map(|size| size.0),
-                },
+                HeadroomKeys::Sih { bytes } => Headroom::Sih { bytes: bytes.map(|size| size.0) },
             },
-            ecn: self
-                .ecn
-                .map(|keys| keys.resolve(self.lossless, document))
-                .transpose()?,
+            ecn: self.ecn.map(|keys| keys.resolve(self.lossless, document)).transpose()?,
             scheduler: self.scheduler.resolve(document)?,
             control_priority: self.control_priority.0,
             thresholds: match self.thresholds {
@@ -332,14 +315,10 @@ impl SwitchKeys {
 impl ThresholdKeys {
     fn resolve(self, document: &Document<'_>) -> Result<Threshold, ScenarioError> {
         match self {
-            Self::Dt { alpha, xon_offset } => Ok(Threshold::Dt {
-                alpha,
-                xon_offset: xon_offset.0,
-            }),
-            Self::Static { xoff, xon } if xon.0 <= xoff.0 => Ok(Threshold::Static {
-                xoff: xoff.0,
-                xon: xon.0,
-            }),
+            Self::Dt { alpha, xon_offset } => Ok(Threshold::Dt { alpha, xon_offset: xon_offset.0 }),
+            Self::Static { xoff, xon } if xon.0 <= xoff.0 => {
+                Ok(Threshold::Static { xoff: xoff.0, xon: xon.0 })
+            }
             Self::Static { xoff, xon } => {
                 let (xoff, xon) = (quantity::display(xoff.0), quantity::display(xon.0));
                 let title = format!("xon ({xon}) is above xoff ({xoff})");
@@ -354,9 +333,7 @@ impl SchedulerKeys {
     fn resolve(self, document: &Document<'_>) -> Result<Scheduler, ScenarioError> {
         match self {
             Self::Strict {} => Ok(Scheduler::Strict),
-            Self::Dwrr {
-                quantum: Quantity(Bytes(0)),
-            } => Err(document.error(
+            Self::Dwrr { quantum: Quantity(Bytes(0)) } => Err(document.error(
                 "switch.scheduler.quantum",
                 "a quantum of no bytes",
                 "write a size such as \"1600B\"",

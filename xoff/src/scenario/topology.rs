@@ -138,10 +138,7 @@ pub(super) struct LinkKeys {
 
 impl From<LinkSpeedKeys> for LinkSpeed {
     fn from(keys: LinkSpeedKeys) -> Self {
-        Self {
-            rate: keys.rate.0,
-            delay: keys.delay.0,
-        }
+        Self { rate: keys.rate.0, delay: keys.delay.0 }
     }
 }
 
@@ -154,52 +151,23 @@ impl TopologyKeys {
         let topology = match self {
             Self::Star { hosts, host_link } => {
                 above_zero(&[("hosts", hosts)], document)?;
-                Topology::Star {
-                    hosts,
-                    host_link: host_link.into(),
-                }
+                Topology::Star { hosts, host_link: host_link.into() }
             }
-            Self::LeafSpine {
-                leaves,
-                spines,
-                hosts_per_leaf,
-                host_link,
-                fabric_link,
-            } => {
-                let counts = [
-                    ("leaves", leaves),
-                    ("spines", spines),
-                    ("hosts_per_leaf", hosts_per_leaf),
-                ];
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link } => {
+                let counts =
+                    [("leaves", leaves), ("spines", spines), ("hosts_per_leaf", hosts_per_leaf)];
                 above_zero(&counts, document)?;
                 let (host_link, fabric_link) = (host_link.into(), fabric_link.into());
-                Topology::LeafSpine {
-                    leaves,
-                    spines,
-                    hosts_per_leaf,
-                    host_link,
-                    fabric_link,
-                }
+                Topology::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link }
             }
-            Self::Custom {
-                switches,
-                hosts,
-                links,
-            } => {
+            Self::Custom { switches, hosts, links } => {
                 let link = |keys: LinkKeys| Link {
                     a: keys.a,
                     b: keys.b,
-                    speed: LinkSpeed {
-                        rate: keys.rate.0,
-                        delay: keys.delay.0,
-                    },
+                    speed: LinkSpeed { rate: keys.rate.0, delay: keys.delay.0 },
                 };
                 let links = links.into_iter().map(link).collect();
-                Topology::Custom {
-                    switches,
-                    hosts,
-                    links,
-                }
+                Topology::Custom { switches, hosts, links }
             }
         };
         let fabric = topology.plan().and_then(|plan| Fabric::build(&plan));
@@ -215,11 +183,7 @@ fn above_zero(counts: &[(&str, u32)], document: &Document<'_>) -> Result<(), Sce
         None => Ok(()),
         Some((key, _)) => {
             let title = format!("a fabric with 0 {}", key.replace('_', " "));
-            Err(document.error(
-                &format!("topology.{key}"),
-                &title,
-                "write a number from 1 up",
-            ))
+            Err(document.error(&format!("topology.{key}"), &title, "write a number from 1 up"))
         }
     }
 }
@@ -228,24 +192,16 @@ impl Topology {
     fn plan(&self) -> Result<Plan, FabricError> {
         match self {
             Self::Star { hosts, host_link } => Plan::star(*hosts, host_link.rate, host_link.delay),
-            Self::LeafSpine {
-                leaves,
-                spines,
-                hosts_per_leaf,
-                host_link,
-                fabric_link,
-            } => Plan::leaf_spine(
-                *leaves,
-                *spines,
-                *hosts_per_leaf,
-                (host_link.rate, host_link.delay),
-                (fabric_link.rate, fabric_link.delay),
-            ),
-            Self::Custom {
-                switches,
-                hosts,
-                links,
-            } => Ok(Plan {
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link } => {
+                Plan::leaf_spine(
+                    *leaves,
+                    *spines,
+                    *hosts_per_leaf,
+                    (host_link.rate, host_link.delay),
+                    (fabric_link.rate, fabric_link.delay),
+                )
+            }
+            Self::Custom { switches, hosts, links } => Ok(Plan {
                 hosts: hosts.clone(),
                 switches: switches.clone(),
                 links: links
@@ -270,19 +226,17 @@ impl Topology {
                     "write 1 to {MAX_NAME_LENGTH} letters, digits, `-`, `_` or `.`, a letter first"
                 ),
             ),
-            FabricError::DuplicateName { node, .. } => (
-                node_path(*node),
-                "hosts and switches share one set of names".into(),
-            ),
+            FabricError::DuplicateName { node, .. } => {
+                (node_path(*node), "hosts and switches share one set of names".into())
+            }
             FabricError::UnknownNode { link, end, name } => {
                 let end = if *end == LinkEnd::A { "a" } else { "b" };
                 let help = suggestion(name, "the nodes are", self.node_names());
                 (format!("links.{link}.{end}"), help)
             }
-            FabricError::SelfLink { link, .. } => (
-                format!("links.{link}.b"),
-                "write the name of another node".into(),
-            ),
+            FabricError::SelfLink { link, .. } => {
+                (format!("links.{link}.b"), "write the name of another node".into())
+            }
             FabricError::DuplicateLink { link, .. } => {
                 let help = "join them by one link of the rate of both".into();
                 (format!("links.{link}"), help)
@@ -290,44 +244,25 @@ impl Topology {
             FabricError::HostToHost { link, .. } => {
                 (format!("links.{link}"), "put a switch between them".into())
             }
-            FabricError::HostPorts {
-                host: HostId(host), ..
-            } => (
-                format!("hosts.{host}"),
-                "give it one link, to a switch".into(),
-            ),
-            FabricError::IdleSwitch {
-                switch: SwitchId(switch),
-                ..
-            } => (
-                format!("switches.{switch}"),
-                "give it a link, or leave it out".into(),
-            ),
+            FabricError::HostPorts { host: HostId(host), .. } => {
+                (format!("hosts.{host}"), "give it one link, to a switch".into())
+            }
+            FabricError::IdleSwitch { switch: SwitchId(switch), .. } => {
+                (format!("switches.{switch}"), "give it a link, or leave it out".into())
+            }
             FabricError::TooManyPorts { switch, .. } => (
                 self.port_count_path(*switch),
                 format!("give it {MAX_PORTS} at most, or use more switches"),
             ),
             FabricError::TooManyHosts { .. } => {
-                let key = if matches!(self, Self::LeafSpine { .. }) {
-                    "hosts_per_leaf"
-                } else {
-                    "hosts"
-                };
-                (
-                    key.into(),
-                    format!("write a fabric of {MAX_HOSTS} hosts at most"),
-                )
+                let key =
+                    if matches!(self, Self::LeafSpine { .. }) { "hosts_per_leaf" } else { "hosts" };
+                (key.into(), format!("write a fabric of {MAX_HOSTS} hosts at most"))
             }
             FabricError::TooManySwitches { .. } => {
-                let key = if matches!(self, Self::LeafSpine { .. }) {
-                    "leaves"
-                } else {
-                    "switches"
-                };
-                (
-                    key.into(),
-                    format!("write a fabric of {MAX_SWITCHES} switches at most"),
-                )
+                let key =
+                    if matches!(self, Self::LeafSpine { .. }) { "leaves" } else { "switches" };
+                (key.into(), format!("write a fabric of {MAX_SWITCHES} switches at most"))
             }
         };
         document.error(&format!("topology.{path}"), &error.to_string(), &help)
@@ -335,9 +270,7 @@ impl Topology {
 
     fn node_names(&self) -> impl Iterator<Item = &str> + Clone {
         let lists: [&[String]; 2] = match self {
-            Self::Custom {
-                switches, hosts, ..
-            } => [hosts, switches],
+            Self::Custom { switches, hosts, .. } => [hosts, switches],
             _ => [&[], &[]],
         };
         lists.into_iter().flatten().map(String::as_str)

@@ -241,11 +241,9 @@ impl RoceRcKeys {
             document.error(&format!("host.transport.{key}"), title, help)
         };
         let above_zero = |key: &str, given: Option<Time>, profile: Picos| match given {
-            Some(Quantity(Picos::ZERO)) => Err(wrong(
-                key,
-                "a period of no time",
-                "write a time such as \"50us\"",
-            )),
+            Some(Quantity(Picos::ZERO)) => {
+                Err(wrong(key, "a period of no time", "write a time such as \"50us\""))
+            }
             Some(time) => Ok(time.0),
             None => Ok(profile),
         };
@@ -271,19 +269,11 @@ impl RoceRcKeys {
                 self.rate_increase_timer,
                 base.rate_increase_timer,
             )?,
-            byte_counter: self
-                .byte_counter
-                .map_or(base.byte_counter, |counter| counter.0),
+            byte_counter: self.byte_counter.map_or(base.byte_counter, |counter| counter.0),
             g: self.g.unwrap_or(base.g),
-            fast_recovery_stages: self
-                .fast_recovery_stages
-                .unwrap_or(base.fast_recovery_stages),
-            additive_increase: self
-                .additive_increase
-                .map_or(base.additive_increase, |rate| rate.0),
-            hyper_increase: self
-                .hyper_increase
-                .map_or(base.hyper_increase, |rate| rate.0),
+            fast_recovery_stages: self.fast_recovery_stages.unwrap_or(base.fast_recovery_stages),
+            additive_increase: self.additive_increase.map_or(base.additive_increase, |rate| rate.0),
+            hyper_increase: self.hyper_increase.map_or(base.hyper_increase, |rate| rate.0),
             minimum_rate: self.minimum_rate.map_or(base.minimum_rate, |rate| rate.0),
             cnp_interval: self.cnp_interval.map_or(base.cnp_interval, |time| time.0),
         })

@@ -156,9 +156,7 @@ impl Expansion<'_> {
     ) -> Result<(Vec<Workload>, Vec<Flow>), ScenarioError> {
         if entries.is_empty() {
             let help = "add [[flows]] with kind = \"one\", \"incast\" or \"list\"";
-            return Err(self
-                .document
-                .error("flows", "a scenario without flows", help));
+            return Err(self.document.error("flows", "a scenario without flows", help));
         }
         let mut flows = Vec::new();
         let mut workloads = Vec::with_capacity(entries.len());
@@ -184,43 +182,22 @@ impl Expansion<'_> {
         flows: &mut Vec<Flow>,
     ) -> Result<Workload, ScenarioError> {
         match entry {
-            WorkloadKeys::One {
-                label,
-                src,
-                dst,
-                bytes,
-                start,
-                priority,
-            } => {
+            WorkloadKeys::One { label, src, dst, bytes, start, priority } => {
                 let transfer = self.transfer(path, bytes, start, priority)?;
                 let label = label.unwrap_or_else(|| "one".into());
                 let source = self.host(&format!("{path}.src"), &src)?;
                 let destination = self.host(&format!("{path}.dst"), &dst)?;
                 self.check_pair(&format!("{path}.dst"), source, destination)?;
                 flows.push(transfer.flow(&label.as_str().into(), source, destination));
-                Ok(Workload::One {
-                    label,
-                    src,
-                    dst,
-                    transfer,
-                })
+                Ok(Workload::One { label, src, dst, transfer })
             }
-            WorkloadKeys::Incast {
-                label,
-                senders,
-                receiver,
-                bytes,
-                start,
-                priority,
-            } => {
+            WorkloadKeys::Incast { label, senders, receiver, bytes, start, priority } => {
                 let transfer = self.transfer(path, bytes, start, priority)?;
                 let label = label.unwrap_or_else(|| "incast".into());
                 if senders.is_empty() {
                     let help = "name the hosts that send: senders = [\"h1\", \"h2\"]";
                     let path = format!("{path}.senders");
-                    return Err(self
-                        .document
-                        .error(&path, "an incast without senders", help));
+                    return Err(self.document.error(&path, "an incast without senders", help));
                 }
                 let destination = self.host(&format!("{path}.receiver"), &receiver)?;
                 let shared_label: Arc<str> = label.as_str().into();
@@ -235,21 +212,13 @@ impl Expansion<'_> {
                     }
                     flows.push(transfer.flow(&shared_label, source, destination));
                 }
-                Ok(Workload::Incast {
-                    label,
-                    senders,
-                    receiver,
-                    transfer,
-                })
+                Ok(Workload::Incast { label, senders, receiver, transfer })
             }
             WorkloadKeys::List { label, file } => {
                 let list = FlowList::open(self, &format!("{path}.file"), &file)?;
                 let label = label.unwrap_or_else(|| list.stem());
                 flows.extend(list.flows(&label)?);
-                Ok(Workload::List {
-                    label,
-                    file: list.file,
-                })
+                Ok(Workload::List { label, file: list.file })
             }
         }
     }
@@ -263,9 +232,7 @@ impl Expansion<'_> {
     ) -> Result<Transfer, ScenarioError> {
         if bytes.0 == Bytes(0) {
             let help = "write a size such as \"1MB\"";
-            return Err(self
-                .document
-                .error(&format!("{path}.bytes"), "a flow of no bytes", help));
+            return Err(self.document.error(&format!("{path}.bytes"), "a flow of no bytes", help));
         }
         let (start, duration) = (start.0, self.duration);
         if start >= duration {
@@ -274,28 +241,19 @@ impl Expansion<'_> {
             let help = format!("`duration` is {}: start before it", display(duration));
             return Err(self.document.error(&format!("{path}.start"), &title, &help));
         }
-        Ok(Transfer {
-            bytes: bytes.0,
-            start,
-            priority: priority.0,
-        })
+        Ok(Transfer { bytes: bytes.0, start, priority: priority.0 })
     }
 
     fn host(&self, path: &str, name: &str) -> Result<HostId, ScenarioError> {
         self.fabric.host_named(name).ok_or_else(|| {
             let title = format!("no host is called `{name}`");
-            self.document
-                .error(path, &title, &self.host_suggestion(name))
+            self.document.error(path, &title, &self.host_suggestion(name))
         })
     }
 
     pub(super) fn host_suggestion(&self, name: &str) -> String {
         let hosts = &self.fabric.nodes()[..self.fabric.host_count() as usize];
-        suggestion(
-            name,
-            "the hosts are",
-            hosts.iter().map(|node| node.name.as_str()),
-        )
+        suggestion(name, "the hosts are", hosts.iter().map(|node| node.name.as_str()))
     }
 
     fn check_pair(
@@ -322,11 +280,7 @@ impl Expansion<'_> {
             return Some((title, "name two different hosts"));
         }
         if !self.fabric.reaches(source, destination) {
-            let title = format!(
-                "no path leads from `{}` to `{}`",
-                name(source),
-                name(destination)
-            );
+            let title = format!("no path leads from `{}` to `{}`", name(source), name(destination));
             return Some((title, "join their switches by links"));
         }
         None
@@ -335,19 +289,7 @@ impl Expansion<'_> {
 
 impl Transfer {
     fn flow(self, label: &Arc<str>, source: HostId, destination: HostId) -> Flow {
-        let Self {
-            bytes,
-            start,
-            priority,
-        } = self;
-        Flow {
-            id: 0,
-            label: label.clone(),
-            source,
-            destination,
-            bytes,
-            start,
-            priority,
-        }
+        let Self { bytes, start, priority } = self;
+        Flow { id: 0, label: label.clone(), source, destination, bytes, start, priority }
     }
 }

@@ -80,12 +80,7 @@ impl Fabric {
         check_ports(&nodes)?;
         let hosts = plan.hosts.len() as u32;
         let routes = routes_of(&nodes, &wires, hosts);
-        Ok(Self {
-            nodes,
-            wires,
-            hosts,
-            routes,
-        })
+        Ok(Self { nodes, wires, hosts, routes })
     }
 
     /// All nodes, hosts first; a [`NodeId`] is an index into them.
@@ -141,19 +136,13 @@ impl Fabric {
     /// The host of a name.
     pub fn host_named(&self, name: &str) -> Option<HostId> {
         let hosts = &self.nodes[..self.hosts as usize];
-        hosts
-            .iter()
-            .position(|node| node.name == name)
-            .map(|place| HostId(place as u32))
+        hosts.iter().position(|node| node.name == name).map(|place| HostId(place as u32))
     }
 
     /// What is at the far end of a node's port.
     pub fn peer(&self, node: NodeId, port: u16) -> Peer {
         let wire = self.wire(self.node(node).ports[port as usize]);
-        Peer {
-            node: wire.to,
-            port: wire.to_port,
-        }
+        Peer { node: wire.to, port: wire.to_port }
     }
 
     /// All shortest paths from a switch to every host.
@@ -163,8 +152,7 @@ impl Fabric {
 
     /// Whether frames from `source` can reach `destination`.
     pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
-        self.path(source, destination, |_, group| group[0])
-            .is_some()
+        self.path(source, destination, |_, group| group[0]).is_some()
     }
 
     /// The wires that a frame crosses from `source` to `destination`, its uplink first.
@@ -197,32 +185,19 @@ impl Fabric {
 
     /// Rate and delay of each wire of a path, for [`super::ideal`].
     pub fn hops(&self, path: &[WireId]) -> Vec<Hop> {
-        let hop = |wire: &Wire| Hop {
-            rate: wire.rate,
-            delay: wire.delay,
-        };
+        let hop = |wire: &Wire| Hop { rate: wire.rate, delay: wire.delay };
         path.iter().map(|&id| hop(self.wire(id))).collect()
     }
 }
 
 fn name_nodes(plan: &Plan) -> Result<Vec<Node>, FabricError> {
     let hosts = (0..).map(|n| NodeKind::Host(HostId(n))).zip(&plan.hosts);
-    let switches = (0..)
-        .map(|n| NodeKind::Switch(SwitchId(n)))
-        .zip(&plan.switches);
+    let switches = (0..).map(|n| NodeKind::Switch(SwitchId(n))).zip(&plan.switches);
     hosts
         .chain(switches)
         .map(|(node, name)| match name_fault(name) {
-            None => Ok(Node {
-                name: name.clone(),
-                kind: node,
-                ports: Vec::new(),
-            }),
-            Some(reason) => Err(FabricError::Name {
-                node,
-                name: name.clone(),
-                reason,
-            }),
+            None => Ok(Node { name: name.clone(), kind: node, ports: Vec::new() }),
+            Some(reason) => Err(FabricError::Name { node, name: name.clone(), reason }),
         })
         .collect()
 }
@@ -248,25 +223,15 @@ fn name_fault(name: &str) -> Option<&'static str> {
 fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
     let mut numbers = BTreeMap::new();
     for (number, node) in nodes.iter().enumerate() {
-        if numbers
-            .insert(node.name.clone(), NodeId(number as u32))
-            .is_some()
-        {
-            return Err(FabricError::DuplicateName {
-                node: node.kind,
-                name: node.name.clone(),
-            });
+        if numbers.insert(node.name.clone(), NodeId(number as u32)).is_some() {
+            return Err(FabricError::DuplicateName { node: node.kind, name: node.name.clone() });
         }
     }
     let mut wires: Vec<Wire> = Vec::with_capacity(plan.links.len() * 2);
     let mut joined = BTreeMap::new();
     for (link, planned) in plan.links.iter().enumerate() {
         let find = |end, name: &String| {
-            let unknown = || FabricError::UnknownNode {
-                link,
-                end,
-                name: name.clone(),
-            };
+            let unknown = || FabricError::UnknownNode { link, end, name: name.clone() };
             numbers.get(name).copied().ok_or_else(unknown)
         };
         let from = find(LinkEnd::A, &planned.a)?;
@@ -288,15 +253,7 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
         nodes[from.0 as usize].ports.push(there);
         nodes[to.0 as usize].ports.push(there.reverse());
         let (rate, delay) = (planned.rate, planned.delay);
-        wires.push(Wire {
-            name: format!("{a}->{b}"),
-            from,
-            from_port,
-            to,
-            to_port,
-            rate,
-            delay,
-        });
+        wires.push(Wire { name: format!("{a}->{b}"), from, from_port, to, to_port, rate, delay });
         wires.push(Wire {
             name: format!("{b}->{a}"),
             from: to,
@@ -321,11 +278,7 @@ fn check_ports(nodes: &[Node]) -> Result<(), FabricError> {
                 return Err(FabricError::IdleSwitch { switch, name });
             }
             NodeKind::Switch(switch) if links > MAX_PORTS => {
-                return Err(FabricError::TooManyPorts {
-                    switch,
-                    name,
-                    links,
-                });
+                return Err(FabricError::TooManyPorts { switch, name, links });
             }
             _ => {}
         }
@@ -362,14 +315,8 @@ mod tests {
         let fabric = leaf_spine();
         let last = |_, group: &[u16]| group[group.len() - 1];
         let path = fabric.path(HostId(0), HostId(7), last).unwrap();
-        let names: Vec<_> = path
-            .iter()
-            .map(|&id| fabric.wire(id).name.as_str())
-            .collect();
-        assert_eq!(
-            names,
-            ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]
-        );
+        let names: Vec<_> = path.iter().map(|&id| fabric.wire(id).name.as_str()).collect();
+        assert_eq!(names, ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]);
     }
 
     #[test]
@@ -390,17 +337,7 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be_interfaces_are_refused() {
-        for name in [
-            "",
-            "a-name-that-is-long",
-            "a b",
-            "h0->",
-            "0h",
-            "h-",
-            "hö",
-            "a/b",
-            "*",
-        ] {
+        for name in ["", "a-name-that-is-long", "a b", "h0->", "0h", "h-", "hö", "a/b", "*"] {
             assert!(name_fault(name).is_some(), "{name}");
         }
         for name in ["h0", "leaf12", "tor-a.1", "x_"] {
@@ -412,9 +349,6 @@ mod tests {
     fn a_switch_has_sixty_four_ports_at_most() {
         let plan = Plan::star(65, RATE, DELAY).unwrap();
         let error = Fabric::build(&plan).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "switch `s0` has 65 ports; the limit is 64"
-        );
+        assert_eq!(error.to_string(), "switch `s0` has 65 ports; the limit is 64");
     }
 }

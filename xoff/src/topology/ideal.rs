@@ -53,11 +53,7 @@ pub struct Hop {
 pub const fn data_frame(payload: Bytes, first_of_message: bool) -> Bytes {
     let length =
         ROCE_HEADERS + payload.0.next_multiple_of(4) + if first_of_message { RETH } else { 0 };
-    Bytes(if length < SHORTEST_FRAME {
-        SHORTEST_FRAME
-    } else {
-        length
-    })
+    Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
 }
 
 /// What a flow is made of.
@@ -107,11 +103,7 @@ struct Pipeline<'a> {
 
 impl<'a> Pipeline<'a> {
     fn new(hops: &'a [Hop], wire_overhead: Bytes) -> Self {
-        Self {
-            hops,
-            wire_overhead: wire_overhead.0,
-            idle_at: vec![0; hops.len()],
-        }
+        Self { hops, wire_overhead: wire_overhead.0, idle_at: vec![0; hops.len()] }
     }
 
     /// Sends `count` equal frames behind those before.
@@ -131,9 +123,7 @@ impl<'a> Pipeline<'a> {
                 through = through.saturating_add(times[enter]);
                 slowest = slowest.max(times[enter]);
                 let queueing = (count - 1).saturating_mul(slowest);
-                let left = self.idle_at[enter]
-                    .saturating_add(through)
-                    .saturating_add(queueing);
+                let left = self.idle_at[enter].saturating_add(through).saturating_add(queueing);
                 latest = latest.max(left);
             }
             self.idle_at[last] = latest;
@@ -158,10 +148,7 @@ mod tests {
     const OVERHEAD: Bytes = Bytes(24);
 
     fn hop(gigabits: u64, delay_ns: u64) -> Hop {
-        Hop {
-            rate: BitsPerSecond(gigabits * 1_000_000_000),
-            delay: Picos(delay_ns * 1000),
-        }
+        Hop { rate: BitsPerSecond(gigabits * 1_000_000_000), delay: Picos(delay_ns * 1000) }
     }
 
     /// The recurrence as it stands in the module's description, packet by packet.
@@ -188,11 +175,8 @@ mod tests {
     #[test]
     fn equal_hops_give_the_sum_that_one_writes_by_hand() {
         let path = [hop(100, 1000); 4];
-        let flow = FlowShape {
-            bytes: Bytes(1_000_000),
-            payload: Bytes(1000),
-            wire_overhead: OVERHEAD,
-        };
+        let flow =
+            FlowShape { bytes: Bytes(1_000_000), payload: Bytes(1000), wire_overhead: OVERHEAD };
         let first = (1074 + 24) * 80;
         let full = (1058 + 24) * 80;
         let ack = (62 + 24) * 80;
@@ -206,11 +190,7 @@ mod tests {
     #[test]
     fn one_byte_is_one_packet_with_a_reth() {
         let path = [hop(100, 500)];
-        let flow = FlowShape {
-            bytes: Bytes(1),
-            payload: Bytes(1000),
-            wire_overhead: OVERHEAD,
-        };
+        let flow = FlowShape { bytes: Bytes(1), payload: Bytes(1000), wire_overhead: OVERHEAD };
         let by_hand = (78 + 24) * 80 + 500_000 + (62 + 24) * 80 + 500_000;
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
@@ -219,21 +199,15 @@ mod tests {
     fn a_flow_of_three_gigabytes_has_a_reth_for_each_message() {
         let path = [hop(100, 0)];
         let bytes = Bytes(3 * MESSAGE_LIMIT.0);
-        let flow = FlowShape {
-            bytes,
-            payload: Bytes(1 << 10),
-            wire_overhead: OVERHEAD,
-        };
+        let flow = FlowShape { bytes, payload: Bytes(1 << 10), wire_overhead: OVERHEAD };
         let packets = bytes.0 >> 10;
         let wire = packets * (1024 + ROCE_HEADERS + 24) + 3 * RETH + 62 + 24;
         assert_eq!(completion(&path, &path, flow), Picos(wire * 80));
     }
 
     fn any_path() -> impl Strategy<Value = Vec<Hop>> {
-        let any_hop = (1u64..1_000_000_000_000, 0u64..5_000_000).prop_map(|(rate, delay)| Hop {
-            rate: BitsPerSecond(rate),
-            delay: Picos(delay),
-        });
+        let any_hop = (1u64..1_000_000_000_000, 0u64..5_000_000)
+            .prop_map(|(rate, delay)| Hop { rate: BitsPerSecond(rate), delay: Picos(delay) });
         prop::collection::vec(any_hop, 1..7)
     }
 

@@ -33,15 +33,8 @@ impl Plan {
     pub fn star(hosts: u32, rate: BitsPerSecond, delay: Picos) -> Result<Self, FabricError> {
         limit_hosts(u64::from(hosts))?;
         let hosts = numbered("h", hosts);
-        let links = hosts
-            .iter()
-            .map(|host| link(host, "s0", rate, delay))
-            .collect();
-        Ok(Self {
-            hosts,
-            switches: vec!["s0".into()],
-            links,
-        })
+        let links = hosts.iter().map(|host| link(host, "s0", rate, delay)).collect();
+        Ok(Self { hosts, switches: vec!["s0".into()], links })
     }
 
     /// `leaves` leaves and `spines` spines, each leaf with `hosts_per_leaf` hosts and a link to
@@ -71,41 +64,22 @@ impl Plan {
                 links.push(link(leaf, spine, fabric_link.0, fabric_link.1));
             }
         }
-        Ok(Self {
-            hosts,
-            switches: [leaves, spines].concat(),
-            links,
-        })
+        Ok(Self { hosts, switches: [leaves, spines].concat(), links })
     }
 }
 
 pub(super) fn limit_hosts(count: u64) -> Result<(), FabricError> {
-    if count > MAX_HOSTS as u64 {
-        Err(FabricError::TooManyHosts { count })
-    } else {
-        Ok(())
-    }
+    if count > MAX_HOSTS as u64 { Err(FabricError::TooManyHosts { count }) } else { Ok(()) }
 }
 
 pub(super) fn limit_switches(count: u64) -> Result<(), FabricError> {
-    if count > MAX_SWITCHES as u64 {
-        Err(FabricError::TooManySwitches { count })
-    } else {
-        Ok(())
-    }
+    if count > MAX_SWITCHES as u64 { Err(FabricError::TooManySwitches { count }) } else { Ok(()) }
 }
 
 fn numbered(prefix: &str, count: u32) -> Vec<String> {
-    (0..count)
-        .map(|number| format!("{prefix}{number}"))
-        .collect()
+    (0..count).map(|number| format!("{prefix}{number}")).collect()
 }
 
 fn link(a: &str, b: &str, rate: BitsPerSecond, delay: Picos) -> PlannedLink {
-    PlannedLink {
-        a: a.into(),
-        b: b.into(),
-        rate,
-        delay,
-    }
+    PlannedLink { a: a.into(), b: b.into(), rate, delay }
 }

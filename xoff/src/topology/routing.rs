@@ -29,14 +29,10 @@ impl Routes {
     }
 
     fn add(&mut self, group: Vec<u16>) {
-        let place = self
-            .groups
-            .iter()
-            .position(|known| *known == group)
-            .unwrap_or_else(|| {
-                self.groups.push(group);
-                self.groups.len() - 1
-            });
+        let place = self.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+            self.groups.push(group);
+            self.groups.len() - 1
+        });
         self.group_of.push(place as u16);
     }
 }
@@ -44,10 +40,7 @@ impl Routes {
 /// Routes of every switch, by breadth-first search from each host; hosts do not forward.
 pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Routes> {
     let switches = nodes.len() - hosts as usize;
-    let empty = Routes {
-        groups: Vec::new(),
-        group_of: Vec::with_capacity(hosts as usize),
-    };
+    let empty = Routes { groups: Vec::new(), group_of: Vec::with_capacity(hosts as usize) };
     let mut routes = vec![empty; switches];
     // Hosts of one switch follow each other in most fabrics and share its distances.
     let mut distances = (NodeId(u32::MAX), Vec::new());
@@ -58,13 +51,7 @@ pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Route
         }
         for (switch, routes) in routes.iter_mut().enumerate() {
             let here = NodeId(hosts + switch as u32);
-            routes.add(ports_towards(
-                NodeId(host),
-                here,
-                &distances.1,
-                nodes,
-                wires,
-            ));
+            routes.add(ports_towards(NodeId(host), here, &distances.1, nodes, wires));
         }
     }
     routes
@@ -109,11 +96,7 @@ fn ports_towards(
         return Vec::new();
     }
     let leads = |peer: NodeId| {
-        if distance == 0 {
-            peer == host
-        } else {
-            distances[peer.0 as usize] == distance - 1
-        }
+        if distance == 0 { peer == host } else { distances[peer.0 as usize] == distance - 1 }
     };
     (0u16..)
         .zip(&nodes[here.0 as usize].ports)

@@ -64,10 +64,7 @@ impl RocePacket {
             Opcode::Cnp => (None, None, cnp::Reserved::parse(rest)?.1),
         };
         if !opcode.has_payload() && !body.is_empty() {
-            return Err(ParseError::UnexpectedPayload {
-                opcode,
-                length: body.len(),
-            });
+            return Err(ParseError::UnexpectedPayload { opcode, length: body.len() });
         }
         let (pad, available) = (bth.pad_count(), body.len());
         let (payload, _) = available
@@ -96,12 +93,7 @@ impl RocePacket {
 
     /// The IP total length, if every field fits its bits and the headers fit the opcode.
     fn check(&self) -> Result<u16, EmitError> {
-        let Self {
-            opcode,
-            dscp,
-            destination_qp,
-            ..
-        } = *self;
+        let Self { opcode, dscp, destination_qp, .. } = *self;
         if self.reth.is_some() != opcode.has_reth()
             || self.aeth.is_some() != opcode.has_aeth()
             || (self.payload_length != 0 && !opcode.has_payload())
@@ -112,11 +104,7 @@ impl RocePacket {
         for (field, value, maximum) in [
             ("dscp", u32::from(dscp), 63),
             ("destination_qp", destination_qp, bth::MAXIMUM_QUEUE_PAIR),
-            (
-                "message_sequence_number",
-                messages,
-                aeth::MAXIMUM_MESSAGE_SEQUENCE_NUMBER,
-            ),
+            ("message_sequence_number", messages, aeth::MAXIMUM_MESSAGE_SEQUENCE_NUMBER),
         ] {
             if value > maximum {
                 return Err(EmitError::FieldTooWide { field, value });
@@ -140,13 +128,7 @@ impl RocePacket {
 
     fn bth(&self) -> bth::Header {
         let pad_count = self.pad_count();
-        bth::Header::new(
-            self.opcode,
-            pad_count,
-            self.destination_qp,
-            self.ack_request,
-            self.psn,
-        )
+        bth::Header::new(self.opcode, pad_count, self.destination_qp, self.ack_request, self.psn)
     }
 }
 
@@ -154,11 +136,7 @@ impl RocePacket {
 fn ip_packet_of(frame: &[u8]) -> Result<(&ipv4::Header, &[u8]), ParseError> {
     let (needed, available) = (ethernet::MINIMUM_FRAME_LENGTH, frame.len());
     if available < needed {
-        return Err(ParseError::Truncated {
-            layer: Layer::Ethernet,
-            needed,
-            available,
-        });
+        return Err(ParseError::Truncated { layer: Layer::Ethernet, needed, available });
     }
     let (ethernet, rest) = ethernet::Header::parse(frame)?;
     if ethernet.ether_type() != ethernet::ETHER_TYPE_IPV4 {
@@ -198,30 +176,17 @@ fn segment_of(ip_packet: &[u8]) -> Result<(&udp::Header, &[u8]), ParseError> {
         return Err(ParseError::Unaligned { total });
     }
     let available = expected.saturating_sub(udp::LEN);
-    let cut = ParseError::Truncated {
-        layer: Layer::Icrc,
-        needed: icrc::LEN,
-        available,
-    };
+    let cut = ParseError::Truncated { layer: Layer::Icrc, needed: icrc::LEN, available };
     let (covered, trailer) = ip_packet.split_last_chunk::<{ icrc::LEN }>().ok_or(cut)?;
     let segment = covered.get(ipv4::LEN + udp::LEN..).ok_or(cut)?;
-    let (expected, found) = (
-        icrc::compute(covered),
-        icrc::Trailer::parse(trailer)?.0.crc(),
-    );
-    if found == expected {
-        Ok((udp, segment))
-    } else {
-        Err(ParseError::Icrc { expected, found })
-    }
+    let (expected, found) = (icrc::compute(covered), icrc::Trailer::parse(trailer)?.0.crc());
+    if found == expected { Ok((udp, segment)) } else { Err(ParseError::Icrc { expected, found }) }
 }
 
 /// The BTH, its opcode, and what follows it.
 fn transport_of(segment: &[u8]) -> Result<(&bth::Header, Opcode, &[u8]), ParseError> {
     let (bth, rest) = bth::Header::parse(segment)?;
-    let opcode = bth
-        .opcode()
-        .ok_or(ParseError::UnknownOpcode(bth.opcode_byte()))?;
+    let opcode = bth.opcode().ok_or(ParseError::UnknownOpcode(bth.opcode_byte()))?;
     if bth.partition_key() != bth::DEFAULT_PARTITION_KEY {
         return Err(ParseError::PartitionKey(bth.partition_key()));
     }

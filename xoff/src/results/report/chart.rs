@@ -28,11 +28,7 @@ pub fn render(out: &mut String, chart: &BufferChart, style: Style) -> fmt::Resul
     let rows_per_tick = ROWS / ticks;
     let rows = ticks * rows_per_tick;
     let top = ticks.saturating_mul(step);
-    let bars: Vec<Bar> = chart
-        .columns
-        .iter()
-        .map(|&level| Bar::of(level, top, rows))
-        .collect();
+    let bars: Vec<Bar> = chart.columns.iter().map(|&level| Bar::of(level, top, rows)).collect();
     for row in (0..rows).rev() {
         let tick = (row + 1) / rows_per_tick * step;
         if (row + 1).is_multiple_of(rows_per_tick) {
@@ -42,19 +38,10 @@ pub fn render(out: &mut String, chart: &BufferChart, style: Style) -> fmt::Resul
         }
         writeln!(out, "{}", cells(&bars, row, style))?;
     }
-    writeln!(
-        out,
-        "{:>LABEL$} └{}",
-        "0 B",
-        "─".repeat(chart.columns.len())
-    )?;
+    writeln!(out, "{:>LABEL$} └{}", "0 B", "─".repeat(chart.columns.len()))?;
     writeln!(out, "{}", time_axis(chart))?;
     let headroom = style.headroom("▒");
-    writeln!(
-        out,
-        "{:LABEL$}  █ private and shared   {headroom} headroom",
-        ""
-    )
+    writeln!(out, "{:LABEL$}  █ private and shared   {headroom} headroom", "")
 }
 
 /// A column's height in eighths of a row: without headroom, and with it.
@@ -70,17 +57,11 @@ impl Bar {
         let (number, divisor) = eighths(level.total.0);
         let total = number.div_ceil(divisor) as u64;
         if level.headroom.0 == 0 {
-            return Self {
-                pools: total,
-                total,
-            };
+            return Self { pools: total, total };
         }
         let (number, divisor) = eighths(level.total.0.saturating_sub(level.headroom.0));
         // However little headroom is in use, it is seen.
-        Self {
-            pools: ((number / divisor) as u64).min(total.saturating_sub(1)),
-            total,
-        }
+        Self { pools: ((number / divisor) as u64).min(total.saturating_sub(1)), total }
     }
 
     fn cell(self, row: u64) -> char {
@@ -116,10 +97,7 @@ fn time_axis(chart: &BufferChart) -> String {
     let indent = LABEL + 2;
     let middle_end = columns.midpoint(middle.len()).saturating_sub(left.len());
     let right_end = columns.saturating_sub(columns.midpoint(middle.len()));
-    format!(
-        "{:indent$}{left}{middle:>middle_end$}{right:>right_end$}",
-        ""
-    )
+    format!("{:indent$}{left}{middle:>middle_end$}{right:>right_end$}", "")
 }
 
 /// The smallest 1, 2 or 5 times a power of ten of which `TICKS` reach `highest`.
@@ -141,10 +119,7 @@ mod tests {
     use super::*;
 
     fn level(total: u64, headroom: u64) -> BufferLevel {
-        BufferLevel {
-            total: Bytes(total),
-            headroom: Bytes(headroom),
-        }
+        BufferLevel { total: Bytes(total), headroom: Bytes(headroom) }
     }
 
     fn text(chart: &BufferChart, style: Style) -> String {
@@ -161,11 +136,7 @@ mod tests {
                 level(total, total.saturating_sub(1_000_000))
             })
             .collect();
-        let chart = BufferChart {
-            from: Nanos(10_000),
-            to: Nanos(812_345),
-            columns,
-        };
+        let chart = BufferChart { from: Nanos(10_000), to: Nanos(812_345), columns };
         insta::assert_snapshot!(text(&chart, Style::plain()), @"
     1.5 MB ┤                                             ▒▒▒
            │                                       ▒▒▒▒▒▒▒▒▒
@@ -209,11 +180,7 @@ mod tests {
     #[test]
     fn colour_is_for_headroom_only() {
         let columns = vec![level(10, 5), level(10, 0)];
-        let chart = BufferChart {
-            from: Nanos(0),
-            to: Nanos(2),
-            columns,
-        };
+        let chart = BufferChart { from: Nanos(0), to: Nanos(2), columns };
         let text = text(&chart, Style::ansi());
         assert!(text.contains("\x1b[33m▒\x1b[0m█"));
     }

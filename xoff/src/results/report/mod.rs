@@ -84,8 +84,7 @@ impl RunReport {
     /// paths.
     pub fn render(&self, style: Style) -> String {
         let mut text = String::new();
-        self.write(&mut text, style)
-            .expect("a String takes every write");
+        self.write(&mut text, style).expect("a String takes every write");
         text
     }
 
@@ -111,11 +110,7 @@ impl RunReport {
     fn headline(&self, out: &mut String, style: Style) -> fmt::Result {
         let run = &self.summary;
         let line = format!("{}: {}, seed {}", run.scenario, self.fabric, run.seed);
-        writeln!(
-            out,
-            "{}",
-            style.heading(wrap(line.split(' '), 2, "").trim_end())
-        )?;
+        writeln!(out, "{}", style.heading(wrap(line.split(' '), 2, "").trim_end()))?;
         let completed = format!(
             "{} of {} completed in {}",
             quantity::count(run.flows_completed),
@@ -124,26 +119,14 @@ impl RunReport {
         );
         let lost = format!("{} lost", quantity::counted(run.drops.lost(), "frame"));
         let verdict = |right: bool, good: &str, bad: &str| {
-            if right {
-                style.good(good)
-            } else {
-                style.bad(bad)
-            }
+            if right { style.good(good) } else { style.bad(bad) }
         };
         writeln!(
             out,
             "{}; {}; {}",
-            verdict(
-                run.flows_completed == run.flows_total,
-                &completed,
-                &completed
-            ),
+            verdict(run.flows_completed == run.flows_total, &completed, &completed),
             verdict(run.drops.lost() == 0, "lossless", &lost),
-            verdict(
-                run.books.is_empty(),
-                "books balanced",
-                "books do not balance"
-            ),
+            verdict(run.books.is_empty(), "books balanced", "books do not balance"),
         )
     }
 
@@ -161,9 +144,7 @@ impl RunReport {
             ("slowdown", Align::Right, 8),
         ]);
         for flow in self.worst_flows.iter().take(TABLE_ROWS) {
-            let slowdown = flow
-                .fct
-                .map(|fct| quantity::ratio(Slowdown::of(fct, flow.ideal)));
+            let slowdown = flow.fct.map(|fct| quantity::ratio(Slowdown::of(fct, flow.ideal)));
             table.row([
                 flow.flow.to_string(),
                 flow.label.clone(),
@@ -182,11 +163,7 @@ impl RunReport {
         let run = &self.summary;
         let shown = self.worst_flows.len().min(TABLE_ROWS) as u64;
         if let more @ 1.. = run.flows_total.saturating_sub(shown) {
-            writeln!(
-                out,
-                "and {} with less slowdown",
-                quantity::counted(more, "flow")
-            )?;
+            writeln!(out, "and {} with less slowdown", quantity::counted(more, "flow"))?;
         }
         if let Some(fct) = run.fct_ns {
             let [mean, p50, p99, max] =
@@ -216,24 +193,14 @@ impl RunReport {
             ("longest us", Align::Right, 9),
         ]);
         for pair in paused.iter().take(TABLE_ROWS) {
-            table.row(pause_row(
-                &pair.node,
-                &pair.peer,
-                pair.priority.to_string(),
-                pair.total,
-            ));
+            table.row(pause_row(&pair.node, &pair.peer, pair.priority.to_string(), pair.total));
         }
         if let Some(rest) = paused.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
             let mut total = PauseTotal::default();
             for pair in rest {
                 total.merge(pair.total);
             }
-            table.row(pause_row(
-                "and",
-                &format!("{} more", rest.len()),
-                String::new(),
-                total,
-            ));
+            table.row(pause_row("and", &format!("{} more", rest.len()), String::new(), total));
         }
         writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
         out.push_str(&table.render(style));
@@ -241,12 +208,7 @@ impl RunReport {
     }
 
     fn buffer(&self, out: &mut String, style: Style) -> fmt::Result {
-        let Some(ReportedBuffer {
-            switch,
-            capacity,
-            chart,
-        }) = &self.buffer
-        else {
+        let Some(ReportedBuffer { switch, capacity, chart }) = &self.buffer else {
             let title = style.heading("Buffers");
             return writeln!(out, "{title}\nno switch held a byte when it was sampled");
         };
@@ -264,14 +226,7 @@ impl RunReport {
     }
 
     fn losses(&self, out: &mut String, style: Style) -> fmt::Result {
-        let Summary {
-            drops,
-            ecn_marked,
-            cnps,
-            retransmitted_packets,
-            books,
-            ..
-        } = &self.summary;
+        let Summary { drops, ecn_marked, cnps, retransmitted_packets, books, .. } = &self.summary;
         writeln!(out, "{}", style.heading("Drops"))?;
         for (reason, frames) in &drops.by_reason {
             writeln!(out, "{reason:<24}{:>12}", quantity::count(*frames))?;
@@ -280,11 +235,8 @@ impl RunReport {
             let ignored = quantity::counted(drops.ignored, "control frame");
             writeln!(out, "{ignored} without effect, which are no loss")?;
         }
-        let verdict = if drops.lost() == 0 {
-            style.good("none: lossless")
-        } else {
-            style.bad(&blame(drops))
-        };
+        let verdict =
+            if drops.lost() == 0 { style.good("none: lossless") } else { style.bad(&blame(drops)) };
         writeln!(out, "{verdict}")?;
         writeln!(
             out,
@@ -295,30 +247,16 @@ impl RunReport {
         )?;
         for complaint in books {
             let line = format!("books: {complaint}");
-            writeln!(
-                out,
-                "{}",
-                style.bad(wrap(line.split(' '), 7, "").trim_end())
-            )?;
+            writeln!(out, "{}", style.bad(wrap(line.split(' '), 7, "").trim_end()))?;
         }
         Ok(())
     }
 
     fn cost(&self, out: &mut String, style: Style) -> fmt::Result {
-        let Summary {
-            packet_hops,
-            emulated_ns,
-            wall_seconds,
-            cpu_seconds,
-            ..
-        } = &self.summary;
+        let Summary { packet_hops, emulated_ns, wall_seconds, cpu_seconds, .. } = &self.summary;
         writeln!(out, "{}", style.heading("Cost"))?;
         let hops = quantity::counted(*packet_hops, "packet-hop");
-        writeln!(
-            out,
-            "{hops} in {} of emulated time",
-            quantity::span(Nanos(*emulated_ns))
-        )?;
+        writeln!(out, "{hops} in {} of emulated time", quantity::span(Nanos(*emulated_ns)))?;
         write!(out, "{wall_seconds:.3} s wall, {cpu_seconds:.3} s CPU")?;
         if *cpu_seconds > 0.0 {
             #[expect(clippy::cast_sign_loss, reason = "hops and seconds are positive")]

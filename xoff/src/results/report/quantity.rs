@@ -19,11 +19,7 @@ pub fn count(number: u64) -> String {
 
 /// `1 flow`, `2 flows`.
 pub fn counted(number: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        count(number),
-        if number == 1 { "" } else { "s" }
-    )
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// `999 B`, `12.345 kB`, `1.5 MB`.
@@ -47,11 +43,7 @@ pub fn micros(Nanos(nanos): Nanos) -> String {
 
 /// A slowdown in at most eight characters: `8.1347`, from a thousand on without decimals.
 pub fn ratio(slowdown: Slowdown) -> String {
-    if slowdown.0 < 10_000_000 {
-        slowdown.to_string()
-    } else {
-        (slowdown.0 / 10_000).to_string()
-    }
+    if slowdown.0 < 10_000_000 { slowdown.to_string() } else { (slowdown.0 / 10_000).to_string() }
 }
 
 /// In the largest unit that leaves a whole part, rounded half up to three decimals.
@@ -104,9 +96,6 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(123), "123");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(
-            (counted(1, "flow"), counted(2, "flow")),
-            ("1 flow".into(), "2 flows".into())
-        );
+        assert_eq!((counted(1, "flow"), counted(2, "flow")), ("1 flow".into(), "2 flows".into()));
     }
 }

@@ -25,12 +25,7 @@ fn paused(node: &str, peer: &str, pauses: u64, paused_ns: u64) -> PausedPeer {
         paused: Nanos(paused_ns),
         longest: Nanos(paused_ns / 2),
     };
-    PausedPeer {
-        node: node.into(),
-        peer: peer.into(),
-        priority: 3,
-        total,
-    }
+    PausedPeer { node: node.into(), peer: peer.into(), priority: 3, total }
 }
 
 fn report() -> RunReport {
@@ -38,17 +33,10 @@ fn report() -> RunReport {
         .map(|column| {
             let total = 900_000 - column.abs_diff(30).min(45) * 20_000;
             let headroom = total.saturating_sub(700_000);
-            BufferLevel {
-                total: Bytes(total),
-                headroom: Bytes(headroom),
-            }
+            BufferLevel { total: Bytes(total), headroom: Bytes(headroom) }
         })
         .collect();
-    let chart = BufferChart {
-        from: Nanos(10_512),
-        to: Nanos(655_360),
-        columns,
-    };
+    let chart = BufferChart { from: Nanos(10_512), to: Nanos(655_360), columns };
     RunReport {
         fabric: "leaf-spine 2 x 2, 8 hosts; kernel datapath, virtual clock".into(),
         summary: Summary {
@@ -56,12 +44,7 @@ fn report() -> RunReport {
             seed: 1,
             flows_total: 4,
             flows_completed: 4,
-            fct_ns: Some(FctSummary {
-                mean: 600_001,
-                p50: 600_001,
-                p99: 603_123,
-                max: 603_123,
-            }),
+            fct_ns: Some(FctSummary { mean: 600_001, p50: 600_001, p99: 603_123, max: 603_123 }),
             slowdown: Some(SlowdownSummary {
                 mean: Slowdown(69_812),
                 p50: Slowdown(69_830),
@@ -81,19 +64,13 @@ fn report() -> RunReport {
             cpu_seconds: 0.4,
             ..Summary::default()
         },
-        worst_flows: (0..4)
-            .map(|number| flow(number, Some(Nanos(603_123 - 1_041))))
-            .collect(),
+        worst_flows: (0..4).map(|number| flow(number, Some(Nanos(603_123 - 1_041)))).collect(),
         paused: vec![
             paused("leaf0", "h1", 3, 100_000),
             paused("leaf0", "spine0", 7, 150_001),
             paused("spine0", "leaf1", 1, 49_999),
         ],
-        buffer: Some(ReportedBuffer {
-            switch: "leaf0".into(),
-            capacity: Bytes(2_000_000),
-            chart,
-        }),
+        buffer: Some(ReportedBuffer { switch: "leaf0".into(), capacity: Bytes(2_000_000), chart }),
         lossless: vec![3],
         files: Some(ResultFiles {
             folder: "out/incast".into(),
@@ -176,18 +153,9 @@ fn a_lossless_incast() {
 fn a_run_that_went_wrong() {
     let mut report = report();
     report.summary.flows_completed = 3;
-    report
-        .summary
-        .drops
-        .add("headroom-exhausted", DropClass::Policy, 1_234);
-    report
-        .summary
-        .drops
-        .add("ring-full", DropClass::Substrate, 1);
-    report
-        .summary
-        .drops
-        .add("global-pause", DropClass::Ignored, 7);
+    report.summary.drops.add("headroom-exhausted", DropClass::Policy, 1_234);
+    report.summary.drops.add("ring-full", DropClass::Substrate, 1);
+    report.summary.drops.add("global-pause", DropClass::Ignored, 7);
     report.summary.books =
         vec!["leaf0: the shared pool holds 1048 B after the fabric drained".into()];
     report.worst_flows[0].fct = None;
@@ -245,9 +213,7 @@ fn wide_and_long_runs_stay_within_the_width_and_the_tables() {
         })
         .collect();
     report.summary.flows_total = 1_000_060;
-    report.paused = (0..60)
-        .map(|pair| paused(name, name, 1_000_000 + pair, 1 << 33))
-        .collect();
+    report.paused = (0..60).map(|pair| paused(name, name, 1_000_000 + pair, 1 << 33)).collect();
     report.lossless = vec![0, 1, 2, 3, 4, 5, 6, 7];
     let text = report.render(Style::plain());
     assert!(widest(&text) <= 100, "{text}");
@@ -258,10 +224,7 @@ fn wide_and_long_runs_stay_within_the_width_and_the_tables() {
 
 #[test]
 fn plain_text_has_no_escapes_and_colours_change_nothing_else() {
-    let (plain, ansi) = (
-        report().render(Style::plain()),
-        report().render(Style::ansi()),
-    );
+    let (plain, ansi) = (report().render(Style::plain()), report().render(Style::ansi()));
     assert!(!plain.contains('\x1b') && ansi.contains('\x1b'));
     let mut stripped = ansi;
     for code in ["0", "1", "31", "32", "33"] {

@@ -30,10 +30,7 @@ impl<const N: usize> TextTable<N> {
 
     /// No rows yet.
     pub fn new(columns: [Head; N]) -> Self {
-        Self {
-            columns,
-            rows: Vec::new(),
-        }
+        Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -45,11 +42,7 @@ impl<const N: usize> TextTable<N> {
     pub fn render(&self, style: Style) -> String {
         let widths: [usize; N] = std::array::from_fn(|index| {
             let (header, align, limit) = self.columns[index];
-            let limit = if align == Align::Left {
-                limit
-            } else {
-                usize::MAX
-            };
+            let limit = if align == Align::Left { limit } else { usize::MAX };
             let cells = self.rows.iter().map(|row| row[index].chars().count());
             cells.max().unwrap_or(0).min(limit).max(header.len())
         });
@@ -130,9 +123,7 @@ mod tests {
         assert!(text.lines().count() > 2);
         assert!(text.lines().all(|line| line.len() <= WIDTH));
         assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with("  t") || line.starts_with("  c"))
+            text.lines().skip(1).all(|line| line.starts_with("  t") || line.starts_with("  c"))
         );
         assert_eq!(text.matches(" \\\n").count(), text.lines().count() - 1);
     }

@@ -14,23 +14,15 @@ use crate::topology::{HostId, SwitchId};
 #[test]
 fn the_files_that_ship_load_and_come_back_from_their_own_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "toml")
-    });
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     assert!(files.len() >= 5);
     for file in files {
         let scenario = Scenario::load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
         let text = scenario.to_toml();
         let again = Scenario::parse(&text, Path::new("again.toml"), &[]);
-        assert_eq!(
-            again.unwrap_or_else(|error| panic!("{error}\n{text}")),
-            scenario
-        );
+        assert_eq!(again.unwrap_or_else(|error| panic!("{error}\n{text}")), scenario);
     }
 }
 
@@ -44,14 +36,8 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(scenario.host.ack_priority, 6);
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
-    assert_eq!(
-        (flows[0].source, flows[0].destination),
-        (HostId(4), HostId(1))
-    );
-    assert_eq!(
-        (flows[1].id, &*flows[1].label, flows[1].source),
-        (1, "incast", HostId(1))
-    );
+    assert_eq!((flows[0].source, flows[0].destination), (HostId(4), HostId(1)));
+    assert_eq!((flows[1].id, &*flows[1].label, flows[1].source), (1, "incast", HostId(1)));
     let pools = scenario.buffer_pools(SwitchId(0));
     let (longest, pause) = (1074 + 24, 84);
     let per_queue = 2 * (12_500 + longest) + 3840 + longest + pause;
@@ -112,75 +98,36 @@ rate = 0.001
 "#;
     let path = folder.path().join("all.toml");
     let scenario = Scenario::parse(text, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(
-        scenario.switch.headroom,
-        Headroom::Sih {
-            bytes: Some(Bytes(1024))
-        }
-    );
-    assert_eq!(
-        scenario.switch.thresholds,
-        ThresholdUpdate::Period(Picos(10_000_000))
-    );
+    assert_eq!(scenario.switch.headroom, Headroom::Sih { bytes: Some(Bytes(1024)) });
+    assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
     assert_eq!(scenario.switch.control_priority, None);
-    assert_eq!(
-        scenario.host.pause_response,
-        PauseResponse::Time(Picos(20_000))
-    );
+    assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
     let Transport::RoceRc { congestion_control } = scenario.host.transport;
-    let CongestionControl::Dcqcn(dcqcn) = congestion_control else {
-        panic!("DCQCN")
-    };
+    let CongestionControl::Dcqcn(dcqcn) = congestion_control else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, None);
     assert_eq!(dcqcn.fast_recovery_stages, 5);
     let Fault::Loss { selection, .. } = &scenario.faults[0];
     assert_eq!(*selection, Selection::Nth(vec![1, 3]));
     let flows = scenario.flows();
-    assert_eq!(
-        (flows[0].start, &*flows[0].label),
-        (Picos(1_000_000), "flows")
-    );
-    assert_eq!(
-        scenario.fabric().wires()[2].rate,
-        BitsPerSecond(400_000_000)
-    );
+    assert_eq!((flows[0].start, &*flows[0].label), (Picos(1_000_000), "flows"));
+    assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));
     let written = scenario.to_toml();
     let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);
-    assert_eq!(
-        again.unwrap_or_else(|error| panic!("{error}\n{written}")),
-        scenario
-    );
+    assert_eq!(again.unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);
 }
 
 #[test]
 fn overrides_replace_and_add() {
-    assert_eq!(
-        with("switch.buffer=4MB").unwrap().switch.buffer,
-        Bytes(4_000_000)
-    );
-    assert_eq!(
-        with("flows.0.bytes=2MB").unwrap().flows()[3].bytes,
-        Bytes(2_000_000)
-    );
+    assert_eq!(with("switch.buffer=4MB").unwrap().switch.buffer, Bytes(4_000_000));
+    assert_eq!(with("flows.0.bytes=2MB").unwrap().flows()[3].bytes, Bytes(2_000_000));
     assert_eq!(with("flows.0.senders=[\"h1\"]").unwrap().flows().len(), 2);
     assert_eq!(with("host.ack_interval=1").unwrap().host.ack_interval, 1);
     assert_eq!(with("name=a-name").unwrap().name, "a-name");
     let fixed = with("switch.threshold={kind=\"static\",xoff=\"200kB\",xon=\"1kB\"}").unwrap();
-    let expected = Threshold::Static {
-        xoff: Bytes(200_000),
-        xon: Bytes(1000),
-    };
+    let expected = Threshold::Static { xoff: Bytes(200_000), xon: Bytes(1000) };
     assert_eq!(fixed.switch.threshold, expected);
-    let quiet = with("host.transport.congestion_control=none")
-        .unwrap()
-        .host
-        .transport;
-    assert_eq!(
-        quiet,
-        Transport::RoceRc {
-            congestion_control: CongestionControl::None
-        }
-    );
+    let quiet = with("host.transport.congestion_control=none").unwrap().host.transport;
+    assert_eq!(quiet, Transport::RoceRc { congestion_control: CongestionControl::None });
 }
 
 #[test]
@@ -202,22 +149,13 @@ fn the_schema_describes_every_key() {
     let schema = json_schema();
     let mut without = Vec::new();
     describe(&schema, "", &mut without);
-    assert!(
-        without.is_empty(),
-        "keys without a description: {without:?}"
-    );
+    assert!(without.is_empty(), "keys without a description: {without:?}");
     assert!(!schema.to_string().contains("null"));
-    assert_eq!(
-        schema["properties"]["topology"]["$ref"],
-        "#/$defs/TopologyKeys"
-    );
+    assert_eq!(schema["properties"]["topology"]["$ref"], "#/$defs/TopologyKeys");
     let star = &schema["$defs"]["TopologyKeys"]["oneOf"][0];
     assert_eq!(star["properties"]["kind"]["const"], "star");
     assert_eq!(star["additionalProperties"], false);
     let switch = &schema["$defs"]["SwitchKeys"]["properties"];
     assert_eq!(switch["buffer"]["default"], "16MB");
-    assert_eq!(
-        schema["$defs"]["Rate"]["pattern"],
-        r"^[0-9]+(\.[0-9]+)?(bps|kbps|Mbps|Gbps|Tbps)$"
-    );
+    assert_eq!(schema["$defs"]["Rate"]["pattern"], r"^[0-9]+(\.[0-9]+)?(bps|kbps|Mbps|Gbps|Tbps)$");
 }

@@ -32,9 +32,7 @@ fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 
 /// The report on `text`, which is wrong.
 fn report(text: &str) -> String {
-    parse(text)
-        .expect_err("a scenario that is wrong")
-        .to_string()
+    parse(text).expect_err("a scenario that is wrong").to_string()
 }
 
 /// The report on the smallest scenario with more text behind it.
@@ -47,7 +45,5 @@ fn with(change: &str) -> Result<Scenario, ScenarioError> {
 }
 
 fn report_with(change: &str) -> String {
-    with(change)
-        .expect_err("an override that is wrong")
-        .to_string()
+    with(change).expect_err("an override that is wrong").to_string()
 }

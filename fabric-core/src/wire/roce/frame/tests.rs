@@ -6,10 +6,8 @@ use super::*;
 use crate::wire::hex;
 use crate::wire::psn::Psn;
 
-const LINK: LinkAddresses = LinkAddresses {
-    source: [2, 1, 0, 0, 0, 0],
-    destination: [2, 2, 0, 0, 0, 3],
-};
+const LINK: LinkAddresses =
+    LinkAddresses { source: [2, 1, 0, 0, 0, 0], destination: [2, 2, 0, 0, 0, 3] };
 
 /// `WRITE_ONLY` of six bytes.
 const WRITE_ONLY: RocePacket = RocePacket {
@@ -44,10 +42,7 @@ const NAK: RocePacket = RocePacket {
     destination_qp: 7,
     psn: Psn::new(9),
     reth: None,
-    aeth: Some(AethFields {
-        syndrome: Syndrome::NakSequenceError,
-        message_sequence_number: 5,
-    }),
+    aeth: Some(AethFields { syndrome: Syndrome::NakSequenceError, message_sequence_number: 5 }),
     payload_length: 0,
 };
 
@@ -97,10 +92,7 @@ fn emitted(packet: &RocePacket) -> Vec<u8> {
 /// The frame with its IPv4 checksum and its ICRC made right again.
 fn sealed(mut frame: Vec<u8>) -> Vec<u8> {
     let (ipv4, _) = ipv4::Header::parse(&frame[14..]).unwrap();
-    let (checksum, end) = (
-        ipv4.expected_checksum(),
-        14 + usize::from(ipv4.total_length()),
-    );
+    let (checksum, end) = (ipv4.expected_checksum(), 14 + usize::from(ipv4.total_length()));
     frame[24..26].copy_from_slice(&checksum.to_be_bytes());
     let crc = icrc::compute(&frame[14..end - 4]);
     frame[end - 4..end].copy_from_slice(&crc.to_le_bytes());
@@ -130,13 +122,7 @@ fn each_failure_is_named() {
     assert_eq!(write(20, &[0x20, 0x00]), ParseError::Fragment);
     assert_eq!(write(23, &[6]), ParseError::Protocol(6));
     assert_eq!(write(36, &[0x12, 0xb6]), ParseError::UdpPort(4790));
-    assert_eq!(
-        write(38, &[0, 47]),
-        ParseError::UdpLength {
-            expected: 48,
-            found: 47
-        }
-    );
+    assert_eq!(write(38, &[0, 47]), ParseError::UdpLength { expected: 48, found: 47 });
     assert_eq!(write(40, &[1, 2]), ParseError::UdpChecksum(0x0102));
     assert_eq!(write(43, &[0x61]), ParseError::BthVersion(1));
     assert_eq!(write(42, &[0x0c]), ParseError::UnknownOpcode(0x0c));
@@ -145,59 +131,30 @@ fn each_failure_is_named() {
     assert_eq!(write(70, &[0]), ParseError::PayloadPattern);
     assert_eq!(write(53, &[0xbb]), ParseError::PayloadPattern);
 
-    let unexpected = ParseError::UnexpectedPayload {
-        opcode: Opcode::Acknowledge,
-        length: 20,
-    };
-    assert_eq!(
-        write(42, &[0x11, 0x60, 0xff, 0xff, 0, 0, 0, 7, 0, 0, 0, 9, 0x1f]),
-        unexpected
-    );
+    let unexpected = ParseError::UnexpectedPayload { opcode: Opcode::Acknowledge, length: 20 };
+    assert_eq!(write(42, &[0x11, 0x60, 0xff, 0xff, 0, 0, 0, 7, 0, 0, 0, 9, 0x1f]), unexpected);
     let nak = RocePacket::parse(&altered(&NAK, 54, &[0x20])).unwrap_err();
     assert_eq!(nak, ParseError::UnknownSyndrome(0x20));
     let cnp = |at, bytes: &[u8]| RocePacket::parse(&altered(&CNP, at, bytes)).unwrap_err();
     assert_eq!(cnp(46, &[0]), ParseError::CongestionBits(0));
     assert_eq!(cnp(69, &[1]), ParseError::CnpReserved);
 
-    let empty = RocePacket {
-        opcode: Opcode::WriteMiddle,
-        reth: None,
-        payload_length: 0,
-        ..WRITE_ONLY
-    };
+    let empty =
+        RocePacket { opcode: Opcode::WriteMiddle, reth: None, payload_length: 0, ..WRITE_ONLY };
     let pad = RocePacket::parse(&altered(&empty, 43, &[0x70])).unwrap_err();
-    assert_eq!(
-        pad,
-        ParseError::PadCount {
-            pad: 3,
-            available: 0
-        }
-    );
+    assert_eq!(pad, ParseError::PadCount { pad: 3, available: 0 });
     let reth = RocePacket::parse(&altered(&empty, 42, &[0x06])).unwrap_err();
-    assert_eq!(
-        reth,
-        ParseError::Truncated {
-            layer: Layer::Reth,
-            needed: 16,
-            available: 0
-        }
-    );
+    assert_eq!(reth, ParseError::Truncated { layer: Layer::Reth, needed: 16, available: 0 });
 }
 
 #[test]
 fn lengths_and_checksums_are_checked() {
     let mut frame = emitted(&WRITE_ONLY);
     frame.push(0);
-    let long = ParseError::FrameLength {
-        expected: 82,
-        actual: 83,
-    };
+    let long = ParseError::FrameLength { expected: 82, actual: 83 };
     assert_eq!(RocePacket::parse(&frame), Err(long));
     frame.truncate(81);
-    let short = ParseError::IpTotalLength {
-        total: 68,
-        available: 67,
-    };
+    let short = ParseError::IpTotalLength { total: 68, available: 67 };
     assert_eq!(RocePacket::parse(&frame), Err(short));
 
     let mut unaligned = emitted(&WRITE_ONLY);
@@ -209,35 +166,21 @@ fn lengths_and_checksums_are_checked() {
     let mut bare = emitted(&WRITE_ONLY);
     bare.truncate(60);
     (bare[17], bare[39]) = (32, 12);
-    let no_bth = ParseError::Truncated {
-        layer: Layer::Bth,
-        needed: 12,
-        available: 0,
-    };
+    let no_bth = ParseError::Truncated { layer: Layer::Bth, needed: 12, available: 0 };
     assert_eq!(RocePacket::parse(&sealed(bare.clone())), Err(no_bth));
     bare[17] = 28;
     bare = sealed(bare);
     bare[38..42].copy_from_slice(&[0, 8, 0, 0]);
-    let no_icrc = ParseError::Truncated {
-        layer: Layer::Icrc,
-        needed: 4,
-        available: 0,
-    };
+    let no_icrc = ParseError::Truncated { layer: Layer::Icrc, needed: 4, available: 0 };
     assert_eq!(RocePacket::parse(&bare), Err(no_icrc));
 
     let mut hop = emitted(&WRITE_ONLY);
     hop[22] -= 1;
-    let stale = ParseError::IpChecksum {
-        expected: 0x2545,
-        found: 0x2445,
-    };
+    let stale = ParseError::IpChecksum { expected: 0x2545, found: 0x2445 };
     assert_eq!(RocePacket::parse(&hop), Err(stale));
     let mut corrupt = emitted(&WRITE_ONLY);
     corrupt[70] ^= 1;
-    assert!(matches!(
-        RocePacket::parse(&corrupt),
-        Err(ParseError::Icrc { .. })
-    ));
+    assert!(matches!(RocePacket::parse(&corrupt), Err(ParseError::Icrc { .. })));
 }
 
 #[test]
@@ -247,57 +190,24 @@ fn packets_that_no_frame_can_carry_are_not_emitted() {
     let wide = |field, value| EmitError::FieldTooWide { field, value };
     assert_eq!(error(RocePacket { dscp: 64, ..NAK }), wide("dscp", 64));
     let destination_qp = 1 << 24;
-    let qp = RocePacket {
-        destination_qp,
-        ..NAK
-    };
+    let qp = RocePacket { destination_qp, ..NAK };
     assert_eq!(error(qp), wide("destination_qp", destination_qp));
-    let aeth = AethFields {
-        syndrome: Syndrome::Ack,
-        message_sequence_number: 1 << 24,
-    };
-    let messages = RocePacket {
-        aeth: Some(aeth),
-        ..NAK
-    };
+    let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 1 << 24 };
+    let messages = RocePacket { aeth: Some(aeth), ..NAK };
     assert_eq!(error(messages), wide("message_sequence_number", 1 << 24));
-    let without = RocePacket {
-        reth: None,
-        ..WRITE_ONLY
-    };
-    assert_eq!(
-        error(without),
-        EmitError::HeadersOfOpcode(Opcode::WriteOnly)
-    );
-    let payload = RocePacket {
-        payload_length: 1,
-        ..CNP
-    };
+    let without = RocePacket { reth: None, ..WRITE_ONLY };
+    assert_eq!(error(without), EmitError::HeadersOfOpcode(Opcode::WriteOnly));
+    let payload = RocePacket { payload_length: 1, ..CNP };
     assert_eq!(error(payload), EmitError::HeadersOfOpcode(Opcode::Cnp));
-    let long = RocePacket {
-        payload_length: 65_476,
-        ..WRITE_ONLY
-    };
+    let long = RocePacket { payload_length: 65_476, ..WRITE_ONLY };
     assert_eq!(error(long), EmitError::TooLong { total: 65_536 });
-    let small = EmitError::BufferTooSmall {
-        needed: 62,
-        available: 61,
-    };
+    let small = EmitError::BufferTooSmall { needed: 62, available: 61 };
     assert_eq!(NAK.emit(&LINK, &mut [0; 61]), Err(small));
 }
 
 fn packets() -> impl Strategy<Value = RocePacket> {
-    let opcodes = (0..=u8::MAX)
-        .filter_map(Opcode::from_wire)
-        .collect::<Vec<_>>();
-    let network = (
-        any::<u32>(),
-        any::<u32>(),
-        any::<u16>(),
-        0..64u8,
-        0..4u8,
-        any::<u8>(),
-    );
+    let opcodes = (0..=u8::MAX).filter_map(Opcode::from_wire).collect::<Vec<_>>();
+    let network = (any::<u32>(), any::<u32>(), any::<u16>(), 0..64u8, 0..4u8, any::<u8>());
     let transport = (any::<bool>(), 0..1u32 << 24, any::<u32>(), 0..600u16);
     let extensions = (any::<(u64, u32, u32)>(), any::<bool>(), 0..1u32 << 24);
     (select(opcodes), network, transport, extensions).prop_map(
@@ -305,11 +215,7 @@ fn packets() -> impl Strategy<Value = RocePacket> {
             let (source, destination, source_port, dscp, ecn, ttl) = network;
             let (ack_request, destination_qp, psn, payload_length) = transport;
             let (virtual_address, remote_key, dma_length) = reth;
-            let syndrome = if ack {
-                Syndrome::Ack
-            } else {
-                Syndrome::NakSequenceError
-            };
+            let syndrome = if ack { Syndrome::Ack } else { Syndrome::NakSequenceError };
             RocePacket {
                 source,
                 destination,
@@ -326,15 +232,8 @@ fn packets() -> impl Strategy<Value = RocePacket> {
                     remote_key,
                     dma_length,
                 }),
-                aeth: opcode.has_aeth().then_some(AethFields {
-                    syndrome,
-                    message_sequence_number,
-                }),
-                payload_length: if opcode.has_payload() {
-                    payload_length
-                } else {
-                    0
-                },
+                aeth: opcode.has_aeth().then_some(AethFields { syndrome, message_sequence_number }),
+                payload_length: if opcode.has_payload() { payload_length } else { 0 },
             }
         },
     )
