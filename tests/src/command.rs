@@ -1,0 +1,1 @@
+//! The binary `xoff` as a test runs it.

@@ -1,0 +1,1 @@
+//! Scenarios as tests run them, on both datapaths.

@@ -1,0 +1,1 @@
+//! One loaded switch, and the same switch natively, for `BPF_PROG_TEST_RUN`.
