@@ -70,7 +70,7 @@ mod tests {
             let fields = Ipv4Fields {
                 source: FIRST_HOST_ADDRESS,
                 destination: FIRST_HOST_ADDRESS + 1,
-                ports: (49_152 + flow) << 16 | 4791,
+                ports: (49_152 + flow) << 16 | u32::from(crate::wire::roce::UDP_PORT),
                 protocol: 17,
                 ..Ipv4Fields::default()
             };

@@ -32,6 +32,7 @@ impl Picos {
     }
 
     /// The span since `earlier`, or zero.
+    #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }

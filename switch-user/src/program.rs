@@ -28,10 +28,8 @@ pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff-log-events.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The kernel refused the object.
-    #[error(
-        "the kernel refused the eBPF object: {0}; xoff needs Linux 6.6 or later and CAP_BPF (run `xoff doctor`)"
-    )]
-    Load(#[from] aya::EbpfError),
+    #[error("the kernel refused the eBPF object: {0}; run `xoff doctor`")]
+    Load(#[source] Box<aya::EbpfError>),
     /// The kernel refused a program or its attachment.
     #[error("eBPF program {program} on {target}: {source}; run `xoff doctor`")]
     Attach {
@@ -40,7 +38,7 @@ pub enum ProgramError {
         /// What it was attached to.
         target: String,
         /// The refusal.
-        source: aya::programs::ProgramError,
+        source: Box<aya::programs::ProgramError>,
     },
     /// The object lacks what this binary expects of it.
     #[error("the eBPF object has no {0}; rebuild it with `cargo xtask build-ebpf`")]
@@ -51,7 +49,7 @@ pub enum ProgramError {
         /// Name of the map.
         name: &'static str,
         /// The refusal.
-        source: aya::maps::MapError,
+        source: Box<aya::maps::MapError>,
     },
     /// A map could not be mapped into memory.
     #[error("mapping the switch's tables into memory: {0}")]
@@ -59,6 +57,12 @@ pub enum ProgramError {
     /// A record made no sense.
     #[error("a record in the ring makes no sense: {0}")]
     BadRecord(&'static str),
+}
+
+impl From<aya::EbpfError> for ProgramError {
+    fn from(error: aya::EbpfError) -> Self {
+        Self::Load(Box::new(error))
+    }
 }
 
 /// The program of one switch.
@@ -109,8 +113,10 @@ impl SwitchProgram {
         let auditor = classifier(&mut ebpf)?;
         auditor.load().map_err(|source| attach_error(EGRESS_AUDITOR, "the kernel", source))?;
         let ring = ebpf.take_map(names::EVENTS).ok_or(ProgramError::Missing(names::EVENTS))?;
-        let ring = RingBuf::try_from(ring)
-            .map_err(|source| ProgramError::Map { name: names::EVENTS, source })?;
+        let ring = RingBuf::try_from(ring).map_err(|source| ProgramError::Map {
+            name: names::EVENTS,
+            source: Box::new(source),
+        })?;
         let tables = SwitchTables::mapped(capacity, |name| match ebpf.map(name) {
             Some(Map::Array(data)) => Ok(data.fd().as_fd()),
             _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("no array map {name}"))),
@@ -219,11 +225,13 @@ impl HostProgram {
             .map_err(|source| attach_error(HOST_PORT, &target, source))?;
         let sockets =
             self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
-        let mut sockets = XskMap::try_from(sockets)
-            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source })?;
+        let mut sockets = XskMap::try_from(sockets).map_err(|source| ProgramError::Map {
+            name: names::SOCKETS,
+            source: Box::new(source),
+        })?;
         sockets
             .set(interface_index - self.first_interface_index, BorrowedSocket(socket), 0)
-            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source })
+            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source: Box::new(source) })
     }
 }
 
@@ -261,7 +269,7 @@ fn attach_error(
     target: &str,
     source: aya::programs::ProgramError,
 ) -> ProgramError {
-    ProgramError::Attach { program, target: target.to_owned(), source }
+    ProgramError::Attach { program, target: target.to_owned(), source: Box::new(source) }
 }
 
 fn interface_name(index: u32) -> io::Result<String> {

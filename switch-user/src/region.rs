@@ -100,7 +100,8 @@ impl<T> Drop for Region<T> {
 
 fn page_size() -> usize {
     // SAFETY: a query without side effects.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).expect("Linux always knows its page size")
 }
 
 #[cfg(test)]

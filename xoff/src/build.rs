@@ -5,7 +5,7 @@ use fabric_core::map_abi::{FIRST_HOST_ADDRESS, SwitchConfig};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::routing::flow_hash;
-use fabric_core::units::Picos;
+use fabric_core::units::{BitsPerSecond, Picos};
 use fabric_core::wire::{LinkAddresses, Psn, roce};
 use host_agent::dcqcn::{Fraction, Parameters};
 use host_agent::{CongestionControl, FlowRequest, HostConfig, ResponderRequest};
@@ -218,13 +218,13 @@ pub fn host_config(scenario: &Scenario, host: HostId) -> HostConfig {
         congestion_control: match congestion_control {
             scenario::CongestionControl::None => CongestionControl::None,
             scenario::CongestionControl::Dcqcn(dcqcn) => {
-                CongestionControl::Dcqcn(dcqcn_parameters(dcqcn))
+                CongestionControl::Dcqcn(dcqcn_parameters(dcqcn, link_rate))
             }
         },
     }
 }
 
-fn dcqcn_parameters(dcqcn: &scenario::Dcqcn) -> Parameters {
+fn dcqcn_parameters(dcqcn: &scenario::Dcqcn, link_rate: BitsPerSecond) -> Parameters {
     Parameters {
         alpha_interval: dcqcn.alpha_update_interval,
         rate_decrease_interval: dcqcn.rate_decrease_interval,
@@ -234,8 +234,8 @@ fn dcqcn_parameters(dcqcn: &scenario::Dcqcn) -> Parameters {
         fast_recovery_stages: dcqcn.fast_recovery_stages,
         additive_increase: dcqcn.additive_increase,
         hyper_increase: dcqcn.hyper_increase,
-        minimum_rate: dcqcn.minimum_rate,
-        clamp_target_rate: dcqcn.profile == scenario::Profile::Paper,
+        minimum_rate: dcqcn.minimum_rate.min(link_rate),
+        clamp_target_rate: dcqcn.profile.published().clamp_target_rate,
         notification_interval: dcqcn.cnp_interval,
     }
 }

@@ -121,7 +121,7 @@ fn drive<D: Datapath>(
     let cpu_before = cpu_time();
     let engine = Engine::new(scenario, datapath, record, captured);
     let Finished { record, mut counted, datapath } = engine.run(watch)?;
-    let loop_cpu = cpu_time() - cpu_before;
+    let loop_cpu = cpu_time().saturating_sub(cpu_before);
     drop(datapath);
     counted.wall_seconds = started.elapsed().as_secs_f64();
     counted.cpu_seconds = cpu_time().as_secs_f64();
@@ -226,7 +226,8 @@ pub fn cpu_time() -> Duration {
         usage
     };
     let of = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+        Duration::from_secs(time.tv_sec.cast_unsigned())
+            + Duration::from_micros(time.tv_usec.cast_unsigned())
     };
     of(usage.ru_utime) + of(usage.ru_stime)
 }

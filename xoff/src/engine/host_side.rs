@@ -43,13 +43,12 @@ impl HostNode {
 }
 
 impl<D: Datapath> Engine<'_, D> {
-    pub(super) fn start_flow(&mut self, number: u32) -> Result<(), RunError> {
+    pub(super) fn start_flow(&mut self, number: u32) {
         let flow = &self.flows[number as usize];
         let (request, responder) = build::queue_pair(self.scenario, flow);
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
         self.hosts[flow.source.0 as usize].host.start_flow(self.now, &request);
         self.kick_host(flow.source.0);
-        Ok(())
     }
 
     pub(super) fn host_deadline(&mut self, host: u32) -> Result<(), RunError> {

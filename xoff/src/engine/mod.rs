@@ -209,7 +209,10 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 self.kick(wire)
             }
             Event::HostDeadline { host } => self.host_deadline(host),
-            Event::FlowStart { flow } => self.start_flow(flow),
+            Event::FlowStart { flow } => {
+                self.start_flow(flow);
+                Ok(())
+            }
             Event::PauseExpiry { wire } => self.kick(wire),
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
             Event::Sample => {

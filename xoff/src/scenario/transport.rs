@@ -1,6 +1,7 @@
 //! `host.transport`: RoCEv2 reliable connections, with or without DCQCN.
 
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use host_agent::dcqcn::Parameters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,52 +81,31 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The profile's parameters.
-    pub const fn parameters(self) -> Dcqcn {
-        const fn micros(micros: u64) -> Picos {
-            Picos(micros * 1_000_000)
-        }
-        const fn megabits(megabits: u64) -> BitsPerSecond {
-            BitsPerSecond(megabits * 1_000_000)
-        }
-        let hpcc = Dcqcn {
-            profile: Self::Hpcc,
-            alpha_update_interval: micros(1),
-            rate_decrease_interval: micros(4),
-            rate_increase_timer: micros(300),
-            byte_counter: None,
-            g: Ratio::new(1, 256),
-            fast_recovery_stages: 1,
-            additive_increase: megabits(20),
-            hyper_increase: megabits(200),
-            minimum_rate: megabits(1000),
-            cnp_interval: Picos::ZERO,
-        };
+    /// The published values, at the rate that they were published for.
+    pub fn published(self) -> Parameters {
+        let gigabits = |gigabits: u64| BitsPerSecond(gigabits * 1_000_000_000);
         match self {
-            Self::Hpcc => hpcc,
-            Self::Paper => Dcqcn {
-                profile: self,
-                alpha_update_interval: micros(55),
-                rate_decrease_interval: micros(50),
-                rate_increase_timer: micros(55),
-                byte_counter: Some(Bytes(10_000_000)),
-                fast_recovery_stages: 5,
-                additive_increase: megabits(40),
-                // The paper gives no value; ten times the additive step, as simulators and NICs
-                // have it.
-                hyper_increase: megabits(400),
-                minimum_rate: megabits(40),
-                cnp_interval: micros(50),
-                ..hpcc
-            },
-            Self::Conweave => Dcqcn {
-                profile: self,
-                additive_increase: megabits(40),
-                hyper_increase: megabits(100),
-                minimum_rate: megabits(100),
-                cnp_interval: micros(4),
-                ..hpcc
-            },
+            Self::Hpcc => Parameters::hpcc(gigabits(100)),
+            Self::Paper => Parameters::paper(gigabits(40)),
+            Self::Conweave => Parameters::conweave(gigabits(100)),
+        }
+    }
+
+    /// The profile's parameters.
+    pub fn parameters(self) -> Dcqcn {
+        let published = self.published();
+        Dcqcn {
+            profile: self,
+            alpha_update_interval: published.alpha_interval,
+            rate_decrease_interval: published.rate_decrease_interval,
+            rate_increase_timer: published.rate_increase_interval,
+            byte_counter: published.rate_increase_bytes,
+            g: Ratio::new(1, 256),
+            fast_recovery_stages: published.fast_recovery_stages,
+            additive_increase: published.additive_increase,
+            hyper_increase: published.hyper_increase,
+            minimum_rate: published.minimum_rate,
+            cnp_interval: published.notification_interval,
         }
     }
 }
