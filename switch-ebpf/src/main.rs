@@ -52,8 +52,9 @@ pub fn switch_port(context: XdpContext) -> u32 {
         arrival(&mut frame, &tables, policy(), port, Nanos(now))
     };
     let target = record.as_mut_ptr().cast::<u8>();
+    let header = Header::of_outcome(&outcome, port, now, length);
     // SAFETY: the record is RECORD_LEN bytes, eight-byte aligned, and the header fits it.
-    unsafe { target.cast::<Header>().write(Header::of_outcome(&outcome, port, now, length)) };
+    unsafe { target.cast::<Header>().write(header) };
     if let Outcome::Queued(queued) = &outcome {
         // The verifier has to see both bounds where the helper is called.
         if length >= 1 && length as usize <= MAX_FRAME {
@@ -62,21 +63,20 @@ pub fn switch_port(context: XdpContext) -> u32 {
                 bpf_xdp_load_bytes(context.ctx, 0, target.add(HEADER_LEN).cast(), length);
             }
         }
-        log_outcome(&context, &outcome, port);
         record.submit(NO_WAKEUP);
         if let Some(order) = &queued.pause {
-            send_pause(&tables, order, port, now);
+            send_pause(&context, &tables, order, port, now);
         }
     } else {
-        log_outcome(&context, &outcome, port);
         record.submit(NO_WAKEUP);
+        log_record(&context, &header);
     }
     xdp_action::XDP_DROP
 }
 
 /// Hands a whole PAUSE frame to the traffic manager, the MAC that sends it.
 #[inline(always)]
-fn send_pause(tables: &MapTables, order: &Order, port: u32, now: u64) {
+fn send_pause(context: &XdpContext, tables: &MapTables, order: &Order, port: u32, now: u64) {
     let Some(row) = tables.port(port) else { return };
     let pause =
         PfcFrame::xoff(address_from_u64(row.address.load()), order.class_enable, order.quanta);
@@ -84,42 +84,46 @@ fn send_pause(tables: &MapTables, order: &Order, port: u32, now: u64) {
         count_drop(tables, DropReason::RingFull);
         return;
     };
+    let header = Header::of_pause(order, port, now, pfc::LEN as u32);
     let target = record.as_mut_ptr().cast::<u8>();
     // SAFETY: the record is HEADER_LEN + pfc::LEN bytes, eight-byte aligned.
     unsafe {
-        target.cast::<Header>().write(Header::of_pause(order, port, now, pfc::LEN as u32));
+        target.cast::<Header>().write(header);
         pause.emit(&mut *target.add(HEADER_LEN).cast::<[u8; pfc::LEN]>());
     }
     record.submit(NO_WAKEUP);
+    log_record(context, &header);
 }
 
 #[cfg(feature = "log-events")]
 #[inline(always)]
-fn log_outcome(context: &XdpContext, outcome: &Outcome, port: u32) {
+fn log_record(context: &XdpContext, header: &Header) {
     use aya_log_ebpf::info;
-    match outcome {
-        Outcome::Queued(queued) => {
-            if let Some(order) = &queued.pause {
-                info!(
-                    context,
-                    "pause port {} classes {} occupancy {} threshold {}",
-                    port,
-                    order.class_enable,
-                    order.occupancy_bytes,
-                    order.threshold_bytes
-                );
-            }
+    use fabric_core::record::{KIND_DROPPED, KIND_PAUSE, KIND_PAUSE_RECEIVED};
+    let (time, port, classes) = (header.time_ns, header.port, header.class_enable);
+    match header.kind {
+        KIND_PAUSE => info!(
+            context,
+            "{} ns: pauses port {} classes {} occupancy {} threshold {}",
+            time,
+            port,
+            classes,
+            header.occupancy_bytes,
+            header.threshold_bytes
+        ),
+        KIND_PAUSE_RECEIVED => {
+            info!(context, "{} ns: PFC received at port {} classes {}", time, port, classes);
         }
-        Outcome::PauseReceived { class_enable } => {
-            info!(context, "pause received port {} classes {}", port, *class_enable);
+        KIND_DROPPED => {
+            info!(context, "{} ns: drop at port {} reason {}", time, port, header.reason);
         }
-        Outcome::Dropped(reason) => info!(context, "drop port {} reason {}", port, *reason as u32),
+        _ => {}
     }
 }
 
 #[cfg(not(feature = "log-events"))]
 #[inline(always)]
-fn log_outcome(_context: &XdpContext, _outcome: &Outcome, _port: u32) {}
+fn log_record(_context: &XdpContext, _header: &Header) {}
 
 /// Egress auditor at a switch port. The sender puts the frame's age, the nanoseconds since its
 /// transmission began, into the mark.
@@ -137,7 +141,7 @@ pub fn egress_auditor(context: TcContext) -> i32 {
         let frame = ByteFrame(PacketBytes::new(data, data_end));
         audit(&frame, &tables, port, Nanos(started));
     }
-    TC_ACT_OK as i32
+    TC_ACT_OK
 }
 
 /// A host's NIC: RoCE and MAC control frames go to the host's AF_XDP socket, the rest to its kernel

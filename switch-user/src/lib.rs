@@ -5,6 +5,8 @@
 //! onto a wire. Only `program`, `region` and `packet_socket` touch the kernel.
 
 pub mod control_plane;
+#[cfg(feature = "log-events")]
+pub mod event_log;
 pub mod packet_socket;
 pub mod program;
 pub mod region;

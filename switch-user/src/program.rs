@@ -20,9 +20,9 @@ use crate::tables::{Capacity, SwitchTables};
 /// The object that `cargo xtask build-ebpf` makes of `switch-ebpf`.
 #[cfg(not(feature = "log-events"))]
 pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff.bpf.o");
-/// The object with `aya-log` events.
+/// The object with `aya-log` events: `cargo xtask build-ebpf --log-events` makes it.
 #[cfg(feature = "log-events")]
-pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../ebpf/xoff-log-events.bpf.o");
+pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../../target/ebpf/xoff.log-events.bpf.o");
 
 /// Why a program could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -130,7 +130,8 @@ impl SwitchProgram {
         let xdp = xdp(&mut self.ebpf, SWITCH_PORT)?
             .attach_to_if_index(interface_index, XdpMode::Driver)
             .map_err(|source| attach_error(SWITCH_PORT, &target, source))?;
-        let name = interface_name(interface_index)?;
+        let name = interface_name(interface_index)
+            .map_err(|source| attach_error(EGRESS_AUDITOR, &target, source.into()))?;
         // By clsact: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
         tc::qdisc_add_clsact(&name)
             .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source.into()))?;

@@ -1,1 +1,210 @@
 //! Scenarios as tests run them, on both datapaths.
+//!
+//! A check is written once, as a function of a [`Runner`]: `memory_*.rs` calls it with [`in_memory`],
+//! `kernel_fabric_*.rs` with [`on_both`], which also compares the two datapaths file by file.
+
+pub mod capture;
+pub mod congestion;
+pub mod exactness;
+pub mod go_back_n;
+pub mod one_switch;
+pub mod pause;
+pub mod pause_obedience;
+pub mod priorities;
+pub mod recurrence;
+pub mod results;
+pub mod shapes;
+pub mod worst_case;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use tempfile::TempDir;
+use xoff::engine::Watch;
+use xoff::results::Summary;
+use xoff::scenario::{DatapathKind, Scenario};
+
+use capture::CapturedFrame;
+use results::Table;
+
+/// Files of a results folder that two runs have in common, byte for byte.
+const SAME_FILES: [&str; 6] = [
+    "flows.csv",
+    "pauses.csv",
+    "queues.csv",
+    "drops.csv",
+    "capture.pcapng",
+    "summary.json",
+];
+
+/// Every frame of every wire in the capture.
+pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;
+
+/// Runs a scenario's text with overrides on top.
+pub type Runner = fn(&str, &[&str]) -> Run;
+
+/// A run and what it left.
+#[derive(Debug)]
+pub struct Run {
+    /// What ran.
+    pub scenario: Scenario,
+    /// `summary.json`.
+    pub summary: Summary,
+    sound: bool,
+    folder: TempDir,
+}
+
+/// Runs a scenario on the memory datapath.
+pub fn in_memory(text: &str, overrides: &[&str]) -> Run {
+    Run::new(DatapathKind::Memory, text, overrides)
+}
+
+/// Runs a scenario on the kernel datapath.
+pub fn in_kernel(text: &str, overrides: &[&str]) -> Run {
+    Run::new(DatapathKind::Kernel, text, overrides)
+}
+
+/// Runs a scenario on both datapaths, asserts that they agree, and returns the kernel's run.
+pub fn on_both(text: &str, overrides: &[&str]) -> Run {
+    let (memory, kernel) = (in_memory(text, overrides), in_kernel(text, overrides));
+    kernel.assert_same_as(&memory);
+    kernel
+}
+
+/// The text of a scenario file that ships.
+pub fn shipped(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The scenario files that ship, by name.
+pub fn shipped_files() -> BTreeSet<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let entries = std::fs::read_dir(&folder).expect("the workspace ships scenarios");
+    let files: BTreeSet<PathBuf> = entries
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
+    assert!(!files.is_empty(), "{} holds no scenario", folder.display());
+    files
+}
+
+impl Run {
+    fn new(datapath: DatapathKind, text: &str, overrides: &[&str]) -> Self {
+        let datapath = match datapath {
+            DatapathKind::Memory => "datapath.kind=memory",
+            DatapathKind::Kernel => "datapath.kind=kernel",
+        };
+        let overrides: Vec<String> =
+            overrides.iter().chain([&datapath]).map(|&text| text.to_owned()).collect();
+        let scenario = Scenario::parse(text, Path::new("test.toml"), &overrides)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().expect("a folder for results");
+        let interrupted = AtomicBool::new(false);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+        let outcome = xoff::run::run(&scenario, Some(folder.path()), &mut watch)
+            .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
+        let sound = outcome.is_sound();
+        Self { scenario, summary: outcome.report.summary, sound, folder }
+    }
+
+    /// Whether the run was what it claims to be.
+    pub fn is_sound(&self) -> bool {
+        self.sound
+    }
+
+    /// Asserts that every flow completed, the books balance (receivers' bytes and the auditor's
+    /// violations are in them) and the substrate lost nothing.
+    #[track_caller]
+    pub fn assert_sound(&self) {
+        assert!(self.sound, "{} is not sound: {:#?}", self.scenario.name, self.summary);
+        assert_eq!(self.summary.books, Vec::<String>::new());
+    }
+
+    /// Asserts that the run is sound and that no frame was lost to anything.
+    #[track_caller]
+    pub fn assert_lossless(&self) {
+        self.assert_sound();
+        let drops = &self.summary.drops;
+        assert!(self.summary.lossless, "{} lost frames: {drops:?}", self.scenario.name);
+        assert_eq!(self.summary.retransmitted_packets, 0, "{}", self.scenario.name);
+    }
+
+    /// Asserts that frames were dropped for this reason, and for no other.
+    #[track_caller]
+    pub fn assert_drops_only(&self, reason: &str) {
+        let reasons: Vec<&str> = self.summary.drops.by_reason.keys().map(String::as_str).collect();
+        assert_eq!(reasons, [reason], "{}: {:?}", self.scenario.name, self.summary.drops);
+    }
+
+    /// Asserts that two runs left the same files, but for the machine's times in the summary.
+    #[track_caller]
+    pub fn assert_same_as(&self, other: &Self) {
+        for name in SAME_FILES {
+            let (ours, theirs) = (self.comparable(name), other.comparable(name));
+            if ours != theirs {
+                panic!("{}: {name} differs: {}", self.scenario.name, difference(&ours, &theirs));
+            }
+        }
+    }
+
+    /// `flows.csv` in the order of the flows' numbers.
+    pub fn flows(&self) -> Table {
+        let mut flows = self.table("flows.csv");
+        flows.sort_by_number("flow");
+        flows
+    }
+
+    /// `pauses.csv`.
+    pub fn pauses(&self) -> Table {
+        self.table("pauses.csv")
+    }
+
+    /// `drops.csv`.
+    pub fn drops(&self) -> Table {
+        self.table("drops.csv")
+    }
+
+    /// The frames of `capture.pcapng`, in the order of their arrival.
+    pub fn frames(&self) -> Vec<CapturedFrame> {
+        capture::read(&self.bytes("capture.pcapng"), self.scenario.fabric())
+    }
+
+    /// Where `capture.pcapng` lies while the run is in scope.
+    pub fn capture_path(&self) -> PathBuf {
+        self.folder.path().join("capture.pcapng")
+    }
+
+    fn table(&self, name: &str) -> Table {
+        Table::parse(&String::from_utf8(self.bytes(name)).expect("tables are text"))
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        let path = self.folder.path().join(name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A file without what depends on the machine; nothing if there is no such file.
+    fn comparable(&self, name: &str) -> Vec<u8> {
+        let bytes = std::fs::read(self.folder.path().join(name)).unwrap_or_default();
+        if name != Summary::FILE {
+            return bytes;
+        }
+        let is_machine =
+            |line: &&str| Summary::MACHINE_KEYS.iter().any(|key| line.contains(&format!("\"{key}\"")));
+        let text = String::from_utf8(bytes).expect("a summary is text");
+        text.lines().filter(|line| !is_machine(line)).collect::<Vec<_>>().join("\n").into_bytes()
+    }
+}
+
+/// The first line or byte in which two files differ.
+fn difference(ours: &[u8], theirs: &[u8]) -> String {
+    if let (Ok(ours), Ok(theirs)) = (std::str::from_utf8(ours), std::str::from_utf8(theirs)) {
+        let mut pairs = (1..).zip(ours.lines().zip(theirs.lines()));
+        if let Some((number, (ours, theirs))) = pairs.find(|(_, (ours, theirs))| ours != theirs) {
+            return format!("line {number}:\n  {ours}\n  {theirs}");
+        }
+    }
+    let place = ours.iter().zip(theirs).position(|(ours, theirs)| ours != theirs);
+    format!("lengths {} and {}, first difference at {place:?}", ours.len(), theirs.len())
+}

@@ -1,9 +1,10 @@
 //! One run from scenario to report.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fabric_core::units::BitsPerSecond;
+use fabric_core::units::{BitsPerSecond, Nanos};
 use switch_user::program::OBJECT;
 use switch_user::tables::SwitchTables;
 
@@ -72,6 +73,9 @@ pub fn run(
             let started = now();
             let datapath = deploy(scenario)?;
             let deployed = started.elapsed();
+            if watch.interrupted.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted { at: Nanos(0) }.into());
+            }
             drive(scenario, datapath, record, &captured, watch, started, deployed)
         }
         DatapathKind::Memory => {

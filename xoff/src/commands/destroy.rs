@@ -4,22 +4,18 @@ use super::Exit;
 
 /// Runs the command.
 pub fn execute() -> Exit {
-    match netns::destroy_abandoned() {
-        Ok(report) => {
-            for fabric in &report.removed {
-                println!("removed fabric {}", fabric.fabric);
-            }
-            for fabric in &report.living {
-                println!("left fabric {} alone: its run is still alive", fabric.fabric);
-            }
-            if report.removed.is_empty() && report.living.is_empty() {
-                println!("nothing to remove");
-            }
-            Exit::Success
-        }
+    let report = match netns::destroy_abandoned() {
+        Ok(report) => report,
         Err(error) => {
-            eprintln!("error: {error}");
-            Exit::BadInput
+            super::complain(&error);
+            return Exit::BadInput;
         }
-    }
+    };
+    let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
+    let living = report
+        .living
+        .iter()
+        .map(|it| format!("left fabric {} alone: its run is still alive\n", it.fabric));
+    let text: String = removed.chain(living).collect();
+    super::print(if text.is_empty() { "nothing to remove" } else { &text }, Exit::Success)
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use host_agent::af_xdp;
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use switch_user::program::SwitchProgram;
 use switch_user::tables::Capacity;
 
@@ -14,7 +16,7 @@ use crate::engine::Watch;
 use crate::run;
 use crate::scenario::Scenario;
 
-/// TCX, which carries the egress auditor, came with Linux 6.6.
+/// The oldest long-term kernel that is supported.
 const OLDEST_KERNEL: (u32, u32) = (6, 6);
 /// The smallest run: two hosts, one switch, one flow.
 const PROBE: &str = "\
@@ -34,37 +36,86 @@ start = \"0us\"
 priority = 3
 ";
 
+/// Index of both ends of the veth pair with which hooks and sockets are tried.
+const PAIR_INTERFACE: u32 = 2;
+
 /// Capabilities that the kernel datapath uses, with their numbers in `linux/capability.h`.
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_SYS_ADMIN", 21), ("CAP_BPF", 39)];
 
-type Check = (&'static str, fn() -> Result<String, String>);
+/// One thing that a fabric needs.
+struct Check {
+    name: &'static str,
+    /// What was found, or what is wrong.
+    look: fn() -> Result<String, String>,
+    /// What to do if it is wrong, where `look` does not say it.
+    advice: &'static str,
+}
 
-const CHECKS: [Check; 4] = [
-    ("kernel", kernel),
-    ("privileges", privileges),
-    ("eBPF: ring buffer, mapped arrays", programs),
-    ("veth, native XDP, TCX, AF_XDP: a run", probe),
+/// Each stands on those before it.
+const CHECKS: [Check; 7] = [
+    Check { name: "kernel", look: kernel, advice: "" },
+    Check { name: "privileges", look: privileges, advice: "" },
+    Check {
+        name: "eBPF: verifier, ring buffer, mapped arrays",
+        look: programs,
+        advice: "the kernel needs CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_DEBUG_INFO_BTF; \
+                 look at `dmesg`",
+    },
+    Check {
+        name: "namespaces and veth",
+        look: namespaces,
+        advice: "the kernel needs CONFIG_NET_NS and CONFIG_VETH (`modprobe veth`); a container needs \
+                 to be privileged",
+    },
+    Check {
+        name: "native XDP and TC on veth",
+        look: hooks,
+        advice: "the kernel needs CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS \
+                 (`modprobe cls_bpf sch_ingress`)",
+    },
+    Check {
+        name: "AF_XDP",
+        look: af_xdp,
+        advice: "the kernel needs CONFIG_XDP_SOCKETS; `ulimit -l unlimited` if memory is short",
+    },
+    Check {
+        name: "a run of all of them",
+        look: probe,
+        advice: "end programs that use the fabric's namespaces, then try again",
+    },
 ];
 
 /// Runs the command.
 pub fn execute() -> Exit {
+    if let Err(message) = super::interrupt::watch() {
+        eprintln!("error: {message}");
+        return Exit::BadInput;
+    }
+    let _ = super::open_files::raise_limit();
+    let mut text = String::new();
     let mut exit = Exit::Success;
-    for (name, check) in CHECKS {
-        match check() {
-            Ok(found) => println!("ok    {name}: {found}"),
-            Err(problem) => {
-                println!("FAIL  {name}: {problem}");
-                exit = Exit::BadInput;
+    for check in CHECKS {
+        let name = check.name;
+        text += &if exit != Exit::Success {
+            format!("-     {name}: not tried, it stands on the check that failed\n")
+        } else {
+            match (check.look)() {
+                Ok(found) => format!("ok    {name}: {found}\n"),
+                Err(problem) => {
+                    exit = Exit::BadInput;
+                    let advice = if check.advice.is_empty() { "" } else { "; " };
+                    format!("FAIL  {name}: {problem}{advice}{}\n", check.advice)
+                }
             }
-        }
+        };
     }
-    if exit == Exit::Success {
-        println!("this machine runs fabrics on the kernel datapath");
+    text += if exit == Exit::Success {
+        "this machine runs fabrics on the kernel datapath"
     } else {
-        println!("`--datapath memory` runs the same scenarios here, without privilege");
-    }
-    exit
+        "`--datapath memory` runs the same scenarios here, without privilege"
+    };
+    super::print(&text, exit)
 }
 
 /// What must hold before a fabric is deployed; a sentence with what to do if it does not.
@@ -87,8 +138,8 @@ fn check_release(release: &str) -> Result<String, String> {
     match version {
         None => Err(format!("the kernel calls itself {release:?}, which is no version")),
         Some(version) if version < OLDEST_KERNEL => Err(format!(
-            "Linux {release} is too old: the egress auditor needs TCX, so boot Linux {major}.{minor} \
-             or later, or use `--datapath memory`"
+            "Linux {release} is too old: boot Linux {major}.{minor} or later, or use \
+             `--datapath memory`"
         )),
         Some(_) => Ok(format!("Linux {release}")),
     }
@@ -122,24 +173,63 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
 }
 
 fn programs() -> Result<String, String> {
+    switch_program().map(|_| "the switch's programs load".to_owned())
+}
+
+fn switch_program() -> Result<SwitchProgram, String> {
     let capacity = Capacity { ports: 2, hosts: 2, slots: 64 };
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    SwitchProgram::load(&[capacity], policy, None)
-        .map(|_| "the switch's programs load".to_owned())
-        .map_err(|error| {
-            format!("{error}; look at `dmesg` and at kernel.unprivileged_bpf_disabled")
-        })
+    let loaded = SwitchProgram::load(&[capacity], policy, None);
+    let mut loaded = loaded.map_err(|error| super::with_causes(&error))?;
+    Ok(loaded.remove(0).0)
+}
+
+fn namespaces() -> Result<String, String> {
+    pair().map(|pair| format!("fabric {} of two came and went", pair.fabric()))
+}
+
+fn hooks() -> Result<String, String> {
+    let mut program = switch_program()?;
+    pair()?
+        .namespace(0)
+        .enter(|| program.attach(PAIR_INTERFACE).map(|_| "attached to a port".to_owned()))
+        .map_err(|error| super::with_causes(&error))?
+        .map_err(|error| super::with_causes(&error))
+}
+
+fn af_xdp() -> Result<String, String> {
+    pair()?
+        .namespace(1)
+        .enter(|| af_xdp::Socket::open(PAIR_INTERFACE, 0).map(|_| "a socket opens".to_owned()))
+        .map_err(|error| super::with_causes(&error))?
+        .map_err(|error| super::with_causes(&error))
+}
+
+/// Two namespaces and a veth pair between them; they go when the deployment is dropped.
+fn pair() -> Result<Deployment, String> {
+    let end = |namespace: usize| EndSpec {
+        namespace,
+        interface: "port".to_owned(),
+        index: Some(PAIR_INTERFACE),
+        mac: [0x02, 0, 0, 0, 0, namespace as u8],
+        ..EndSpec::default()
+    };
+    let namespace = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };
+    let plan = Plan {
+        namespaces: vec![namespace("switch"), namespace("host")],
+        links: vec![LinkSpec { a: end(0), b: end(1), mtu: 1500 }],
+    };
+    netns::deploy(&plan).map_err(|error| super::with_causes(&error))
 }
 
 fn probe() -> Result<String, String> {
-    let outcome = probe_run().map_err(|error| error.to_string())?;
+    let outcome = probe_run().map_err(|error| super::with_causes(&*error))?;
     let summary = &outcome.report.summary;
     if outcome.is_sound() {
         Ok(format!("{} frames crossed, none was lost", summary.packet_hops))
     } else {
         Err(format!(
-            "the probe run was not sound: {} of {} flows, books: {:?}; is another program using the \
-             namespaces?",
+            "it was not sound: {} of {} flows, books: {:?}",
             summary.flows_completed, summary.flows_total, summary.books
         ))
     }

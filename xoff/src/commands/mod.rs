@@ -2,9 +2,14 @@
 
 pub mod destroy;
 pub mod doctor;
+mod interrupt;
+mod open_files;
 pub mod run;
 pub mod schema;
 pub mod validate;
+
+use std::error::Error;
+use std::io::{self, Write};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,5 +34,61 @@ impl Exit {
             // 128 + SIGINT, as shells report it.
             Self::Interrupted => 130,
         }
+    }
+}
+
+/// Writes what a command is asked for to standard output; `exit` is how the command ended so far.
+fn print(text: &str, exit: Exit) -> Exit {
+    let mut output = io::stdout().lock();
+    match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
+        // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write to standard output: {error}; send it somewhere else");
+            Exit::BadInput
+        }
+        _ => exit,
+    }
+}
+
+/// Shows an error with those of its causes that its own text leaves out, and what to do about them.
+fn complain(error: &dyn Error) {
+    eprintln!("error: {}", with_causes(error));
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
+    for cause in causes().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    let is_at_limit = |cause: &(dyn Error + 'static)| {
+        let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        matches!(number, Some(libc::EMFILE | libc::ENFILE))
+    };
+    if causes().any(is_at_limit) && !text.contains(open_files::ADVICE) {
+        text = format!("{text}; {}", open_files::ADVICE);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("making a map")]
+    struct Outer(#[source] io::Error);
+
+    #[test]
+    fn an_error_shows_its_causes_once_and_what_to_do() {
+        let error = Outer(io::Error::from_raw_os_error(libc::EMFILE));
+        assert_eq!(
+            with_causes(&error),
+            format!("making a map: Too many open files (os error 24); {}", open_files::ADVICE)
+        );
+        let error = io::Error::other("it is broken");
+        assert_eq!(with_causes(&error), "it is broken");
     }
 }

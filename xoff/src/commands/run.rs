@@ -1,9 +1,8 @@
 //! `xoff run`: a scenario through its datapath.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -49,11 +48,16 @@ pub fn execute(arguments: &Arguments) -> Exit {
         eprintln!("error: {message}");
         return Exit::BadInput;
     }
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // A second handler is refused; the first one then does the same.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    execute_scenario(&scenario, arguments.out.as_deref(), arguments.json, &interrupted)
+    let interrupted = match super::interrupt::watch() {
+        Ok(interrupted) => interrupted,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::BadInput;
+        }
+    };
+    // A fabric that needs more than the limit says so itself.
+    let _ = super::open_files::raise_limit();
+    execute_scenario(&scenario, arguments.out.as_deref(), arguments.json, interrupted)
 }
 
 fn execute_scenario(
@@ -74,21 +78,18 @@ fn execute_scenario(
             } else {
                 outcome.report.render(style())
             };
-            // A reader that has gone away (`xoff run .. | head`) is no failure of the run.
-            let _ = writeln!(io::stdout(), "{}", text.trim_end());
-            if outcome.is_sound() { Exit::Success } else { Exit::Unsound }
+            super::print(&text, if outcome.is_sound() { Exit::Success } else { Exit::Unsound })
         }
         Err(Error::Run(error @ RunError::Interrupted { .. })) => {
             eprintln!("{error}");
             Exit::Interrupted
         }
-        Err(Error::Run(error @ RunError::Datapath(_))) => {
-            eprintln!("error: {error}");
-            Exit::Unsound
-        }
         Err(error) => {
-            eprintln!("error: {error}");
-            Exit::BadInput
+            super::complain(&error);
+            match error {
+                Error::Run(RunError::Datapath(_)) => Exit::Unsound,
+                _ => Exit::BadInput,
+            }
         }
     }
 }
@@ -98,7 +99,7 @@ fn style() -> Style {
     if plain { Style::plain() } else { Style::ansi() }
 }
 
-/// A bar over emulated time on a terminal, nothing in a pipe.
+/// A bar of the flows that are done on a terminal, nothing in a pipe.
 fn progress_bar(scenario: &Scenario) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -5,6 +5,5 @@ use crate::scenario::json_schema;
 
 /// Runs the command.
 pub fn execute() -> Exit {
-    println!("{:#}", json_schema());
-    Exit::Success
+    super::print(&format!("{:#}", json_schema()), Exit::Success)
 }

@@ -22,19 +22,19 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments) -> Exit {
     match Scenario::load(&arguments.file, &arguments.sets) {
         Ok(scenario) => {
-            if arguments.resolved {
-                print!("{}", scenario.to_toml());
+            let text = if arguments.resolved {
+                scenario.to_toml()
             } else {
                 let fabric = scenario.fabric();
-                println!(
+                format!(
                     "{}: {} switches, {} hosts, {} flows",
                     arguments.file.display(),
                     fabric.switch_count(),
                     fabric.host_count(),
                     scenario.flows().len()
-                );
-            }
-            Exit::Success
+                )
+            };
+            super::print(&text, Exit::Success)
         }
         Err(error) => {
             eprintln!("{error}");

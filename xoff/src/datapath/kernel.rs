@@ -96,6 +96,8 @@ struct Switch {
     tables: SwitchTables,
     program: SwitchProgram,
     buffered: Vec<Option<Buffer>>,
+    #[cfg(feature = "log-events")]
+    events: switch_user::event_log::EventLog,
 }
 
 /// A deployed fabric.
@@ -272,6 +274,8 @@ impl Datapath for KernelDatapath {
             )
         })
         .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
+        #[cfg(feature = "log-events")]
+        switch.events.flush();
         let Some(records) = records else { return Err(self.lost(crossing)) };
         if records.port != u32::from(port) || records.time_ns != crossing.now.0 {
             let what = format!("a frame at port {}", records.port);
@@ -291,16 +295,18 @@ impl Datapath for KernelDatapath {
         frame: Buffer,
     ) -> Result<HostArrival, DatapathError> {
         self.send(crossing, &frame)?;
-        self.pool.push(frame);
         let wire = &self.wires[crossing.wire.0 as usize];
         let host = wire.to_host.expect("the wire ends at a host") as usize;
         let socket = &mut self.sockets.hosts[host];
         let mut parsed = None;
-        let received = wait_for(|| {
-            Ok::<_, DatapathError>(
-                socket.receive(|bytes| parsed = Some(parse(bytes))).then_some(()),
-            )
-        })?;
+        // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
+        let mut read = |bytes: &[u8]| {
+            let other = || Err("a frame that no node of the fabric sent".to_owned());
+            parsed = Some(if bytes == frame.as_slice() { parse(bytes) } else { other() });
+        };
+        let received =
+            wait_for(|| Ok::<_, DatapathError>(socket.receive(&mut read).then_some(())))?;
+        self.pool.push(frame);
         match (received, parsed) {
             (None, _) | (_, None) => Err(self.lost(crossing)),
             (_, Some(Ok(arrival))) => Ok(arrival),
@@ -420,8 +426,15 @@ fn start_switches(
             PacketSocket::open()
                 .map_err(|source| DeployError::Socket { node: name.clone(), source })
         })??;
-        let buffered = vec![None; capacity.slots];
-        Ok((Switch { name: name.clone(), tables, program, buffered }, socket))
+        let switch = Switch {
+            #[cfg(feature = "log-events")]
+            events: switch_user::event_log::EventLog::of(&mut program, &name).map_err(of_node)?,
+            name: name.clone(),
+            tables,
+            program,
+            buffered: vec![None; capacity.slots],
+        };
+        Ok((switch, socket))
     };
     // The verifier is most of a deployment's time and runs on as many cores as call it.
     let workers = thread::available_parallelism().map_or(1, usize::from);

@@ -1,0 +1,129 @@
+//! `capture.pcapng` as frames on the wires of a fabric.
+
+use fabric_core::units::Picos;
+use fabric_core::wire::{PfcFrame, RocePacket};
+use xoff::topology::{Fabric, Wire, WireId};
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+/// `if_name`, an option of an interface.
+const OPTION_IF_NAME: u16 = 2;
+
+/// What a captured frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A PFC frame.
+    Pfc(PfcFrame),
+}
+
+/// A frame that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedFrame {
+    /// The wire that it crossed.
+    pub wire: WireId,
+    /// When its last bit arrived.
+    pub arrival_ns: u64,
+    /// When its first bit was sent; exact on wires whose times are whole nanoseconds.
+    pub start_ns: u64,
+    /// Its length without FCS.
+    pub length: u64,
+    /// What it is.
+    pub content: Content,
+}
+
+impl CapturedFrame {
+    /// The RoCEv2 packet, if it is one.
+    pub fn roce(&self) -> Option<RocePacket> {
+        match self.content {
+            Content::Roce(packet) => Some(packet),
+            Content::Pfc(_) => None,
+        }
+    }
+
+    /// The data packet, if it is one.
+    pub fn data(&self) -> Option<RocePacket> {
+        self.roce().filter(|packet| packet.opcode.has_payload())
+    }
+
+    /// The PFC frame, if it is one.
+    pub fn pfc(&self) -> Option<PfcFrame> {
+        match self.content {
+            Content::Pfc(frame) => Some(frame),
+            Content::Roce(_) => None,
+        }
+    }
+}
+
+/// The wire of this name.
+pub fn wire_named(fabric: &Fabric, name: &str) -> WireId {
+    let place = fabric.wires().iter().position(|wire| wire.name == name);
+    WireId(place.unwrap_or_else(|| panic!("there is no wire {name}")) as u32)
+}
+
+/// Every frame of a capture, in the order of the file.
+pub fn read(bytes: &[u8], fabric: &Fabric) -> Vec<CapturedFrame> {
+    let mut interfaces = Vec::new();
+    let mut frames = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (kind, length) = (le32(rest, 0), le32(rest, 4) as usize);
+        let (block, after) = rest.split_at(length);
+        assert_eq!(le32(block, length - 4) as usize, length, "a block ends with its length");
+        let body = &block[8..length - 4];
+        match kind {
+            SECTION_HEADER => assert_eq!(le32(body, 0), 0x1a2b_3c4d, "little-endian"),
+            INTERFACE_DESCRIPTION => interfaces.push(wire_named(fabric, &name_of(body))),
+            ENHANCED_PACKET => frames.push(packet(body, &interfaces, fabric)),
+            other => panic!("the capture has a block of kind {other}"),
+        }
+        rest = after;
+    }
+    assert!(frames.is_sorted_by_key(|frame| frame.arrival_ns), "in the order of arrival");
+    frames
+}
+
+/// The name in an interface description block.
+fn name_of(body: &[u8]) -> String {
+    let mut options = &body[8..];
+    loop {
+        let (code, length) = (le16(options, 0), le16(options, 2) as usize);
+        if code == OPTION_IF_NAME {
+            return String::from_utf8_lossy(&options[4..4 + length]).into_owned();
+        }
+        assert_ne!(code, 0, "an interface has a name");
+        options = &options[4 + length.next_multiple_of(4)..];
+    }
+}
+
+fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame {
+    let id = interfaces[le32(body, 0) as usize];
+    let arrival_ns = u64::from(le32(body, 4)) << 32 | u64::from(le32(body, 8));
+    let (captured, original) = (le32(body, 12) as usize, le32(body, 16) as usize);
+    assert_eq!(captured, original, "frames are captured whole");
+    let bytes = &body[20..20 + captured];
+    let content = if bytes[12..14] == [0x88, 0x08] {
+        Content::Pfc(PfcFrame::parse(bytes).expect("the capture holds well-formed PFC frames"))
+    } else {
+        Content::Roce(RocePacket::parse(bytes).expect("the capture holds well-formed packets"))
+    };
+    let wire = fabric.wire(id);
+    let length = captured as u64;
+    let start = Picos(arrival_ns * 1000).since(transit(wire, length));
+    CapturedFrame { wire: id, arrival_ns, start_ns: start.to_nanos().0, length, content }
+}
+
+/// From a frame's first bit sent to its last bit received, with 24 bytes around it.
+pub fn transit(wire: &Wire, length: u64) -> Picos {
+    wire.rate.serialise(length + 24) + wire.delay
+}
+
+fn le16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
+}
+
+fn le32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
