@@ -64,28 +64,40 @@ pub struct Header {
 const _: () = assert!(HEADER_LEN == 72);
 
 impl Header {
-    /// The record of what became of a frame of `length` bytes.
+    /// The record of a buffered packet of `length` bytes.
     #[inline(always)]
-    pub fn of_outcome(outcome: &Outcome, port: u32, time_ns: u64, length: u32) -> Self {
-        let header = Self { port, time_ns, ..Self::default() };
-        match outcome {
-            Outcome::Queued(Queued { slot, egress_port, queue, marked, pause }) => Self {
-                kind: KIND_QUEUED,
-                length,
-                slot: *slot,
-                egress_port: *egress_port,
-                queue: *queue,
-                flags: if pause.is_some() { FLAG_PAUSE_FOLLOWS } else { 0 }
-                    | if *marked { FLAG_MARKED } else { 0 },
-                ..header
-            },
-            Outcome::PauseReceived { class_enable } => {
-                Self { kind: KIND_PAUSE_RECEIVED, class_enable: u32::from(*class_enable), ..header }
-            }
-            Outcome::Dropped(reason) => {
-                Self { kind: KIND_DROPPED, reason: *reason as u32, ..header }
-            }
+    pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32) -> Self {
+        let Queued { slot, egress_port, queue, marked, pause } = queued;
+        Self {
+            kind: KIND_QUEUED,
+            port,
+            time_ns,
+            length,
+            slot: *slot,
+            egress_port: *egress_port,
+            queue: *queue,
+            flags: if pause.is_some() { FLAG_PAUSE_FOLLOWS } else { 0 }
+                | if *marked { FLAG_MARKED } else { 0 },
+            ..Self::default()
         }
+    }
+
+    /// The record of a PFC frame that was received.
+    #[inline(always)]
+    pub fn of_pause_received(class_enable: u8, port: u32, time_ns: u64) -> Self {
+        Self {
+            kind: KIND_PAUSE_RECEIVED,
+            port,
+            time_ns,
+            class_enable: u32::from(class_enable),
+            ..Self::default()
+        }
+    }
+
+    /// The record of a dropped frame.
+    #[inline(always)]
+    pub fn of_drop(reason: DropReason, port: u32, time_ns: u64) -> Self {
+        Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, ..Self::default() }
     }
 
     /// The record of a PAUSE to send out of `port`.

@@ -52,26 +52,47 @@ pub fn switch_port(context: XdpContext) -> u32 {
         arrival(&mut frame, &tables, policy(), port, Nanos(now))
     };
     let target = record.as_mut_ptr().cast::<u8>();
-    let header = Header::of_outcome(&outcome, port, now, length);
-    // SAFETY: the record is RECORD_LEN bytes, eight-byte aligned, and the header fits it.
-    unsafe { target.cast::<Header>().write(header) };
-    if let Outcome::Queued(queued) = &outcome {
-        // The verifier has to see both bounds where the helper is called.
-        if length >= 1 && length as usize <= MAX_FRAME {
-            // SAFETY: the record holds MAX_FRAME bytes after its header.
-            unsafe {
-                bpf_xdp_load_bytes(context.ctx, 0, target.add(HEADER_LEN).cast(), length);
+    // Each arm writes its own record: merged, the compiler mixes pointers and numbers in one register,
+    // which the verifier refuses.
+    match outcome {
+        Outcome::Queued(queued) => {
+            write_header(target, &Header::of_queued(&queued, port, now, length));
+            // The verifier has to see both bounds on the very register that the helper takes; a volatile
+            // read keeps the compiler from checking a copy.
+            // SAFETY: `length` is a local that was written.
+            let copied = unsafe { core::ptr::read_volatile(&raw const length) };
+            if copied >= 1 && copied as usize <= MAX_FRAME {
+                // SAFETY: the record holds MAX_FRAME bytes after its header.
+                unsafe {
+                    bpf_xdp_load_bytes(context.ctx, 0, target.add(HEADER_LEN).cast(), copied);
+                }
+            }
+            record.submit(NO_WAKEUP);
+            if let Some(order) = &queued.pause {
+                send_pause(&context, &tables, order, port, now);
             }
         }
-        record.submit(NO_WAKEUP);
-        if let Some(order) = &queued.pause {
-            send_pause(&context, &tables, order, port, now);
+        Outcome::PauseReceived { class_enable } => {
+            let header = Header::of_pause_received(class_enable, port, now);
+            write_header(target, &header);
+            record.submit(NO_WAKEUP);
+            log_record(&context, &header);
         }
-    } else {
-        record.submit(NO_WAKEUP);
-        log_record(&context, &header);
+        Outcome::Dropped(reason) => {
+            let header = Header::of_drop(reason, port, now);
+            write_header(target, &header);
+            record.submit(NO_WAKEUP);
+            log_record(&context, &header);
+        }
     }
     xdp_action::XDP_DROP
+}
+
+/// Writes a record's header.
+#[inline(always)]
+fn write_header(record: *mut u8, header: &Header) {
+    // SAFETY: every record is at least HEADER_LEN bytes and eight-byte aligned.
+    unsafe { record.cast::<Header>().write(*header) };
 }
 
 /// Hands a whole PAUSE frame to the traffic manager, the MAC that sends it.
@@ -86,11 +107,9 @@ fn send_pause(context: &XdpContext, tables: &MapTables, order: &Order, port: u32
     };
     let header = Header::of_pause(order, port, now, pfc::LEN as u32);
     let target = record.as_mut_ptr().cast::<u8>();
-    // SAFETY: the record is HEADER_LEN + pfc::LEN bytes, eight-byte aligned.
-    unsafe {
-        target.cast::<Header>().write(header);
-        pause.emit(&mut *target.add(HEADER_LEN).cast::<[u8; pfc::LEN]>());
-    }
+    write_header(target, &header);
+    // SAFETY: the record is HEADER_LEN + pfc::LEN bytes.
+    unsafe { pause.emit(&mut *target.add(HEADER_LEN).cast::<[u8; pfc::LEN]>()) };
     record.submit(NO_WAKEUP);
     log_record(context, &header);
 }

@@ -28,10 +28,10 @@ pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../../target/ebpf/xoff.l
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The kernel refused the object.
-    #[error("the kernel refused the eBPF object: {0}; run `xoff doctor`")]
+    #[error("the kernel refused the eBPF object: {}; run `xoff doctor`", brief(.0))]
     Load(#[source] Box<aya::EbpfError>),
     /// The kernel refused a program or its attachment.
-    #[error("eBPF program {program} on {target}: {source}; run `xoff doctor`")]
+    #[error("eBPF program {program} on {target}: {}; run `xoff doctor`", brief(source))]
     Attach {
         /// Name of the program.
         program: &'static str,
@@ -242,6 +242,18 @@ struct BorrowedSocket(RawFd);
 impl AsRawFd for BorrowedSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.0
+    }
+}
+
+/// An error's first line and its last: between them lies the verifier's whole log.
+fn brief(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    let verdict = lines.rfind(|line| !line.starts_with(";") && line.contains("R"));
+    match verdict {
+        Some(verdict) => format!("{} [..] {verdict}", first.chars().take(120).collect::<String>()),
+        None => first.to_owned(),
     }
 }
 

@@ -1,0 +1,150 @@
+//! The switch as a loaded eBPF program under `BPF_PROG_TEST_RUN`.
+
+use std::time::Duration;
+
+use aya::programs::{TestRun, TestRunOptions};
+use fabric_core::policy::Policy;
+use fabric_core::record::Header;
+use fabric_core::units::Nanos;
+use netns::{EndSpec, LinkSpec, NamespaceSpec, Plan};
+use switch_user::program::SwitchProgram;
+use switch_user::tables::{Capacity, SwitchTables};
+
+use super::{Arrival, FIRST_INTERFACE, PORTS};
+
+/// What every frame is answered with.
+const XDP_DROP: u32 = 1;
+/// What the auditor answers.
+const TC_ACT_OK: u32 = 0;
+/// The shortest packet that `BPF_PROG_TEST_RUN` takes: an Ethernet header.
+pub const SHORTEST_FRAME: usize = 14;
+
+/// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
+pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let end = |port: u32| EndSpec {
+        interface: format!("p{port}"),
+        index: Some(FIRST_INTERFACE + port),
+        mac: [2, 2, 0, 0, 0, port as u8],
+        ..EndSpec::default()
+    };
+    let link = |port| LinkSpec { a: end(port), b: end(port + 1), mtu: 1500 };
+    let plan = Plan {
+        namespaces: vec![NamespaceSpec { name: "switch".to_owned(), forwarding: false }],
+        links: (0..PORTS).step_by(2).map(link).collect(),
+    };
+    let deployment = netns::deploy(&plan)
+        .unwrap_or_else(|error| panic!("tests of the eBPF program need root: {error}"));
+    deployment.namespace(0).enter(work).expect("the namespace can be entered")
+}
+
+/// How long a program ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestRunTime {
+    /// Mean of the repetitions, as the kernel measured it.
+    pub mean: Duration,
+}
+
+/// A loaded switch and its tables in mapped memory.
+pub struct KernelSwitch {
+    program: SwitchProgram,
+    tables: SwitchTables,
+}
+
+impl KernelSwitch {
+    /// Loads a switch; `ring_bytes` replaces the size of its ring.
+    pub fn load(capacity: Capacity, policy: Policy, ring_bytes: Option<u32>) -> Self {
+        let (program, tables) = SwitchProgram::load(&[capacity], policy, ring_bytes)
+            .unwrap_or_else(|error| panic!("tests of the eBPF program need root: {error}"))
+            .pop()
+            .expect("one switch was asked for");
+        Self { program, tables }
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &SwitchTables {
+        &self.tables
+    }
+
+    /// Its tables, to be configured.
+    pub fn tables_mut(&mut self) -> &mut SwitchTables {
+        &mut self.tables
+    }
+
+    /// Runs the program on `frame` as if it came in at `port`, `repeat` times on what the run before
+    /// left of it.
+    pub fn run(&mut self, port: u32, frame: &[u8], repeat: u32) -> Result<TestRunTime, String> {
+        let length = frame.len() as u32;
+        let interface = FIRST_INTERFACE.wrapping_add(port);
+        // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index.
+        let context = words([0, length, 0, interface, 0]);
+        let options = TestRunOptions {
+            data_in: Some(frame),
+            ctx_in: Some(&context),
+            repeat,
+            ..TestRunOptions::default()
+        };
+        let program = self.program.xdp().map_err(|error| error.to_string())?;
+        let result = program
+            .test_run(options)
+            .map_err(|error| format!("{} bytes at interface {interface}: {error}", frame.len()))?;
+        if result.return_value != XDP_DROP {
+            return Err(format!("the program returned {}", result.return_value));
+        }
+        Ok(TestRunTime { mean: result.duration })
+    }
+
+    /// Takes one frame's records out of the ring; `None` if it is empty.
+    pub fn take(&mut self) -> Result<Option<Arrival>, String> {
+        let (mut queued, mut pause) = (None, None);
+        let copy = |header: &Header, bytes: &[u8]| Some((*header, bytes.to_vec()));
+        let records = self
+            .program
+            .take_records(
+                |header, bytes| queued = copy(header, bytes),
+                |header, bytes| pause = copy(header, bytes),
+            )
+            .map_err(|error| error.to_string())?;
+        Ok(records.map(|records| Arrival {
+            outcome: records.outcome,
+            port: records.port,
+            time_ns: records.time_ns,
+            queued,
+            pause,
+        }))
+    }
+
+    /// Hands a frame to the program and takes what it left in the ring.
+    pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
+        self.tables.set_clock(now);
+        self.run(port, frame, 1)?;
+        let arrival = self.take()?.ok_or("the frame left no record")?;
+        match self.take()? {
+            None => Ok(arrival),
+            Some(second) => Err(format!("one frame left two records: {arrival:?}, {second:?}")),
+        }
+    }
+
+    /// Shows the auditor a frame that leaves `port`.
+    pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) -> Result<(), String> {
+        self.tables.set_clock(now);
+        let interface = FIRST_INTERFACE.wrapping_add(port);
+        // `struct __sk_buff` up to `ifindex`; the third word is `mark`.
+        let context = words([0, 0, age, 0, 0, 0, 0, 0, 0, 0, interface]);
+        let options = TestRunOptions {
+            data_in: Some(frame),
+            ctx_in: Some(&context),
+            ..TestRunOptions::default()
+        };
+        let program = self.program.auditor().map_err(|error| error.to_string())?;
+        let result = program.test_run(options).map_err(|error| error.to_string())?;
+        if result.return_value != TC_ACT_OK {
+            return Err(format!("the auditor returned {}", result.return_value));
+        }
+        Ok(())
+    }
+}
+
+/// The words of a context as the kernel reads them.
+fn words<const N: usize>(words: [u32; N]) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
+}

@@ -1,0 +1,74 @@
+//! The switch as native functions on memory of their own.
+
+use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::audit::audit;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::flow_control::Order;
+use fabric_core::frame::ByteFrame;
+use fabric_core::map_abi::address_from_u64;
+use fabric_core::policy::Policy;
+use fabric_core::record::{Header, MAX_FRAME};
+use fabric_core::tables::{Tables, count_drop};
+use fabric_core::units::Nanos;
+use fabric_core::wire::{PfcFrame, pfc};
+use switch_user::tables::{Capacity, SwitchTables};
+
+use super::Arrival;
+use super::frame::pfc_bytes;
+
+/// A switch without a kernel.
+pub struct NativeSwitch {
+    tables: SwitchTables,
+    policy: Policy,
+}
+
+impl NativeSwitch {
+    /// A switch whose tables are zero.
+    pub fn new(capacity: Capacity, policy: Policy) -> Self {
+        let tables = SwitchTables::owned(capacity).expect("memory for a switch's tables");
+        Self { tables, policy }
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &SwitchTables {
+        &self.tables
+    }
+
+    /// Its tables, to be configured.
+    pub fn tables_mut(&mut self) -> &mut SwitchTables {
+        &mut self.tables
+    }
+
+    /// What the program around the arrival pipeline does, natively.
+    pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Arrival {
+        let mut frame = frame.to_vec();
+        let length = frame.len() as u32;
+        let outcome = if frame.len() > MAX_FRAME {
+            Outcome::Dropped(count_drop(&self.tables, DropReason::TooLong))
+        } else {
+            arrival(&mut ByteFrame(frame.as_mut_slice()), &self.tables, self.policy, port, now)
+        };
+        let (queued, pause) = match &outcome {
+            Outcome::Queued(packet) => {
+                let header = Header::of_queued(packet, port, now.0, length);
+                (Some((header, frame)), packet.pause.map(|order| self.pause(&order, port, now)))
+            }
+            _ => (None, None),
+        };
+        Arrival { outcome, port, time_ns: now.0, queued, pause }
+    }
+
+    /// Shows the auditor a frame.
+    pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) {
+        let mut frame = frame.to_vec();
+        let started = Nanos(now.0.saturating_sub(u64::from(age)));
+        audit(&ByteFrame(frame.as_mut_slice()), &self.tables, port, started);
+    }
+
+    fn pause(&self, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {
+        let row = self.tables.port(port).expect("a packet came in at it");
+        let source = address_from_u64(row.address.load());
+        let frame = pfc_bytes(&PfcFrame::xoff(source, order.class_enable, order.quanta));
+        (Header::of_pause(order, port, now.0, pfc::LEN as u32), frame)
+    }
+}

@@ -1,0 +1,89 @@
+//! Rows of a switch's tables as plain values: read, compared, printed and written.
+
+use fabric_core::map_abi::{
+    AuditCounters, Descriptor, EgressQueue, IngressQueue, PauseState, Port, SwitchState,
+};
+
+/// Declares the plain value of each row. The pattern in `of` names every field of the row, so that a
+/// field that the map ABI gains does not compile until it is compared.
+macro_rules! rows {
+    ($($row:ident = $table:ident { $($field:ident: $type:ty),+ $(,)? })+) => {$(
+        #[doc = concat!("[`", stringify!($table), "`] as a plain value.")]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $row {
+            $(
+                #[doc = concat!("See [`", stringify!($table), "::", stringify!($field), "`].")]
+                pub $field: $type,
+            )+
+        }
+
+        impl $row {
+            /// What the row holds now.
+            pub fn of(row: &$table) -> Self {
+                let $table { $($field),+ } = row;
+                Self { $($field: $field.load()),+ }
+            }
+
+            /// Replaces what the row holds.
+            pub fn store(&self, row: &$table) {
+                $(row.$field.store(self.$field);)+
+            }
+        }
+    )+};
+}
+
+rows! {
+    SwitchRow = SwitchState {
+        private_bytes: u64,
+        shared_bytes: u64,
+        headroom_bytes: u64,
+        buffer_max_bytes: u64,
+        headroom_max_bytes: u64,
+        random: u64,
+        slots_taken: u64,
+        slots_returned: u64,
+        ecn_marked: u64,
+        received_frames: u64,
+        admitted_bytes: u64,
+        departed_bytes: u64,
+        zero_source_pfc: u64,
+        lossy_pauses_ignored: u64,
+    }
+    PortRow = Port {
+        rate_bps: u64,
+        headroom_bytes: u64,
+        response_ns: u64,
+        quantum_ps: u64,
+        address: u64,
+        peer_address: u64,
+        received_frames: u64,
+        received_pfc: u64,
+    }
+    IngressQueueRow = IngressQueue {
+        private_bytes: u64,
+        shared_bytes: u64,
+        headroom_bytes: u64,
+        stored_xoff_bytes: u64,
+        off: u32,
+        pauses: u32,
+    }
+    EgressQueueRow = EgressQueue { bytes: u64 }
+    PauseRow = PauseState {
+        since_ns: u64,
+        until_ns: u64,
+        previous_since_ns: u64,
+        previous_until_ns: u64,
+    }
+    DescriptorRow = Descriptor {
+        arrival_ns: u64,
+        length: u32,
+        ingress_port: u32,
+        egress_port: u32,
+        queue: u32,
+        priority: u32,
+        pool: u32,
+        flags: u32,
+        reserved: u32,
+    }
+    AuditRow = AuditCounters { frames: u64, bytes: u64, violations: u64, mac_control_frames: u64 }
+}

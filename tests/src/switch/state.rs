@@ -1,0 +1,197 @@
+//! The whole state of a switch as one plain value.
+
+use std::fmt::Debug;
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::map_abi::{MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig, quantum};
+use fabric_core::marking::slope_q48;
+use fabric_core::tables::Tables;
+use fabric_core::units::{BitsPerSecond, Nanos};
+use switch_user::tables::{Capacity, SwitchTables};
+
+use super::frame::{peer_address, port_address};
+use super::row::{
+    AuditRow, DescriptorRow, EgressQueueRow, IngressQueueRow, PauseRow, PortRow, SwitchRow,
+};
+use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
+
+/// Every table of a switch of [`CAPACITY`], the clock apart. What a list does not reach is zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// `CONFIG`.
+    pub config: SwitchConfig,
+    /// `SWITCH`.
+    pub switch: SwitchRow,
+    /// `PORTS`.
+    pub ports: Vec<PortRow>,
+    /// `INGRESS_QUEUES`.
+    pub ingress_queues: Vec<IngressQueueRow>,
+    /// `EGRESS_QUEUES`.
+    pub egress_queues: Vec<EgressQueueRow>,
+    /// `PAUSES`.
+    pub pauses: Vec<PauseRow>,
+    /// `ROUTES`: the ECMP group of each host.
+    pub routes: Vec<Vec<u8>>,
+    /// `DESCRIPTORS`.
+    pub descriptors: Vec<DescriptorRow>,
+    /// `FREE_SLOTS`.
+    pub free_slots: Vec<u64>,
+    /// `DROPS`.
+    pub drops: Vec<u64>,
+    /// `AUDIT`.
+    pub audit: Vec<AuditRow>,
+}
+
+impl State {
+    /// An empty switch of 100 Gbit/s ports: 100 kB of shared buffer under DT with alpha 1/2, 20 kB of
+    /// headroom a queue, priority 3 lossless, ECN from 5 to 20 kB on priorities 3 and 4, and host n
+    /// behind port n modulo [`PORTS`].
+    pub fn fresh() -> Self {
+        let rate = BitsPerSecond(100_000_000_000);
+        let (kmin, kmax) = (5000, 20_000);
+        let config = SwitchConfig {
+            shared_pool_bytes: 100_000,
+            private_bytes: 3000,
+            static_xoff_bytes: 30_000,
+            xon_offset_bytes: 3000,
+            ecn_kmin_bytes: kmin,
+            ecn_kmax_bytes: kmax,
+            ecn_slope_q48: slope_q48(kmin, kmax, 200_000),
+            alpha_numerator: 1,
+            alpha_denominator: 2,
+            lossy_alpha_numerator: 1,
+            lossy_alpha_denominator: 4,
+            ecmp_seed: 1,
+            first_interface_index: FIRST_INTERFACE,
+            ports: PORTS,
+            hosts: HOSTS,
+            slots: CAPACITY.slots as u32,
+            lossless_classes: 1 << 3,
+            ecn_classes: 1 << 3 | 1 << 4,
+            pause_quanta: 0xffff,
+        };
+        let port = |number| PortRow {
+            rate_bps: rate.0,
+            headroom_bytes: 20_000,
+            response_ns: 300,
+            quantum_ps: quantum(rate).0,
+            address: port_address(number),
+            peer_address: peer_address(number),
+            ..PortRow::default()
+        };
+        Self {
+            config,
+            switch: SwitchRow {
+                random: 1,
+                slots_returned: CAPACITY.slots as u64,
+                ..SwitchRow::default()
+            },
+            ports: (0..PORTS).map(port).collect(),
+            ingress_queues: vec![IngressQueueRow::default(); PORTS as usize * PRIORITIES],
+            egress_queues: vec![EgressQueueRow::default(); PORTS as usize * MAX_QUEUES],
+            pauses: vec![PauseRow::default(); PORTS as usize * PRIORITIES],
+            routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
+            free_slots: (0..CAPACITY.slots as u64).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Replaces everything that `tables` hold, and stops the clock at zero.
+    pub fn write(&self, tables: &mut SwitchTables) {
+        for host in 0..CAPACITY.hosts {
+            tables.install_route(host, self.routes.get(host).map_or(&[], Vec::as_slice));
+        }
+        tables.configure(self.config, &[], 0);
+        tables.set_clock(Nanos(0));
+        self.switch.store(tables.state());
+        let tables = &*tables;
+        store(&self.ports, |index| tables.port(index), PortRow::store);
+        store(&self.ingress_queues, |index| tables.ingress_queue(index), IngressQueueRow::store);
+        store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);
+        store(&self.pauses, |index| tables.pause(index), PauseRow::store);
+        store(&self.descriptors, |index| tables.descriptor(index), DescriptorRow::store);
+        store(&self.free_slots, |index| tables.free_slot(index), |value, row| row.store(*value));
+        store(&self.drops, |index| drop_counter(tables, index), |value, row| row.store(*value));
+        store(&self.audit, |index| tables.audit(index), AuditRow::store);
+    }
+}
+
+/// Stores `values` into a table's rows, and zero into those after them.
+fn store<'a, T: 'a, V: Default>(
+    values: &[V],
+    row: impl Fn(u32) -> Option<&'a T>,
+    put: impl Fn(&V, &T),
+) {
+    let zero = V::default();
+    let mut index = 0;
+    while let Some(row) = row(index) {
+        put(values.get(index as usize).unwrap_or(&zero), row);
+        index += 1;
+    }
+    assert!(values.len() <= index as usize, "{} values for {index} rows", values.len());
+}
+
+fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&fabric_core::cell::Cell64> {
+    DropReason::from_number(number).and_then(|reason| tables.drops(reason))
+}
+
+/// What of an ECMP group can be compared.
+fn group(route: &Route) -> (u32, u32, [u8; MAX_PORTS]) {
+    (route.count, route.reserved, route.ports)
+}
+
+/// The first row that differs between a switch's mapped tables and its native ones, in words. Mapped
+/// tables have rows for more ports than there are; those must be zero.
+pub fn first_difference(
+    kernel: &SwitchTables,
+    native: &SwitchTables,
+    capacity: Capacity,
+) -> Option<String> {
+    if kernel.settings() != native.settings() {
+        return Some(format!("CONFIG: {:?}, {:?}", kernel.settings(), native.settings()));
+    }
+    let both = [kernel, native];
+    let priorities = capacity.ports * PRIORITIES;
+    let queues = capacity.ports * MAX_QUEUES;
+    let reasons = DropReason::ALL.len();
+    compare("SWITCH", 1, both, |tables, _| tables.switch().map(SwitchRow::of))
+        .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::of)))
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::of);
+            compare("INGRESS_QUEUES", priorities, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::of);
+            compare("EGRESS_QUEUES", queues, both, row)
+        })
+        .or_else(|| compare("PAUSES", priorities, both, |t, at| t.pause(at).map(PauseRow::of)))
+        .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).map(group)))
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.descriptor(at).map(DescriptorRow::of);
+            compare("DESCRIPTORS", capacity.slots, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.free_slot(at).map(|slot| slot.load());
+            compare("FREE_SLOTS", capacity.slots, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| drop_counter(t, at).map(|drops| drops.load());
+            compare("DROPS", reasons, both, row)
+        })
+        .or_else(|| compare("AUDIT", priorities, both, |t, at| t.audit(at).map(AuditRow::of)))
+}
+
+fn compare<R: PartialEq + Debug>(
+    table: &str,
+    rows: usize,
+    [kernel, native]: [&SwitchTables; 2],
+    row: impl Fn(&SwitchTables, u32) -> Option<R>,
+) -> Option<String> {
+    (0..rows as u32).find_map(|index| {
+        let (kernel, native) = (row(kernel, index), row(native, index));
+        assert!(native.is_some(), "{table} has a row {index}");
+        (kernel != native).then(|| {
+            format!("{table}[{index}]: eBPF {:?}, native {:?}", kernel.unwrap(), native.unwrap())
+        })
+    })
+}
