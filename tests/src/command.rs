@@ -1,1 +1,201 @@
 //! The binary `xoff` as a test runs it.
+
+mod isolation;
+mod scenario_folder;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
+pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios};
+
+/// Looks at a running binary before it counts as hung.
+const LOOKS: u32 = 12_000;
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// One more than the last capability of `linux/capability.h`; kernels ignore what they lack.
+const CAPABILITIES: libc::c_ulong = 64;
+
+/// How the binary ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The exit code; 128 and the signal's number if a signal ended it.
+    pub code: i32,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
+
+/// A binary that may still run.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    outputs: [JoinHandle<String>; 2],
+}
+
+/// A command of `xoff`: the binary that `cargo build -p xoff` puts beside the tests of its profile.
+pub fn xoff<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = Command::new(binary());
+    command.args(arguments).stdin(Stdio::null());
+    // Nothing of the caller's terminal reaches a result.
+    command.env_remove("NO_COLOR").env("TERM", "xterm");
+    command
+}
+
+fn binary() -> PathBuf {
+    let tests = std::env::current_exe().expect("Linux names the running executable");
+    let profile = tests.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
+    let binary = profile.join("xoff");
+    let release = if profile.ends_with("release") { " --release" } else { "" };
+    assert!(
+        binary.is_file(),
+        "{} is missing: run `cargo build -p xoff{release}` first, or `cargo xtask test`",
+        binary.display()
+    );
+    binary
+}
+
+/// Takes away every capability, so that root is nobody special; who is nobody special stays so.
+pub fn without_capabilities(command: &mut Command) -> &mut Command {
+    // SAFETY: only `prctl` is called between fork and exec, which takes no lock.
+    unsafe {
+        command.pre_exec(|| {
+            for capability in 0..CAPABILITIES {
+                libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Lets the command have `limit` open files at most.
+pub fn limit_open_files(command: &mut Command, limit: u64) -> &mut Command {
+    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: only `setrlimit` is called between fork and exec, which takes no lock.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        })
+    }
+}
+
+/// Runs a command to its end.
+pub fn finish(command: &mut Command) -> Finished {
+    Running::start(command).finish()
+}
+
+/// A pseudo-terminal: what a person sees, and what the program writes to.
+pub fn terminal() -> (File, File) {
+    let (mut master, mut slave) = (0, 0);
+    let size = libc::winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the call fills in two descriptors and reads the size.
+    let opened = unsafe {
+        libc::openpty(
+            &raw mut master,
+            &raw mut slave,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            &raw const size,
+        )
+    };
+    assert_eq!(opened, 0, "a pseudo-terminal: {}", io::Error::last_os_error());
+    // SAFETY: both were just opened and have no other owner.
+    unsafe { (owned(master), owned(slave)) }
+}
+
+/// # Safety
+/// `descriptor` is open and has no other owner.
+unsafe fn owned(descriptor: libc::c_int) -> File {
+    use std::os::fd::FromRawFd;
+    // SAFETY: as the caller promises.
+    unsafe { File::from_raw_fd(descriptor) }
+}
+
+impl Running {
+    /// Starts a command.
+    pub fn start(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary can be started");
+        let stdout = child.stdout.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("it is piped");
+        Self { child, outputs: [collect(stdout), collect(stderr)] }
+    }
+
+    /// Its process number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: libc::c_int) {
+        // SAFETY: the child has not been waited for, so its number is its own.
+        unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("it is a child").is_none()
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let mut status = None;
+        for _ in 0..LOOKS {
+            status = self.child.try_wait().expect("it is a child");
+            if status.is_some() {
+                break;
+            }
+            thread::sleep(LOOK_INTERVAL);
+        }
+        if status.is_none() {
+            self.signal(libc::SIGTERM);
+            thread::sleep(LOOK_INTERVAL * 200);
+            self.signal(libc::SIGKILL);
+        }
+        let [stdout, stderr] = self.outputs.map(|output| output.join().expect("it reads a pipe"));
+        let status = status.unwrap_or_else(|| {
+            panic!("the binary hung, having written\n{stdout}\nand\n{stderr}");
+        });
+        Finished { code: code(status), stdout, stderr }
+    }
+}
+
+impl Finished {
+    /// Asserts the exit code.
+    #[track_caller]
+    pub fn assert_code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that the input was refused by a message that has all of `words`.
+    #[track_caller]
+    pub fn assert_refused(self, words: &[&str]) {
+        let finished = self.assert_code(2);
+        assert_eq!(finished.stdout, "", "a refusal goes to standard error");
+        for word in words {
+            let message = &finished.stderr;
+            assert!(message.contains(word), "{word:?} is not in this message:\n{message}");
+        }
+    }
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A pipe that breaks has ended.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or(status.signal().map(|signal| 128 + signal)).expect("it ended somehow")
+}

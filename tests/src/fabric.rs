@@ -29,14 +29,8 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 6] = [
-    "flows.csv",
-    "pauses.csv",
-    "queues.csv",
-    "drops.csv",
-    "capture.pcapng",
-    "summary.json",
-];
+const SAME_FILES: [&str; 6] =
+    ["flows.csv", "pauses.csv", "queues.csv", "drops.csv", "capture.pcapng", "summary.json"];
 
 /// Every frame of every wire in the capture.
 pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;
@@ -190,8 +184,9 @@ impl Run {
         if name != Summary::FILE {
             return bytes;
         }
-        let is_machine =
-            |line: &&str| Summary::MACHINE_KEYS.iter().any(|key| line.contains(&format!("\"{key}\"")));
+        let is_machine = |line: &&str| {
+            Summary::MACHINE_KEYS.iter().any(|key| line.contains(&format!("\"{key}\"")))
+        };
         let text = String::from_utf8(bytes).expect("a summary is text");
         text.lines().filter(|line| !is_machine(line)).collect::<Vec<_>>().join("\n").into_bytes()
     }

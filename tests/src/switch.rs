@@ -33,8 +33,7 @@ pub const NO_PORT: u32 = 1u32.wrapping_sub(FIRST_INTERFACE);
 /// Hosts of a switch under test; host n is behind port n modulo [`PORTS`].
 pub const HOSTS: u32 = 8;
 /// Size of the tables of a switch under test.
-pub const CAPACITY: Capacity =
-    Capacity { ports: PORTS as usize, hosts: HOSTS as usize, slots: 64 };
+pub const CAPACITY: Capacity = Capacity { ports: PORTS as usize, hosts: HOSTS as usize, slots: 64 };
 
 /// What one frame left behind: its record, and the record of a PAUSE.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,9 +29,11 @@ fn the_worst_case_is_one() {
     let waits: Vec<u64> = STANDARD
         .phases(16)
         .map(|phase| {
-            let run = STANDARD.run(|text, more| {
-                in_memory(text, &[more, &[CAPTURE_ALL]].concat())
-            }, phase, None);
+            let run = STANDARD.run(
+                |text, more| in_memory(text, &[more, &[CAPTURE_ALL]].concat()),
+                phase,
+                None,
+            );
             assert_eq!(run.summary.pause_frames, 1, "nothing drains: one PAUSE, no RESUME");
             pause_wait_ns(&run)
         })

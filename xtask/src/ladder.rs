@@ -15,6 +15,8 @@ pub enum Rung {
     Core,
     /// Whole fabrics on the memory datapath
     Memory,
+    /// The binary `xoff` as a person calls it, without privilege
+    Cli,
     /// The eBPF programs one frame at a time, through `BPF_PROG_TEST_RUN`
     TestRun,
     /// Whole fabrics in network namespaces
@@ -27,6 +29,7 @@ impl Rung {
         match self {
             Self::Core => None,
             Self::Memory => Some("memory*"),
+            Self::Cli => Some("cli*"),
             Self::TestRun => Some("test_run*"),
             Self::Kernel => Some("kernel*"),
         }
@@ -49,7 +52,7 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
         failures.extend(process::run(process::cargo("test").arg("--no-fail-fast")).err());
     }
     if only != Some(Rung::Core) {
-        eprintln!("== Across crates: memory, test-run and kernel ==");
+        eprintln!("== Across crates: memory, cli, test-run and kernel ==");
         failures.extend(across_crates(only, test_threads).err());
     }
     for failure in &failures {
@@ -65,6 +68,8 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
     packages::iproute()?;
     packages::tshark()?;
     let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
+    // Tests of the commands run the binary beside them, which cargo does not build for tests.
+    process::run(process::cargo("build").args(["--package", "xoff"]))?;
     let mut cargo = process::cargo("test");
     cargo.args(["--package", "tests", "--no-fail-fast"]).env(PYTHON_VARIABLE, python);
     if let Some(files) = only.and_then(Rung::files) {

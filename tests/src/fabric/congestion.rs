@@ -1,1 +1,121 @@
-//! x
+//! How thresholds are computed, and how DCQCN shares a bottleneck.
+
+use std::collections::BTreeMap;
+
+use super::capture::wire_named;
+use super::one_switch::{flow, star};
+use super::{Run, Runner};
+
+/// Thresholds that the control plane computes every 10 us: nothing is lost, and it is not the same as a
+/// threshold evaluated at every packet.
+pub fn periodic_thresholds(run: Runner) {
+    let senders = ["h1", "h2", "h3"].map(|host| flow(host, "h0", 200, 3)).concat();
+    let dynamic = "switch.threshold={ kind = \"dt\", alpha = \"1/2\" }";
+    let settings = [dynamic, "switch.buffer=150kB"];
+    let per_packet = run(&star(4, &senders), &settings);
+    let period = "switch.thresholds={ period = \"10us\" }";
+    let periodic = run(&star(4, &senders), &[&settings[..], &[period]].concat());
+    for run in [&per_packet, &periodic] {
+        run.assert_lossless();
+        assert_ne!(run.summary.pause_frames, 0);
+    }
+    let decisions = |run: &Run| run.pauses().numbers("time_ns");
+    assert_ne!(decisions(&per_packet), decisions(&periodic));
+    // Between two computations a threshold stays what it was.
+    let mut by_period: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for row in periodic.pauses().with("event", "xoff") {
+        let thresholds = by_period.entry(row.number("time_ns") / 10_000).or_default();
+        thresholds.push(row.number("threshold_bytes"));
+    }
+    assert!(by_period.values().any(|thresholds| thresholds.len() > 1));
+    for thresholds in by_period.values() {
+        assert!(thresholds.iter().all(|bytes| bytes == &thresholds[0]), "{thresholds:?}");
+    }
+}
+
+/// Two flows of one bottleneck, the second one later. The profile's step of increase is what it is; times
+/// and rates are scaled so that some hundred steps fit into the run.
+fn two_flows(link: &str, kilobytes: u64, profile: &str, more: &str, ecn: &str) -> String {
+    format!(
+        r#"
+name = "fair-share"
+duration = "200ms"
+[topology]
+kind = "star"
+hosts = 3
+host_link = {{ rate = "{link}", delay = "1us" }}
+[switch]
+buffer = "2MB"
+threshold = {{ kind = "dt", alpha = "1/2" }}
+ecn = {{ {ecn}, mark_at = "dequeue" }}
+[host.transport]
+kind = "roce-rc"
+congestion_control = "dcqcn"
+profile = "{profile}"
+{more}
+[results]
+queue_period = "100us"
+[[captures]]
+wires = ["s0->h0"]
+[[flows]]
+kind = "one"
+label = "first"
+src = "h1"
+dst = "h0"
+bytes = "{kilobytes}kB"
+[[flows]]
+kind = "one"
+label = "second"
+src = "h2"
+dst = "h0"
+bytes = "{kilobytes}kB"
+start = "200us"
+"#
+    )
+}
+
+/// The HPCC simulator's parameters on 10 Gbit/s.
+pub fn hpcc_profile_is_fair(run: Runner) {
+    let more = "minimum_rate = \"100Mbps\"\nrate_increase_timer = \"50us\"\n\
+                additive_increase = \"40Mbps\"";
+    let ecn = "kmin = \"20kB\", kmax = \"80kB\", pmax = 0.2";
+    assert_fair(run, &two_flows("10Gbps", 8000, "hpcc", more, ecn), 10_000);
+}
+
+/// The DCQCN paper's parameters on 10 Gbit/s, with the paper's way of marking.
+pub fn paper_profile_is_fair(run: Runner) {
+    let ecn = "kmin = \"5kB\", kmax = \"200kB\", pmax = 0.01";
+    assert_fair(run, &two_flows("10Gbps", 16_000, "paper", "", ecn), 10_000);
+}
+
+/// While both flows are active, in the second half of that time, each has half of the line, within a
+/// fifth, and nothing is lost.
+fn assert_fair(run: Runner, text: &str, megabits: u64) {
+    let run = run(text, &[]);
+    run.assert_lossless();
+    assert_ne!(run.summary.cnps, 0);
+    assert_ne!(run.summary.ecn_marked, 0);
+    let flows = run.flows();
+    let end = |label| {
+        let row = flows.only("label", label);
+        row.number("start_ns") + row.number("fct_ns")
+    };
+    let both_active = 200_000..end("first").min(end("second"));
+    let from = u64::midpoint(both_active.start, both_active.end);
+    let span_ns = both_active.end - from;
+    let bottleneck = wire_named(run.scenario.fabric(), "s0->h0");
+    let mut wire_bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    for frame in run.frames().iter().filter(|frame| frame.wire == bottleneck) {
+        if let Some(data) = frame.data()
+            && (from..both_active.end).contains(&frame.arrival_ns)
+        {
+            *wire_bytes.entry(data.source).or_default() += frame.length + 24;
+        }
+    }
+    let shares: Vec<u64> = wire_bytes.values().map(|bytes| bytes * 8000 / span_ns).collect();
+    assert_eq!(shares.len(), 2, "both flows are active");
+    let half = megabits / 2;
+    for share in &shares {
+        assert!(share.abs_diff(half) * 5 <= half, "Mbit/s over {span_ns} ns: {shares:?}");
+    }
+}

@@ -129,7 +129,10 @@ pub fn lost_pause(run: Runner) {
     assert!(drops.by_reason["headroom-exhausted"] > 0, "{drops:?}");
     assert_eq!(drops.by_reason.len(), 2, "{drops:?}");
     for row in starved.drops().with("reason", "headroom-exhausted") {
-        assert!(row.number("time_ns") < first.binds_ns + 2000 + 2 * 1082, "none once h1 is stopped");
+        assert!(
+            row.number("time_ns") < first.binds_ns + 2000 + 2 * 1082,
+            "none once h1 is stopped"
+        );
     }
 }
 

@@ -22,7 +22,8 @@ impl Table {
         let row = |line: &str| {
             let fields: Vec<&str> = line.split(',').collect();
             assert_eq!(fields.len(), header.len(), "`{line}` has a field for each column");
-            let named = header.iter().zip(fields).map(|(name, field)| ((*name).into(), field.into()));
+            let named =
+                header.iter().zip(fields).map(|(name, field)| ((*name).into(), field.into()));
             Row { fields: named.collect() }
         };
         Self { rows: lines.map(row).collect() }

@@ -96,8 +96,7 @@ impl WorstCase {
         overrides: &[&str],
     ) -> Run {
         let text = self.text(phase_ns);
-        let headroom = headroom
-            .map_or(String::new(), |bytes| format!(", bytes = \"{bytes}B\""));
+        let headroom = headroom.map_or(String::new(), |bytes| format!(", bytes = \"{bytes}B\""));
         let headroom = format!("switch.headroom={{ kind = \"sih\"{headroom} }}");
         let buffer = format!("switch.buffer={}B", self.buffer(&text, &headroom));
         run(&text, &[&[headroom.as_str(), buffer.as_str()], overrides].concat())

@@ -1,4 +1,8 @@
 //! The event queue: what happens next, in the order of (emulated time, order of scheduling).
+//!
+//! A calendar: buckets of about a nanosecond for the next 17 us, where nearly all events lie, and a heap
+//! for those further off. An event costs a list push and its part of sorting one small bucket, however
+//! many are waiting.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +10,7 @@ use std::collections::BinaryHeap;
 use fabric_core::units::Picos;
 
 /// What may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// The frame at the head of a wire has arrived whole.
     Arrival {
@@ -56,44 +60,87 @@ impl Event {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     time: Picos,
     sequence: u64,
     event: Event,
 }
 
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.sequence).cmp(&(other.time, other.sequence))
-    }
-}
+/// A bucket is 2^10 ps wide.
+const WIDTH_BITS: u32 = 10;
+/// Buckets ahead: 2^14 of them are 16.8 us, a few hops of propagation and serialisation.
+const BUCKETS: usize = 1 << 14;
+/// End of a list.
+const NIL: u32 = u32::MAX;
 
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    entry: Entry,
+    next: u32,
 }
 
 /// Events to come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    /// Events of the current bucket that are still to run, the next one last.
+    current: Vec<Entry>,
+    /// Number of the current bucket since the run's start.
+    bucket: u64,
+    /// First node of each bucket's list, by bucket number modulo [`BUCKETS`].
+    heads: Vec<u32>,
+    /// A bit for each bucket that has nodes.
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    /// Unused nodes.
+    free: u32,
+    far: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
     live: usize,
 }
 
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            current: Vec::new(),
+            bucket: 0,
+            heads: vec![NIL; BUCKETS],
+            occupied: vec![0; BUCKETS / 64],
+            nodes: Vec::new(),
+            free: NIL,
+            far: BinaryHeap::new(),
+            scheduled: 0,
+            live: 0,
+        }
+    }
+}
+
 impl EventQueue {
-    /// Adds an event.
+    /// Adds an event, which must not lie before the one that was popped last.
+    #[inline]
     pub fn schedule(&mut self, time: Picos, event: Event) {
         self.live += usize::from(event.is_live());
-        self.heap.push(Reverse(Entry { time, sequence: self.scheduled, event }));
+        let entry = Entry { time, sequence: self.scheduled, event };
         self.scheduled += 1;
+        let bucket = time.0 >> WIDTH_BITS;
+        if bucket <= self.bucket {
+            // Behind those that run before it: it has the highest sequence number.
+            let place = self.current.partition_point(|other| other.time > time);
+            self.current.insert(place, entry);
+        } else if bucket - self.bucket < BUCKETS as u64 {
+            self.push(bucket as usize % BUCKETS, entry);
+        } else {
+            self.far.push(Reverse(entry));
+        }
     }
 
     /// Takes the next event.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
-        let Reverse(Entry { time, event, .. }) = self.heap.pop()?;
+        if self.current.is_empty() {
+            self.advance();
+        }
+        let Entry { time, event, .. } = self.current.pop()?;
         self.live -= usize::from(event.is_live());
         Some((time, event))
     }
@@ -102,11 +149,80 @@ impl EventQueue {
     pub const fn has_live(&self) -> bool {
         self.live > 0
     }
+
+    fn push(&mut self, place: usize, entry: Entry) {
+        let node = Node { entry, next: self.heads[place] };
+        let number = self.free;
+        if number == NIL {
+            self.heads[place] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        } else {
+            self.free = self.nodes[number as usize].next;
+            self.nodes[number as usize] = node;
+            self.heads[place] = number;
+        }
+        self.occupied[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Makes the next bucket that has events the current one.
+    fn advance(&mut self) {
+        let near = self.next_occupied();
+        let far = self.far.peek().map(|Reverse(entry)| entry.time.0 >> WIDTH_BITS);
+        let Some(bucket) = [near, far].into_iter().flatten().min() else { return };
+        self.bucket = bucket;
+        while let Some(Reverse(entry)) = self.far.peek().copied()
+            && entry.time.0 >> WIDTH_BITS == bucket
+        {
+            self.current.push(entry);
+            self.far.pop();
+        }
+        if near == Some(bucket) {
+            self.take_list(bucket as usize % BUCKETS);
+        }
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by_key(|entry| Reverse((entry.time, entry.sequence)));
+        }
+    }
+
+    fn take_list(&mut self, place: usize) {
+        let first = std::mem::replace(&mut self.heads[place], NIL);
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        let mut number = first;
+        loop {
+            let node = self.nodes[number as usize];
+            self.current.push(node.entry);
+            if node.next == NIL {
+                self.nodes[number as usize].next = self.free;
+                self.free = first;
+                return;
+            }
+            number = node.next;
+        }
+    }
+
+    /// The number of the next bucket after the current one that has a list.
+    fn next_occupied(&self) -> Option<u64> {
+        let start = (self.bucket as usize + 1) % BUCKETS;
+        let mut word = start / 64;
+        let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
+        // One more than all words: the first is looked at again for the bits below `start`.
+        for _ in 0..=BUCKETS / 64 {
+            if bits != 0 {
+                let place = word * 64 + bits.trailing_zeros() as usize;
+                let ahead = (place + BUCKETS - start) % BUCKETS;
+                return Some(self.bucket + 1 + ahead as u64);
+            }
+            word = (word + 1) % (BUCKETS / 64);
+            bits = self.occupied[word];
+        }
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn equal_times_run_in_the_order_of_scheduling() {
@@ -119,5 +235,37 @@ mod tests {
         assert!(queue.has_live());
         assert_eq!(queue.pop(), Some((Picos(5), Event::FlowStart { flow: 0 })));
         assert!(!queue.has_live());
+        assert_eq!(queue.pop(), None);
+    }
+
+    proptest! {
+        /// Against a plain heap: pushes and pops interleaved, delays from zero to far beyond the
+        /// calendar.
+        #[test]
+        fn the_order_is_that_of_a_heap(
+            steps in prop::collection::vec((0u32..3, 0u64..40, any::<u64>()), 1..400),
+        ) {
+            let mut queue = EventQueue::default();
+            let mut heap = BinaryHeap::new();
+            let (mut now, mut sequence) = (0, 0u32);
+            for (pops, bits, random) in steps {
+                let time = now + (random & ((1 << bits) - 1));
+                queue.schedule(Picos(time), Event::FlowStart { flow: sequence });
+                heap.push(Reverse((time, sequence)));
+                sequence += 1;
+                for _ in 0..pops {
+                    let expected = heap.pop().map(|Reverse((time, flow))| {
+                        now = time;
+                        (Picos(time), Event::FlowStart { flow })
+                    });
+                    prop_assert_eq!(queue.pop(), expected);
+                }
+            }
+            while let Some(Reverse((time, flow))) = heap.pop() {
+                let next = Some((Picos(time), Event::FlowStart { flow }));
+                prop_assert_eq!(queue.pop(), next);
+            }
+            prop_assert_eq!(queue.pop(), None);
+        }
     }
 }

@@ -111,3 +111,46 @@ pub enum FabricError {
         count: u64,
     },
 }
+
+/// Why a link cannot be taken out of a plan; numbers count from 0 in the list of failed links.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FailedLinkError {
+    /// An end is not in the plan.
+    #[error("no node is called `{name}`")]
+    UnknownNode {
+        /// The failed link's number.
+        number: usize,
+        /// 0 or 1, which of its ends.
+        end: usize,
+        /// The name as given.
+        name: String,
+    },
+    /// An end is a host.
+    #[error("`{name}` is a host, and its only link cannot fail")]
+    Host {
+        /// The failed link's number.
+        number: usize,
+        /// 0 or 1, which of its ends.
+        end: usize,
+        /// The host.
+        name: String,
+    },
+    /// The two ends are not joined, or their link has failed already.
+    #[error("no link joins `{a}` and `{b}`")]
+    NoLink {
+        /// The failed link's number.
+        number: usize,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A switch would be left without any link.
+    #[error("no link of switch `{name}` is left")]
+    LastLink {
+        /// The failed link's number.
+        number: usize,
+        /// The switch.
+        name: String,
+    },
+}

@@ -7,7 +7,7 @@ use fabric_core::units::{BitsPerSecond, Picos};
 
 use super::ideal::Hop;
 use super::plan::{limit_hosts, limit_switches};
-use super::routing::{Routes, routes_of};
+use super::routing::{Routes, distances_to, routes_of};
 use super::{
     FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId,
 };
@@ -148,6 +148,36 @@ impl Fabric {
     /// All shortest paths from a switch to every host.
     pub fn routes(&self, switch: SwitchId) -> &Routes {
         &self.routes[switch.0 as usize]
+    }
+
+    /// The switches from which frames can reach `host`, with their distance in links from the
+    /// host's own switch; nearest first, and by number among equals.
+    pub fn switches_towards(&self, host: HostId) -> Vec<(u32, SwitchId)> {
+        let edge = self.wire(self.host(host).ports[0]).to;
+        let distances = distances_to(edge, &self.nodes, &self.wires);
+        let mut switches: Vec<_> = (0..self.switch_count())
+            .map(|number| (distances[(self.hosts + number) as usize], SwitchId(number)))
+            .filter(|(distance, _)| *distance != super::routing::UNREACHED)
+            .collect();
+        switches.sort();
+        switches
+    }
+
+    /// How far each node is from the nearest host, in links: hosts 0, a switch with hosts 1, and
+    /// so on up. `u32::MAX` for switches that no host can reach.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels = vec![u32::MAX; self.nodes.len()];
+        let mut frontier: Vec<NodeId> = (0..self.hosts).map(NodeId).collect();
+        for level in 0.. {
+            frontier.retain(|node| levels[node.0 as usize] == u32::MAX);
+            if frontier.is_empty() {
+                break;
+            }
+            frontier.iter().for_each(|node| levels[node.0 as usize] = level);
+            let ports = frontier.iter().flat_map(|node| &self.node(*node).ports);
+            frontier = ports.map(|wire| self.wire(*wire).to).collect();
+        }
+        levels
     }
 
     /// Whether frames from `source` can reach `destination`.

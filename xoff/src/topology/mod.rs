@@ -7,12 +7,16 @@ mod error;
 mod fabric;
 pub mod ideal;
 mod plan;
+mod racks;
 mod routing;
+mod spread;
 
-pub use error::{FabricError, LinkEnd};
+pub use error::{FabricError, FailedLinkError, LinkEnd};
 pub use fabric::{Fabric, Node, NodeKind, Peer, Wire};
 pub use plan::{Plan, PlannedLink};
+pub use racks::Racks;
 pub use routing::Routes;
+pub use spread::{SHARE_UNIT, Spread};
 
 /// Ports a switch may have.
 ///

@@ -1,4 +1,13 @@
-//! Shortest paths with equal-cost groups.
+//! Shortest paths with equal-cost groups, as BGP with ECMP installs them.
+//!
+//! A data centre fabric runs eBGP with an AS per switch (RFC 7938) and multipath: a switch uses all
+//! neighbours that are nearest to the destination, counted in switches over the links that are up.
+//! In a healthy tree these are the up-down paths. Where links have failed they can go down and up
+//! again: in a leaf-spine fabric whose `leaf0` has lost `spine1` and whose `leaf3` has lost `spine0`,
+//! frames from the one to the other go `leaf0, spine0, leaf1 or leaf2, spine1, leaf3`. Such bounces
+//! are what makes buffers wait for each other in a circle (DSH, Fig. 16; Tagger, `CoNEXT` 2017): a
+//! fabric that gives all spines one AS number, or otherwise forbids valleys, drops this traffic
+//! instead, and is the same as one without a path.
 
 use super::{HostId, Node, NodeId, NodeKind, Wire};
 
@@ -35,6 +44,11 @@ impl Routes {
         });
         self.group_of.push(place as u16);
     }
+
+    /// The next host's group is that of the host before it.
+    fn repeat(&mut self) {
+        self.group_of.extend(self.group_of.last().copied());
+    }
 }
 
 /// Routes of every switch, by breadth-first search from each host; hosts do not forward.
@@ -46,21 +60,27 @@ pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Route
     let mut distances = (NodeId(u32::MAX), Vec::new());
     for host in 0..hosts {
         let edge = wires[nodes[host as usize].ports[0].0 as usize].to;
-        if distances.0 != edge {
+        let is_same = distances.0 == edge;
+        if !is_same {
             distances = (edge, distances_to(edge, nodes, wires));
         }
         for (switch, routes) in routes.iter_mut().enumerate() {
             let here = NodeId(hosts + switch as u32);
+            if is_same && here != edge {
+                routes.repeat();
+                continue;
+            }
             routes.add(ports_towards(NodeId(host), here, &distances.1, nodes, wires));
         }
     }
     routes
 }
 
-const UNREACHED: u32 = u32::MAX;
+/// The distance of a node from which there is no path.
+pub(super) const UNREACHED: u32 = u32::MAX;
 
 /// Hops from every switch to `edge`, through switches only.
-fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
+pub(super) fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
     let mut distances = vec![UNREACHED; nodes.len()];
     distances[edge.0 as usize] = 0;
     let mut frontier = vec![edge];
@@ -124,6 +144,56 @@ mod tests {
         let spine2 = fabric.routes(SwitchId(4));
         assert_eq!(spine2.ports_to(HostId(0)), [0]);
         assert_eq!(spine2.ports_to(HostId(3)), [1]);
+    }
+
+    /// DSH, Fig. 16: two spines, four leaves, `S0-L3` and `S1-L0` failed.
+    fn with_failures() -> Fabric {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let mut plan = Plan::leaf_spine(4, 2, 1, link, link).unwrap();
+        let failed = [["spine0", "leaf3"], ["spine1", "leaf0"]];
+        plan.fail_links(&failed.map(|ends| ends.map(String::from))).unwrap();
+        Fabric::build(&plan).unwrap()
+    }
+
+    #[test]
+    fn failed_links_make_frames_bounce() {
+        let fabric = with_failures();
+        let mut paths = Vec::new();
+        for bounce in 0..2 {
+            let choose = |_, group: &[u16]| group[bounce.min(group.len() - 1)];
+            let path = fabric.path(HostId(0), HostId(3), choose).unwrap();
+            paths.push(path.iter().map(|&id| fabric.wire(id).name.clone()).collect::<Vec<_>>());
+        }
+        assert_eq!(
+            paths[0],
+            ["h0->leaf0", "leaf0->spine0", "spine0->leaf1", "leaf1->spine1", "spine1->leaf3",
+                "leaf3->h3"]
+        );
+        assert_eq!(paths[1][2..4], ["spine0->leaf2", "leaf2->spine1"]);
+        let direct = fabric.path(HostId(1), HostId(2), |_, group| group[1]).unwrap();
+        assert_eq!(direct.len(), 4);
+    }
+
+    #[test]
+    fn levels_rise_from_the_hosts() {
+        let link = (BitsPerSecond(1), Picos(0));
+        let plan = Plan::fat_tree(4, 2, link, link, link).unwrap();
+        let fabric = Fabric::build(&plan).unwrap();
+        let levels = fabric.levels();
+        let of = |prefix: &str| {
+            let nodes = fabric.nodes().iter().zip(&levels);
+            let mut levels: Vec<u32> = nodes
+                .filter(|(node, _)| node.name.starts_with(prefix))
+                .map(|(_, level)| *level)
+                .collect();
+            levels.dedup();
+            levels
+        };
+        assert_eq!([of("h"), of("edge"), of("agg"), of("core")], [[0], [1], [2], [3]]);
+        let nearest = fabric.switches_towards(HostId(5));
+        assert_eq!(nearest[0], (0, SwitchId(2)));
+        assert_eq!(nearest.len(), 20);
+        assert_eq!(nearest.iter().map(|(distance, _)| distance).max(), Some(&4));
     }
 
     #[test]

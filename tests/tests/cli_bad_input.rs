@@ -1,0 +1,213 @@
+//! Wrong input to the binary: a message that says what is wrong, where, and what to do; exit code 2.
+//! Needs no privilege.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tests::command::{ScenarioFolder, finish, shipped, without_capabilities, xoff};
+
+/// A part of `incast.toml`, what stands there instead, and words of the message.
+type Row = (&'static str, &'static str, &'static [&'static str]);
+
+const WRONG: &[Row] = &[
+    (
+        "buffer = \"2MB\"",
+        "bufer = \"2MB\"",
+        &["unknown key `bufer`", ":17:1", "did you mean `buffer`?"],
+    ),
+    ("[switch]", "[swich]", &["unknown key `swich`", "did you mean `switch`?"]),
+    ("\"20ms\"", "\"20\"", &["`duration`", "`20` has no unit", ":3:12", "such as \"10us\""]),
+    ("\"20ms\"", "20", &["`duration`", "`20` has no unit", "such as \"10us\""]),
+    ("\"20ms\"", "\"20 parsecs\"", &["`duration`", "parsecs", "units are ps, ns, us, ms, s"]),
+    ("\"20ms\"", "\"0ms\"", &["a run of no time", "such as \"20ms\""]),
+    (
+        "rate = \"100Gbps\"",
+        "rate = \"0Gbps\"",
+        &["`topology.host_link.rate`", "zero", ":13:", "\"100Gbps\""],
+    ),
+    (
+        "alpha = \"1/2\"",
+        "alpha = \"0\"",
+        &["`switch.threshold.alpha`", "a ratio of 0", "above zero"],
+    ),
+    ("alpha = \"1/2\"", "alpha = \"1/0\"", &["`switch.threshold.alpha`", "1/16"]),
+    (
+        "dst = \"h1\"",
+        "dst = \"h4\"",
+        &["a flow from `h4` to itself", ":40:7", "two different hosts"],
+    ),
+    ("dst = \"h1\"", "dst = \"h99\"", &["no host is called `h99`", "the hosts are", "`h7`"]),
+    ("receiver = \"h0\"", "receiver = \"leaf0\"", &["no host is called `leaf0`", "the hosts are"]),
+    (
+        "headroom = { kind = \"sih\" }",
+        "headroom = { kind = \"sih\", bytes = \"400kB\" }",
+        &["sets aside", "of its 2MB", "headroom", "write a buffer of at least"],
+    ),
+    ("lossless = [3]", "lossless = [8]", &["there is no priority 8", ":19:", "0 to 7"]),
+    ("priority = 3", "priority = 8", &["priority 8", "0 to 7"]),
+    ("kind = \"leaf-spine\"", "kind = \"torus\"", &["torus", "leaf-spine", "star", "custom"]),
+    ("leaves = 2", "leaves = 0", &["leaves"]),
+    ("name = \"incast\"", "name = incast", &[":1:", "incast"]),
+];
+
+#[test]
+fn wrong_scenarios_are_refused() {
+    for (from, to, words) in WRONG {
+        let folder = ScenarioFolder::new();
+        let file = folder.incast_with(from, to);
+        let out = folder.path("results");
+        let mut run = xoff(["run", &file, "--out", &out]);
+        let mut expected = vec![file.as_str(), "help: "];
+        expected.extend(*words);
+        finish(&mut run).assert_refused(&expected);
+        assert_eq!(folder.entries(), ["scenario.toml"], "{to} left something behind");
+        finish(&mut xoff(["validate", &file])).assert_refused(words);
+    }
+}
+
+#[test]
+fn a_name_that_is_too_long_for_an_interface_is_refused() {
+    let folder = ScenarioFolder::new();
+    let file = folder.write(
+        "scenario.toml",
+        r#"
+        [topology]
+        kind = "custom"
+        switches = ["s0"]
+        hosts = ["h0", "the-host-of-hosts"]
+        links = [
+            { a = "h0", b = "s0", rate = "100Gbps", delay = "1us" },
+            { a = "the-host-of-hosts", b = "s0", rate = "100Gbps", delay = "1us" },
+        ]
+        [[flows]]
+        kind = "one"
+        src = "h0"
+        dst = "the-host-of-hosts"
+        bytes = "1MB"
+        "#,
+    );
+    let words =
+        ["`the-host-of-hosts`", "15 characters", "interface name", "scenario.toml:5:", "write"];
+    finish(&mut xoff(["run", &file])).assert_refused(&words);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused() {
+    let folder = ScenarioFolder::new();
+    let missing = folder.path("missing.toml");
+    let words = ["No such file", "missing.toml", "give the path of a scenario"];
+    finish(&mut xoff(["run", &missing])).assert_refused(&words);
+    finish(&mut xoff(["run", &folder.path("")])).assert_refused(&["Is a directory"]);
+    let binary = folder.write("binary", [0xff, 0xfe, 0]);
+    finish(&mut xoff(["run", &binary])).assert_refused(&["UTF-8", "binary"]);
+    let empty = folder.write("empty.toml", "");
+    finish(&mut xoff(["run", &empty])).assert_refused(&["no `topology`", "xoff schema"]);
+}
+
+#[test]
+fn wrong_overrides_are_refused_at_the_command_line() {
+    for (set, words) in [
+        ("switch.buffer", ["an override without `=`", "--set KEY=VALUE"]),
+        ("switch.bufer=4MB", ["unknown key `bufer`", "did you mean `buffer`?"]),
+        ("switch.buffer=4", ["`4` has no unit", "such as \"200kB\""]),
+        ("seed=many", ["`seed`", "whole number"]),
+        ("flows.9.bytes=1MB", ["flows", "help: "]),
+        ("datapath.kind=asic", ["cannot be `asic`", "`kernel` and `memory`"]),
+    ] {
+        let mut run = xoff(["run", &shipped("incast"), "--set", set]);
+        finish(&mut run).assert_refused(&["--set", words[0], words[1]]);
+    }
+    finish(&mut xoff(["run"])).assert_refused(&["<FILE>", "--help"]);
+    finish(&mut xoff(["walk"])).assert_refused(&["walk", "Usage", "--help"]);
+}
+
+#[test]
+fn a_malformed_flow_list_is_refused_at_its_line() {
+    let header = "start_ns,src,dst,bytes,priority";
+    for (list, words) in [
+        (None, ["No such file", "flows.csv"]),
+        (Some(""), [":1:1", header]),
+        (Some("start,src,dst,bytes,priority\n0,h0,h1,9,3\n"), [":1:1", header]),
+        (Some("{header}\n"), ["without flows", header]),
+        (Some("{header}\n0,h0,h1,9,3\n0,h0,h1,9\n"), ["a row of 4 columns", ":3:1"]),
+        (Some("{header}\n0,h0,h1,9,3,7\n"), ["a row of 6 columns", ":2:1"]),
+        (Some("{header}\nnow,h0,h1,9,3\n"), ["`start_ns` is `now`", ":2:1"]),
+        (Some("{header}\n0,h0,h9,9,3\n"), ["no host is called `h9`", ":2:6"]),
+        (Some("{header}\n0,h1,h1,9,3\n"), ["a flow from `h1` to itself", ":2:6"]),
+        (Some("{header}\n0,h0,h1,0,3\n"), ["`bytes` is `0`", ":2:9"]),
+        (Some("{header}\n0,h0,h1,9,8\n"), ["`priority` is `8`", "from 0 to 7"]),
+        (Some("{header}\n90000000,h0,h1,9,3\n"), ["`start_ns`", "before `duration`"]),
+    ] {
+        let folder = ScenarioFolder::new();
+        let file = folder.write(
+            "scenario.toml",
+            "duration = \"1ms\"\n\
+             topology = { kind = \"star\", hosts = 3, host_link = { rate = \"10Gbps\", delay = \"1us\" } }\n\
+             flows = [{ kind = \"list\", file = \"flows.csv\" }]\n",
+        );
+        if let Some(list) = list {
+            folder.write("flows.csv", list.replace("{header}", header));
+        }
+        finish(&mut xoff(["run", &file])).assert_refused(&[
+            "flows.csv",
+            "help: ",
+            words[0],
+            words[1],
+        ]);
+    }
+}
+
+#[test]
+fn without_privilege_the_kernel_datapath_is_refused() {
+    let folder = ScenarioFolder::new();
+    let out = folder.path("results");
+    let mut run = xoff(["run", &shipped("incast"), "--out", &out]);
+    let words = ["needs CAP_NET_ADMIN", "CAP_BPF", "run it as root (sudo)", "--datapath memory"];
+    finish(without_capabilities(&mut run)).assert_refused(&words);
+    assert!(folder.entries().is_empty());
+    let mut destroy = xoff(["destroy"]);
+    finish(without_capabilities(&mut destroy)).assert_refused(&["CAP_SYS_ADMIN", "root"]);
+    let mut memory = xoff(["run", &shipped("single-flow"), "--datapath", "memory"]);
+    finish(without_capabilities(&mut memory)).assert_code(0);
+}
+
+#[test]
+fn doctor_says_what_is_missing_and_what_to_do() {
+    let mut doctor = xoff(["doctor"]);
+    let finished = finish(without_capabilities(&mut doctor)).assert_code(2);
+    for words in [
+        "ok    kernel: Linux",
+        "FAIL  privileges: ",
+        "run it as root (sudo)",
+        "not tried",
+        "--datapath memory",
+    ] {
+        assert!(finished.stdout.contains(words), "{words:?}: {}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_for_results_is_refused_and_left_alone() {
+    let folder = ScenarioFolder::new();
+    let note = folder.write("note", "mine");
+    let run = |out: &str, words: &[&str]| {
+        let scenario = shipped("single-flow");
+        let mut run = xoff(["run", &scenario, "--datapath", "memory", "--out", out]);
+        finish(without_capabilities(&mut run)).assert_refused(words);
+    };
+    run(&folder.path(""), &["holds \"note\"", "which no run of xoff wrote", "--out"]);
+    run(&note, &["is not a folder", "--out"]);
+    assert_eq!(fs::read_to_string(&note).expect("it is left alone"), "mine");
+    assert_eq!(folder.entries(), ["note"]);
+
+    let closed = ScenarioFolder::new();
+    let path = closed.path("");
+    let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode));
+    mode(0o555).expect("the folder is ours");
+    run(
+        &closed.path("out"),
+        &["cannot create", "Permission denied", "name a writable folder with --out"],
+    );
+    mode(0o755).expect("the folder is ours");
+    assert!(closed.entries().is_empty());
+}

@@ -1,0 +1,168 @@
+//! What the binary's commands print, and where. Needs no privilege.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tests::command::{Running, ScenarioFolder, finish, shipped, shipped_scenarios, terminal, xoff};
+
+/// What a terminal is told to erase a line.
+const ERASE_LINE: &str = "\x1b[2K";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn json_is_one_document_and_a_pipe_sees_no_bar() {
+    let incast = shipped("incast");
+    let run = finish(&mut xoff(["run", &incast, "--datapath", "memory", "--json"])).assert_code(0);
+    assert_eq!(run.stderr, "");
+    let summary = json(&run.stdout);
+    let object = summary.as_object().expect("a summary is an object");
+    for key in [
+        "flows_total",
+        "flows_completed",
+        "fct_ns",
+        "slowdown",
+        "pause_frames",
+        "resume_frames",
+        "pause_time_ns",
+        "ecn_marked",
+        "cnps",
+        "retransmitted_packets",
+        "drops",
+        "buffer_max_bytes",
+        "headroom_max_bytes",
+        "packet_hops",
+        "emulated_ns",
+        "wall_seconds",
+        "cpu_seconds",
+        "lossless",
+    ] {
+        assert!(object.contains_key(key), "{key}: {}", run.stdout);
+    }
+    assert_eq!((&summary["flows_total"], &summary["flows_completed"]), (&8.into(), &8.into()));
+    assert_eq!((&summary["lossless"], &summary["drops"]["policy"]), (&true.into(), &0.into()));
+}
+
+#[test]
+fn a_report_in_a_pipe_has_no_colours_and_names_the_files() {
+    let folder = ScenarioFolder::new();
+    let (incast, out) = (shipped("incast"), folder.path("results"));
+    let arguments = ["run", &incast, "--datapath", "memory", "--out", &out];
+    let run = finish(&mut xoff(arguments)).assert_code(0);
+    assert_eq!(run.stderr, "");
+    assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
+    for words in ["8 of 8 flows completed", "books balanced", "none: lossless", "tshark -r"] {
+        assert!(run.stdout.contains(words), "{words:?}: {}", run.stdout);
+    }
+    let written = json(&fs::read_to_string(folder.path("results/summary.json")).expect("written"));
+    assert_eq!(written["flows_completed"], 8);
+    // The folder now holds a run, which another one replaces.
+    finish(&mut xoff(arguments)).assert_code(0);
+}
+
+#[test]
+fn a_run_that_is_not_what_it_claims_exits_with_1() {
+    let incast = shipped("incast");
+    let set = ["--set", "duration=100us", "--json"];
+    let arguments = ["run", &incast, "--datapath", "memory"].into_iter().chain(set);
+    let run = finish(&mut xoff(arguments)).assert_code(1);
+    let summary = json(&run.stdout);
+    assert_eq!(summary["flows_completed"], 0);
+    let books = summary["books"][0].as_str().expect("the books say why");
+    assert!(books.contains("had not drained") && books.contains("100000 ns"), "{books}");
+}
+
+#[test]
+fn the_schema_describes_every_section() {
+    let schema = json(&finish(&mut xoff(["schema"])).assert_code(0).stdout);
+    for section in
+        ["name", "seed", "duration", "clock", "topology", "switch", "host", "flows", "captures"]
+    {
+        assert!(schema["properties"][section].is_object(), "{section}");
+    }
+}
+
+#[test]
+fn shipped_scenarios_are_valid_and_resolve_to_themselves() {
+    let folder = ScenarioFolder::new();
+    let scenarios = shipped_scenarios();
+    assert!(scenarios.len() >= 5, "{scenarios:?}");
+    for scenario in scenarios {
+        let valid = finish(&mut xoff(["validate", &scenario])).assert_code(0);
+        assert!(valid.stdout.contains("hosts") && valid.stdout.contains("flows"), "{valid:?}");
+        let resolve =
+            |file: &str| finish(&mut xoff(["validate", "--resolved", file])).assert_code(0);
+        let resolved = resolve(&scenario).stdout;
+        let copy = folder.write("resolved.toml", &resolved);
+        assert_eq!(resolve(&copy).stdout, resolved, "{scenario}");
+    }
+}
+
+#[test]
+fn overrides_reach_the_scenario() {
+    let incast = shipped("incast");
+    let set = ["--set", "switch.buffer=4MB", "--set", "flows.1.bytes=3MB"];
+    let resolved = finish(&mut xoff(["validate", "--resolved", &incast].into_iter().chain(set)));
+    let resolved = resolved.assert_code(0).stdout;
+    assert!(resolved.contains("buffer = \"4MB\"") && resolved.contains("\"3MB\""), "{resolved}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none() {
+    let single = shipped("single-flow");
+    for arguments in
+        [vec!["schema"], vec!["validate", &single], vec!["run", &single, "--datapath", "memory"]]
+    {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+        let output = xoff(arguments.clone()).stdout(full).output().expect("it starts");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(message.contains("cannot write to standard output"), "{arguments:?}: {message}");
+
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let output = xoff(arguments.clone()).stdout(writer).output().expect("it starts");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    }
+}
+
+#[test]
+fn a_terminal_sees_a_bar_that_cleans_up_and_the_report_with_colours() {
+    let (mut master, slave) = terminal();
+    let output = || Stdio::from(slave.try_clone().expect("a descriptor can be copied"));
+    let mut run = xoff(["run", &shipped("incast"), "--datapath", "memory"]);
+    let mut child = run.stdout(output()).stderr(output()).spawn().expect("it starts");
+    drop((run, slave));
+    let mut seen = Vec::new();
+    // Reading ends with an error when the last writer has gone.
+    let _ = master.read_to_end(&mut seen);
+    assert_eq!(child.wait().expect("it is a child").code(), Some(0));
+    let seen = String::from_utf8_lossy(&seen);
+    let bar = seen.find("/8 flows").unwrap_or_else(|| panic!("there is no bar: {seen}"));
+    let report = seen.find("8 of 8 flows completed").expect("there is a report");
+    let erased = seen[bar..report].rfind(ERASE_LINE).map(|place| bar + place);
+    let erased = erased.unwrap_or_else(|| panic!("the bar stays: {seen}"));
+    assert!(!seen[erased..].contains("/8 flows  "), "the bar is drawn again: {seen}");
+    assert!(seen[report..].contains('\x1b'), "there are no colours: {seen}");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_in_memory_too() {
+    let folder = ScenarioFolder::new();
+    let (incast, out) = (shipped("incast"), folder.path("results"));
+    let long = ["--set", "flows.0.bytes=1GB", "--set", "duration=10s"];
+    let arguments = ["run", &incast, "--datapath", "memory", "--out", &out];
+    let run = Running::start(&mut xoff(arguments.into_iter().chain(long)));
+    while !folder.entries().contains(&"results".to_owned()) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    run.signal(libc::SIGINT);
+    let finished = run.finish().assert_code(130);
+    assert!(finished.stderr.contains("interrupted at"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("nothing was written"), "{}", finished.stderr);
+    assert!(folder.entries().is_empty(), "{:?}", folder.entries());
+}

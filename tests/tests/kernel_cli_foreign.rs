@@ -1,0 +1,167 @@
+//! Other programs in a living fabric's namespaces: what they change of a run, the run says. Needs root,
+//! `ip` and `ping`.
+
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::thread;
+
+use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn};
+use switch_user::packet_socket::PacketSocket;
+use tests::command::{
+    Finished, Running, ScenarioFolder, await_fabrics, isolate, shipped, traces, xoff,
+};
+
+const STAR_NODES: usize = 10;
+/// Interface indices of the star's switch start with 2, for h0.
+const TOWARDS_H0: u32 = 2;
+const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+
+/// A run of some seconds during which a program does something in the namespace of `node`.
+fn disturbed(node: &str, disturb: impl FnOnce(&str)) -> Finished {
+    isolate();
+    let before = traces();
+    let star = shipped("star-incast");
+    let longer = ["--set", "flows.0.bytes=2MB", "--json"];
+    let run = Running::start(&mut xoff(["run", &star].into_iter().chain(longer)));
+    let namespaces = await_fabrics(1, STAR_NODES);
+    let namespace = namespaces.iter().find(|name| name.ends_with(&format!("-{node}")));
+    let namespace = namespace.expect("every node has a namespace").clone();
+    await_link(&namespace);
+    disturb(&namespace);
+    let finished = run.finish();
+    assert_eq!(traces(), before);
+    finished
+}
+
+/// Waits until programs are attached, soon after which the run starts.
+fn await_link(namespace: &str) {
+    while !in_namespace(namespace, &["ip", "-details", "link"]).contains("prog/xdp") {
+        thread::yield_now();
+    }
+}
+
+fn in_namespace(namespace: &str, command: &[&str]) -> String {
+    let output = Command::new("ip")
+        .args(["netns", "exec", namespace])
+        .args(command)
+        .output()
+        .expect("this test needs the program ip");
+    String::from_utf8(output.stdout).expect("these programs print ASCII")
+}
+
+/// Sends a frame over and over until the run has surely started, as a program of the namespace would.
+fn send(namespace: &str, interface: u32, frame: &[u8]) {
+    let namespace = File::open(format!("/run/netns/{namespace}")).expect("the fabric lives");
+    let sending = || {
+        // SAFETY: the descriptor is an open namespace; only this thread moves.
+        let entered = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+        assert_eq!(entered, 0);
+        let socket = PacketSocket::open().expect("root may open one");
+        for _ in 0..100 {
+            // A fabric that has ended takes its interfaces along.
+            let _ = socket.send(interface, frame, 0);
+            thread::sleep(std::time::Duration::from_millis(3));
+        }
+    };
+    thread::scope(|scope| scope.spawn(sending).join().expect("it does not panic"));
+}
+
+#[track_caller]
+fn assert_noticed(finished: Finished) {
+    let finished = finished.assert_code(1);
+    let says = |words: &str| finished.stderr.contains(words) || finished.stdout.contains(words);
+    // Between two frames it is in the way of the next; after the last one only the books know.
+    assert!(says("another program sends into") || says("and the switch saw"), "{finished:?}");
+}
+
+#[test]
+fn a_ping_from_a_host_is_noticed() {
+    let finished = disturbed("h3", |namespace| {
+        in_namespace(namespace, &["ping", "-n", "-c", "20", "-i", "0.01", "-W", "1", "10.0.1.1"]);
+    });
+    assert_noticed(finished);
+}
+
+#[test]
+fn a_frame_to_a_switch_is_noticed() {
+    let mut frame = [0; 60];
+    frame[..6].fill(0xff);
+    frame[12..14].copy_from_slice(&LOCAL_EXPERIMENT);
+    let finished = disturbed("h3", |namespace| send(namespace, 1003, &frame));
+    assert_noticed(finished);
+}
+
+#[test]
+fn a_forged_congestion_notification_to_a_host_is_noticed() {
+    let packet = RocePacket {
+        source: 0x0a00_0101,
+        destination: 0x0a00_0102,
+        source_port: 49_152,
+        dscp: 48,
+        ecn: Ecn::NotCapable,
+        ttl: 63,
+        opcode: Opcode::Cnp,
+        ack_request: false,
+        destination_qp: 1,
+        psn: Psn::default(),
+        reth: None,
+        aeth: None,
+        payload_length: 0,
+    };
+    let mut frame = vec![0; packet.frame_length()];
+    let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 1], destination: [2, 1, 0, 0, 0, 1] };
+    packet.emit(&addresses, &mut frame).expect("its fields are in range");
+    let finished = disturbed("s0", |namespace| send(namespace, TOWARDS_H0 + 1, &frame));
+    assert_noticed(finished);
+}
+
+#[test]
+fn a_cable_that_is_pulled_is_noticed() {
+    let finished = disturbed("s0", |namespace| {
+        in_namespace(namespace, &["ip", "link", "set", "h0", "down"]);
+    });
+    let finished = finished.assert_code(1);
+    assert!(finished.stderr.contains("wire "), "{}", finished.stderr);
+}
+
+#[test]
+fn a_frame_for_a_hosts_kernel_changes_nothing() {
+    let mut frame = [0; 60];
+    frame[..6].fill(0xff);
+    frame[12..14].copy_from_slice(&LOCAL_EXPERIMENT);
+    let finished = disturbed("s0", |namespace| send(namespace, TOWARDS_H0, &frame));
+    let disturbed = emulated(&finished.assert_code(0).stdout);
+    let star = shipped("star-incast");
+    let lone = ["--set", "flows.0.bytes=2MB", "--json", "--datapath", "memory"];
+    let lone = Running::start(&mut xoff(["run", &star].into_iter().chain(lone))).finish();
+    assert_eq!(disturbed, emulated(&lone.assert_code(0).stdout));
+}
+
+/// A summary without what the machine's speed decides.
+fn emulated(summary: &str) -> serde_json::Value {
+    let mut summary: serde_json::Value = serde_json::from_str(summary).expect("it is JSON");
+    let object = summary.as_object_mut().expect("a summary is an object");
+    object.remove("wall_seconds").expect("it is there");
+    object.remove("cpu_seconds").expect("it is there");
+    summary
+}
+
+#[test]
+fn a_living_fabric_can_be_looked_at() {
+    let folder = ScenarioFolder::new();
+    let finished = disturbed("h3", |namespace| {
+        let link = in_namespace(namespace, &["ip", "-json", "address", "show", "s0"]);
+        for words in ["\"10.0.1.4\"", "\"02:01:00:00:00:03\"", "\"operstate\":\"UP\""] {
+            assert!(link.contains(words), "{words}: {link}");
+        }
+        let neighbours = in_namespace(namespace, &["ip", "neighbour"]);
+        assert_eq!(neighbours.matches("PERMANENT").count(), 8, "{neighbours}");
+        let seen = in_namespace(namespace, &["cat", "/proc/net/dev"]);
+        fs::write(folder.path("seen"), seen).expect("the folder is ours");
+    });
+    finished.assert_code(0);
+    let seen = fs::read_to_string(folder.path("seen")).expect("it was written");
+    assert!(seen.contains("s0:"), "{seen}");
+}

@@ -1,0 +1,223 @@
+//! A million frames of every kind into the eBPF program: each ends as a record with a named outcome,
+//! and the counters add up. Needs root.
+//!
+//! `XOFF_SEED` replaces the seed, which a failure prints.
+
+use std::collections::BTreeMap;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::departure::departure;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::units::Nanos;
+use fabric_core::wire::PfcFrame;
+use fabric_core::wire::roce::Ecn;
+use tests::switch::frame::{
+    acknowledge, bytes, congestion_notification, data, inbound, message, pfc_bytes, repair_checksum,
+};
+use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
+
+const FRAMES: u64 = 1_000_000;
+const SEED: u64 = 0x5eed;
+/// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.
+const SHORTEST: usize = 14;
+/// Longer than what a page holds next to the headroom of a frame.
+const LONGEST: usize = 3700;
+/// Templates of frames that are right.
+const TEMPLATES: usize = 256;
+
+/// xorshift64* (Vigna 2016).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
+        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.next() as u8
+    }
+}
+
+/// A right frame, and the port where it is expected.
+fn template(random: &mut Random) -> (u32, Vec<u8>) {
+    let port = random.below(u64::from(PORTS)) as u32;
+    // One beyond the last host has no route.
+    let host = random.below(u64::from(HOSTS) + 1) as u32;
+    let priority = if random.below(2) == 0 { 3 } else { random.below(8) as u8 };
+    let ecn = [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced]
+        [random.below(4) as usize];
+    let payload = random.below(1500) as u16;
+    let packet = match random.below(6) {
+        0 => message(host, priority, ecn, payload),
+        1 => acknowledge(host, priority),
+        2 => congestion_notification(host, priority),
+        3 => {
+            let quanta = [random.next() as u16; 8];
+            let source = if random.below(4) == 0 { [0; 6] } else { inbound(port).source };
+            let pfc = PfcFrame { source, class_enable: random.byte(), quanta };
+            return (port, pfc_bytes(&pfc));
+        }
+        _ => data(host, priority, ecn, payload),
+    };
+    (port, bytes(&packet, &inbound(port)))
+}
+
+/// Fills `frame` with the next frame, and says where it comes in.
+fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec<u8>) -> u32 {
+    let (port, bytes) = &templates[random.below(TEMPLATES as u64) as usize];
+    frame.clear();
+    let any_port = random.below(u64::from(PORTS) + 1) as u32;
+    let any_port = if any_port == PORTS { NO_PORT } else { any_port };
+    match random.below(8) {
+        0 => {
+            // Noise, half of it under an EtherType that is parsed.
+            let length = SHORTEST + random.below(200) as usize;
+            frame.extend((0..length).map(|_| random.byte()));
+            if random.below(2) == 0 {
+                frame[..6].copy_from_slice(&inbound(any_port).destination);
+                let ether_type = if random.below(2) == 0 { [8, 0] } else { [0x88, 8] };
+                frame[12..14].copy_from_slice(&ether_type);
+            }
+            return any_port;
+        }
+        1 => {
+            frame.extend_from_slice(bytes);
+            let length = random.below(bytes.len() as u64 + 1) as usize;
+            frame.truncate(length.max(SHORTEST));
+        }
+        2 => {
+            frame.extend_from_slice(bytes);
+            frame.resize(bytes.len() + random.below((LONGEST - bytes.len()) as u64) as usize, 0);
+        }
+        3 => {
+            // Headers alone matter; the last bytes of a packet are payload and ICRC.
+            frame.extend_from_slice(bytes);
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len().min(64) as u64) as usize;
+                frame[at] = random.byte();
+            }
+            if random.below(2) == 0 {
+                repair_checksum(frame);
+            }
+        }
+        4 => {
+            // One field of the IPv4 header, or the opcode of a control frame.
+            frame.extend_from_slice(bytes);
+            let at = [14, 14, 16, 17, 22, 22, 23, 33][random.below(8) as usize];
+            frame[at] = random.below(256) as u8 >> random.below(8);
+            repair_checksum(frame);
+        }
+        5 => {
+            frame.extend_from_slice(bytes);
+            return any_port;
+        }
+        _ => frame.extend_from_slice(bytes),
+    }
+    *port
+}
+
+#[derive(Default)]
+struct Counted {
+    queued: u64,
+    pauses: u64,
+    drops: BTreeMap<DropReason, u64>,
+}
+
+#[test]
+fn a_million_frames_end_with_a_name() {
+    let seed = std::env::var("XOFF_SEED").map_or(SEED, |seed| seed.parse().expect("a number"));
+    println!("XOFF_SEED={seed}");
+    in_namespace(|| run(seed));
+}
+
+/// A switch that a few dozen packets fill.
+fn small_buffer() -> State {
+    let mut state = State::fresh();
+    state.config.shared_pool_bytes = 20_000;
+    for port in &mut state.ports {
+        port.headroom_bytes = 4000;
+    }
+    state
+}
+
+fn run(seed: u64) {
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+    let mut switch = KernelSwitch::load(CAPACITY, policy, None);
+    small_buffer().write(switch.tables_mut());
+    // The state that xorshift never leaves is zero.
+    let mut random = Random(seed | 1 << 63);
+    let templates: Vec<_> = (0..TEMPLATES).map(|_| template(&mut random)).collect();
+    let mut counted = Counted::default();
+    let mut held = Vec::new();
+    let mut frame = Vec::with_capacity(LONGEST);
+    for number in 0..FRAMES {
+        let port = next_frame(&mut random, &templates, &mut frame);
+        let now = Nanos(number * 100);
+        let arrival = switch
+            .arrive(port, now, &frame)
+            .unwrap_or_else(|error| panic!("frame {number} {frame:02x?}: {error}"));
+        assert_eq!((arrival.port, arrival.time_ns), (port, now.0), "frame {number}");
+        match arrival.outcome {
+            Outcome::Queued(packet) => {
+                counted.queued += 1;
+                held.push(packet.slot);
+                let (_, bytes) = arrival.queued.expect("a queued packet has bytes");
+                assert_eq!(bytes.len(), frame.len(), "frame {number}");
+                assert_eq!(bytes[34..], frame[34..], "frame {number}: a router leaves the payload");
+            }
+            Outcome::PauseReceived { .. } => counted.pauses += 1,
+            Outcome::Dropped(reason) => *counted.drops.entry(reason).or_default() += 1,
+        }
+        // Now and then, so that thresholds, headroom and descriptors all run out at times.
+        if random.below(150) == 0 {
+            let keep = random.below(held.len() as u64 + 1) as usize;
+            depart(&switch, policy, &mut held, keep);
+        }
+    }
+    depart(&switch, policy, &mut held, 0);
+    check(&switch, &counted);
+}
+
+/// Lets packets depart, oldest first, until `keep` are left.
+fn depart(switch: &KernelSwitch, policy: Policy, held: &mut Vec<u32>, keep: usize) {
+    let leaving = held.len().saturating_sub(keep);
+    for slot in held.drain(..leaving) {
+        departure(switch.tables(), policy, slot).expect("the slot holds a packet");
+    }
+}
+
+fn check(switch: &KernelSwitch, counted: &Counted) {
+    let tables = switch.tables();
+    println!("{} queued, {} PFC, {:?}", counted.queued, counted.pauses, counted.drops);
+    let dropped: u64 = counted.drops.values().sum();
+    assert_eq!(counted.queued + counted.pauses + dropped, FRAMES);
+    for reason in DropReason::ALL {
+        let of_records = counted.drops.get(reason).copied().unwrap_or(0);
+        assert_eq!(tables.dropped(*reason), of_records, "{reason}: counter against records");
+    }
+    // Frames that no port took in, or that are too long to look at.
+    let outside = tables.dropped(DropReason::UnknownPort) + tables.dropped(DropReason::TooLong);
+    assert_eq!(tables.state().received_frames.load() + outside, FRAMES);
+    let of_ports: u64 = (0..PORTS).map(|port| tables.received_frames(port)).sum();
+    assert_eq!(of_ports + outside, FRAMES);
+    assert_eq!(tables.imbalances(), [""; 0]);
+    let impossible = [
+        DropReason::RingFull,
+        DropReason::SubstrateLoss,
+        DropReason::InjectedLoss,
+        DropReason::BrokenTable,
+    ];
+    for reason in DropReason::ALL {
+        let met = counted.drops.contains_key(reason);
+        assert_eq!(met, !impossible.contains(reason), "{reason}: met {met}");
+    }
+}
