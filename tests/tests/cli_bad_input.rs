@@ -47,7 +47,7 @@ const WRONG: &[Row] = &[
     ("priority = 3", "priority = 8", &["priority 8", "0 to 7"]),
     ("kind = \"leaf-spine\"", "kind = \"torus\"", &["torus", "leaf-spine", "star", "custom"]),
     ("leaves = 2", "leaves = 0", &["leaves"]),
-    ("name = \"incast\"", "name = incast", &[":1:", "incast"]),
+    ("name = \"incast\"", "name = incast", &["not TOML", ":1:8", "in quotes"]),
 ];
 
 #[test]

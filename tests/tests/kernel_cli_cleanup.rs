@@ -82,7 +82,7 @@ fn a_full_disk_leaves_nothing() {
         ]);
         assert_eq!(fs::read_dir(&disk).expect("it is mounted").count(), 0);
     }
-    unmount(Path::new(&disk));
+    unmount(Path::new(&disk)).expect("it is mounted");
     assert_eq!(traces(), before);
 }
 

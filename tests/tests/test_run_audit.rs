@@ -46,7 +46,13 @@ const ROWS: &[Row] = &[
         started: PAUSED + RESPONSE,
         violations: 1,
     },
-    Row { about: "at the pause's end", port: PORT, priority: 3, started: RESUMED - 1, violations: 1 },
+    Row {
+        about: "at the pause's end",
+        port: PORT,
+        priority: 3,
+        started: RESUMED - 1,
+        violations: 1,
+    },
     Row { about: "after the pause", port: PORT, priority: 3, started: RESUMED, violations: 0 },
     Row {
         about: "a lossy priority that was paused too",

@@ -7,6 +7,8 @@
 use std::cell::RefCell;
 
 use fabric_core::arrival::Outcome;
+use fabric_core::departure::Departure;
+use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
@@ -75,6 +77,14 @@ enum Action {
     Thresholds,
 }
 
+/// `usual` in seven cases of eight.
+fn mostly<T: Copy + std::fmt::Debug>(
+    usual: T,
+    unusual: impl Strategy<Value = T>,
+) -> impl Strategy<Value = T> {
+    prop_oneof![7 => Just(usual), 1 => unusual]
+}
+
 fn ecn() -> impl Strategy<Value = Ecn> {
     select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced])
 }
@@ -116,7 +126,9 @@ fn pfc() -> impl Strategy<Value = (u32, Vec<u8>)> {
 /// A frame that was right until a few of its bytes, or its length, changed.
 fn mutated() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let whole = prop_oneof![3 => roce(false), 1 => pfc()];
-    let changes = vec((0..64usize, any::<u8>()), 0..4);
+    // IPv4 options, the opcode of a global PAUSE, a class-enable vector of nothing.
+    let telling = select(vec![(14, 0x46), (14, 0), (17, 0)]);
+    let changes = vec(prop_oneof![3 => (0..64usize, any::<u8>()), 1 => telling], 0..4);
     let length = prop_oneof![2 => Just(None), 1 => (14..3600usize).prop_map(Some)];
     (whole, changes, length, any::<bool>()).prop_map(
         |((port, mut frame), changes, length, repair)| {
@@ -163,7 +175,7 @@ fn config() -> impl Strategy<Value = State> {
     let alpha = || (0..=16u32, 0..=16u32);
     let ecn = (0..30_000u64, 0..60_000u64, 0..=1_000_000u32);
     let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
-    let sizes = (1..=PORTS, 0..=HOSTS, 0..=6u32);
+    let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
     (pools, alpha(), alpha(), ecn, classes, sizes).prop_map(
         |(pools, alpha, lossy_alpha, (kmin, span, pmax), classes, (ports, hosts, slots))| {
             let mut state = State::fresh();
@@ -193,11 +205,16 @@ fn config() -> impl Strategy<Value = State> {
 fn history() -> impl Strategy<Value = History> {
     let ingress = (0..PORTS as usize * PRIORITIES, 0..5000u64, 0..40_000u64, 0..30_000u64);
     let ingress = (ingress, 0..60_000u64, 0..2u32);
-    let egress = (0..PORTS as usize * MAX_QUEUES, 0..80_000u64);
+    // Queues 8 to 31 of a port are not used by priorities.
+    let queue = prop_oneof![7 => 0..PRIORITIES, 1 => 0..MAX_QUEUES];
+    let queue = (0..PORTS as usize, queue).prop_map(|(port, queue)| port * MAX_QUEUES + queue);
+    let egress = (queue, 0..80_000u64);
     let pause = (0..PORTS as usize * PRIORITIES, 0..1_000_000u64, 0..400_000u64);
-    let counters = (0..250_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), 0..=SLOTS);
-    let groups = vec(vec(0..=PORTS as u8, 0..6), HOSTS as usize);
-    (vec(ingress, 0..8), vec(egress, 0..8), vec(pause, 0..6), counters, groups).prop_map(
+    let in_use = mostly(0, 0..=SLOTS);
+    let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
+    // Port 4 does not exist.
+    let groups = vec(vec(prop_oneof![30 => 0..PORTS as u8, 1 => Just(4)], 0..12), HOSTS as usize);
+    (vec(ingress, 0..12), vec(egress, 0..20), vec(pause, 0..6), counters, groups).prop_map(
         |(ingress, egress, pauses, counters, groups)| History {
             ingress,
             egress,
@@ -247,8 +264,7 @@ impl History {
         switch.slots_returned = u64::from(taken) + slots - in_use.min(slots);
         // Any order of the slots: an odd multiplier is a permutation of a power of two.
         let multiplier = random | 1;
-        state.free_slots =
-            (0..slots).map(|entry| entry.wrapping_mul(multiplier) % slots).collect();
+        state.free_slots = (0..slots).map(|entry| entry.wrapping_mul(multiplier) % slots).collect();
         state.routes = self.groups;
     }
 }
@@ -262,7 +278,59 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-fn run(twins: &mut Twins, case: &Case) -> Result<(), String> {
+/// What the cases so far have met, so that they cannot agree on nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    queued: u64,
+    marked_at_enqueue: u64,
+    marked_at_dequeue: u64,
+    pauses: u64,
+    resumes: u64,
+    pauses_received: u64,
+    violations: u64,
+    dropped: [u64; DropReason::ALL.len()],
+}
+
+impl Met {
+    fn arrival(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Queued(queued) => {
+                self.queued += 1;
+                self.marked_at_enqueue += u64::from(queued.marked);
+                self.pauses += u64::from(queued.pause.is_some());
+            }
+            Outcome::PauseReceived { .. } => self.pauses_received += 1,
+            Outcome::Dropped(reason) => self.dropped[*reason as usize] += 1,
+        }
+    }
+
+    fn departure(&mut self, departure: &Departure) {
+        self.marked_at_dequeue += u64::from(departure.mark);
+        self.resumes += u64::from(departure.resume.is_some());
+    }
+
+    /// Counts that are too small for as many cases as there are by default.
+    fn check(&self) {
+        let counts = [
+            ("queued", self.queued),
+            ("marked at enqueue", self.marked_at_enqueue),
+            ("marked at dequeue", self.marked_at_dequeue),
+            ("pauses", self.pauses),
+            ("resumes", self.resumes),
+            ("pauses received", self.pauses_received),
+            ("violations", self.violations),
+        ];
+        let of_drops = DropReason::ALL.iter().map(|reason| {
+            let count = self.dropped[*reason as usize];
+            (reason.name(), if *reason < DropReason::RingFull { count } else { u64::MAX })
+        });
+        for (what, count) in counts.into_iter().chain(of_drops) {
+            assert!(count >= 50, "the cases met \"{what}\" {count} times: {self:?}");
+        }
+    }
+}
+
+fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
     twins.reset(&case.state);
     twins.check_tables()?;
     let mut now = case.start;
@@ -273,6 +341,7 @@ fn run(twins: &mut Twins, case: &Case) -> Result<(), String> {
         match action {
             Action::Arrive { port, frame } => {
                 let arrival = twins.arrive(*port, Nanos(now), frame).map_err(at)?;
+                met.arrival(&arrival.outcome);
                 if let Outcome::Queued(queued) = arrival.outcome {
                     held.push(queued.slot);
                 }
@@ -280,7 +349,8 @@ fn run(twins: &mut Twins, case: &Case) -> Result<(), String> {
             Action::Depart(_) if held.is_empty() => {}
             Action::Depart(index) => {
                 let slot = held.swap_remove(index.index(held.len()));
-                twins.depart(slot).map_err(at)?.ok_or_else(|| at("an empty slot".to_owned()))?;
+                let departure = twins.depart(slot).map_err(at)?;
+                met.departure(&departure.ok_or_else(|| at("an empty slot".to_owned()))?);
             }
             Action::DepartSlot(slot) => {
                 if twins.depart(*slot).map_err(at)?.is_some() {
@@ -296,6 +366,7 @@ fn run(twins: &mut Twins, case: &Case) -> Result<(), String> {
             }
         }
     }
+    met.violations += twins.native.tables().violations();
     Ok(())
 }
 
@@ -313,11 +384,17 @@ fn both_switches_agree() {
     in_namespace(|| {
         let twins: Vec<_> =
             policies().into_iter().map(|policy| RefCell::new(Twins::load(policy))).collect();
+        let met = RefCell::new(Met::default());
         let result = runner.run(&case(), |case| {
-            run(&mut twins[case.policy].borrow_mut(), &case).map_err(TestCaseError::fail)
+            let (mut twins, mut met) = (twins[case.policy].borrow_mut(), met.borrow_mut());
+            run(&mut twins, &case, &mut met).map_err(TestCaseError::fail)
         });
         if let Err(error) = result {
             panic!("{error}");
+        }
+        println!("{:?}", met.borrow());
+        if cases >= CASES {
+            met.borrow().check();
         }
     });
 }

@@ -180,11 +180,7 @@ fn packets_are_rewritten_and_queued() {
         forwarded_row("TTL 255", &checksum_wraps, 2, 3),
         forwarded_row("TTL 2, which leaves with 1", &last_hop, 2, 3),
         row("the longest frame of a record", longest, queued(2, 3, longest_forwarded)),
-        row(
-            "a protocol without ports",
-            unknown_protocol,
-            queued(2, 3, unknown_protocol_forwarded),
-        ),
+        row("a protocol without ports", unknown_protocol, queued(2, 3, unknown_protocol_forwarded)),
     ]);
 }
 

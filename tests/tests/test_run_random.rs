@@ -178,7 +178,7 @@ fn run(seed: u64) {
             Outcome::Dropped(reason) => *counted.drops.entry(reason).or_default() += 1,
         }
         // Now and then, so that thresholds, headroom and descriptors all run out at times.
-        if random.below(150) == 0 {
+        if random.below(100) == 0 {
             let keep = random.below(held.len() as u64 + 1) as usize;
             depart(&switch, policy, &mut held, keep);
         }

@@ -97,7 +97,8 @@ bytes = "100kB"
 /// Sixteen senders to one receiver, with DCQCN and without.
 pub fn incast_of_16(run: Runner) {
     for control in ["dcqcn", "none"] {
-        let control = format!("host.transport={{ kind = \"roce-rc\", congestion_control = \"{control}\" }}");
+        let control =
+            format!("host.transport={{ kind = \"roce-rc\", congestion_control = \"{control}\" }}");
         let run = run(INCAST_16, &[&control, CAPTURE_ALL]);
         run.assert_lossless();
         assert_eq!(run.summary.flows_completed, 16);

@@ -17,7 +17,7 @@ pub struct Summary {
     pub seed: u64,
     /// Flows that the scenario asked for.
     pub flows_total: u64,
-    /// Flows whose last byte arrived.
+    /// Flows whose last packet was acknowledged.
     pub flows_completed: u64,
     /// Completion times; none if no flow completed.
     pub fct_ns: Option<FctSummary>,
@@ -64,7 +64,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "scenario", about: "Name of the scenario." },
     Column { name: "seed", about: "Seed of the scenario." },
     Column { name: "flows_total", about: "Flows that the scenario asked for." },
-    Column { name: "flows_completed", about: "Flows whose last byte arrived." },
+    Column { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
     Column {
         name: "fct_ns",
         about: "`mean` (rounded to a nanosecond), `p50`, `p99` (nearest rank) and `max` of the \

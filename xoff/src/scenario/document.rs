@@ -65,7 +65,8 @@ impl<'a> Document<'a> {
     ) -> Result<Self, ScenarioError> {
         let table = DeTable::parse(text).map_err(|error| {
             let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
-            ScenarioError::at(&place, &format!("not TOML: {}", error.message()), None)
+            let help = "texts and quantities stand in quotes; https://toml.io describes the rest";
+            ScenarioError::at(&place, &format!("not TOML: {}", error.message()), Some(help))
         })?;
         let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);

@@ -146,9 +146,8 @@ impl Plan {
                 let name = failed[number][end].clone();
                 return Err(FailedLinkError::Host { number, end, name });
             }
-            let joins = |link: &PlannedLink| {
-                (&link.a, &link.b) == (a, b) || (&link.a, &link.b) == (b, a)
-            };
+            let joins =
+                |link: &PlannedLink| (&link.a, &link.b) == (a, b) || (&link.a, &link.b) == (b, a);
             let Some(place) = self.links.iter().position(joins) else {
                 let (a, b) = (a.clone(), b.clone());
                 return Err(FailedLinkError::NoLink { number, a, b });

@@ -63,7 +63,10 @@ impl Fabric {
             if ends.contains(&0) || ends.contains(&u32::MAX) { 0 } else { ends[0].max(ends[1]) }
         };
         let top = self.wires().iter().map(level).max().unwrap_or(0);
-        (0..).map(WireId).zip(self.wires()).filter(|(_, wire)| top > 0 && level(wire) == top)
+        (0..)
+            .map(WireId)
+            .zip(self.wires())
+            .filter(|(_, wire)| top > 0 && level(wire) == top)
             .map(|(id, _)| id)
             .collect()
     }
@@ -96,7 +99,9 @@ mod tests {
         let shares = shares(&Plan::fat_tree(4, 2, LINK, LINK, LINK).unwrap());
         let with = |part: &str| shares.iter().filter(|(name, _)| name.contains(part)).count();
         assert_eq!((shares.len(), with("core")), (12, 8));
-        assert!(shares.iter().all(|(name, share)| *share == if name.contains("core") { 3 } else { 6 }));
+        assert!(
+            shares.iter().all(|(name, share)| *share == if name.contains("core") { 3 } else { 6 })
+        );
     }
 
     #[test]

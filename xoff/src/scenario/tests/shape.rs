@@ -28,6 +28,8 @@ fn not_toml() {
       |
     1 | name = "x
       |          ^
+      |
+      = help: texts and quantities stand in quotes; https://toml.io describes the rest
     "#);
 }
 

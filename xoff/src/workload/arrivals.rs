@@ -1,0 +1,116 @@
+//! Open-loop arrivals: each sender starts flows by a renewal process of its own.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use fabric_core::units::Picos;
+
+use super::flow::{Flow, SizeChoice, Stamp, Window};
+use super::pairs::Pairs;
+use super::random::RandomStream;
+use super::variate::Gaps;
+use crate::topology::HostId;
+
+/// A rate of payload with 8 fractional bits of a bit per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PayloadRate(pub u128);
+
+/// Fractional bits of instants and gaps within a workload, in picoseconds: rounding a gap to whole
+/// picoseconds would add up over a run.
+pub const GAP_BITS: u32 = 20;
+/// Gaps are cut at 2^57 ps, forty hours: longer than a run.
+const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
+
+/// The mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^40 bytes) that make
+/// up a rate of payload, in picoseconds with [`GAP_BITS`] fractional bits.
+pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
+    const BIT_PICOS_PER_BYTE: u128 = 8_000_000_000_000;
+    let bits = (mean_q16 * BIT_PICOS_PER_BYTE) << (GAP_BITS + 8 - 16);
+    (bits / rate.0.max(1)).clamp(1, LONGEST_GAP)
+}
+
+/// Flows at a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrivalRecipe {
+    /// Label, priority and random streams.
+    pub stamp: Stamp,
+    /// When flows start.
+    pub window: Window,
+    /// How gaps are distributed.
+    pub gaps: Gaps,
+    /// Flow sizes.
+    pub sizes: SizeChoice,
+    /// Who sends to whom.
+    pub pairs: Pairs,
+    /// Each sender and its mean gap, as [`mean_gap`] gives it.
+    pub senders: Vec<(HostId, u128)>,
+    /// What all senders offer together.
+    pub rate: PayloadRate,
+}
+
+impl ArrivalRecipe {
+    /// How many flows are expected.
+    pub fn expected_flows(&self) -> u64 {
+        let span = u128::from(self.window.stop.since(self.window.start).0) << GAP_BITS;
+        let flows: u128 = self.senders.iter().map(|(_, gap)| span / gap).sum();
+        u64::try_from(flows).unwrap_or(u64::MAX)
+    }
+}
+
+/// A recipe at work.
+#[derive(Debug)]
+pub struct Arrivals {
+    recipe: Arc<ArrivalRecipe>,
+    /// By the sender's place in the recipe.
+    random: Vec<RandomStream>,
+    /// The next flow of each sender that has one: when (with [`GAP_BITS`]), and the sender's place.
+    due: BinaryHeap<Reverse<(u128, u32)>>,
+}
+
+impl Arrivals {
+    /// Starts every sender's process: its first flow comes a gap after the window's start.
+    pub fn new(recipe: Arc<ArrivalRecipe>, seed: u64) -> Self {
+        let random = recipe.senders.iter().map(|(host, _)| recipe.stamp.random(seed, host.0.into()));
+        let random = random.collect();
+        let due = BinaryHeap::with_capacity(recipe.senders.len());
+        let mut arrivals = Self { recipe, random, due };
+        let start = u128::from(arrivals.recipe.window.start.0) << GAP_BITS;
+        for sender in 0..arrivals.random.len() as u32 {
+            arrivals.schedule(sender, start);
+        }
+        arrivals
+    }
+
+    fn schedule(&mut self, sender: u32, last: u128) {
+        let (_, mean) = self.recipe.senders[sender as usize];
+        let gap = self.recipe.gaps.draw(mean, &mut self.random[sender as usize]);
+        let due = last.saturating_add(gap);
+        if due >> GAP_BITS < u128::from(self.recipe.window.stop.0) {
+            self.due.push(Reverse((due, sender)));
+        }
+    }
+
+    /// What it holds on the heap, in entries.
+    #[cfg(test)]
+    pub fn footprint(&self) -> usize {
+        self.random.capacity() + self.due.capacity()
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        let Reverse((due, sender)) = self.due.pop()?;
+        let random = &mut self.random[sender as usize];
+        let recipe = &self.recipe;
+        let (source, _) = recipe.senders[sender as usize];
+        let destination = recipe.pairs.draw(source, random);
+        let bytes = recipe.sizes.draw(random);
+        let start = Picos((due >> GAP_BITS) as u64);
+        let flow = recipe.stamp.flow((source, destination), (bytes, false), start, random);
+        self.schedule(sender, due);
+        Some(flow)
+    }
+}

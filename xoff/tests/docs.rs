@@ -1,0 +1,18 @@
+//! Documents that are generated say what the code says.
+
+use std::path::Path;
+use std::{env, fs};
+
+use xoff::results::columns_markdown;
+
+/// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` writes them anew.
+#[test]
+fn the_columns_of_results_are_documented() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results.md");
+    let current = columns_markdown();
+    if env::var_os("XOFF_WRITE_DOCS").is_some() {
+        fs::write(&path, &current).expect("docs/ can be written");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, current, "docs/results.md is stale: see this test's comment");
+}
