@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use aya::maps::{Map, MapData, RingBuf, XskMap};
-use aya::programs::tc::{self, NlOptions, SchedClassifierLinkId, TcAttachOptions};
+use aya::programs::tc::{self, NlOptions, SchedClassifierLinkId, TcAttachOptions, TcError};
 use aya::programs::xdp::XdpLinkId;
 use aya::programs::{SchedClassifier, TcAttachType, Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
@@ -131,14 +131,13 @@ impl SwitchProgram {
             .attach_to_if_index(interface_index, XdpMode::Driver)
             .map_err(|source| attach_error(SWITCH_PORT, &target, source))?;
         let name = interface_name(interface_index)
-            .map_err(|source| attach_error(EGRESS_AUDITOR, &target, source.into()))?;
+            .map_err(|source| lookup_error(&target, source.into()))?;
         // By clsact: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
-        tc::qdisc_add_clsact(&name)
-            .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source.into()))?;
+        tc::qdisc_add_clsact(&name).map_err(|source| lookup_error(&name, source.into()))?;
         let by_netlink = TcAttachOptions::Netlink(NlOptions::default());
         let auditor = classifier(&mut self.ebpf)?
             .attach_with_options(&name, TcAttachType::Egress, by_netlink)
-            .map_err(|source| attach_error(EGRESS_AUDITOR, &name, source))?;
+            .map_err(|source| lookup_error(&name, source))?;
         Ok(PortLinks { _xdp: xdp, _auditor: auditor })
     }
 
@@ -283,6 +282,21 @@ fn attach_error(
     source: aya::programs::ProgramError,
 ) -> ProgramError {
     ProgramError::Attach { program, target: target.to_owned(), source: Box::new(source) }
+}
+
+/// As [`attach_error`], after a look-up of an interface's name or index: glibc answers ENOENT when it can
+/// open no socket to ask through, which at the limit on open files is not what happened.
+fn lookup_error(target: &str, source: aya::programs::ProgramError) -> ProgramError {
+    use aya::programs::ProgramError as Source;
+    let source = match source {
+        Source::IOError(error) | Source::TcError(TcError::IoError(error))
+            if error.raw_os_error() == Some(libc::ENOENT) =>
+        {
+            io::Error::from_raw_os_error(libc::EMFILE).into()
+        }
+        other => other,
+    };
+    attach_error(EGRESS_AUDITOR, target, source)
 }
 
 fn interface_name(index: u32) -> io::Result<String> {

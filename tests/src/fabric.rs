@@ -5,6 +5,7 @@
 
 pub mod capture;
 pub mod congestion;
+pub mod dissection;
 pub mod exactness;
 pub mod go_back_n;
 pub mod one_switch;

@@ -4,6 +4,7 @@
 //! [`Twins`] hands each frame and each departure to both and fails on the first difference: in what
 //! became of the frame, in a record's header or bytes, in any row of any table.
 
+pub mod case;
 pub mod frame;
 mod kernel;
 mod native;
@@ -22,7 +23,7 @@ pub use native::NativeSwitch;
 pub use row::{
     AuditRow, DescriptorRow, EgressQueueRow, IngressQueueRow, PauseRow, PortRow, SwitchRow,
 };
-pub use state::{State, first_difference};
+pub use state::{State, first_difference, first_used};
 
 /// Ports of a switch under test: interfaces 2 to 5 of its namespace.
 pub const PORTS: u32 = 4;
@@ -79,21 +80,21 @@ impl Twins {
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
         let kernel = self.kernel.arrive(port, now, frame)?;
         let native = self.native.arrive(port, now, frame);
-        self.agree("arrival", kernel, native)
+        self.agree("arrival", &kernel, native)
     }
 
     /// Lets both give back `slot`.
     pub fn depart(&mut self, slot: u32) -> Result<Option<Departure>, String> {
         let kernel = departure(self.kernel.tables(), self.policy, slot);
         let native = departure(self.native.tables(), self.policy, slot);
-        self.agree("departure", kernel, native)
+        self.agree("departure", &kernel, native)
     }
 
     /// Lets the control planes of both compute thresholds under `policy`.
     pub fn set_thresholds(&mut self, policy: Policy) -> Result<(), String> {
         self.kernel.tables().set_thresholds(policy);
         self.native.tables().set_thresholds(policy);
-        self.agree("control plane", (), ())
+        self.agree("control plane", &(), ())
     }
 
     /// Shows the auditors of both a frame that leaves `port`, its transmission having begun `age` before
@@ -101,22 +102,28 @@ impl Twins {
     pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) -> Result<(), String> {
         self.kernel.audit(port, now, age, frame)?;
         self.native.audit(port, now, age, frame);
-        self.agree("audit", (), ())
+        self.agree("audit", &(), ())
     }
 
-    /// Fails if the tables differ anywhere, rows that no port uses included.
+    /// Fails if the tables differ in a row that a port, host or slot has.
     pub fn check_tables(&self) -> Result<(), String> {
         first_difference(self.kernel.tables(), self.native.tables(), CAPACITY)
             .map_or(Ok(()), |difference| Err(format!("tables: {difference}")))
     }
 
+    /// Fails if the program wrote to a row of a port that there is not.
+    pub fn check_unused_rows(&self) -> Result<(), String> {
+        first_used(self.kernel.tables(), CAPACITY)
+            .map_or(Ok(()), |row| Err(format!("a row without a port is used: {row}")))
+    }
+
     fn agree<T: PartialEq + std::fmt::Debug>(
         &self,
         what: &str,
-        kernel: T,
+        kernel: &T,
         native: T,
     ) -> Result<T, String> {
-        if kernel != native {
+        if *kernel != native {
             return Err(format!("{what}: eBPF {kernel:?}, native {native:?}"));
         }
         self.check_tables().map_err(|difference| format!("after {what}, {difference}"))?;

@@ -39,7 +39,7 @@ impl Random {
 
     /// A number below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     fn byte(&mut self) -> u8 {

@@ -156,7 +156,7 @@ fabric_link = { rate = "40Gbps", delay = "1us" }
 [switch]
 buffer = "700kB"
 lossless = [3, 4]
-threshold = { kind = "dt", alpha = "1/2" }
+threshold = { kind = "dt", alpha = "1/8" }
 thresholds = { period = "7us" }
 ecn = { kmin = "5kB", kmax = "60kB", pmax = 0.3 }
 pause_quanta = 3000

@@ -1,11 +1,13 @@
 //! The whole state of a switch as one plain value.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
+use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig, quantum};
 use fabric_core::marking::slope_q48;
-use fabric_core::tables::Tables;
+use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::units::{BitsPerSecond, Nanos};
 use switch_user::tables::{Capacity, SwitchTables};
 
@@ -131,7 +133,7 @@ fn store<'a, T: 'a, V: Default>(
     assert!(values.len() <= index as usize, "{} values for {index} rows", values.len());
 }
 
-fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&fabric_core::cell::Cell64> {
+fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&Cell64> {
     DropReason::from_number(number).and_then(|reason| tables.drops(reason))
 }
 
@@ -140,8 +142,7 @@ fn group(route: &Route) -> (u32, u32, [u8; MAX_PORTS]) {
     (route.count, route.reserved, route.ports)
 }
 
-/// The first row that differs between a switch's mapped tables and its native ones, in words. Mapped
-/// tables have rows for more ports than there are; those must be zero.
+/// The first row that differs between a switch's mapped tables and its native ones, in words.
 pub fn first_difference(
     kernel: &SwitchTables,
     native: &SwitchTables,
@@ -171,14 +172,43 @@ pub fn first_difference(
             compare("DESCRIPTORS", capacity.slots, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.free_slot(at).map(|slot| slot.load());
+            let row = |t: &SwitchTables, at| t.free_slot(at).map(Cell64::load);
             compare("FREE_SLOTS", capacity.slots, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| drop_counter(t, at).map(|drops| drops.load());
+            let row = |t: &SwitchTables, at| drop_counter(t, at).map(Cell64::load);
             compare("DROPS", reasons, both, row)
         })
         .or_else(|| compare("AUDIT", priorities, both, |t, at| t.audit(at).map(AuditRow::of)))
+}
+
+/// The first row that is not zero although `capacity` has no port for it, in words: mapped tables have
+/// rows for [`MAX_PORTS`] ports.
+pub fn first_used(tables: &SwitchTables, capacity: Capacity) -> Option<String> {
+    let ports = capacity.ports as u32..MAX_PORTS as u32;
+    let priorities = ingress_index(ports.start, 0)..ingress_index(ports.end, 0);
+    let queues = egress_index(ports.start, 0)..egress_index(ports.end, 0);
+    used("PORTS", ports, |at| tables.port(at).map(PortRow::of))
+        .or_else(|| {
+            let row = |at| tables.ingress_queue(at).map(IngressQueueRow::of);
+            used("INGRESS_QUEUES", priorities.clone(), row)
+        })
+        .or_else(|| {
+            used("EGRESS_QUEUES", queues, |at| tables.egress_queue(at).map(EgressQueueRow::of))
+        })
+        .or_else(|| used("PAUSES", priorities.clone(), |at| tables.pause(at).map(PauseRow::of)))
+        .or_else(|| used("AUDIT", priorities.clone(), |at| tables.audit(at).map(AuditRow::of)))
+}
+
+fn used<R: PartialEq + Debug + Default>(
+    table: &str,
+    mut rows: Range<u32>,
+    row: impl Fn(u32) -> Option<R>,
+) -> Option<String> {
+    rows.find_map(|index| {
+        let row = row(index).expect("mapped tables have rows for all ports");
+        (row != R::default()).then(|| format!("{table}[{index}]: {row:?}"))
+    })
 }
 
 fn compare<R: PartialEq + Debug>(

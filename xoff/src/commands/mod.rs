@@ -57,17 +57,16 @@ fn complain(error: &dyn Error) {
 
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
-    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
-    for cause in causes().map(ToString::to_string) {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    for cause in causes.map(ToString::to_string) {
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
     }
-    let is_at_limit = |cause: &(dyn Error + 'static)| {
-        let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        matches!(number, Some(libc::EMFILE | libc::ENFILE))
-    };
-    if causes().any(is_at_limit) && !text.contains(open_files::ADVICE) {
+    // Some libraries show the system's error without naming it as a cause.
+    let is_at_limit =
+        [libc::EMFILE, libc::ENFILE].iter().any(|it| text.contains(&format!("(os error {it})")));
+    if is_at_limit && !text.contains(open_files::ADVICE) {
         text = format!("{text}; {}", open_files::ADVICE);
     }
     text

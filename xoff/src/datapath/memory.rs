@@ -89,13 +89,50 @@ fn mark(frame: &mut MemoryFrame) {
 #[derive(Debug)]
 struct Switch {
     tables: SwitchTables,
-    buffered: Vec<Option<MemoryFrame>>,
+    /// The frame of each slot that holds a packet.
+    buffered: Vec<FrameId>,
+}
+
+/// A frame in the slab: frames stay where they are, and their numbers travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameId(u32);
+
+/// All frames that exist.
+#[derive(Debug, Default)]
+struct Slab {
+    frames: Vec<MemoryFrame>,
+    free: Vec<FrameId>,
+}
+
+impl Slab {
+    fn insert(&mut self, frame: MemoryFrame) -> FrameId {
+        if let Some(id) = self.free.pop() {
+            self.frames[id.0 as usize] = frame;
+            return id;
+        }
+        self.frames.push(frame);
+        FrameId(self.frames.len() as u32 - 1)
+    }
+
+    fn get(&self, id: FrameId) -> &MemoryFrame {
+        &self.frames[id.0 as usize]
+    }
+
+    fn get_mut(&mut self, id: FrameId) -> &mut MemoryFrame {
+        &mut self.frames[id.0 as usize]
+    }
+
+    fn remove(&mut self, id: FrameId) -> MemoryFrame {
+        self.free.push(id);
+        self.frames[id.0 as usize]
+    }
 }
 
 /// All switches of a fabric, native.
 #[derive(Debug)]
 pub struct MemoryDatapath {
     switches: Vec<Switch>,
+    slab: Slab,
     policy: Policy,
     wires: Vec<WireEnds>,
 }
@@ -107,17 +144,17 @@ impl MemoryDatapath {
             .into_iter()
             .map(|tables| {
                 let slots = tables.settings().slots as usize;
-                Switch { tables, buffered: vec![None; slots] }
+                Switch { tables, buffered: vec![FrameId::default(); slots] }
             })
             .collect();
-        Self { switches, policy, wires }
+        Self { switches, slab: Slab::default(), policy, wires }
     }
 
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
-    fn audit_egress(&self, crossing: &Crossing, frame: &mut MemoryFrame) {
+    fn audit_egress(&mut self, crossing: &Crossing, frame: FrameId) {
         let wire = &self.wires[crossing.wire.0 as usize];
         if let Some(switch) = wire.from_switch {
-            let view = View { frame, station: 0 };
+            let view = View { frame: self.slab.get_mut(frame), station: 0 };
             let tables = &self.switches[switch as usize].tables;
             audit(&view, tables, u32::from(wire.from_port), crossing.started);
         }
@@ -125,43 +162,43 @@ impl MemoryDatapath {
 }
 
 impl Datapath for MemoryDatapath {
-    type Frame = MemoryFrame;
+    type Frame = FrameId;
 
     fn tables(&self, switch: u32) -> &SwitchTables {
         &self.switches[switch as usize].tables
     }
 
-    fn roce(&mut self, _: WireId, packet: &RocePacket) -> MemoryFrame {
-        MemoryFrame::Roce(*packet)
+    fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
+        self.slab.insert(MemoryFrame::Roce(*packet))
     }
 
-    fn pfc(&mut self, pfc: &PfcFrame) -> MemoryFrame {
-        MemoryFrame::Pfc(*pfc)
+    fn pfc(&mut self, pfc: &PfcFrame) -> FrameId {
+        self.slab.insert(MemoryFrame::Pfc(*pfc))
     }
 
     fn arrive_at_switch(
         &mut self,
         crossing: Crossing,
-        mut frame: MemoryFrame,
-    ) -> Result<SwitchArrival<MemoryFrame>, DatapathError> {
-        self.audit_egress(&crossing, &mut frame);
+        frame: FrameId,
+    ) -> Result<SwitchArrival<FrameId>, DatapathError> {
+        self.audit_egress(&crossing, frame);
         let wire = &self.wires[crossing.wire.0 as usize];
+        let address = wire.addresses.destination;
         let switch = wire.to_switch.expect("the wire ends at a switch");
         let Switch { tables, buffered } = &mut self.switches[switch as usize];
         let mut view =
-            View { frame: &mut frame, station: address_to_u64(wire.addresses.destination) };
+            View { frame: self.slab.get_mut(frame), station: address_to_u64(address) };
         let outcome =
             arrival(&mut view, tables, self.policy, u32::from(wire.to_port), crossing.now);
         let mut pause = None;
         if let Outcome::Queued(queued) = &outcome {
-            buffered[queued.slot as usize] = Some(frame);
+            buffered[queued.slot as usize] = frame;
             pause = queued.pause.map(|order| {
-                MemoryFrame::Pfc(PfcFrame::xoff(
-                    wire.addresses.destination,
-                    order.class_enable,
-                    order.quanta,
-                ))
+                let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
+                self.slab.insert(MemoryFrame::Pfc(pfc))
             });
+        } else {
+            self.slab.remove(frame);
         }
         Ok(SwitchArrival { outcome, pause })
     }
@@ -169,36 +206,36 @@ impl Datapath for MemoryDatapath {
     fn arrive_at_host(
         &mut self,
         crossing: Crossing,
-        mut frame: MemoryFrame,
+        frame: FrameId,
     ) -> Result<HostArrival, DatapathError> {
-        self.audit_egress(&crossing, &mut frame);
-        Ok(match frame {
+        self.audit_egress(&crossing, frame);
+        Ok(match self.slab.remove(frame) {
             MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
             MemoryFrame::Pfc(pfc) => HostArrival::Pfc(pfc),
         })
     }
 
-    fn take(&mut self, switch: u32, slot: u32, congested: bool) -> MemoryFrame {
-        let mut frame = self.switches[switch as usize].buffered[slot as usize]
-            .take()
-            .expect("the traffic manager names slots that hold a packet");
+    fn take(&mut self, switch: u32, slot: u32, congested: bool) -> FrameId {
+        let frame = self.switches[switch as usize].buffered[slot as usize];
         if congested {
-            mark(&mut frame);
+            mark(self.slab.get_mut(frame));
         }
         frame
     }
 
-    fn discard(&mut self, _: MemoryFrame) {}
+    fn discard(&mut self, frame: FrameId) {
+        self.slab.remove(frame);
+    }
 
-    fn kind(&self, frame: &MemoryFrame) -> FrameKind {
-        match frame {
+    fn kind(&self, frame: &FrameId) -> FrameKind {
+        match self.slab.get(*frame) {
             MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
             MemoryFrame::Pfc(pfc) => FrameKind::of_pfc(pfc),
         }
     }
 
-    fn bytes<'a>(&self, wire: WireId, frame: &'a MemoryFrame, buffer: &'a mut Vec<u8>) -> &'a [u8] {
-        write_frame(&self.wires[wire.0 as usize].addresses, frame, buffer);
+    fn bytes<'a>(&self, wire: WireId, frame: &'a FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        write_frame(&self.wires[wire.0 as usize].addresses, self.slab.get(*frame), buffer);
         buffer
     }
 

@@ -25,7 +25,7 @@ pub struct FlowRow<'a> {
     pub bytes: Bytes,
     /// When the sender was given it.
     pub start: Nanos,
-    /// From the start to the arrival of its last byte, rounded up; `None` if it did not complete.
+    /// From the start to the arrival of its last packet's ACK, rounded up; `None` if it did not complete.
     pub fct: Option<Nanos>,
     /// What `fct` would be on an idle fabric.
     pub ideal: Nanos,
@@ -55,8 +55,8 @@ impl Row for FlowRow<'_> {
         Column { name: "start_ns", about: "Instant at which the sender was given the flow." },
         Column {
             name: "fct_ns",
-            about: "Flow completion time: from `start_ns` to the arrival of the last byte at the \
-                    receiver, rounded up. Empty if the flow did not complete.",
+            about: "Flow completion time: from `start_ns` to the arrival of the last packet's \
+                    ACK at the sender, rounded up. Empty if the flow did not complete.",
         },
         Column {
             name: "ideal_ns",

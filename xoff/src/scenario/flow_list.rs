@@ -4,23 +4,22 @@
 //! no order.
 
 use std::collections::BTreeMap;
-use std::path::{Path, absolute};
+use std::path::Path;
 use std::sync::Arc;
 
 use fabric_core::units::{Bytes, Nanos, Picos};
 
+use super::flows::{Expansion, NamedFile};
 use super::quantity;
 use super::report::{Place, ScenarioError};
-use super::workload::{Expansion, Flow};
+use super::workload::Flow;
 use crate::topology::HostId;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
 
 /// A flow list that has been read but not yet understood.
 pub(super) struct FlowList<'a> {
-    /// Absolute path.
-    pub(super) file: String,
-    text: String,
+    pub(super) file: NamedFile,
     expansion: &'a Expansion<'a>,
 }
 
@@ -31,19 +30,13 @@ impl<'a> FlowList<'a> {
         path: &str,
         name: &str,
     ) -> Result<Self, ScenarioError> {
-        let file = expansion.folder.join(name);
-        let file = absolute(&file).unwrap_or(file);
-        let text = std::fs::read_to_string(&file).map_err(|error| {
-            let title = format!("cannot read the flow list {}: {error}", file.display());
-            let help = "the path is relative to the scenario file's folder";
-            expansion.document.error(path, &title, help)
-        })?;
-        Ok(Self { file: file.to_string_lossy().into_owned(), text, expansion })
+        let file = expansion.read(path, "flow list", name)?;
+        Ok(Self { file, expansion })
     }
 
     /// The file's name without its extension.
     pub(super) fn stem(&self) -> String {
-        let stem = Path::new(&self.file).file_stem().unwrap_or_default();
+        let stem = Path::new(&self.file.path).file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
 
@@ -55,7 +48,7 @@ impl<'a> FlowList<'a> {
             .map(HostId)
             .map(|host| (fabric.host(host).name.as_str(), host))
             .collect();
-        let mut lines = self.text.split_inclusive('\n');
+        let mut lines = self.file.text.split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
         let mut row = Row { list: self, start: 0, line: header.trim_end_matches(['\r', '\n']) };
         if row.line != HEADER {
@@ -115,6 +108,7 @@ impl<'a> Row<'a> {
             bytes: Bytes(length),
             start: Picos::from_nanos(Nanos(start_ns)),
             priority: class as u8,
+            long_lived: false,
         })
     }
 
@@ -146,8 +140,8 @@ impl<'a> Row<'a> {
         let within = within.filter(|place| place + field.len() <= self.line.len()).unwrap_or(0);
         let start = self.start + within;
         let place = Place {
-            name: &self.list.file,
-            text: &self.list.text,
+            name: &self.list.file.path,
+            text: &self.list.file.text,
             span: Some(start..start + field.len()),
         };
         ScenarioError::at(&place, title, Some(help))

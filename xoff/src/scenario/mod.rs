@@ -11,18 +11,26 @@ mod deserializer;
 mod document;
 mod ecn;
 mod fault;
+mod flow_keys;
 mod flow_list;
+mod flows;
+mod generated;
 mod glob;
 mod host;
+mod load;
+mod pairs;
 mod pause;
 mod priority;
 mod quantity;
 mod ratio;
 mod report;
+mod sizes;
 mod switch;
 mod topology;
 mod transport;
-mod workload;
+
+#[path = "../workload/mod.rs"]
+pub mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -38,20 +46,26 @@ pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use ecn::{Ecn, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
+pub use flows::{MAX_FLOWS, Transfer, Workload};
+pub use generated::{AllAtOnce, ManyIncasts, OpenLoop, Pace};
 pub use host::{Host, MAX_PAYLOAD};
+pub use load::{Load, LoadOf, Sigma};
+pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, pause_time};
 pub use priority::Priorities;
 pub use ratio::{Probability, Ratio};
 pub use report::ScenarioError;
+pub use sizes::Sizes;
 pub use switch::{Headroom, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
-pub use topology::{Link, LinkSpeed, Topology};
+pub use topology::{Link, LinkSpeed, Shape, ShapeKind, Topology};
 pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
-pub use workload::{Flow, MAX_FLOWS, Transfer, Workload};
+pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
-use crate::topology::{Fabric, NodeKind};
+use crate::topology::{Fabric, NodeKind, Racks};
 use document::Document;
+use flows::Expansion;
 use quantity::{Quantity, Time};
-use workload::Expansion;
+use workload::MaterialisedFlows;
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,12 +82,16 @@ pub struct Scenario {
     /// Where switches run.
     pub datapath: Datapath,
     /// The fabric's shape; [`Self::fabric`] is the fabric.
+    #[serde(rename = "topology")]
+    pub shape: Shape,
+    /// The fabric's shape, if it is a star or a leaf-spine fabric.
+    #[serde(skip)]
     pub topology: Topology,
     /// Every switch.
     pub switch: Switch,
     /// Every host.
     pub host: Host,
-    /// Entries of `[[flows]]`; [`Self::flows`] are the flows.
+    /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
     #[serde(rename = "flows")]
     pub workloads: Vec<Workload>,
     /// What is recorded.
@@ -85,7 +103,9 @@ pub struct Scenario {
     #[serde(skip)]
     fabric: Fabric,
     #[serde(skip)]
-    flows: Vec<Flow>,
+    sources: Vec<Source>,
+    #[serde(skip)]
+    flows: MaterialisedFlows,
 }
 
 /// Which clock events run by.
@@ -164,7 +184,7 @@ struct ScenarioKeys {
     host: host::HostKeys,
     /// What hosts send to each other; at least one entry.
     #[serde(default)]
-    flows: Vec<workload::WorkloadKeys>,
+    flows: Vec<flow_keys::WorkloadKeys>,
     /// What is recorded. Default: nothing.
     #[serde(default)]
     captures: Vec<Capture>,
@@ -228,9 +248,19 @@ impl Scenario {
         &self.fabric
     }
 
-    /// All flows, in order of start; flows of one start are in the order of the file.
+    /// All flows one by one, in order of start; flows of one start are in the order of the file.
+    pub fn flow_stream(&self) -> FlowStream {
+        FlowStream::new(&self.sources, self.seed)
+    }
+
+    /// What flows come from, one for each of [`Self::workloads`].
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// All flows of [`Self::flow_stream`] in one list, which stays in memory.
     pub fn flows(&self) -> &[Flow] {
-        &self.flows
+        self.flows.of(&self.sources, self.seed)
     }
 }
 
@@ -249,11 +279,12 @@ impl ScenarioKeys {
             let help = "write a time such as \"1us\"";
             return Err(document.error("results.queue_period", "samples without end", help));
         }
-        let (topology, fabric) = self.topology.resolve(document)?;
+        let (shape, fabric) = self.topology.resolve(document)?;
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let expansion = Expansion { document, fabric: &fabric, folder, duration };
-        let (workloads, flows) = expansion.expand(self.flows)?;
+        let racks = Racks::of(&fabric).into();
+        let expansion = Expansion { document, fabric: &fabric, racks, folder, duration };
+        let (workloads, sources) = expansion.expand(self.flows)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
@@ -267,7 +298,8 @@ impl ScenarioKeys {
             duration,
             clock: self.clock,
             datapath: self.datapath,
-            topology,
+            topology: Topology::from(&shape),
+            shape,
             switch: self.switch.resolve(document)?,
             host: self.host.resolve(document)?,
             workloads,
@@ -275,7 +307,8 @@ impl ScenarioKeys {
             faults: faults.collect::<Result<_, _>>()?,
             results: Results { queue_period: self.results.queue_period.0 },
             fabric,
-            flows,
+            sources,
+            flows: MaterialisedFlows::default(),
         };
         scenario.check_pauses(document)?;
         scenario.check_buffers(document)?;

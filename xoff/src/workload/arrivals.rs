@@ -16,18 +16,33 @@ use crate::topology::HostId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PayloadRate(pub u128);
 
+impl PayloadRate {
+    /// The rate of `bytes_q16` bytes (16 fractional bits, below 2^64 bytes) in each `span`, which
+    /// is above zero.
+    pub const fn average(bytes_q16: u128, span: Picos) -> Self {
+        Self(bytes_q16 * 8_000_000_000_000 / span.0 as u128 >> (16 - 8))
+    }
+}
+
 /// Fractional bits of instants and gaps within a workload, in picoseconds: rounding a gap to whole
 /// picoseconds would add up over a run.
 pub const GAP_BITS: u32 = 20;
 /// Gaps are cut at 2^57 ps, forty hours: longer than a run.
 const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
 
-/// The mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^40 bytes) that make
+/// The mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^64 bytes) that make
 /// up a rate of payload, in picoseconds with [`GAP_BITS`] fractional bits.
 pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
     const BIT_PICOS_PER_BYTE: u128 = 8_000_000_000_000;
-    let bits = (mean_q16 * BIT_PICOS_PER_BYTE) << (GAP_BITS + 8 - 16);
-    (bits / rate.0.max(1)).clamp(1, LONGEST_GAP)
+    // Beyond 2^56 bytes at once the product would not fit: both sides lose what they can spare.
+    let spared = if mean_q16 >> 72 == 0 { 0 } else { 16 };
+    let bits = ((mean_q16 >> spared) * BIT_PICOS_PER_BYTE) << (GAP_BITS + 8 - 16);
+    (bits / (rate.0 >> spared).max(1)).clamp(1, LONGEST_GAP)
+}
+
+/// A given gap, in the unit of [`mean_gap`].
+pub fn exact_gap(gap: Picos) -> u128 {
+    u128::from(gap.0) << GAP_BITS
 }
 
 /// Flows at a load.

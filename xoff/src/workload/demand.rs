@@ -46,6 +46,15 @@ impl Demand {
         self.total += amount * u128::from(hosts - 1);
     }
 
+    /// A rack that sends to one that it cannot reach, and that one.
+    pub fn unreachable(&self, fabric: &Fabric, racks: &Racks) -> Option<(usize, usize)> {
+        let pairs = (0..self.racks).flat_map(|from| (0..self.racks).map(move |to| (from, to)));
+        let mut pairs = pairs.filter(|(from, to)| self.between[from * self.racks + to] > 0);
+        pairs.find(|&(from, to)| {
+            fabric.routes(racks.switch(from)).ports_to(racks.hosts(to)[0]).is_empty()
+        })
+    }
+
     /// The share of all traffic that crosses each wire, by [`WireId`], in [`SHARE_UNIT`]s. A wire
     /// that some of it crosses has a share above zero.
     pub fn shares(&self, fabric: &Fabric, racks: &Racks) -> Vec<u128> {

@@ -25,6 +25,7 @@ mod distribution;
 mod exchange;
 mod flow;
 mod incast;
+pub mod load;
 pub mod logarithm;
 mod matrix;
 mod pairs;
@@ -35,7 +36,7 @@ pub mod variate;
 #[cfg(test)]
 mod tests;
 
-pub use arrivals::{ArrivalRecipe, PayloadRate, mean_gap};
+pub use arrivals::{ArrivalRecipe, PayloadRate, exact_gap, mean_gap};
 pub use demand::Demand;
 pub use distribution::{CERTAIN, FileFault, LARGEST_SIZE, SizeDistribution};
 pub use exchange::{AllToAllRecipe, PermutationRecipe};

@@ -54,24 +54,16 @@ impl Pairs {
     /// The expected traffic, in proportion.
     pub fn demand(&self, fabric: &Fabric, racks: &Racks) -> Demand {
         let mut demand = Demand::none(fabric, racks);
-        let receivers_of = |sender: HostId| -> Box<dyn Iterator<Item = (HostId, u64)> + '_> {
-            match self {
-                Self::Uniform { .. } => unreachable!("uniform demand is computed by racks"),
-                Self::Racks { to, .. } => Box::new(to.iter().map(|&host| (host, 1))),
-                Self::Matrix(matrix) => Box::new(matrix.row(sender)),
-            }
-        };
         for (sender, weight) in self.senders(fabric) {
             let weight = u128::from(weight);
-            if let Self::Uniform { hosts } = self {
-                demand.send_evenly(sender, weight, *hosts, racks);
-                continue;
-            }
-            for (receiver, part) in receivers_of(sender) {
-                // A matrix's weight is the demand; a rack's sender has an equal part for each.
-                let is_matrix = matches!(self, Self::Matrix(_));
-                let amount = if is_matrix { u128::from(part) } else { weight };
-                demand.send(sender, receiver, amount, racks);
+            match self {
+                Self::Uniform { hosts } => demand.send_evenly(sender, weight, *hosts, racks),
+                Self::Racks { to, .. } => {
+                    to.iter().for_each(|&receiver| demand.send(sender, receiver, weight, racks));
+                }
+                Self::Matrix(matrix) => matrix
+                    .row(sender)
+                    .for_each(|(to, weight)| demand.send(sender, to, weight.into(), racks)),
             }
         }
         demand

@@ -1,0 +1,106 @@
+//! One arrival in eBPF, by repeated test runs.
+
+use anyhow::{Error, Result, ensure};
+use fabric_core::arrival::Outcome;
+use fabric_core::departure::departure;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::wire::roce::Ecn;
+use fabric_core::wire::{PfcFrame, RocePacket};
+use switch_user::tables::Capacity;
+use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
+use tests::switch::{CAPACITY, KernelSwitch, State, in_namespace};
+
+use crate::figure::{Aim, Series};
+
+/// Frames come in here, and data leaves at [`EGRESS`].
+const PORT: u32 = 1;
+const EGRESS: u32 = 2;
+/// A batch: the packet is not reset between repetitions, and each takes a hop of 254.
+const REPEAT: u32 = 200;
+/// A batch at the ring's own size, which holds 40 records.
+const SHORT_REPEAT: u32 = 32;
+/// Holds a batch of [`REPEAT`] records of 3.3 kB.
+const RING_BYTES: u32 = 1 << 20;
+/// Batches of one round.
+const BATCHES: usize = 200;
+const SLOTS: usize = 256;
+
+/// What an arrival takes, nanoseconds.
+pub struct ArrivalBench {
+    data: Series,
+    data_small_ring: Series,
+    pfc: Series,
+}
+
+impl ArrivalBench {
+    /// Measures in alternating rounds.
+    pub fn run(rounds: usize) -> Result<Self> {
+        in_namespace(|| {
+            let mut figures = Self {
+                data: Series::default(),
+                data_small_ring: Series::default(),
+                pfc: Series::default(),
+            };
+            let mut switch = load(Some(RING_BYTES));
+            let mut small = load(None);
+            let packet = RocePacket { ttl: 255, ..data(EGRESS, 3, Ecn::Capable0, 942) };
+            let packet = bytes(&packet, &inbound(PORT));
+            ensure!(packet.len() == 1000, "a data frame of 1000 bytes is {}", packet.len());
+            let pfc = pfc_bytes(&PfcFrame::xoff(inbound(PORT).source, 1 << 3, 0xffff));
+            for _ in 0..rounds {
+                figures.data.push(round(&mut switch, &packet, REPEAT)?);
+                figures.data_small_ring.push(round(&mut small, &packet, SHORT_REPEAT)?);
+                figures.pfc.push(round(&mut switch, &pfc, REPEAT)?);
+            }
+            Ok(figures)
+        })
+    }
+
+    /// Prints the table's part.
+    pub fn print(&self) {
+        println!("arrival in eBPF under BPF_PROG_TEST_RUN, the record with its copy included");
+        let aim = Aim::AtMost(250.0);
+        println!("{:<44}{} ns  {}", "  data, 1000 bytes, DT, SIH", self.data, aim.of(&self.data));
+        println!("{:<44}{} ns", "  data, in the ring that switches have", self.data_small_ring);
+        println!("{:<44}{} ns", "  PFC frame", self.pfc);
+    }
+}
+
+/// A switch whose packets come back: the next hop at [`EGRESS`] has the address of [`PORT`].
+fn load(ring_bytes: Option<u32>) -> KernelSwitch {
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
+    let capacity = Capacity { slots: SLOTS, ..CAPACITY };
+    let mut switch = KernelSwitch::load(capacity, policy, ring_bytes);
+    let mut state = State::fresh();
+    state.config.shared_pool_bytes = 2_000_000;
+    state.config.slots = SLOTS as u32;
+    state.switch.slots_returned = SLOTS as u64;
+    state.free_slots = (0..SLOTS as u64).collect();
+    state.ports[EGRESS as usize].peer_address = port_address(PORT);
+    state.write(switch.tables_mut());
+    switch
+}
+
+/// The median of many batches.
+fn round(switch: &mut KernelSwitch, frame: &[u8], repeat: u32) -> Result<f64> {
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
+    let mut batches = Series::default();
+    for _ in 0..BATCHES {
+        let time = switch.run(PORT, frame, repeat).map_err(Error::msg)?;
+        batches.push(time.mean.as_nanos() as f64);
+        let mut arrivals = 0;
+        while let Some(arrival) = switch.take().map_err(Error::msg)? {
+            arrivals += 1;
+            match arrival.outcome {
+                Outcome::Queued(queued) => {
+                    ensure!(queued.pause.is_none(), "the buffer is too small for a batch");
+                    departure(switch.tables(), policy, queued.slot);
+                }
+                Outcome::PauseReceived { .. } => {}
+                Outcome::Dropped(reason) => anyhow::bail!("a frame was dropped: {reason}"),
+            }
+        }
+        ensure!(arrivals == repeat, "{arrivals} records of {repeat} arrivals");
+    }
+    Ok(batches.median())
+}

@@ -1,0 +1,101 @@
+//! How fast xoff is on this machine: `cargo xtask bench kernel` or `cargo xtask bench memory`.
+//!
+//! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
+//! - [`fabric`]: a scenario on either datapath.
+//! - [`arrival`]: one arrival in eBPF.
+//! - [`figure`]: medians, aims and how they are printed.
+//!
+//! What is compared is measured in alternating rounds, so that a machine that slows down or speeds up
+//! does so for both.
+
+mod arrival;
+mod bare_program;
+mod ceiling;
+mod fabric;
+mod figure;
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+
+use arrival::ArrivalBench;
+use ceiling::Ceiling;
+use figure::{Aim, Rates, Series};
+
+/// Rounds of which the median counts.
+const ROUNDS: usize = 5;
+
+#[derive(Parser)]
+#[command(about = "Measures xoff on this machine")]
+struct Arguments {
+    /// Where the fabric's switches run.
+    datapath: Datapath,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Datapath {
+    /// veth pairs and eBPF, as root.
+    Kernel,
+    /// In this process.
+    Memory,
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().datapath {
+        Datapath::Kernel => kernel(),
+        Datapath::Memory => memory(),
+    }
+}
+
+fn kernel() -> Result<()> {
+    let scenario = fabric::scenario()?;
+    let mut ceiling = Ceiling::new()?;
+    let (mut bare, mut hops, mut ratios) = (Rates::default(), Rates::default(), Rates::default());
+    let mut deploy = Series::default();
+    for round in 1..=ROUNDS {
+        eprintln!("round {round} of {ROUNDS}");
+        let raw = ceiling.measure()?;
+        let run = fabric::on_kernel(&scenario)?;
+        bare.push(raw);
+        hops.push(run.rate);
+        ratios.push(run.rate / raw);
+        deploy.push(run.deploy.as_secs_f64() * 1e3);
+    }
+    drop(ceiling);
+    let arrival = ArrivalBench::run(ROUNDS)?;
+
+    println!("kernel datapath: median of {ROUNDS} rounds (lowest to highest)");
+    println!("packet-hops per second, {}", fabric::describe(&scenario));
+    println!("{:<44}{} frames/s", "  bare veth, XDP and ring, CPU time", bare.cpu);
+    println!("{:<44}{} frames/s", "  bare veth, XDP and ring, wall time", bare.wall);
+    println!(
+        "{:<44}{} hops/s  {}",
+        "  xoff, CPU time",
+        hops.cpu,
+        Aim::AtLeast(250e3).of(&hops.cpu)
+    );
+    println!("{:<44}{} hops/s", "  xoff, wall time", hops.wall);
+    println!(
+        "{:<44}{}  {}",
+        "  xoff / bare, CPU time",
+        ratios.cpu,
+        Aim::AtLeast(0.5).of(&ratios.cpu)
+    );
+    println!("{:<44}{}", "  xoff / bare, wall time", ratios.wall);
+    println!("{:<44}{} ms  {}", "deployment", deploy, Aim::AtMost(300.0).of(&deploy));
+    arrival.print();
+    Ok(())
+}
+
+fn memory() -> Result<()> {
+    let scenario = fabric::scenario()?;
+    let mut hops = Rates::default();
+    for round in 1..=ROUNDS {
+        eprintln!("round {round} of {ROUNDS}");
+        hops.push(fabric::in_memory(&scenario)?);
+    }
+    println!("memory datapath: median of {ROUNDS} rounds (lowest to highest)");
+    println!("packet-hops per second, {}", fabric::describe(&scenario));
+    println!("{:<44}{} hops/s", "  xoff, CPU time", hops.cpu);
+    println!("{:<44}{} hops/s", "  xoff, wall time", hops.wall);
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Captures under independent eyes: tshark and scapy.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fabric_core::wire::Syndrome;
+
+use super::Run;
+use super::capture::{CapturedFrame, Content};
+
+/// Python with scapy; `cargo xtask test` sets it.
+const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
+
+/// One congested switch that marks, pauses and resumes, and a fault that calls for a NAK. Messages end in a
+/// packet with padding.
+pub const EVERY_KIND: &str = r#"
+name = "every-kind"
+[topology]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+[switch]
+buffer = "1MB"
+lossless = [3, 4]
+threshold = { kind = "static", xoff = "5kB", xon = "3kB" }
+ecn = { kmin = "5kB", kmax = "50kB", pmax = 0.5 }
+[[faults]]
+kind = "loss"
+wire = "s0->h0"
+match = "data"
+nth = [7]
+[[captures]]
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2", "h3"]
+receiver = "h0"
+bytes = "200001B"
+[[flows]]
+kind = "one"
+src = "h2"
+dst = "h1"
+bytes = "1B"
+priority = 4
+"#;
+
+const FIELDS: [&str; 12] = [
+    "frame.time_epoch",
+    "frame.interface_name",
+    "_ws.malformed",
+    "_ws.expert.severity",
+    "ip.checksum.status",
+    "infiniband.bth.opcode",
+    "infiniband.bth.destqp",
+    "infiniband.bth.psn",
+    "infiniband.bth.padcnt",
+    "infiniband.aeth.syndrome",
+    "macc.opcode",
+    "macc.cbfc.enbv",
+];
+
+/// Asserts that tshark reads each frame of a capture as our own reader does, and finds no fault with any.
+pub fn assert_tshark_agrees(run: &Run) {
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(run.capture_path());
+    tshark.args(["-o", "ip.check_checksum:TRUE", "-T", "fields"]);
+    for field in FIELDS {
+        tshark.args(["-e", field]);
+    }
+    for class in 0..8 {
+        tshark.args(["-e", &format!("macc.cbfc.pause_time.c{class}")]);
+    }
+    let output = tshark.output().unwrap_or_else(|error| {
+        panic!("cannot run tshark ({error}): install the package tshark")
+    });
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("tshark prints text");
+    let frames = run.frames();
+    assert_eq!(text.lines().count(), frames.len(), "tshark reads every frame");
+    for (number, (line, frame)) in (1..).zip(text.lines().zip(&frames)) {
+        assert_eq!(normalised(line), expected(run, frame), "frame {number}: {line}");
+    }
+}
+
+/// The fields with all numbers but the time in decimal.
+fn normalised(line: &str) -> String {
+    let decimal = |field: &str| match field.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).map_or(field.into(), |n| n.to_string()),
+        None => field.to_owned(),
+    };
+    line.split('\t').map(decimal).collect::<Vec<_>>().join("\t")
+}
+
+/// The line that tshark should print: no malformed mark, no expert's complaint of any severity.
+fn expected(run: &Run, frame: &CapturedFrame) -> String {
+    let CapturedFrame { wire, arrival_ns, content, .. } = frame;
+    let (seconds, nanos) = (arrival_ns / 1_000_000_000, arrival_ns % 1_000_000_000);
+    let name = &run.scenario.fabric().wire(*wire).name;
+    let mut line = format!("{seconds}.{nanos:09}\t{name}\t\t\t");
+    match content {
+        Content::Roce(packet) => {
+            let syndrome = packet.aeth.map_or(String::new(), |aeth| syndrome(aeth.syndrome));
+            let pad = packet.payload_length.next_multiple_of(4) - packet.payload_length;
+            let (opcode, qp) = (packet.opcode as u8, packet.destination_qp);
+            let psn = packet.psn.value();
+            let _ = write!(line, "1\t{opcode}\t{qp}\t{psn}\t{pad}\t{syndrome}\t\t");
+            line.push_str(&"\t".repeat(8));
+        }
+        Content::Pfc(pfc) => {
+            let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);
+            for quanta in pfc.quanta {
+                let _ = write!(line, "\t{quanta}");
+            }
+        }
+    }
+    line
+}
+
+fn syndrome(syndrome: Syndrome) -> String {
+    match syndrome {
+        Syndrome::NakSequenceError => 0x60.to_string(),
+        _ => 0x1f.to_string(),
+    }
+}
+
+/// How many frames of each BTH opcode a capture holds, by our own reader.
+pub fn opcodes(run: &Run) -> BTreeMap<u8, u64> {
+    let mut counts = BTreeMap::new();
+    for packet in run.frames().iter().filter_map(CapturedFrame::roce) {
+        *counts.entry(packet.opcode as u8).or_default() += 1;
+    }
+    counts
+}
+
+/// What scapy says of the ICRCs of a capture: how many are right by BTH opcode, or what is wrong.
+pub fn scapy_icrcs(capture: &Path) -> Result<BTreeMap<u8, u64>, String> {
+    let python = std::env::var(PYTHON_VARIABLE).unwrap_or_else(|_| "python3".into());
+    require_scapy(&python);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/icrc.py");
+    let output = call(Command::new(&python).arg(script).arg(capture));
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let counts: BTreeMap<String, u64> =
+        serde_json::from_slice(&output.stdout).expect("the script prints JSON");
+    Ok(counts.iter().map(|(opcode, n)| (opcode.parse().expect("an opcode"), *n)).collect())
+}
+
+fn require_scapy(python: &str) {
+    let output = call(Command::new(python).args(["-c", "import scapy.contrib.roce"]));
+    assert!(
+        output.status.success(),
+        "{python} has no scapy with a RoCE layer: run `cargo xtask test`, or install scapy 2.6 or later \
+         and let {PYTHON_VARIABLE} name a Python that has it\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn call(command: &mut Command) -> Output {
+    let program = command.get_program().to_owned();
+    command.output().unwrap_or_else(|error| {
+        panic!("cannot run {} ({error}): {PYTHON_VARIABLE} names it", program.display())
+    })
+}

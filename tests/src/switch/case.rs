@@ -1,0 +1,282 @@
+//! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
+
+use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
+use fabric_core::marking::slope_q48;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::wire::PfcFrame;
+use fabric_core::wire::roce::Ecn;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use super::frame::{
+    acknowledge, bytes, congestion_notification, data, inbound, message, outbound, pfc_bytes,
+    repair_checksum,
+};
+use super::{CAPACITY, EgressQueueRow, HOSTS, IngressQueueRow, NO_PORT, PORTS, PauseRow, State};
+
+const SLOTS: u64 = CAPACITY.slots as u64;
+/// How X_off is found, in the order of [`policies`].
+const THRESHOLDS: [ThresholdScheme; 3] =
+    [ThresholdScheme::Dynamic, ThresholdScheme::Static, ThresholdScheme::Stored];
+const MARKINGS: [MarkingScheme; 3] =
+    [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
+
+/// Every policy; programs are loaded once for each.
+pub fn policies() -> Vec<Policy> {
+    let of = |threshold| MARKINGS.map(|marking| Policy::new(threshold, marking));
+    THRESHOLDS.into_iter().flat_map(of).collect()
+}
+
+/// A switch and what happens to it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Which of [`policies`].
+    pub policy: usize,
+    /// The state before the first step.
+    pub state: State,
+    /// Time of the first step.
+    pub start: u64,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Nanoseconds since the step before.
+    pub wait: u64,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What happens to a switch.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A frame comes in.
+    Arrive {
+        /// Where.
+        port: u32,
+        /// Its bytes.
+        frame: Vec<u8>,
+    },
+    /// One of the packets that are held departs.
+    Depart(Index),
+    /// Whatever is in this slot departs, or nothing.
+    DepartSlot(u32),
+    /// A frame leaves, its transmission having begun `age` before now.
+    Audit {
+        /// Where; [`NO_PORT`] too.
+        port: u32,
+        /// Nanoseconds.
+        age: u32,
+        /// Its bytes.
+        frame: Vec<u8>,
+    },
+    /// The control plane computes thresholds under this policy.
+    Thresholds(Policy),
+}
+
+/// `usual` in seven cases of eight.
+fn mostly<T: Copy + std::fmt::Debug>(
+    usual: T,
+    unusual: impl Strategy<Value = T>,
+) -> impl Strategy<Value = T> {
+    prop_oneof![7 => Just(usual), 1 => unusual]
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced])
+}
+
+fn port() -> impl Strategy<Value = u32> {
+    prop_oneof![20 => 0..PORTS, 1 => Just(NO_PORT)]
+}
+
+/// The bytes of a RoCE packet; host 8 has no route.
+fn roce(outwards: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let priority = prop_oneof![Just(3u8), 0..8u8];
+    let ttl = prop_oneof![8 => 2..=255u8, 1 => 0..2u8];
+    (port(), 0..=HOSTS, priority, ecn(), 0..1500u16, ttl, 0..8u8, any::<u16>()).prop_map(
+        move |(port, host, priority, ecn, payload, ttl, kind, entropy)| {
+            let mut packet = match kind {
+                0 => acknowledge(host, priority),
+                1 => congestion_notification(host, priority),
+                2 => message(host, priority, ecn, payload),
+                _ => data(host, priority, ecn, payload),
+            };
+            packet.ttl = ttl;
+            packet.source_port = entropy;
+            (port, bytes(&packet, &if outwards { outbound(port) } else { inbound(port) }))
+        },
+    )
+}
+
+fn pfc() -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let quantum = prop_oneof![Just(0u16), Just(u16::MAX), any::<u16>()];
+    let class_enable = prop_oneof![Just(1u8 << 3), any::<u8>()];
+    (port(), class_enable, proptest::array::uniform8(quantum), 0..4u8).prop_map(
+        |(port, class_enable, quanta, source)| {
+            let source = if source == 0 { [0; 6] } else { inbound(port).source };
+            (port, pfc_bytes(&PfcFrame { source, class_enable, quanta }))
+        },
+    )
+}
+
+/// A frame that was right until a few of its bytes, or its length, changed.
+fn mutated() -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let whole = prop_oneof![3 => roce(false), 1 => pfc()];
+    // IPv4 options, the opcode of a global PAUSE, a class-enable vector of nothing.
+    let telling = select(vec![(14, 0x46), (14, 0), (17, 0)]);
+    let changes = vec(prop_oneof![3 => (0..64usize, any::<u8>()), 1 => telling], 0..4);
+    let length = prop_oneof![2 => Just(None), 1 => (14..3600usize).prop_map(Some)];
+    (whole, changes, length, any::<bool>()).prop_map(
+        |((port, mut frame), changes, length, repair)| {
+            for (at, value) in changes {
+                let at = at % frame.len();
+                frame[at] = value;
+            }
+            frame.resize(length.unwrap_or(frame.len()), 0);
+            if repair {
+                repair_checksum(&mut frame);
+            }
+            (port, frame)
+        },
+    )
+}
+
+fn garbage() -> impl Strategy<Value = (u32, Vec<u8>)> {
+    (port(), vec(any::<u8>(), 14..120))
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let arrive = |(port, frame)| Action::Arrive { port, frame };
+    let audit = |((port, frame), age)| Action::Audit { port, age, frame };
+    prop_oneof![
+        12 => roce(false).prop_map(arrive),
+        3 => pfc().prop_map(arrive),
+        3 => mutated().prop_map(arrive),
+        1 => garbage().prop_map(arrive),
+        6 => any::<Index>().prop_map(Action::Depart),
+        1 => (0..CAPACITY.slots as u32).prop_map(Action::DepartSlot),
+        3 => (prop_oneof![5 => roce(true), 1 => pfc()], 0..2000u32).prop_map(audit),
+        1 => (0..2usize).prop_map(|scheme| {
+            Action::Thresholds(Policy::new(THRESHOLDS[scheme], MarkingScheme::Off))
+        }),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let wait = prop_oneof![0..200u64, 0..400_000u64];
+    vec((wait, action()).prop_map(|(wait, action)| Step { wait, action }), 1..24)
+}
+
+/// A configuration in the range that scenarios resolve to.
+fn config() -> impl Strategy<Value = State> {
+    let pools = (0..200_000u64, 0..5000u64, 0..40_000u64, 0..10_000u64, 0..30_000u64);
+    let alpha = || (0..=16u32, 0..=16u32);
+    let ecn = (0..30_000u64, 0..60_000u64, 0..=1_000_000u32);
+    let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
+    let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
+    (pools, alpha(), alpha(), ecn, classes, sizes).prop_map(
+        |(pools, alpha, lossy_alpha, (kmin, span, pmax), classes, (ports, hosts, slots))| {
+            let mut state = State::fresh();
+            let config = &mut state.config;
+            let headroom;
+            (config.shared_pool_bytes, config.private_bytes, config.static_xoff_bytes, ..) = pools;
+            (.., config.xon_offset_bytes, headroom) = pools;
+            (config.alpha_numerator, config.alpha_denominator) = alpha;
+            (config.lossy_alpha_numerator, config.lossy_alpha_denominator) = lossy_alpha;
+            (config.ecn_kmin_bytes, config.ecn_kmax_bytes) = (kmin, kmin + span);
+            config.ecn_slope_q48 = slope_q48(kmin, kmin + span, pmax);
+            let seed;
+            (config.lossless_classes, config.ecn_classes, config.pause_quanta, seed) = classes;
+            // Half of the cases have the usual lossless priority.
+            config.lossless_classes |= (seed as u8 & 1) << 3;
+            config.ecmp_seed = seed;
+            (config.ports, config.hosts, config.slots) = (ports, hosts, 1 << slots);
+            for port in &mut state.ports {
+                port.headroom_bytes = headroom;
+            }
+            state
+        },
+    )
+}
+
+/// What a switch may have come to before the first step.
+fn history() -> impl Strategy<Value = History> {
+    let ingress = (0..PORTS as usize * PRIORITIES, 0..5000u64, 0..40_000u64, 0..30_000u64);
+    let ingress = (ingress, 0..60_000u64, 0..2u32);
+    // Queues 8 to 31 of a port are not used by priorities.
+    let queue = prop_oneof![7 => 0..PRIORITIES, 1 => 0..MAX_QUEUES];
+    let queue = (0..PORTS as usize, queue).prop_map(|(port, queue)| port * MAX_QUEUES + queue);
+    let egress = (queue, 0..80_000u64);
+    let pause = (0..PORTS as usize * PRIORITIES, 0..1_000_000u64, 0..400_000u64);
+    let in_use = mostly(0, 0..=SLOTS);
+    let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
+    // Port 4 does not exist.
+    let groups = vec(vec(prop_oneof![30 => 0..PORTS as u8, 1 => Just(4)], 0..12), HOSTS as usize);
+    (vec(ingress, 0..12), vec(egress, 0..20), vec(pause, 0..6), counters, groups).prop_map(
+        |(ingress, egress, pauses, counters, groups)| History {
+            ingress,
+            egress,
+            pauses,
+            counters,
+            groups,
+        },
+    )
+}
+
+type IngressEntry = ((usize, u64, u64, u64), u64, u32);
+
+#[derive(Clone, Debug)]
+struct History {
+    ingress: Vec<IngressEntry>,
+    egress: Vec<(usize, u64)>,
+    pauses: Vec<(usize, u64, u64)>,
+    /// Shared bytes, headroom bytes, random state, slots taken, slots in use.
+    counters: (u64, u64, u64, u32, u64),
+    groups: Vec<Vec<u8>>,
+}
+
+impl History {
+    fn apply(self, state: &mut State) {
+        for ((row, private, shared, headroom), stored, off) in self.ingress {
+            state.ingress_queues[row] = IngressQueueRow {
+                private_bytes: private,
+                shared_bytes: shared,
+                headroom_bytes: headroom,
+                stored_xoff_bytes: stored,
+                off,
+                pauses: off,
+            };
+        }
+        for (row, bytes) in self.egress {
+            state.egress_queues[row] = EgressQueueRow { bytes };
+        }
+        for (row, since_ns, lasts) in self.pauses {
+            state.pauses[row] =
+                PauseRow { since_ns, until_ns: since_ns + lasts, ..PauseRow::default() };
+        }
+        let (shared, headroom, random, taken, in_use) = self.counters;
+        let slots = u64::from(state.config.slots);
+        let switch = &mut state.switch;
+        (switch.shared_bytes, switch.headroom_bytes, switch.random) = (shared, headroom, random);
+        switch.slots_taken = u64::from(taken);
+        switch.slots_returned = u64::from(taken) + slots - in_use.min(slots);
+        // Any order of the slots: an odd multiplier is a permutation of a power of two.
+        let multiplier = random | 1;
+        state.free_slots = (0..slots).map(|entry| entry.wrapping_mul(multiplier) % slots).collect();
+        state.routes = self.groups;
+    }
+}
+
+/// Any case.
+pub fn cases() -> impl Strategy<Value = Case> {
+    (0..policies().len(), config(), history(), 0..1_000_000u64, steps()).prop_map(
+        |(policy, mut state, history, start, steps)| {
+            history.apply(&mut state);
+            Case { policy, state, start, steps }
+        },
+    )
+}

@@ -1,0 +1,53 @@
+//! Go-back-N under losses and DCQCN at a bottleneck, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{congestion, go_back_n, on_both};
+
+#[test]
+fn a_data_packet_is_lost() {
+    go_back_n::single_data_loss(on_both);
+}
+
+#[test]
+fn the_last_packet_is_lost() {
+    go_back_n::last_packet_loss(on_both);
+}
+
+#[test]
+fn an_ack_is_lost() {
+    go_back_n::single_ack_loss(on_both);
+}
+
+#[test]
+fn a_nak_is_lost() {
+    go_back_n::nak_loss(on_both);
+}
+
+#[test]
+fn a_cnp_is_lost() {
+    go_back_n::cnp_loss(on_both);
+}
+
+#[test]
+fn a_frame_in_a_thousand_is_lost() {
+    go_back_n::random_loss(on_both, "0.001");
+}
+
+#[test]
+fn a_frame_in_a_hundred_is_lost() {
+    go_back_n::random_loss(on_both, "0.01");
+}
+
+#[test]
+fn every_packet_is_lost() {
+    go_back_n::total_loss(on_both);
+}
+
+#[test]
+fn dcqcn_is_fair_with_the_hpcc_profile() {
+    congestion::hpcc_profile_is_fair(on_both);
+}
+
+#[test]
+fn dcqcn_is_fair_with_the_papers_profile() {
+    congestion::paper_profile_is_fair(on_both);
+}

@@ -1,0 +1,58 @@
+//! How buffers are divided, alike switches together.
+
+use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+
+use crate::scenario::{BufferPools, Scenario};
+use crate::topology::SwitchId;
+
+/// Switches whose buffers are divided alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchBuffers {
+    /// Their names.
+    pub switches: Vec<String>,
+    /// Their pools.
+    pub pools: BufferPools,
+    /// Their ports, alike ones together.
+    pub ports: Vec<PortGroup>,
+}
+
+/// Ports of one rate, delay and headroom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortGroup {
+    /// How many there are.
+    pub count: u32,
+    /// The link's rate.
+    pub rate: BitsPerSecond,
+    /// The link's propagation delay.
+    pub delay: Picos,
+    /// Headroom of each lossless ingress queue.
+    pub headroom: Bytes,
+}
+
+/// The groups, in the order of the first switch of each.
+pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
+    let fabric = scenario.fabric();
+    let mut groups: Vec<SwitchBuffers> = Vec::new();
+    for switch in (0..fabric.switch_count()).map(SwitchId) {
+        let pools = scenario.buffer_pools(switch);
+        let node = fabric.switch(switch);
+        let mut ports: Vec<PortGroup> = Vec::new();
+        for (&id, &headroom) in node.ports.iter().zip(&pools.headroom_per_queue) {
+            let wire = fabric.wire(id);
+            let port = PortGroup { count: 0, rate: wire.rate, delay: wire.delay, headroom };
+            let alike = |group: &&mut PortGroup| PortGroup { count: 0, ..**group } == port;
+            match ports.iter_mut().find(alike) {
+                Some(group) => group.count += 1,
+                None => ports.push(PortGroup { count: 1, ..port }),
+            }
+        }
+        let alike = |group: &&mut SwitchBuffers| {
+            group.ports == ports && (group.pools.shared, group.pools.private) == (pools.shared, pools.private)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.switches.push(node.name.clone()),
+            None => groups.push(SwitchBuffers { switches: vec![node.name.clone()], pools, ports }),
+        }
+    }
+    groups
+}

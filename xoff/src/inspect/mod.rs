@@ -1,0 +1,68 @@
+//! What a scenario's fabric is, before anything runs: nodes and links, paths, base round-trip times,
+//! buffers, expected load, and what can go wrong by design.
+//!
+//! [`Inspection::of`] computes; its `Display` is the report of `xoff inspect`.
+
+mod buffers;
+mod collisions;
+mod dependencies;
+mod links;
+mod paths;
+mod text;
+mod tier_load;
+
+#[cfg(test)]
+mod tests;
+
+pub use buffers::SwitchBuffers;
+pub use collisions::Collisions;
+pub use dependencies::{Cycle, cycles};
+pub use links::LinkGroup;
+pub use paths::{PathGroup, path_groups};
+pub use tier_load::TierLoad;
+
+use crate::scenario::Scenario;
+use crate::topology::Racks;
+
+/// All that can be said about a scenario without running it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// The fabric's shape, in a line.
+    pub shape: String,
+    /// How many hosts there are.
+    pub hosts: u32,
+    /// How many switches there are.
+    pub switches: u32,
+    /// Links, alike ones together.
+    pub links: Vec<LinkGroup>,
+    /// Paths between hosts, by their length.
+    pub paths: Vec<PathGroup>,
+    /// Buffers, alike switches together.
+    pub buffers: Vec<SwitchBuffers>,
+    /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
+    /// none.
+    pub load: Vec<TierLoad>,
+    /// Each permutation's flows on the fabric's wires.
+    pub collisions: Vec<Collisions>,
+    /// Ingress queues that can wait for each other in a circle.
+    pub cycles: Vec<Cycle>,
+}
+
+impl Inspection {
+    /// Inspects a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let fabric = scenario.fabric();
+        let racks = Racks::of(fabric);
+        Self {
+            shape: scenario.shape.to_string(),
+            hosts: fabric.host_count(),
+            switches: fabric.switch_count(),
+            links: links::link_groups(fabric),
+            paths: path_groups(scenario, &racks),
+            buffers: buffers::switch_buffers(scenario),
+            load: tier_load::tier_loads(scenario, &racks),
+            collisions: collisions::collisions(scenario),
+            cycles: cycles(fabric, &racks),
+        }
+    }
+}

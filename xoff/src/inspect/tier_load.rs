@@ -1,0 +1,80 @@
+//! Expected load by tier: payload that workloads offer, spread evenly over equal-cost paths.
+
+use crate::scenario::{Scenario, Source};
+use crate::scenario::workload::IncastRecipe;
+use crate::topology::{Racks, SHARE_UNIT, WireId};
+
+use super::links::tier_names;
+
+/// All wires from one tier to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TierLoad {
+    /// The tiers: `leaf -> spine`.
+    pub direction: String,
+    /// How many wires there are.
+    pub wires: u32,
+    /// Expected payload as a part of all their rates, in millionths.
+    pub mean_millionths: u64,
+    /// The most of one wire, in millionths of its rate.
+    pub largest_millionths: u64,
+    /// The first wire with that much.
+    pub largest: String,
+}
+
+/// The tiers, in the order of the first wire of each.
+pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
+    let fabric = scenario.fabric();
+    // Payload on each wire, in 2^-8 bit/s.
+    let mut offered = vec![0u128; fabric.wires().len()];
+    let mut has_rate = false;
+    for source in scenario.sources() {
+        let (demand, rate) = match source {
+            Source::Arrivals(recipe) => (recipe.pairs.demand(fabric, racks), recipe.rate),
+            Source::Incasts(recipe) => {
+                (IncastRecipe::demand(fabric, racks, recipe.receiver), recipe.rate)
+            }
+            Source::Listed(_) | Source::Permutation(_) | Source::AllToAll(_) => continue,
+        };
+        has_rate = true;
+        for (sum, share) in offered.iter_mut().zip(demand.shares(fabric, racks)) {
+            *sum += rate.0 * share / SHARE_UNIT;
+        }
+    }
+    if !has_rate {
+        return Vec::new();
+    }
+    let names = tier_names(fabric);
+    let mut tiers: Vec<(TierLoad, u128, u128)> = Vec::new();
+    for (id, wire) in (0..).map(WireId).zip(fabric.wires()) {
+        let name = |node: crate::topology::NodeId| &names[node.0 as usize];
+        let direction = format!("{} -> {}", name(wire.from), name(wire.to));
+        let payload = offered[id.0 as usize];
+        let rate = u128::from(wire.rate.0) << 8;
+        let millionths = (payload * 1_000_000 / rate) as u64;
+        let place = tiers.iter().position(|(tier, ..)| tier.direction == direction);
+        let (tier, sum, capacity) = match place {
+            Some(place) => &mut tiers[place],
+            None => {
+                let largest = wire.name.clone();
+                let tier = TierLoad {
+                    direction,
+                    wires: 0,
+                    mean_millionths: 0,
+                    largest_millionths: 0,
+                    largest,
+                };
+                tiers.push((tier, 0, 0));
+                tiers.last_mut().expect("it was just added")
+            }
+        };
+        tier.wires += 1;
+        *sum += payload;
+        *capacity += rate;
+        tier.mean_millionths = (*sum * 1_000_000 / *capacity) as u64;
+        if millionths > tier.largest_millionths {
+            tier.largest_millionths = millionths;
+            tier.largest.clone_from(&wire.name);
+        }
+    }
+    tiers.into_iter().map(|(tier, ..)| tier).collect()
+}

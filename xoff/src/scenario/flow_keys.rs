@@ -1,0 +1,213 @@
+//! `[[flows]]` as a file gives them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::load::{LoadOf, Sigma};
+use super::pairs::PairChoice;
+use super::priority::Priority;
+use super::quantity::{Size, Time};
+use super::ratio::Probability;
+use super::sizes::{LengthText, Sizes};
+
+/// What hosts send to each other.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub(super) enum WorkloadKeys {
+    /// One flow.
+    One {
+        /// Name of the flow in the results. Default "one".
+        label: Option<String>,
+        /// The sending host.
+        src: String,
+        /// The receiving host, another one.
+        dst: String,
+        /// Bytes to transfer, above zero.
+        bytes: Size,
+        /// When it starts, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        #[serde(default = "default_priority")]
+        priority: Priority,
+    },
+    /// A flow from each of the senders to one receiver, all at once.
+    Incast {
+        /// Name of the flows in the results. Default "incast".
+        label: Option<String>,
+        /// The sending hosts, each named once.
+        senders: Vec<String>,
+        /// The receiving host, none of the senders.
+        receiver: String,
+        /// Bytes that each sender transfers, above zero.
+        bytes: Size,
+        /// When all start, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        #[serde(default = "default_priority")]
+        priority: Priority,
+    },
+    /// The flows of a CSV file with the header `start_ns,src,dst,bytes,priority`.
+    List {
+        /// Name of the flows in the results. Default: the file's name without its extension.
+        label: Option<String>,
+        /// Path of the file, relative to the folder of the scenario file.
+        file: String,
+    },
+    /// A flow from each of the senders to one receiver that lasts until the run ends.
+    LongLived {
+        /// Name of the flows in the results. Default "long-lived".
+        label: Option<String>,
+        /// The sending hosts, each named once.
+        senders: Vec<String>,
+        /// The receiving host, none of the senders.
+        receiver: String,
+        /// When all start, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        #[serde(default = "default_priority")]
+        priority: Priority,
+    },
+    /// Flows at a load; each sender starts its own as a Poisson process.
+    Poisson {
+        /// Name of the flows in the results. Default "poisson".
+        label: Option<String>,
+        /// Payload as a part of the links' rate, above 0, up to 1.
+        load: Probability,
+        /// Which links `load` is a part of: "host-links" (of the senders) or "core-links" (between
+        /// the two highest tiers of switches). Default "host-links".
+        #[serde(default)]
+        of: LoadOf,
+        /// Flow sizes: a distribution such as "websearch", a size such as "64kB", or a file.
+        sizes: Sizes,
+        /// Who sends to whom. Default "uniform".
+        #[serde(default)]
+        pairs: PairChoice,
+        /// Flows start from here on. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// No flow starts from here on. Default: `duration`.
+        stop: Option<Time>,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+    /// Flows at a load; each sender starts its own with lognormal gaps in between.
+    Lognormal {
+        /// Name of the flows in the results. Default "lognormal".
+        label: Option<String>,
+        /// The deviation of the gaps' logarithm, 0.001 to 10; 2 is bursty.
+        sigma: Sigma,
+        /// Payload as a part of the links' rate, above 0, up to 1.
+        load: Probability,
+        /// Which links `load` is a part of: "host-links" (of the senders) or "core-links" (between
+        /// the two highest tiers of switches). Default "host-links".
+        #[serde(default)]
+        of: LoadOf,
+        /// Flow sizes: a distribution such as "websearch", a size such as "64kB", or a file.
+        sizes: Sizes,
+        /// Who sends to whom. Default "uniform".
+        #[serde(default)]
+        pairs: PairChoice,
+        /// Flows start from here on. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// No flow starts from here on. Default: `duration`.
+        stop: Option<Time>,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+    /// Incasts at equal distances: at each, `degree` hosts of other racks send to one host at once.
+    PeriodicIncast {
+        /// Name of the flows in the results. Default "periodic-incast".
+        label: Option<String>,
+        /// Senders of an incast; drawn anew for each.
+        degree: u32,
+        /// Bytes that each sender transfers, above zero.
+        bytes: Size,
+        /// Time from one incast to the next; instead of `load`.
+        period: Option<Time>,
+        /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
+        load: Option<Probability>,
+        /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links"
+        /// (between the two highest tiers of switches). Default "host-links".
+        of: Option<LoadOf>,
+        /// The receiving host. Default: each incast draws one.
+        receiver: Option<String>,
+        /// The first incast. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// No incast from here on. Default: `duration`.
+        stop: Option<Time>,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+    /// Incasts as a Poisson process: at each, `degree` hosts of other racks send to one host at
+    /// once.
+    PoissonIncast {
+        /// Name of the flows in the results. Default "poisson-incast".
+        label: Option<String>,
+        /// Senders of an incast; drawn anew for each.
+        degree: u32,
+        /// Bytes that each sender transfers, above zero.
+        bytes: Size,
+        /// Mean time from one incast to the next; instead of `load`.
+        period: Option<Time>,
+        /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
+        load: Option<Probability>,
+        /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links"
+        /// (between the two highest tiers of switches). Default "host-links".
+        of: Option<LoadOf>,
+        /// The receiving host. Default: each incast draws one.
+        receiver: Option<String>,
+        /// Incasts come from here on. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// No incast from here on. Default: `duration`.
+        stop: Option<Time>,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+    /// Each host sends one flow to another one and receives one, all at once.
+    Permutation {
+        /// Name of the flows in the results. Default "permutation".
+        label: Option<String>,
+        /// Bytes of each flow, above zero, or "unlimited": until the run ends.
+        bytes: LengthText,
+        /// When all start, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+    /// Each host sends one flow to every other host, all at once.
+    AllToAll {
+        /// Name of the flows in the results. Default "all-to-all".
+        label: Option<String>,
+        /// Bytes of each flow, above zero, or "unlimited": until the run ends.
+        bytes: LengthText,
+        /// When all start, before `duration`. Default "0s".
+        #[serde(default)]
+        start: Time,
+        /// Priority, 0 to 7. Default 3.
+        priority: Option<Priority>,
+        /// Priorities from which each flow draws one; instead of `priority`.
+        priorities: Option<Vec<Priority>>,
+    },
+}
+
+const fn default_priority() -> Priority {
+    Priority(3)
+}
