@@ -249,7 +249,7 @@ fn brief(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default();
-    let verdict = lines.rfind(|line| !line.starts_with(";") && line.contains("R"));
+    let verdict = lines.rfind(|line| !line.starts_with(';') && line.contains('R'));
     match verdict {
         Some(verdict) => format!("{} [..] {verdict}", first.chars().take(120).collect::<String>()),
         None => first.to_owned(),

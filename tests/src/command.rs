@@ -169,6 +169,7 @@ impl Running {
 impl Finished {
     /// Asserts the exit code.
     #[track_caller]
+    #[expect(clippy::return_self_not_must_use, reason = "many tests ask for no more")]
     pub fn assert_code(self, code: i32) -> Self {
         assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self

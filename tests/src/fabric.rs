@@ -137,9 +137,8 @@ impl Run {
     pub fn assert_same_as(&self, other: &Self) {
         for name in SAME_FILES {
             let (ours, theirs) = (self.comparable(name), other.comparable(name));
-            if ours != theirs {
-                panic!("{}: {name} differs: {}", self.scenario.name, difference(&ours, &theirs));
-            }
+            let same = ours == theirs;
+            assert!(same, "{}: {name}: {}", self.scenario.name, difference(&ours, &theirs));
         }
     }
 

@@ -43,7 +43,11 @@ fn two_runs_are_the_same_byte_for_byte_also_on_a_busy_machine() {
     let done = AtomicBool::new(false);
     let (busy, busy_incast) = thread::scope(|scope| {
         for _ in 0..2 * thread::available_parallelism().map_or(2, usize::from) {
-            scope.spawn(|| while !done.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let _release = Release(&done);
         (shapes::turmoil(in_kernel, 5), in_kernel(&incast, &[CAPTURE_ALL]))

@@ -41,7 +41,7 @@ fn story(flows: &str, pauses: &str) -> Result<String> {
         .find(|row| row[0] == VICTIM)
         .with_context(|| format!("{SCENARIO} has no flow with the label {VICTIM:?}"))?;
     let [_, source, destination, completion, ideal, notifications] = victim;
-    let paused: BTreeSet<(&str, &str)> = rows(pauses, ["node", "peer", "event"])?
+    let stopped: BTreeSet<(&str, &str)> = rows(pauses, ["node", "peer", "event"])?
         .into_iter()
         .filter(|[_, _, event]| *event == "xoff")
         .map(|[switch, peer, _]| (switch, peer))
@@ -50,7 +50,7 @@ fn story(flows: &str, pauses: &str) -> Result<String> {
     let mut chain = vec![BTreeSet::from([source])];
     loop {
         let last = &chain[chain.len() - 1];
-        let by: BTreeSet<&str> = paused
+        let by: BTreeSet<&str> = stopped
             .iter()
             .filter(|(_, peer)| last.contains(peer))
             .map(|(switch, _)| *switch)
@@ -70,7 +70,8 @@ fn story(flows: &str, pauses: &str) -> Result<String> {
     Ok(format!(
         "The victim, {source} -> {destination}, shares no port with the incast's receiver and got \
          {notifications} congestion notifications.\n\
-         Yet it took {} us where {} us would do, for PAUSE stops whole links: {}.",
+         Yet it took {} us where {} us would do, for PAUSE stops whole links:\n\
+         {}.",
         microseconds(completion)?,
         microseconds(ideal)?,
         steps.join(", ")
@@ -116,8 +117,8 @@ mod tests {
             story(flows, pauses).unwrap(),
             "The victim, h15 -> h1, shares no port with the incast's receiver and got 0 congestion \
              notifications.\n\
-             Yet it took 249.1 us where 42.9 us would do, for PAUSE stops whole links: leaf0 paused \
-             spine0 and spine1, spine0 and spine1 paused leaf1, leaf1 paused h15."
+             Yet it took 249.1 us where 42.9 us would do, for PAUSE stops whole links:\n\
+             leaf0 paused spine0 and spine1, spine0 and spine1 paused leaf1, leaf1 paused h15."
         );
         assert!(story("flow,label\n", pauses).is_err());
     }

@@ -71,9 +71,9 @@ pub fn assert_tshark_agrees(run: &Run) {
     for class in 0..8 {
         tshark.args(["-e", &format!("macc.cbfc.pause_time.c{class}")]);
     }
-    let output = tshark.output().unwrap_or_else(|error| {
-        panic!("cannot run tshark ({error}): install the package tshark")
-    });
+    let output = tshark
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run tshark ({error}): install the package tshark"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("tshark prints text");
     let frames = run.frames();
@@ -120,7 +120,7 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
 fn syndrome(syndrome: Syndrome) -> String {
     match syndrome {
         Syndrome::NakSequenceError => 0x60.to_string(),
-        _ => 0x1f.to_string(),
+        Syndrome::Ack { .. } => 0x1f.to_string(),
     }
 }
 

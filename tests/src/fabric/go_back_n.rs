@@ -129,6 +129,14 @@ pub fn random_loss(run: Runner, rate: &str) {
     assert!(drops.injected > 0);
     assert_eq!(drops.policy, drops.by_reason.get("headroom-exhausted").copied().unwrap_or(0));
     assert_eq!(drops.lost(), drops.injected + drops.policy, "{drops:?}");
+    let table = run.drops();
+    assert_eq!(
+        table.rows().len() as u64,
+        drops.lost(),
+        "a row for each frame that went no further"
+    );
+    assert!(table.rows().iter().all(|row| (60..=1074).contains(&row.number("bytes"))));
+    assert_eq!(table.with("class", "injected").count() as u64, drops.injected);
     assert_ne!(run.summary.retransmitted_packets, 0);
     assert_retransmissions_are_seen(&run);
 }

@@ -77,8 +77,8 @@ pub fn quanta_expire(run: Runner) {
     assert_eq!(run.summary.retransmitted_packets, 0);
     let stop = stops_of_h1(&run)[0];
     assert_eq!((stop.renewals, stop.ends_ns), (0, stop.received_ns + 1000 * QUANTUM_NS));
-    let (last, next) = around(&run, &stop);
-    assert!(last < stop.received_ns + RESPONSE_NS);
+    let (before, next) = around(&run, &stop);
+    assert!(before < stop.received_ns + RESPONSE_NS);
     assert_eq!(next, stop.received_ns + 1000 * QUANTUM_NS, "the sender resumes at expiry");
     let second = stops_of_h1(&run)[1];
     let refreshes = run.pauses().with("event", "xoff-refresh").take(4).count();

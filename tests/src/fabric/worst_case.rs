@@ -176,7 +176,11 @@ pub fn pause_wait_ns(run: &Run) -> u64 {
 /// Asserts that packets were lost to a lack of headroom and to nothing else.
 pub fn assert_headroom_exhausted(run: &Run) {
     run.assert_drops_only("headroom-exhausted");
-    assert!(run.drops().rows().iter().all(|row| row.text("node") == "s0"));
+    let longest = run.scenario.longest_frame().0;
+    for row in run.drops().rows() {
+        assert_eq!((row.text("node"), row.text("port")), ("s0", "0"), "h0's port");
+        assert!([longest, longest - 16].contains(&row.number("bytes")));
+    }
 }
 
 /// With headroom by Eq. 1 nothing is lost at any of these phases; with two MTU less packets are, and

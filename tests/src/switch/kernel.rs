@@ -7,7 +7,7 @@ use fabric_core::policy::Policy;
 use fabric_core::record::Header;
 use fabric_core::units::Nanos;
 use netns::{EndSpec, LinkSpec, NamespaceSpec, Plan};
-use switch_user::program::SwitchProgram;
+use switch_user::program::{PortLinks, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::{Arrival, FIRST_INTERFACE, PORTS};
@@ -58,6 +58,12 @@ impl KernelSwitch {
             .pop()
             .expect("one switch was asked for");
         Self { program, tables }
+    }
+
+    /// Attaches the programs to a port. Repeated test runs are then spared a grace period each: the
+    /// kernel calls an XDP program that is attached anywhere through its dispatcher already.
+    pub fn attach(&mut self, port: u32) -> Result<PortLinks, String> {
+        self.program.attach(FIRST_INTERFACE + port).map_err(|error| error.to_string())
     }
 
     /// Its tables.

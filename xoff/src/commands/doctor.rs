@@ -93,29 +93,29 @@ pub fn execute() -> Exit {
         return Exit::BadInput;
     }
     let _ = super::open_files::raise_limit();
-    let mut text = String::new();
+    let mut lines = Vec::new();
     let mut exit = Exit::Success;
-    for check in CHECKS {
-        let name = check.name;
-        text += &if exit != Exit::Success {
-            format!("-     {name}: not tried, it stands on the check that failed\n")
-        } else {
-            match (check.look)() {
-                Ok(found) => format!("ok    {name}: {found}\n"),
-                Err(problem) => {
-                    exit = Exit::BadInput;
-                    let advice = if check.advice.is_empty() { "" } else { "; " };
-                    format!("FAIL  {name}: {problem}{advice}{}\n", check.advice)
-                }
+    for Check { name, look, advice } in CHECKS {
+        if exit == Exit::BadInput {
+            lines.push(format!("-     {name}: not tried, it stands on the check that failed"));
+            continue;
+        }
+        lines.push(match look() {
+            Ok(found) => format!("ok    {name}: {found}"),
+            Err(problem) => {
+                exit = Exit::BadInput;
+                let separator = if advice.is_empty() { "" } else { "; " };
+                format!("FAIL  {name}: {problem}{separator}{advice}")
             }
-        };
+        });
     }
-    text += if exit == Exit::Success {
+    let verdict = if exit == Exit::Success {
         "this machine runs fabrics on the kernel datapath"
     } else {
         "`--datapath memory` runs the same scenarios here, without privilege"
     };
-    super::print(&text, exit)
+    lines.push(verdict.to_owned());
+    super::print(&lines.join("\n"), exit)
 }
 
 /// What must hold before a fabric is deployed; a sentence with what to do if it does not.

@@ -43,12 +43,12 @@ impl HostNode {
 }
 
 impl<D: Datapath> Engine<'_, D> {
-    pub(super) fn start_flow(&mut self, number: u32) {
+    pub(super) fn start_flow(&mut self, number: u32) -> Result<(), RunError> {
         let flow = &self.flows[number as usize];
         let (request, responder) = build::queue_pair(self.scenario, flow);
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
         self.hosts[flow.source.0 as usize].host.start_flow(self.now, &request);
-        self.kick_host(flow.source.0);
+        self.kick_host(flow.source.0)
     }
 
     pub(super) fn host_deadline(&mut self, host: u32) -> Result<(), RunError> {
@@ -57,7 +57,7 @@ impl<D: Datapath> Engine<'_, D> {
             node.deadline = None;
         }
         node.host.handle_deadline(self.now);
-        self.kick_host(host);
+        self.kick_host(host)?;
         self.take_host_events(host)
     }
 
@@ -73,12 +73,12 @@ impl<D: Datapath> Engine<'_, D> {
             HostArrival::Roce(packet) => node.host.handle_packet(self.now, &packet),
             HostArrival::Pfc(pfc) => node.host.handle_pfc(self.now, pfc.class_enable, &pfc.quanta),
         }
-        self.kick_host(host);
+        self.kick_host(host)?;
         self.take_host_events(host)
     }
 
     /// Lets a host send if its port is free, and sees to it that it is woken when it next has to be.
-    pub(super) fn kick_host(&mut self, host: u32) {
+    pub(super) fn kick_host(&mut self, host: u32) -> Result<(), RunError> {
         let node = &mut self.hosts[host as usize];
         let number = node.wire;
         let wire = &mut self.wires[number as usize];
@@ -86,7 +86,7 @@ impl<D: Datapath> Engine<'_, D> {
         if wire.busy_until <= self.now {
             if let Some(packet) = node.host.poll_transmit(self.now) {
                 let frame = self.datapath.roce(crate::topology::WireId(number), &packet);
-                self.transmit(number, frame, packet.frame_length() as u64);
+                self.transmit(number, frame, packet.frame_length() as u32)?;
             } else {
                 idle = true;
             }
@@ -109,6 +109,7 @@ impl<D: Datapath> Engine<'_, D> {
             node.deadline = Some(at);
             self.events.schedule(at, Event::HostDeadline { host });
         }
+        Ok(())
     }
 
     fn take_host_events(&mut self, host: u32) -> Result<(), RunError> {

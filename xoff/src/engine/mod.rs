@@ -28,7 +28,7 @@ use crate::topology::{HostId, WireId};
 use event_queue::{Event, EventQueue};
 use host_side::{Completion, HostNode};
 use sampler::Sampler;
-use wire::Wire;
+use wire::{Flying, Wire};
 
 /// Events between two looks at the interrupt flag and calls of the progress callback.
 const EVENTS_PER_LOOK: u64 = 4096;
@@ -209,10 +209,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 self.kick(wire)
             }
             Event::HostDeadline { host } => self.host_deadline(host),
-            Event::FlowStart { flow } => {
-                self.start_flow(flow);
-                Ok(())
-            }
+            Event::FlowStart { flow } => self.start_flow(flow),
             Event::PauseExpiry { wire } => self.kick(wire),
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
             Event::Sample => {
@@ -245,8 +242,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
         match (ends.from_switch, ends.from_host) {
             (Some(switch), _) => self.kick_switch_port(switch, wire),
             (None, Some(host)) => {
-                self.kick_host(host);
-                Ok(())
+                self.kick_host(host)
             }
             (None, None) => unreachable!("a wire starts at a switch or a host"),
         }
@@ -254,24 +250,39 @@ impl<'a, D: Datapath> Engine<'a, D> {
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
-    fn transmit(&mut self, wire_number: u32, frame: D::Frame, length: u64) {
+    fn transmit(
+        &mut self,
+        wire_number: u32,
+        frame: D::Frame,
+        length: u32,
+    ) -> Result<(), RunError> {
         let kind_of = &self.datapath;
         let wire = &mut self.wires[wire_number as usize];
         let kind = wire.needs_kind().then(|| kind_of.kind(&frame));
         let overhead = self.scenario.switch.wire_overhead.0;
-        let serialisation = wire.rate.serialise(length + overhead);
+        let serialisation = wire.rate.serialise(u64::from(length) + overhead);
         wire.busy_until = self.now + serialisation;
         wire.sent += 1;
         if wire.loses(kind) {
             self.injected_losses += 1;
             wire.lost += 1;
             self.datapath.discard(frame);
-            return;
+            self.record.drop_event(&DropRow {
+                time: self.now.to_nanos(),
+                node: &wire.ends.name,
+                port: None,
+                priority: None,
+                reason: DropReason::InjectedLoss.name(),
+                class: DropReason::InjectedLoss.class(),
+                bytes: Bytes(u64::from(length)),
+            })?;
+            return Ok(());
         }
         let arrival = wire.busy_until + wire.delay;
-        if wire.push(self.now, arrival, frame) {
+        if wire.push(Flying { started: self.now, arrival, length, frame }) {
             self.events.schedule(arrival, Event::Arrival { wire: wire_number });
         }
+        Ok(())
     }
 
     fn arrive(&mut self, wire_number: u32) -> Result<(), RunError> {
@@ -295,7 +306,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
         let crossing =
             Crossing { wire: WireId(wire_number), started: flying.started.to_nanos(), now };
         match (wire.ends.to_switch, wire.ends.to_host) {
-            (Some(switch), _) => self.arrive_at_switch(switch, crossing, flying.frame),
+            (Some(switch), _) => self.arrive_at_switch(switch, crossing, flying.length, flying.frame),
             (None, Some(host)) => self.arrive_at_host(host, crossing, flying.frame),
             (None, None) => unreachable!("a wire ends at a switch or a host"),
         }
@@ -323,7 +334,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
         &mut self,
         crossing: Crossing,
         reason: DropReason,
-        length: u64,
+        length: u32,
     ) -> Result<(), RunError> {
         let ends = &self.wires[crossing.wire.0 as usize].ends;
         let node = self.scenario.fabric().wire(crossing.wire).to;
@@ -334,7 +345,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             priority: None,
             reason: reason.name(),
             class: reason.class(),
-            bytes: Bytes(length),
+            bytes: Bytes(u64::from(length)),
         })?;
         Ok(())
     }

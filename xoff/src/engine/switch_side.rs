@@ -21,6 +21,7 @@ impl<D: Datapath> Engine<'_, D> {
         &mut self,
         switch: u32,
         crossing: Crossing,
+        length: u32,
         frame: D::Frame,
     ) -> Result<(), RunError> {
         let port = self.wires[crossing.wire.0 as usize].ends.to_port;
@@ -55,7 +56,7 @@ impl<D: Datapath> Engine<'_, D> {
                 }
                 self.kick_switch_port(switch, wire)
             }
-            Outcome::Dropped(reason) => self.drop_row(crossing, reason, 0),
+            Outcome::Dropped(reason) => self.drop_row(crossing, reason, length),
         }
     }
 
@@ -78,7 +79,7 @@ impl<D: Datapath> Engine<'_, D> {
         match self.switches[switch as usize].select(usize::from(port), paused) {
             None => Ok(()),
             Some(Selection::MacControl(frame)) => {
-                self.transmit(number, frame, pfc::LEN as u64);
+                self.transmit(number, frame, pfc::LEN as u32)?;
                 self.wake_when_free(switch, number);
                 Ok(())
             }
@@ -87,7 +88,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let departure = departure(tables, self.policy, slot)
                     .expect("the traffic manager names slots that hold a packet");
                 let frame = self.datapath.take(switch, slot, departure.mark);
-                self.transmit(number, frame, u64::from(length));
+                self.transmit(number, frame, length)?;
                 self.wake_when_free(switch, number);
                 match departure.resume {
                     Some(order) => self.resume(switch, departure.ingress_port as u16, &order),

@@ -17,6 +17,8 @@ pub struct Flying<F> {
     pub started: Picos,
     /// When its last bit arrives.
     pub arrival: Picos,
+    /// Its length without FCS.
+    pub length: u32,
     /// The frame.
     pub frame: F,
 }
@@ -78,8 +80,8 @@ impl<F> Wire<F> {
     }
 
     /// Adds a frame behind those on their way. True if it is the first, and needs an event.
-    pub fn push(&mut self, started: Picos, arrival: Picos, frame: F) -> bool {
-        self.in_flight.push_back(Flying { started, arrival, frame });
+    pub fn push(&mut self, flying: Flying<F>) -> bool {
+        self.in_flight.push_back(flying);
         self.in_flight.len() == 1
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
             }
         }
         let alike = |group: &&mut SwitchBuffers| {
-            group.ports == ports && (group.pools.shared, group.pools.private) == (pools.shared, pools.private)
+            group.ports == ports
+                && (group.pools.shared, group.pools.private) == (pools.shared, pools.private)
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.switches.push(node.name.clone()),

@@ -103,7 +103,9 @@ fn components(graph: &[Vec<u32>]) -> Vec<Vec<u32>> {
             if low[at] == index[at] {
                 let start = stack.iter().rposition(|member| *member == node).unwrap_or(0);
                 let mut members = stack.split_off(start);
-                members.iter().for_each(|member| open[*member as usize] = false);
+                for member in &members {
+                    open[*member as usize] = false;
+                }
                 members.sort_unstable();
                 found.push(members);
             }

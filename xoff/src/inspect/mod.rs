@@ -1,7 +1,7 @@
 //! What a scenario's fabric is, before anything runs: nodes and links, paths, base round-trip times,
 //! buffers, expected load, and what can go wrong by design.
 //!
-//! [`Inspection::of`] computes; its `Display` is the report of `xoff inspect`.
+//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`.
 
 mod buffers;
 mod collisions;
@@ -14,11 +14,12 @@ mod tier_load;
 #[cfg(test)]
 mod tests;
 
-pub use buffers::SwitchBuffers;
+pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::Collisions;
 pub use dependencies::{Cycle, cycles};
 pub use links::LinkGroup;
 pub use paths::{PathGroup, path_groups};
+pub use text::Report;
 pub use tier_load::TierLoad;
 
 use crate::scenario::Scenario;
@@ -46,6 +47,11 @@ pub struct Inspection {
     pub collisions: Vec<Collisions>,
     /// Ingress queues that can wait for each other in a circle.
     pub cycles: Vec<Cycle>,
+}
+
+/// The report on a scenario, lines of text.
+pub fn report(scenario: &Scenario) -> String {
+    Inspection::of(scenario).report(scenario.fabric()).to_string()
 }
 
 impl Inspection {

@@ -49,8 +49,7 @@ pub fn path_groups(scenario: &Scenario, racks: &Racks) -> Vec<PathGroup> {
                         base_rtt: (rtt, rtt),
                         bdp,
                     });
-                    group.base_rtt =
-                        (group.base_rtt.0.min(rtt), group.base_rtt.1.max(rtt));
+                    group.base_rtt = (group.base_rtt.0.min(rtt), group.base_rtt.1.max(rtt));
                     group.bdp = group.bdp.max(bdp);
                 }
             }
@@ -87,11 +86,8 @@ fn counts(fabric: &Fabric, racks: &Racks, destination: usize) -> Vec<(usize, u32
             let peer = fabric.peer(fabric.switch_node(switch), port).node;
             paths[(peer.0 - fabric.host_count()) as usize]
         };
-        let count = if distance == 0 {
-            1
-        } else {
-            group.iter().map(through).fold(0, u64::saturating_add)
-        };
+        let count =
+            if distance == 0 { 1 } else { group.iter().map(through).fold(0, u64::saturating_add) };
         paths[switch.0 as usize] = count;
         links[switch.0 as usize] = distance + 2;
     }

@@ -1,7 +1,7 @@
 //! Expected load by tier: payload that workloads offer, spread evenly over equal-cost paths.
 
-use crate::scenario::{Scenario, Source};
 use crate::scenario::workload::IncastRecipe;
+use crate::scenario::{Scenario, Source};
 use crate::topology::{Racks, SHARE_UNIT, WireId};
 
 use super::links::tier_names;
@@ -51,22 +51,15 @@ pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
         let payload = offered[id.0 as usize];
         let rate = u128::from(wire.rate.0) << 8;
         let millionths = (payload * 1_000_000 / rate) as u64;
-        let place = tiers.iter().position(|(tier, ..)| tier.direction == direction);
-        let (tier, sum, capacity) = match place {
-            Some(place) => &mut tiers[place],
-            None => {
-                let largest = wire.name.clone();
-                let tier = TierLoad {
-                    direction,
-                    wires: 0,
-                    mean_millionths: 0,
-                    largest_millionths: 0,
-                    largest,
-                };
-                tiers.push((tier, 0, 0));
-                tiers.last_mut().expect("it was just added")
-            }
-        };
+        let known = tiers.iter().position(|(tier, ..)| tier.direction == direction);
+        let place = known.unwrap_or(tiers.len());
+        if known.is_none() {
+            let (wires, mean_millionths, largest_millionths) = (0, 0, 0);
+            let largest = wire.name.clone();
+            let tier = TierLoad { direction, wires, mean_millionths, largest_millionths, largest };
+            tiers.push((tier, 0, 0));
+        }
+        let (tier, sum, capacity) = &mut tiers[place];
         tier.wires += 1;
         *sum += payload;
         *capacity += rate;

@@ -163,9 +163,8 @@ impl Expansion<'_> {
     fn check_count(&self, sources: &[Source]) -> Result<(), ScenarioError> {
         let count = sources.iter().fold(0, |sum: u64, it| sum.saturating_add(it.expected_flows()));
         if count > MAX_FLOWS as u64 {
-            let is_random = |source: &Source| {
-                matches!(source, Source::Arrivals(_) | Source::Incasts(_))
-            };
+            let is_random =
+                |source: &Source| matches!(source, Source::Arrivals(_) | Source::Incasts(_));
             let about = if sources.iter().any(is_random) { "about " } else { "" };
             let title = format!("{about}{count} flows; the limit is {MAX_FLOWS}");
             let help = "a flow is a queue pair, and their numbers have 24 bits: write fewer flows, \
@@ -237,7 +236,7 @@ impl Expansion<'_> {
         if senders.is_empty() {
             let help = "name the hosts that send: senders = [\"h1\", \"h2\"]";
             let path = format!("{path}.senders");
-            return Err(self.document.error(&path, "an incast without senders", help));
+            return Err(self.document.error(&path, "no host sends", help));
         }
         let destination = self.host(&format!("{path}.receiver"), receiver)?;
         let mut sources = Vec::with_capacity(senders.len());

@@ -102,7 +102,6 @@ pub struct AllAtOnce {
     pub priority: PriorityChoice,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference to the field")]
 fn serialize_length<S: serde::Serializer>(length: &Length, out: S) -> Result<S::Ok, S::Error> {
     LengthText(*length).serialize(out)
 }
@@ -130,59 +129,16 @@ impl Expansion<'_> {
         keys: WorkloadKeys,
         key: Key<'_>,
     ) -> Result<(Workload, Source), ScenarioError> {
-        let named = |label: Option<String>, kind: &str| label.unwrap_or_else(|| kind.to_owned());
         match keys {
-            WorkloadKeys::Poisson {
-                label, load, of, sizes, pairs, start, stop, priority, priorities,
-            } => {
-                let label = named(label, "poisson");
-                let window = self.window(path, start, stop)?;
-                let priority = self.priority(path, priority, priorities)?;
-                let load = Load { part: load, of };
-                let Window { start, stop } = window;
-                let keys = OpenLoop { label, load, sizes, pairs, start, stop, priority };
-                let (open_loop, source) = self.open_loop(path, keys, Gaps::Exponential, key)?;
-                Ok((Workload::Poisson(open_loop), source))
+            arrivals @ (WorkloadKeys::Poisson { .. } | WorkloadKeys::Lognormal { .. }) => {
+                self.arrivals(path, arrivals, key)
             }
-            WorkloadKeys::Lognormal {
-                label, sigma, load, of, sizes, pairs, start, stop, priority, priorities,
-            } => {
-                let label = named(label, "lognormal");
-                let window = self.window(path, start, stop)?;
-                let priority = self.priority(path, priority, priorities)?;
-                let load = Load { part: load, of };
-                let Window { start, stop } = window;
-                let keys = OpenLoop { label, load, sizes, pairs, start, stop, priority };
-                let gaps = Gaps::Lognormal { sigma_thousandths: sigma.thousandths };
-                let (arrivals, source) = self.open_loop(path, keys, gaps, key)?;
-                Ok((Workload::Lognormal { sigma, arrivals }, source))
-            }
-            WorkloadKeys::PeriodicIncast {
-                label, degree, bytes, period, load, of, receiver, start, stop, priority, priorities,
-            } => {
-                let label = named(label, "periodic-incast");
-                let window = self.window(path, start, stop)?;
-                let priority = self.priority(path, priority, priorities)?;
-                let keys = IncastKeys {
-                    label, degree, bytes, period, load, of, receiver, window, priority,
-                };
-                let (incasts, source) = self.incasts(path, keys, Gaps::Even, key)?;
-                Ok((Workload::PeriodicIncast(incasts), source))
-            }
-            WorkloadKeys::PoissonIncast {
-                label, degree, bytes, period, load, of, receiver, start, stop, priority, priorities,
-            } => {
-                let label = named(label, "poisson-incast");
-                let window = self.window(path, start, stop)?;
-                let priority = self.priority(path, priority, priorities)?;
-                let keys = IncastKeys {
-                    label, degree, bytes, period, load, of, receiver, window, priority,
-                };
-                let (incasts, source) = self.incasts(path, keys, Gaps::Exponential, key)?;
-                Ok((Workload::PoissonIncast(incasts), source))
+            incasts
+            @ (WorkloadKeys::PeriodicIncast { .. } | WorkloadKeys::PoissonIncast { .. }) => {
+                self.many_incasts(path, incasts, key)
             }
             WorkloadKeys::Permutation { label, bytes, start, priority, priorities } => {
-                let label = named(label, "permutation");
+                let label = label.unwrap_or_else(|| "permutation".into());
                 let priority = self.priority(path, priority, priorities)?;
                 let keys = self.all_at_once(path, label, bytes, start, priority)?;
                 let (stamp, length, start) = (keys.stamp(key), keys.bytes, keys.start);
@@ -191,7 +147,7 @@ impl Expansion<'_> {
                 Ok((Workload::Permutation(keys), Source::Permutation(recipe.into())))
             }
             WorkloadKeys::AllToAll { label, bytes, start, priority, priorities } => {
-                let label = named(label, "all-to-all");
+                let label = label.unwrap_or_else(|| "all-to-all".into());
                 let priority = self.priority(path, priority, priorities)?;
                 let keys = self.all_at_once(path, label, bytes, start, priority)?;
                 let (stamp, length, start) = (keys.stamp(key), keys.bytes, keys.start);
@@ -204,6 +160,104 @@ impl Expansion<'_> {
             | WorkloadKeys::List { .. }
             | WorkloadKeys::LongLived { .. } => unreachable!("these list their flows"),
         }
+    }
+
+    fn arrivals(
+        &self,
+        path: &str,
+        keys: WorkloadKeys,
+        key: Key<'_>,
+    ) -> Result<(Workload, Source), ScenarioError> {
+        let (kind, sigma) = match &keys {
+            WorkloadKeys::Lognormal { sigma, .. } => ("lognormal", Some(*sigma)),
+            _ => ("poisson", None),
+        };
+        let (WorkloadKeys::Poisson {
+            label,
+            load,
+            of,
+            sizes,
+            pairs,
+            start,
+            stop,
+            priority,
+            priorities,
+        }
+        | WorkloadKeys::Lognormal {
+            label,
+            load,
+            of,
+            sizes,
+            pairs,
+            start,
+            stop,
+            priority,
+            priorities,
+            sigma: _,
+        }) = keys
+        else {
+            unreachable!("both kinds of arrivals are named")
+        };
+        let label = label.unwrap_or_else(|| kind.to_owned());
+        let Window { start, stop } = self.window(path, start, stop)?;
+        let priority = self.priority(path, priority, priorities)?;
+        let load = Load { part: load, of };
+        let keys = OpenLoop { label, load, sizes, pairs, start, stop, priority };
+        if let Some(sigma) = sigma {
+            let gaps = Gaps::Lognormal { sigma_thousandths: sigma.thousandths };
+            let (arrivals, source) = self.open_loop(path, keys, gaps, key)?;
+            return Ok((Workload::Lognormal { sigma, arrivals }, source));
+        }
+        let (arrivals, source) = self.open_loop(path, keys, Gaps::Exponential, key)?;
+        Ok((Workload::Poisson(arrivals), source))
+    }
+
+    fn many_incasts(
+        &self,
+        path: &str,
+        keys: WorkloadKeys,
+        key: Key<'_>,
+    ) -> Result<(Workload, Source), ScenarioError> {
+        let is_periodic = matches!(keys, WorkloadKeys::PeriodicIncast { .. });
+        let (WorkloadKeys::PeriodicIncast {
+            label,
+            degree,
+            bytes,
+            period,
+            load,
+            of,
+            receiver,
+            start,
+            stop,
+            priority,
+            priorities,
+        }
+        | WorkloadKeys::PoissonIncast {
+            label,
+            degree,
+            bytes,
+            period,
+            load,
+            of,
+            receiver,
+            start,
+            stop,
+            priority,
+            priorities,
+        }) = keys
+        else {
+            unreachable!("both kinds of incasts are named")
+        };
+        let kind = if is_periodic { "periodic-incast" } else { "poisson-incast" };
+        let label = label.unwrap_or_else(|| kind.to_owned());
+        let window = self.window(path, start, stop)?;
+        let priority = self.priority(path, priority, priorities)?;
+        let keys =
+            IncastKeys { label, degree, bytes, period, load, of, receiver, window, priority };
+        let gaps = if is_periodic { Gaps::Even } else { Gaps::Exponential };
+        let (incasts, source) = self.incasts(path, keys, gaps, key)?;
+        let workload = if is_periodic { Workload::PeriodicIncast } else { Workload::PoissonIncast };
+        Ok((workload(incasts), source))
     }
 
     fn open_loop(
@@ -255,7 +309,7 @@ impl Expansion<'_> {
         self.check_degree(&format!("{path}.degree"), degree, &receivers)?;
         let demand = IncastRecipe::demand(self.fabric, &self.racks, only);
         self.check_reach(path, &demand)?;
-        let event_q16 = u128::from(bytes.0) * u128::from(degree) << 16;
+        let event_q16 = (u128::from(bytes.0) * u128::from(degree)) << 16;
         let (pace, mean_gap, rate) = match (keys.period, keys.load) {
             (Some(period), None) => {
                 if keys.of.is_some() {
@@ -264,7 +318,11 @@ impl Expansion<'_> {
                     return Err(self.document.error(&format!("{path}.of"), title, help));
                 }
                 let period = self.period(path, period)?;
-                (Pace::Period { period }, exact_gap(period), PayloadRate::average(event_q16, period))
+                (
+                    Pace::Period { period },
+                    exact_gap(period),
+                    PayloadRate::average(event_q16, period),
+                )
             }
             (None, Some(load)) => {
                 let load = Load { part: load, of: keys.of.unwrap_or_default() };
@@ -273,7 +331,11 @@ impl Expansion<'_> {
             }
             (Some(_), Some(_)) => {
                 let help = "leave one out: a load follows from a period, and a period from a load";
-                return Err(self.document.error(&format!("{path}.load"), "a period and a load", help));
+                return Err(self.document.error(
+                    &format!("{path}.load"),
+                    "a period and a load",
+                    help,
+                ));
             }
             (None, None) => {
                 let help = "add period = \"100us\", or load = 0.1";
@@ -283,11 +345,18 @@ impl Expansion<'_> {
         let stamp = stamp(&label, &priority, key);
         let racks = self.racks.clone();
         let recipe = IncastRecipe {
-            stamp, window, gaps, mean_gap, degree, bytes, receiver: only, racks, rate,
+            stamp,
+            window,
+            gaps,
+            mean_gap,
+            degree,
+            bytes,
+            receiver: only,
+            racks,
+            rate,
         };
         let Window { start, stop } = window;
-        let resolved =
-            ManyIncasts { label, degree, bytes, pace, receiver, start, stop, priority };
+        let resolved = ManyIncasts { label, degree, bytes, pace, receiver, start, stop, priority };
         Ok((resolved, Source::Incasts(recipe.into())))
     }
 
@@ -334,12 +403,7 @@ impl Expansion<'_> {
         Ok(AllAtOnce { label, bytes, start, priority })
     }
 
-    fn window(
-        &self,
-        path: &str,
-        start: Time,
-        stop: Option<Time>,
-    ) -> Result<Window, ScenarioError> {
+    fn window(&self, path: &str, start: Time, stop: Option<Time>) -> Result<Window, ScenarioError> {
         let start = self.start(path, start)?;
         let stop = stop.map_or(self.duration, |stop| stop.0);
         let display = quantity::display::<Picos>;
@@ -375,7 +439,8 @@ impl Expansion<'_> {
                 Ok(PriorityChoice::Drawn(list.iter().map(|priority| priority.0).collect()))
             }
             (Some(_), Some(_)) => {
-                let help = "leave one out: `priority` is for all flows, `priorities` are drawn from";
+                let help =
+                    "leave one out: `priority` is for all flows, `priorities` are drawn from";
                 Err(self.document.error(&at, "`priority` and `priorities`", help))
             }
         }
@@ -384,7 +449,11 @@ impl Expansion<'_> {
     fn period(&self, path: &str, period: Time) -> Result<Picos, ScenarioError> {
         if period.0 == Picos::ZERO {
             let help = "write a time such as \"100us\"";
-            return Err(self.document.error(&format!("{path}.period"), "a period of no time", help));
+            return Err(self.document.error(
+                &format!("{path}.period"),
+                "a period of no time",
+                help,
+            ));
         }
         Ok(period.0)
     }

@@ -27,8 +27,11 @@ mod report;
 mod sizes;
 mod switch;
 mod topology;
+mod topology_keys;
 mod transport;
 
+#[path = "../inspect/mod.rs"]
+pub mod inspect;
 #[path = "../workload/mod.rs"]
 pub mod workload;
 
@@ -175,7 +178,7 @@ struct ScenarioKeys {
     #[serde(default)]
     datapath: Datapath,
     /// The shape of the fabric.
-    topology: topology::TopologyKeys,
+    topology: topology_keys::TopologyKeys,
     /// Every switch.
     #[serde(default)]
     switch: switch::SwitchKeys,

@@ -29,8 +29,11 @@ impl<'de> Deserialize<'de> for Sizes {
         impl<'de> Visitor<'de> for Reader {
             type Value = Sizes;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                write!(f, "a distribution such as \"websearch\", a size such as \"64kB\", or a \
-                    file: {{ file = \"my.cdf\" }}")
+                write!(
+                    f,
+                    "a distribution such as \"websearch\", a size such as \"64kB\", or a \
+                    file: {{ file = \"my.cdf\" }}"
+                )
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Sizes, E> {
                 if text.starts_with(|c: char| c.is_ascii_digit()) {

@@ -173,7 +173,9 @@ impl Fabric {
             if frontier.is_empty() {
                 break;
             }
-            frontier.iter().for_each(|node| levels[node.0 as usize] = level);
+            for node in &frontier {
+                levels[node.0 as usize] = level;
+            }
             let ports = frontier.iter().flat_map(|node| &self.node(*node).ports);
             frontier = ports.map(|wire| self.wire(*wire).to).collect();
         }

@@ -32,7 +32,9 @@ impl Racks {
         members.retain(|hosts| !hosts.is_empty());
         let mut rack_of = vec![0; fabric.host_count() as usize];
         for (rack, hosts) in (0..).zip(&members) {
-            hosts.iter().for_each(|host| rack_of[host.0 as usize] = rack);
+            for host in hosts {
+                rack_of[host.0 as usize] = rack;
+            }
         }
         Self { switches, members, rack_of }
     }

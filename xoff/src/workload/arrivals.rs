@@ -20,7 +20,7 @@ impl PayloadRate {
     /// The rate of `bytes_q16` bytes (16 fractional bits, below 2^64 bytes) in each `span`, which
     /// is above zero.
     pub const fn average(bytes_q16: u128, span: Picos) -> Self {
-        Self(bytes_q16 * 8_000_000_000_000 / span.0 as u128 >> (16 - 8))
+        Self((bytes_q16 * 8_000_000_000_000 / span.0 as u128) >> (16 - 8))
     }
 }
 
@@ -86,7 +86,8 @@ pub struct Arrivals {
 impl Arrivals {
     /// Starts every sender's process: its first flow comes a gap after the window's start.
     pub fn new(recipe: Arc<ArrivalRecipe>, seed: u64) -> Self {
-        let random = recipe.senders.iter().map(|(host, _)| recipe.stamp.random(seed, host.0.into()));
+        let random =
+            recipe.senders.iter().map(|(host, _)| recipe.stamp.random(seed, host.0.into()));
         let random = random.collect();
         let due = BinaryHeap::with_capacity(recipe.senders.len());
         let mut arrivals = Self { recipe, random, due };

@@ -55,8 +55,7 @@ mod tests {
             let sizes = distribution(name).unwrap();
             let mut stream = RandomStream::new(3, 0, 0);
             let count = 400_000;
-            let draws: Vec<f64> =
-                (0..count).map(|_| sizes.draw(&mut stream).0 as f64).collect();
+            let draws: Vec<f64> = (0..count).map(|_| sizes.draw(&mut stream).0 as f64).collect();
             let mean = draws.iter().sum::<f64>() / f64::from(count);
             let square = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>();
             let error = (square / f64::from(count)).sqrt() / f64::from(count).sqrt();

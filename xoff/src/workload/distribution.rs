@@ -97,7 +97,8 @@ impl SizeDistribution {
             cumulative: (line.probability / (unit / u128::from(CERTAIN))) as u64,
         };
         let first = Point { cumulative: 0, ..point(&lines[0]) };
-        let mut points: Vec<Point> = std::iter::once(first).chain(lines.iter().map(point)).collect();
+        let mut points: Vec<Point> =
+            std::iter::once(first).chain(lines.iter().map(point)).collect();
         points.dedup();
         Ok(Self { points })
     }
@@ -118,7 +119,7 @@ impl SizeDistribution {
     /// A size.
     pub fn draw(&self, stream: &mut RandomStream) -> Bytes {
         // In 10^-12, with 20 fractional bits.
-        let place = (u128::from(stream.bits()) * u128::from(CERTAIN) >> 44) as u64;
+        let place = ((u128::from(stream.bits()) * u128::from(CERTAIN)) >> 44) as u64;
         let at = |point: &Point| point.cumulative << 20;
         let above = self.points.partition_point(|point| at(point) <= place);
         let (low, high) = (self.points[above - 1], self.points[above]);

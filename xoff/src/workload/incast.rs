@@ -58,8 +58,9 @@ impl IncastRecipe {
         let all = (0..fabric.host_count()).map(HostId);
         for destination in all.clone().filter(|host| receiver.is_none_or(|only| only == *host)) {
             let own = racks.of_host(destination);
-            let can_send =
-                |host: &HostId| *host != destination && (racks.len() == 1 || racks.of_host(*host) != own);
+            let can_send = |host: &HostId| {
+                *host != destination && (racks.len() == 1 || racks.of_host(*host) != own)
+            };
             let senders = Self::eligible(racks, fabric.host_count(), destination);
             for source in all.clone().filter(can_send) {
                 demand.send(source, destination, UNIT / u128::from(senders), racks);
@@ -107,10 +108,8 @@ impl Incasts {
         }
         self.now = Picos((self.due >> GAP_BITS) as u64);
         let count = self.hosts.len() as u64;
-        self.receiver = self
-            .recipe
-            .receiver
-            .unwrap_or_else(|| HostId(self.random.below(count) as u32));
+        self.receiver =
+            self.recipe.receiver.unwrap_or_else(|| HostId(self.random.below(count) as u32));
         self.draw_senders();
         let gap = self.recipe.gaps.draw(self.recipe.mean_gap, &mut self.random);
         self.due = self.due.saturating_add(gap);

@@ -14,7 +14,7 @@ const LOG2_E: i128 = 0xb8aa_3b29_5c17_f0bc;
 /// -ln(`value` / 2^64) for a `value` above zero, less than 2^-47 from it.
 pub fn negative_ln(value: u64) -> u64 {
     let negative_log2 = (64 << FRACTION_BITS) - log2(value);
-    (u128::from(negative_log2) * u128::from(LN_2) >> 64) as u64
+    ((u128::from(negative_log2) * u128::from(LN_2)) >> 64) as u64
 }
 
 /// log2 of a `value` above zero, at most 2^-48 below it.
@@ -49,7 +49,7 @@ impl Factor {
     /// `value` times the factor, cut at 2^128 - 1; `value` is below 2^86.
     pub fn of(self, value: u128) -> u128 {
         let product = value * u128::from(self.mantissa);
-        let shift = MANTISSA_BITS as i32 - self.exponent;
+        let shift = MANTISSA_BITS.cast_signed() - self.exponent;
         if shift >= 128 {
             0
         } else if shift >= 0 {
@@ -64,13 +64,13 @@ impl Factor {
 
 /// e^`power`; its relative error is below 2^-38.
 pub fn exponential(power: i128) -> Factor {
-    let power_of_two = power * LOG2_E >> 63;
+    let power_of_two = (power * LOG2_E) >> 63;
     let exponent = (power_of_two >> FRACTION_BITS) as i32;
     let fraction = power_of_two & ((1 << FRACTION_BITS) - 1);
     let set = |place: &usize| fraction >> (FRACTION_BITS as usize - 1 - place) & 1 == 1;
     let mantissa = (0..FRACTION_BITS as usize)
         .filter(set)
-        .fold(1u128 << ROOT_BITS, |product, place| product * ROOTS[place] >> ROOT_BITS);
+        .fold(1u128 << ROOT_BITS, |product, place| (product * ROOTS[place]) >> ROOT_BITS);
     Factor { mantissa: (mantissa >> (ROOT_BITS - MANTISSA_BITS)) as u64, exponent }
 }
 

@@ -36,7 +36,7 @@ impl RandomStream {
 
     /// A number from 0 to `count` - 1; its bias is below `count` / 2^64. 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
-        (u128::from(self.bits()) * u128::from(count) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
     }
 }
 

@@ -114,6 +114,19 @@ impl FlowStream {
         self.order.peek().map(|Reverse((start, _))| *start)
     }
 
+    /// The next flow, and the number of its source.
+    ///
+    /// # Panics
+    /// After 2^32 flows, a thousand times what a scenario may have.
+    pub fn next_from(&mut self) -> Option<(usize, Flow)> {
+        let Reverse((_, number)) = self.order.pop()?;
+        let mut flow = self.heads[number].take()?;
+        self.refill(number);
+        flow.id = self.next_id;
+        self.next_id = self.next_id.checked_add(1).expect("flows have 32-bit numbers");
+        Some((number, flow))
+    }
+
     /// What it holds on the heap, in entries.
     #[cfg(test)]
     pub fn footprint(&self) -> usize {
@@ -128,15 +141,8 @@ impl FlowStream {
 impl Iterator for FlowStream {
     type Item = Flow;
 
-    /// # Panics
-    /// After 2^32 flows, a thousand times what a scenario may have.
     fn next(&mut self) -> Option<Flow> {
-        let Reverse((_, number)) = self.order.pop()?;
-        let mut flow = self.heads[number].take()?;
-        self.refill(number);
-        flow.id = self.next_id;
-        self.next_id = self.next_id.checked_add(1).expect("flows have 32-bit numbers");
-        Some(flow)
+        self.next_from().map(|(_, flow)| flow)
     }
 }
 

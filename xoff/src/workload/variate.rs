@@ -25,13 +25,13 @@ impl Gaps {
             Self::Exponential => {
                 // 46 bits remain of a variate below 45, and 40 of them are its fraction.
                 let variate = negative_ln(stream.bits().max(1)) >> (FRACTION_BITS - 40);
-                mean * u128::from(variate) >> 40
+                (mean * u128::from(variate)) >> 40
             }
             Self::Lognormal { sigma_thousandths } => {
                 let sigma = i128::from(sigma_thousandths);
                 // E[exp(sigma Z)] = exp(sigma^2 / 2): taken away, the mean is one.
                 let power = sigma * i128::from(normal(stream)) / 1000
-                    - (sigma * sigma << FRACTION_BITS) / 2_000_000;
+                    - ((sigma * sigma) << FRACTION_BITS) / 2_000_000;
                 exponential(power).of(mean)
             }
         }
@@ -93,8 +93,7 @@ mod tests {
         let draws: Vec<f64> = (0..COUNT)
             .map(|_| normal(&mut stream) as f64 / (1u64 << FRACTION_BITS) as f64)
             .collect();
-        let moment =
-            |power| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / COUNT as f64;
+        let moment = |power| draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / COUNT as f64;
         assert!(moment(1).abs() < 0.01);
         assert!((moment(2) - 1.0).abs() < 0.01);
         assert!(moment(3).abs() < 0.03);

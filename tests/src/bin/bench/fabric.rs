@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use aya::sys::{Stats, enable_stats};
 use xoff::datapath::Datapath;
 use xoff::engine::{Engine, Finished, Watch};
 use xoff::results::Record;
@@ -42,15 +43,31 @@ pub fn on_kernel(scenario: &Scenario) -> Result<KernelRun> {
     let stopwatch = Stopwatch::start();
     let datapath = run::deploy(scenario).context("the kernel benchmark needs root")?;
     let deploy = stopwatch.elapsed();
-    Ok(KernelRun { rate: drive(scenario, datapath)?, deploy })
+    let (rate, _) = drive(scenario, datapath)?;
+    Ok(KernelRun { rate, deploy })
+}
+
+/// What an arrival takes on average in a run on the kernel datapath, in nanoseconds. Counting that slows
+/// the run down, so it is a run of its own.
+pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
+    let datapath = run::deploy(scenario)?;
+    let _while_open = enable_stats(Stats::RunTime)?;
+    let (_, mut datapath) = drive(scenario, datapath)?;
+    let (mut time, mut runs) = (Duration::ZERO, 0);
+    for switch in 0..scenario.fabric().switch_count() {
+        let program = datapath.program_mut(switch).xdp()?.info()?;
+        time += program.run_time();
+        runs += program.run_count();
+    }
+    Ok(time.as_nanos() as f64 / runs as f64)
 }
 
 /// Runs the scenario in memory.
 pub fn in_memory(scenario: &Scenario) -> Result<Rate> {
-    drive(scenario, run::in_memory(scenario)?)
+    Ok(drive(scenario, run::in_memory(scenario)?)?.0)
 }
 
-fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<Rate> {
+fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<(Rate, D)> {
     let interrupted = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
@@ -58,11 +75,10 @@ fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<Rate> {
     let engine = Engine::new(scenario, datapath, Record::new(None), &[]);
     let Finished { counted, datapath, .. } = engine.run(&mut watch)?;
     let rate = stopwatch.rate(counted.packet_hops);
-    drop(datapath);
     let unfinished = counted.flows_total - counted.flows_completed;
     ensure!(unfinished == 0, "{unfinished} flows did not finish");
     ensure!(counted.books.is_empty(), "the books do not balance: {:?}", counted.books);
     let hops = counted.packet_hops;
     ensure!(hops >= LEAST_HOPS, "{hops} packet-hops are too few to measure");
-    Ok(rate)
+    Ok((rate, datapath))
 }

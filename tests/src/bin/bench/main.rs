@@ -2,7 +2,7 @@
 //!
 //! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
 //! - [`fabric`]: a scenario on either datapath.
-//! - [`arrival`]: one arrival in eBPF.
+//! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
 //! - [`figure`]: medians, aims and how they are printed.
 //!
 //! What is compared is measured in alternating rounds, so that a machine that slows down or speeds up
@@ -61,7 +61,7 @@ fn kernel() -> Result<()> {
         deploy.push(run.deploy.as_secs_f64() * 1e3);
     }
     drop(ceiling);
-    let arrival = ArrivalBench::run(ROUNDS)?;
+    let arrival = ArrivalBench::run(&scenario, ROUNDS)?;
 
     println!("kernel datapath: median of {ROUNDS} rounds (lowest to highest)");
     println!("packet-hops per second, {}", fabric::describe(&scenario));

@@ -4,7 +4,9 @@ mod files;
 mod good;
 mod names;
 mod shape;
+mod shapes;
 mod values;
+mod workloads;
 
 use std::path::Path;
 

@@ -1,0 +1,111 @@
+//! Fabrics whose answers are known.
+
+use std::path::Path;
+
+use super::{Inspection, report};
+use crate::scenario::Scenario;
+
+fn scenario(text: &str) -> Scenario {
+    let scenario = Scenario::parse(text, Path::new("inspect.toml"), &[]);
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// DSH, Fig. 16 (a), with its failed links if there are any.
+fn figure_16(failed_links: &str) -> Scenario {
+    scenario(&format!(
+        r#"
+duration = "10ms"
+[topology]
+kind = "leaf-spine"
+leaves = 4
+spines = 2
+hosts_per_leaf = 16
+host_link = {{ rate = "100Gbps", delay = "2us" }}
+fabric_link = {{ rate = "400Gbps", delay = "2us" }}
+failed_links = {failed_links}
+[[flows]]
+kind = "poisson"
+load = 0.5
+sizes = "hadoop"
+"#
+    ))
+}
+
+fn fat_tree(k: u32, flows: &str) -> Scenario {
+    scenario(&format!(
+        "duration = \"1ms\"\n[topology]\nkind = \"fat-tree\"\nk = {k}
+host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[flows]]\n{flows}\n"
+    ))
+}
+
+#[test]
+fn the_failures_of_dsh_figure_16_make_a_cycle() {
+    let scenario = figure_16("[[\"spine0\", \"leaf3\"], [\"leaf0\", \"spine1\"]]");
+    let inspection = Inspection::of(&scenario);
+    let name = |wire: &_| scenario.fabric().wire(*wire).name.as_str();
+    let found: Vec<Vec<&str>> =
+        inspection.cycles.iter().map(|cycle| cycle.example.iter().map(name).collect()).collect();
+    let figure = ["spine0->leaf1", "leaf1->spine1", "spine1->leaf2", "leaf2->spine0"];
+    let mirror = ["leaf1->spine0", "spine0->leaf2", "leaf2->spine1", "spine1->leaf1"];
+    assert_eq!(found, [mirror, figure]);
+    assert!(inspection.cycles.iter().all(|cycle| cycle.members.len() == figure.len()));
+    insta::assert_snapshot!(report(&scenario), @"");
+}
+
+#[test]
+fn healthy_trees_have_no_cycle() {
+    assert!(Inspection::of(&figure_16("[]")).cycles.is_empty());
+    let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
+    assert!(Inspection::of(&fat_tree(4, permutation)).cycles.is_empty());
+    // One lost link takes ways away, and makes none that goes down and up again.
+    let one = figure_16("[[\"spine0\", \"leaf3\"]]");
+    assert!(Inspection::of(&one).cycles.is_empty());
+}
+
+#[test]
+fn a_fat_tree_has_its_published_paths() {
+    let inspection = Inspection::of(&fat_tree(4, "kind = \"all-to-all\"\nbytes = \"1kB\""));
+    let paths: Vec<_> =
+        inspection.paths.iter().map(|group| (group.links, group.pairs, group.paths)).collect();
+    assert_eq!(paths, [(2, 16, (1, 1)), (4, 32, (2, 2)), (6, 192, (4, 4))]);
+    let rtts: Vec<u64> = inspection.paths.iter().map(|group| group.base_rtt.0.0).collect();
+    let (packet, ack) = ((1074 + 24) * 80, (62 + 24) * 80);
+    assert_eq!(rtts, [2, 4, 6].map(|links| links * (packet + ack + 2_000_000)));
+}
+
+#[test]
+fn a_permutation_collides_where_its_flows_hash() {
+    let scenario = fat_tree(4, "kind = \"permutation\"\nbytes = \"unlimited\"");
+    let inspection = Inspection::of(&scenario);
+    let [found] = inspection.collisions.as_slice() else { panic!("one permutation") };
+    assert_eq!((&*found.label, found.flows), ("permutation", 16));
+    assert_eq!(found.wires_by_flows.iter().sum::<u32>(), 64);
+    let worst = found.wires_by_flows.len() as u32 - 1;
+    assert!(found.overloaded.iter().all(|(_, flows)| (2..=worst).contains(flows)));
+    assert_eq!(found.overloaded[0].1, worst);
+}
+
+#[test]
+fn uniform_load_is_even_over_a_healthy_fabric() {
+    let inspection =
+        Inspection::of(&fat_tree(4, "kind = \"poisson\"\nload = 0.6\nsizes = \"64kB\""));
+    let load: Vec<_> = inspection
+        .load
+        .iter()
+        .map(|tier| (tier.direction.as_str(), tier.wires, tier.mean_millionths))
+        .collect();
+    // 14 of 15 receivers are in another rack, 12 of 15 in another pod.
+    let expected = [
+        ("host -> edge", 16, 600_000),
+        ("edge -> host", 16, 600_000),
+        ("edge -> agg", 16, 560_000),
+        ("agg -> edge", 16, 560_000),
+        ("agg -> core", 16, 480_000),
+        ("core -> agg", 16, 480_000),
+    ];
+    for (found, expected) in load.iter().zip(expected) {
+        assert_eq!((found.0, found.1), (expected.0, expected.1));
+        assert!(found.2.abs_diff(expected.2) <= 2, "{found:?}");
+    }
+    assert_eq!(load.len(), 6);
+}

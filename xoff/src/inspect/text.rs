@@ -1,0 +1,201 @@
+//! The report of `xoff inspect`.
+
+use std::fmt;
+
+use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+
+use super::{Collisions, Cycle, Inspection, SwitchBuffers};
+use crate::topology::{Fabric, WireId};
+
+/// Overloaded wires and members of cycles that are listed by name.
+const LISTED: usize = 16;
+
+/// The report on a fabric.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// What was found.
+    pub inspection: &'a Inspection,
+    /// The fabric, for the names of wires.
+    pub fabric: &'a Fabric,
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inspection { shape, hosts, switches, .. } = self.inspection;
+        let links: u32 = self.inspection.links.iter().map(|group| group.count).sum();
+        writeln!(f, "fabric: {shape}")?;
+        writeln!(f, "  {hosts} hosts, {switches} switches, {links} links")?;
+        self.links(f)?;
+        self.paths(f)?;
+        writeln!(f, "buffers")?;
+        self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
+        self.load(f)?;
+        self.inspection.collisions.iter().try_for_each(|found| collisions(f, found))?;
+        self.cycles(f)
+    }
+}
+
+impl Report<'_> {
+    fn links(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "links")?;
+        for group in &self.inspection.links {
+            let (rate, delay) = (rate(group.rate), time(group.delay));
+            writeln!(f, "  {:<16} {:>6} x {rate}, {delay}", group.tiers, group.count)?;
+        }
+        Ok(())
+    }
+
+    fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "paths between hosts (base RTT: a full packet and its ACK, idle)")?;
+        for group in &self.inspection.paths {
+            let paths = match group.paths {
+                (1, 1) => "1 path".into(),
+                (least, most) if least == most => format!("{least} paths"),
+                (least, most) => format!("{least} to {most} paths"),
+            };
+            let rtt = match group.base_rtt {
+                (least, most) if least == most => time(least),
+                (least, most) => format!("{} to {}", time(least), time(most)),
+            };
+            writeln!(
+                f,
+                "  {} links: {} pairs, {paths}, base RTT {rtt}, BDP {}",
+                group.links,
+                group.pairs,
+                bytes(group.bdp)
+            )?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.inspection.load.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "expected load (payload, by workloads at a rate)")?;
+        for tier in &self.inspection.load {
+            writeln!(
+                f,
+                "  {:<20} {:>6} wires: {:>7} in the mean, {:>7} at most ({})",
+                tier.direction,
+                tier.wires,
+                percent(tier.mean_millionths),
+                percent(tier.largest_millionths),
+                tier.largest
+            )?;
+        }
+        Ok(())
+    }
+
+    fn cycles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "buffer dependency")?;
+        if self.inspection.cycles.is_empty() {
+            return writeln!(f, "  no cycle: PFC cannot deadlock on these routes");
+        }
+        self.inspection.cycles.iter().try_for_each(|cycle| self.cycle(f, cycle))
+    }
+
+    fn cycle(&self, f: &mut fmt::Formatter<'_>, cycle: &Cycle) -> fmt::Result {
+        let count = cycle.members.len();
+        writeln!(f, "  {count} ingress ports depend on each other: PFC can deadlock")?;
+        let names = cycle.members.iter().take(LISTED).map(|wire| self.port(*wire));
+        let names: Vec<String> = names.collect();
+        let more = if count > LISTED { ", .." } else { "" };
+        writeln!(f, "    ports: {}{more}", names.join(", "))?;
+        let name = |wire: &WireId| &self.fabric.node(self.fabric.wire(*wire).from).name;
+        let around: Vec<&str> = cycle.example.iter().map(|wire| name(wire).as_str()).collect();
+        writeln!(f, "    a cycle: {} -> {}", around.join(" -> "), around[0])
+    }
+
+    /// The ingress port that a wire enters.
+    fn port(&self, wire: WireId) -> String {
+        let wire = self.fabric.wire(wire);
+        let name = |node| &self.fabric.node(node).name;
+        format!("{} port {} (from {})", name(wire.to), wire.to_port, name(wire.from))
+    }
+}
+
+impl Inspection {
+    /// The report; `fabric` is that of the inspected scenario.
+    pub fn report<'a>(&'a self, fabric: &'a Fabric) -> Report<'a> {
+        Report { inspection: self, fabric }
+    }
+}
+
+fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
+    let names = match group.switches.as_slice() {
+        [] => return Ok(()),
+        few if few.len() <= 4 => few.join(", "),
+        [first, .., last] => format!("{first} to {last} ({} switches)", group.switches.len()),
+        [only] => only.clone(),
+    };
+    let pools = &group.pools;
+    let total = Bytes(pools.shared.0 + pools.private.0 + pools.headroom.0);
+    writeln!(
+        f,
+        "  {names}: {} = {} shared + {} private + {} headroom",
+        bytes(total),
+        bytes(pools.shared),
+        bytes(pools.private),
+        bytes(pools.headroom)
+    )?;
+    for port in &group.ports {
+        let (rate, delay) = (rate(port.rate), time(port.delay));
+        let headroom = port.headroom.0;
+        let count = port.count;
+        writeln!(f, "    {count:>4} x {rate}, {delay}: {headroom} B headroom for a queue")?;
+    }
+    Ok(())
+}
+
+fn collisions(f: &mut fmt::Formatter<'_>, found: &Collisions) -> fmt::Result {
+    writeln!(f, "flows of `{}` on wires between switches ({} flows)", found.label, found.flows)?;
+    for (flows, wires) in found.wires_by_flows.iter().enumerate().filter(|(_, wires)| **wires > 0) {
+        writeln!(f, "  {wires} wires carry {flows}")?;
+    }
+    if found.overloaded.is_empty() {
+        return writeln!(f, "  no wire has more than it carries");
+    }
+    let wires: Vec<String> = found
+        .overloaded
+        .iter()
+        .take(LISTED)
+        .map(|(name, flows)| format!("{name} ({flows})"))
+        .collect();
+    let more = if found.overloaded.len() > LISTED { ", .." } else { "" };
+    let count = found.overloaded.len();
+    writeln!(f, "  {count} wires have more than they carry: {}{more}", wires.join(", "))
+}
+
+/// Four digits or so, for people; results are elsewhere.
+fn scaled(value: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut units = units.iter();
+    let mut unit = units.next().unwrap_or(&"");
+    for larger in units {
+        if value < 1000.0 {
+            break;
+        }
+        value /= 1000.0;
+        unit = larger;
+    }
+    let text = format!("{value:.2}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{short} {unit}")
+}
+
+fn rate(rate: BitsPerSecond) -> String {
+    scaled(rate.0 as f64, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
+}
+
+fn time(time: Picos) -> String {
+    scaled(time.0 as f64, &["ps", "ns", "us", "ms", "s"])
+}
+
+fn bytes(bytes: Bytes) -> String {
+    scaled(bytes.0 as f64, &["B", "kB", "MB", "GB", "TB"])
+}
+
+fn percent(millionths: u64) -> String {
+    format!("{:.2}%", millionths as f64 / 1e4)
+}

@@ -1,0 +1,252 @@
+//! Workloads that generate their flows: good ones come back, bad ones are explained.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use super::super::{Scenario, Workload};
+
+const HEAD: &str = "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2
+hosts_per_leaf = 2\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
+fabric_link = { rate = \"400Gbps\", delay = \"1us\" }\n[[flows]]\n";
+
+fn report(flows: &str) -> String {
+    let text = format!("{HEAD}{flows}\n");
+    let error = Scenario::parse(&text, Path::new("bad.toml"), &[]);
+    error.expect_err("a workload that is wrong").to_string()
+}
+
+/// The report on `flows`, whose files `name` has the text `content`.
+fn report_on_file(flows: &str, name: &str, content: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(name), content).unwrap();
+    let text = format!("{HEAD}{flows}\n");
+    let error = Scenario::parse(&text, &folder.path().join("x.toml"), &[]).unwrap_err();
+    error.to_string().replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[test]
+fn every_kind_comes_back_from_its_own_text() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("my.cdf"), "0 0\n1000 50\n2000 100\n").unwrap();
+    std::fs::write(folder.path().join("my.csv"), "0,1,1,1\n1,0,1,1\n1,1,0,1\n1,1,1,0\n").unwrap();
+    let text = format!(
+        "{HEAD}kind = \"poisson\"\nload = 0.25\nsizes = \"websearch\"
+[[flows]]\nkind = \"poisson\"\nload = 1\nof = \"core-links\"\nsizes = \"64kB\"
+pairs = {{ kind = \"rack-to-rack\", from = \"leaf1\", to = \"leaf0\" }}
+start = \"1us\"\nstop = \"2us\"\npriorities = [1, 2, 2]\nlabel = \"b\"
+[[flows]]\nkind = \"lognormal\"\nsigma = 1.5\nload = 0.5\nsizes = {{ file = \"my.cdf\" }}
+pairs = {{ kind = \"matrix\", file = \"my.csv\" }}\npriority = 0
+[[flows]]\nkind = \"periodic-incast\"\ndegree = 2\nbytes = \"1kB\"\nperiod = \"10us\"
+receiver = \"h0\"
+[[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\nof = \"core-links\"
+[[flows]]\nkind = \"permutation\"\nbytes = \"unlimited\"\npriorities = [4]
+[[flows]]\nkind = \"all-to-all\"\nbytes = \"1MiB\"\nstart = \"5us\"
+[[flows]]\nkind = \"long-lived\"\nsenders = [\"h3\"]\nreceiver = \"h1\"\n"
+    )
+    .replace("load = 1\n", "load = 0.1\n");
+    let scenario = Scenario::parse(&text, &folder.path().join("all.toml"), &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(scenario.workloads[3], Workload::PeriodicIncast(_)));
+    let written = scenario.to_toml();
+    let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);
+    let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(again, scenario);
+    assert_eq!(again.flows(), scenario.flows());
+}
+
+#[test]
+fn loads_that_cannot_be() {
+    assert_snapshot!(report("kind = \"poisson\"\nload = 1.2\nsizes = \"websearch\""), @r"
+    error: `flows.0.load` is the number 1.2
+      --> bad.toml:11:8
+       |
+    11 | load = 1.2
+       |        ^^^
+       |
+       = help: write a number from 0 to 1 such as 0.2
+    ");
+    assert_snapshot!(report("kind = \"poisson\"\nload = 0\nsizes = \"websearch\""), @r"
+    error: a load of 0
+      --> bad.toml:11:8
+       |
+    11 | load = 0
+       |        ^
+       |
+       = help: write a number above 0, up to 1; a workload without load is left out
+    ");
+    let core = "kind = \"poisson\"\nload = 1\nof = \"core-links\"\nsizes = \"websearch\"";
+    assert_snapshot!(report(core), @r"
+    error: the hosts' links would carry 599% of their rate
+      --> bad.toml:11:8
+       |
+    11 | load = 1
+       |        ^
+       |
+       = help: the core has more capacity than they have: write a load of at most 0.166666
+    ");
+    let many = "kind = \"poisson\"\nload = 1\nsizes = \"1B\"";
+    assert_snapshot!(report(&many.replace("1B", "1B\"\nlabel = \"tiny")), @r"
+    error: about 50000000 flows; the limit is 16777214
+     --> bad.toml:9:1
+      |
+    9 | [[flows]]
+      | ^^^^^^^^^
+      |
+      = help: a flow is a queue pair, and their numbers have 24 bits: write fewer flows, a lower load, or a shorter `duration`
+    ");
+}
+
+#[test]
+fn sizes_that_are_none() {
+    assert_snapshot!(report("kind = \"poisson\"\nload = 0.5\nsizes = \"websarch\""), @r#"
+    error: `flows.0.sizes`: no distribution is called `websarch`
+      --> bad.toml:12:9
+       |
+    12 | sizes = "websarch"
+       |         ^^^^^^^^^^
+       |
+       = help: did you mean `websearch`? the distributions are `ali-storage`, `cache-follower`, `data-mining`, `google-rpc`, `hadoop`, `hadoop-all`, `memcached`, `solar`, `web-server` and `websearch`; or write a size such as "64kB", or { file = "my.cdf" }
+    "#);
+    assert_snapshot!(report("kind = \"poisson\"\nload = 0.5\nsizes = \"64\""), @r#"
+    error: `flows.0.sizes`: the size `64` has no unit
+      --> bad.toml:12:9
+       |
+    12 | sizes = "64"
+       |         ^^^^
+       |
+       = help: write a size such as "200kB"; units are B, kB, KiB, MB, MiB, GB, GiB, TB
+    "#);
+    assert_snapshot!(report("kind = \"poisson\"\nload = 0.5\nsizes = { fil = \"x.cdf\" }"), @r#"
+    error: unknown key `fil` in `flows.0.sizes`
+      --> bad.toml:12:11
+       |
+    12 | sizes = { fil = "x.cdf" }
+       |           ^^^
+       |
+       = help: did you mean `file`? the keys here are `file`
+    "#);
+    let file = "kind = \"poisson\"\nload = 0.5\nsizes = { file = \"my.cdf\" }";
+    assert_snapshot!(report_on_file(file, "my.cdf", "# mine\n0 0\n1000 0.5\n900 1\n"), @r"
+    error: sizes go down, from 1000 to 900
+     --> my.cdf:4:1
+      |
+    4 | 900 1
+      | ^^^^^
+      |
+      = help: each line has a larger size than the one before
+    ");
+    assert_snapshot!(report_on_file(file, "my.cdf", "0 0\n1000 0.5\n9000 0.98\n"), @r"
+    error: the distribution ends at 0.98
+     --> my.cdf:3:1
+      |
+    3 | 9000 0.98
+      | ^^^^^^^^^
+      |
+      = help: the last cumulative probability is 1, or 100 in per cent
+    ");
+    let missing = report_on_file(file, "other.cdf", "");
+    assert_snapshot!(missing.lines().next().unwrap(), @"");
+}
+
+#[test]
+fn incasts_that_cannot_be() {
+    let incast = "kind = \"periodic-incast\"\nbytes = \"1kB\"\n";
+    assert_snapshot!(report(&format!("{incast}degree = 3\nload = 0.1")), @r"
+    error: 2 hosts can send to `h0` at once, not 3
+      --> bad.toml:12:10
+       |
+    12 | degree = 3
+       |          ^
+       |
+       = help: senders are of other racks than the receiver: write 2 at most, or use more hosts
+    ");
+    assert_snapshot!(report(&format!("{incast}degree = 2\nload = 0.1\nperiod = \"1us\"")), @r"
+    error: a period and a load
+      --> bad.toml:13:8
+       |
+    13 | load = 0.1
+       |        ^^^
+       |
+       = help: leave one out: a load follows from a period, and a period from a load
+    ");
+    assert_snapshot!(report(&format!("{incast}degree = 2")), @r#"
+    error: incasts without a period or a load
+     --> bad.toml:9:1
+      |
+    9 | [[flows]]
+      | ^^^^^^^^^
+      |
+      = help: add period = "100us", or load = 0.1
+    "#);
+}
+
+#[test]
+fn pairs_that_cannot_be() {
+    let poisson = "kind = \"poisson\"\nload = 0.5\nsizes = \"1kB\"\n";
+    let racks = |from, to| {
+        let pairs = format!("{{ kind = \"rack-to-rack\", from = \"{from}\", to = \"{to}\" }}");
+        report(&format!("{poisson}pairs = {pairs}"))
+    };
+    assert_snapshot!(racks("leaf0", "spine0"), @r#"
+    error: no rack is called `spine0`
+      --> bad.toml:13:55
+       |
+    13 | pairs = { kind = "rack-to-rack", from = "leaf0", to = "spine0" }
+       |                                                       ^^^^^^^^
+       |
+       = help: the switches with hosts are `leaf0` and `leaf1`
+    "#);
+    assert_snapshot!(racks("leaf0", "leaf0"), @r#"
+    error: from rack `leaf0` to itself
+      --> bad.toml:13:55
+       |
+    13 | pairs = { kind = "rack-to-rack", from = "leaf0", to = "leaf0" }
+       |                                                       ^^^^^^^
+       |
+       = help: name another switch
+    "#);
+    let matrix = format!("{poisson}pairs = {{ kind = \"matrix\", file = \"m.csv\" }}");
+    assert_snapshot!(report_on_file(&matrix, "m.csv", "0,1,1,1\n1,0,1\n"), @r"
+    error: a row of 3 weights for 4 hosts
+     --> m.csv:2:1
+      |
+    2 | 1,0,1
+      | ^^^^^
+      |
+      = help: write a row for each of the 4 hosts, with as many columns
+    ");
+}
+
+#[test]
+fn windows_and_priorities_that_cannot_be() {
+    let poisson = "kind = \"poisson\"\nload = 0.5\nsizes = \"1kB\"\n";
+    assert_snapshot!(report(&format!("{poisson}start = \"10us\"\nstop = \"5us\"")), @r#"
+    error: the workload stops at 5us, before it starts
+      --> bad.toml:14:8
+       |
+    14 | stop = "5us"
+       |        ^^^^^
+       |
+       = help: it starts at 10us: write a later time
+    "#);
+    assert_snapshot!(report(&format!("{poisson}priority = 1\npriorities = [1, 2]")), @r"
+    error: `priority` and `priorities`
+      --> bad.toml:14:14
+       |
+    14 | priorities = [1, 2]
+       |              ^^^^^^
+       |
+       = help: leave one out: `priority` is for all flows, `priorities` are drawn from
+    ");
+    let sigma = "kind = \"lognormal\"\nsigma = 0\nload = 0.5\nsizes = \"1kB\"";
+    assert_snapshot!(report(sigma), @r"
+    error: `flows.0.sigma` is the number 0
+      --> bad.toml:11:9
+       |
+    11 | sigma = 0
+       |         ^
+       |
+       = help: write a number from 0.001 to 10 such as 2
+    ");
+}
