@@ -186,8 +186,7 @@ impl Datapath for MemoryDatapath {
         let address = wire.addresses.destination;
         let switch = wire.to_switch.expect("the wire ends at a switch");
         let Switch { tables, buffered } = &mut self.switches[switch as usize];
-        let mut view =
-            View { frame: self.slab.get_mut(frame), station: address_to_u64(address) };
+        let mut view = View { frame: self.slab.get_mut(frame), station: address_to_u64(address) };
         let outcome =
             arrival(&mut view, tables, self.policy, u32::from(wire.to_port), crossing.now);
         let mut pause = None;

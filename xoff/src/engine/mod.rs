@@ -241,21 +241,14 @@ impl<'a, D: Datapath> Engine<'a, D> {
         let ends = &self.wires[wire as usize].ends;
         match (ends.from_switch, ends.from_host) {
             (Some(switch), _) => self.kick_switch_port(switch, wire),
-            (None, Some(host)) => {
-                self.kick_host(host)
-            }
+            (None, Some(host)) => self.kick_host(host),
             (None, None) => unreachable!("a wire starts at a switch or a host"),
         }
     }
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
-    fn transmit(
-        &mut self,
-        wire_number: u32,
-        frame: D::Frame,
-        length: u32,
-    ) -> Result<(), RunError> {
+    fn transmit(&mut self, wire_number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
         let kind_of = &self.datapath;
         let wire = &mut self.wires[wire_number as usize];
         let kind = wire.needs_kind().then(|| kind_of.kind(&frame));
@@ -306,7 +299,9 @@ impl<'a, D: Datapath> Engine<'a, D> {
         let crossing =
             Crossing { wire: WireId(wire_number), started: flying.started.to_nanos(), now };
         match (wire.ends.to_switch, wire.ends.to_host) {
-            (Some(switch), _) => self.arrive_at_switch(switch, crossing, flying.length, flying.frame),
+            (Some(switch), _) => {
+                self.arrive_at_switch(switch, crossing, flying.length, flying.frame)
+            }
             (None, Some(host)) => self.arrive_at_host(host, crossing, flying.frame),
             (None, None) => unreachable!("a wire ends at a switch or a host"),
         }
