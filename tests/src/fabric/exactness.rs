@@ -4,7 +4,7 @@ use super::{Runner, recurrence};
 
 /// Rates that one meets.
 pub const RATES: [&str; 5] = ["10Gbps", "25Gbps", "40Gbps", "100Gbps", "400Gbps"];
-/// Propagation delays, one of them no whole number of anything.
+/// Propagation delays.
 pub const DELAYS: [&str; 4] = ["0ns", "137ns", "1us", "10us"];
 /// Payloads of a packet.
 pub const PAYLOADS: [u64; 3] = [256, 1000, 3072];

@@ -49,7 +49,38 @@ fn the_failures_of_dsh_figure_16_make_a_cycle() {
     let mirror = ["leaf1->spine0", "spine0->leaf2", "leaf2->spine1", "spine1->leaf1"];
     assert_eq!(found, [mirror, figure]);
     assert!(inspection.cycles.iter().all(|cycle| cycle.members.len() == figure.len()));
-    insta::assert_snapshot!(report(&scenario), @"");
+    insta::assert_snapshot!(report(&scenario), @r"
+    fabric: leaf-spine 4 x 2, 2 failed links
+      64 hosts, 6 switches, 70 links
+    links
+      host - leaf          64 x 100 Gbit/s, 2 us
+      leaf - spine          6 x 400 Gbit/s, 2 us
+    paths between hosts (base RTT: a full packet and its ACK, idle)
+      2 links: 960 pairs, 1 path, base RTT 8.19 us, BDP 102.37 kB
+      4 links: 2560 pairs, 1 to 2 paths, base RTT 16.24 us, BDP 202.96 kB
+      6 links: 512 pairs, 2 paths, base RTT 24.28 us, BDP 303.55 kB
+    buffers
+      leaf0, leaf3: 16 MB = 14.83 MB shared + 51 kB private + 1.12 MB headroom
+          16 x 100 Gbit/s, 2 us: 57218 B headroom for a queue
+           1 x 400 Gbit/s, 2 us: 207218 B headroom for a queue
+      leaf1, leaf2: 16 MB = 14.62 MB shared + 54 kB private + 1.33 MB headroom
+          16 x 100 Gbit/s, 2 us: 57218 B headroom for a queue
+           2 x 400 Gbit/s, 2 us: 207218 B headroom for a queue
+      spine0, spine1: 16 MB = 15.37 MB shared + 9 kB private + 621.65 kB headroom
+           3 x 400 Gbit/s, 2 us: 207218 B headroom for a queue
+    expected load (payload, by workloads at a rate)
+      host -> leaf             64 wires:  50.00% in the mean,  50.00% at most (h0->leaf0)
+      leaf -> host             64 wires:  50.00% in the mean,  50.00% at most (leaf0->h0)
+      leaf -> spine             6 wires: 118.52% in the mean, 152.38% at most (leaf0->spine0)
+      spine -> leaf             6 wires: 118.52% in the mean, 152.38% at most (spine0->leaf0)
+    buffer dependency
+      4 ingress ports depend on each other: PFC can deadlock
+        ports: spine0 port 1 (from leaf1), leaf1 port 17 (from spine1), leaf2 port 16 (from spine0), spine1 port 1 (from leaf2)
+        a cycle: leaf1 -> spine0 -> leaf2 -> spine1 -> leaf1
+      4 ingress ports depend on each other: PFC can deadlock
+        ports: leaf1 port 16 (from spine0), spine1 port 0 (from leaf1), spine0 port 2 (from leaf2), leaf2 port 17 (from spine1)
+        a cycle: spine0 -> leaf1 -> spine1 -> leaf2 -> spine0
+    ");
 }
 
 #[test]
