@@ -1,13 +1,15 @@
 //! The laboratory: scenario, topology, engine, datapaths, results.
 //!
-//! [`scenario`] parses a file, [`topology`] makes a fabric of it, [`build`] configures nodes, a
+//! [`scenario`] parses a file, [`topology`] makes a fabric of it and [`workload`] flows, [`build`] configures nodes, a
 //! [`datapath`] carries frames, the [`engine`] runs, [`results`] remembers, and [`run`] joins these.
 
 pub mod build;
 pub mod commands;
 pub mod datapath;
 pub mod engine;
+pub mod inspect;
 pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod topology;
+pub mod workload;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xoff::commands::{Exit, destroy, doctor, run, schema, validate};
+use xoff::commands::{Exit, destroy, doctor, inspect, run, schema, validate};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -19,6 +19,9 @@ enum Command {
     Run(run::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
+    /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
+    /// of buffer dependency.
+    Inspect(inspect::Arguments),
     /// Prints the JSON Schema of scenarios.
     Schema,
     /// Checks that this machine can run fabrics, and says what to do where it cannot.
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
     let exit: Exit = match Arguments::parse().command {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Validate(arguments) => validate::execute(&arguments),
+        Command::Inspect(arguments) => inspect::execute(&arguments),
         Command::Schema => schema::execute(),
         Command::Doctor => doctor::execute(),
         Command::Destroy => destroy::execute(),

@@ -17,7 +17,7 @@ use crate::results::{
     CaptureWire, Manifest, Record, ResultsError, ResultsFolder, ResultsOptions, RunDescription,
     RunReport,
 };
-use crate::scenario::{CaptureFilter, DatapathKind, Scenario, Topology};
+use crate::scenario::{CaptureFilter, DatapathKind, Scenario};
 use crate::topology::{SwitchId, WireId};
 
 /// Why there is no report.
@@ -192,11 +192,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 /// The fabric and how it runs, in a line.
 fn describe(scenario: &Scenario) -> String {
     let fabric = scenario.fabric();
-    let shape = match &scenario.topology {
-        Topology::Star { .. } => "star".to_owned(),
-        Topology::LeafSpine { leaves, spines, .. } => format!("leaf-spine {leaves} x {spines}"),
-        Topology::Custom { .. } => "custom".to_owned(),
-    };
+    let shape = &scenario.shape;
     let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
     let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
     let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0, |rate| rate.0 / 1_000_000_000);

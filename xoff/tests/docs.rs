@@ -14,5 +14,9 @@ fn the_columns_of_results_are_documented() {
         fs::write(&path, &current).expect("docs/ can be written");
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, current, "docs/results.md is stale: see this test's comment");
+    let difference = written.lines().zip(current.lines()).find(|(old, new)| old != new);
+    assert!(
+        written == current,
+        "docs/results.md is stale, first at {difference:?}: see this test's comment"
+    );
 }

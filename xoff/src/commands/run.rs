@@ -99,14 +99,15 @@ fn style() -> Style {
     if plain { Style::plain() } else { Style::ansi() }
 }
 
-/// A bar of the flows that are done on a terminal, nothing in a pipe.
+/// A bar over emulated time on a terminal, nothing in a pipe.
 fn progress_bar(scenario: &Scenario) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(scenario.flows().len() as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} flows  {msg}  {elapsed}")
-        .expect("the template is well-formed");
+    let bar = ProgressBar::new(scenario.duration.to_nanos().0 / 1000);
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos} of at most {len} us  {msg}  {elapsed}")
+            .expect("the template is well-formed");
     bar.with_style(style)
 }
 
@@ -114,10 +115,9 @@ fn show(bar: &ProgressBar, progress: Progress) {
     if bar.is_hidden() {
         return;
     }
-    bar.set_position(progress.flows_completed);
+    bar.set_position(progress.now.0 / 1000);
     bar.set_message(format!(
-        "{} us emulated, {} packet-hops",
-        progress.now.0 / 1000,
-        progress.packet_hops
+        "{} flows done, {} packet-hops",
+        progress.flows_completed, progress.packet_hops
     ));
 }

@@ -281,12 +281,13 @@ impl Datapath for KernelDatapath {
             let what = format!("a frame at port {}", records.port);
             return Err(self.foreign(crossing, what));
         }
-        if let Outcome::Queued(packet) = &records.outcome {
-            switch.buffered[packet.slot as usize] = Some(queued);
-        } else {
-            self.pool.push(queued);
+        let mut dropped = None;
+        match &records.outcome {
+            Outcome::Queued(packet) => switch.buffered[packet.slot as usize] = Some(queued),
+            Outcome::PauseReceived { .. } => self.pool.push(queued),
+            Outcome::Dropped(_) => dropped = Some(queued),
         }
-        Ok(SwitchArrival { outcome: records.outcome, pause })
+        Ok(SwitchArrival { outcome: records.outcome, pause, dropped })
     }
 
     fn arrive_at_host(
@@ -326,6 +327,13 @@ impl Datapath for KernelDatapath {
 
     fn discard(&mut self, frame: Buffer) {
         self.pool.push(frame);
+    }
+
+    fn priority(&self, frame: &Buffer) -> Option<u8> {
+        match parse(frame) {
+            Ok(HostArrival::Roce(packet)) => Some(packet.dscp >> 3),
+            _ => None,
+        }
     }
 
     fn kind(&self, frame: &Buffer) -> FrameKind {

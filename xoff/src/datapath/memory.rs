@@ -196,10 +196,16 @@ impl Datapath for MemoryDatapath {
                 let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
                 self.slab.insert(MemoryFrame::Pfc(pfc))
             });
-        } else {
-            self.slab.remove(frame);
         }
-        Ok(SwitchArrival { outcome, pause })
+        let dropped = match outcome {
+            Outcome::Dropped(_) => Some(frame),
+            Outcome::PauseReceived { .. } => {
+                self.slab.remove(frame);
+                None
+            }
+            Outcome::Queued(_) => None,
+        };
+        Ok(SwitchArrival { outcome, pause, dropped })
     }
 
     fn arrive_at_host(
@@ -224,6 +230,13 @@ impl Datapath for MemoryDatapath {
 
     fn discard(&mut self, frame: FrameId) {
         self.slab.remove(frame);
+    }
+
+    fn priority(&self, frame: &FrameId) -> Option<u8> {
+        match self.slab.get(*frame) {
+            MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
+            MemoryFrame::Pfc(_) => None,
+        }
     }
 
     fn kind(&self, frame: &FrameId) -> FrameKind {

@@ -36,6 +36,8 @@ pub struct SwitchArrival<F> {
     pub outcome: Outcome,
     /// The PAUSE frame that `outcome` asks for.
     pub pause: Option<F>,
+    /// The frame, as it was sent, if it was dropped.
+    pub dropped: Option<F>,
 }
 
 /// What a host's NIC received.
@@ -132,6 +134,8 @@ pub trait Datapath {
     fn take(&mut self, switch: u32, slot: u32, mark: bool) -> Self::Frame;
     /// Forgets a frame that will never arrive.
     fn discard(&mut self, frame: Self::Frame);
+    /// A frame's priority; none of a PFC frame.
+    fn priority(&self, frame: &Self::Frame) -> Option<u8>;
     /// What a frame is.
     fn kind(&self, frame: &Self::Frame) -> FrameKind;
     /// The bytes of a frame as it crosses `wire`.

@@ -6,29 +6,28 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::units::Picos;
 use switch_user::tables::SwitchTables;
 
-use super::{Engine, Finished, RunError};
+use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Datapath;
 use crate::results::{DropTotals, Summary};
 use crate::topology::SwitchId;
 
 impl<D: Datapath> Engine<'_, D> {
     pub(super) fn finish(mut self, drained: bool) -> Result<Finished<D>, RunError> {
-        for number in 0..self.flows.len() {
-            if !self.completed[number] {
-                let row = self.flow_row(number as u32, None);
-                self.record.flow(&row)?;
-            }
+        for flow in self.active.values() {
+            self.record.flow(&flow_row(self.scenario, flow, None))?;
         }
+        let missing = self.active.values().any(|flow| !flow.long_lived);
         let substrate_losses = self.datapath.substrate_losses();
         let mut books = std::mem::take(&mut self.misdelivered);
         if drained {
-            self.check_books(&mut books);
-        } else {
+            self.check_drained(&mut books);
+        } else if missing || self.active.is_empty() {
             books.push(format!(
                 "the fabric had not drained when the duration of {} ns was over",
                 self.scenario.duration.to_nanos().0
             ));
         }
+        self.check_always(&mut books);
         let counted = self.summary(books, substrate_losses);
         Ok(Finished { record: self.record, counted, datapath: self.datapath })
     }
@@ -41,11 +40,17 @@ impl<D: Datapath> Engine<'_, D> {
         })
     }
 
-    /// Every counter back at zero, every frame that was sent received or named as lost, and received
-    /// frames equal to frames that the switches say they saw.
-    fn check_books(&self, books: &mut Vec<String>) {
+    /// Every counter of a drained fabric is back at zero.
+    fn check_drained(&self, books: &mut Vec<String>) {
         for (name, tables) in self.tables() {
             books.extend(tables.imbalances().iter().map(|what| format!("{name}: {what}")));
+        }
+    }
+
+    /// What holds at every instant: no frame left a paused priority, every frame that was sent was
+    /// received, is named as lost or on its way, and the switches saw what was received.
+    fn check_always(&self, books: &mut Vec<String>) {
+        for (name, tables) in self.tables() {
             let violations = tables.violations();
             if violations != 0 {
                 books.push(format!(
@@ -55,9 +60,10 @@ impl<D: Datapath> Engine<'_, D> {
         }
         for wire in &self.wires {
             let name = &wire.ends.name;
-            if wire.sent != wire.received + wire.lost {
+            let flying = wire.in_flight.len() as u64;
+            if wire.sent != wire.received + wire.lost + flying {
                 books.push(format!(
-                    "wire {name}: {} frames sent, {} received, {} lost by faults",
+                    "wire {name}: {} frames sent, {} received, {} lost by faults, {flying} on their way",
                     wire.sent, wire.received, wire.lost
                 ));
             }

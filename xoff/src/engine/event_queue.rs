@@ -27,11 +27,8 @@ pub enum Event {
         /// The host.
         host: u32,
     },
-    /// A flow begins.
-    FlowStart {
-        /// The flow.
-        flow: u32,
-    },
+    /// The next flow begins.
+    FlowStart,
     /// A pause that a switch port received runs out, unless it was renewed.
     PauseExpiry {
         /// The wire that leaves that port.
@@ -56,7 +53,7 @@ impl Event {
     /// Whether this event carries the run on by itself. The others only watch, or wake a node whose
     /// state tells whether there is something left to do.
     pub const fn is_live(self) -> bool {
-        matches!(self, Self::Arrival { .. } | Self::PortFree { .. } | Self::FlowStart { .. })
+        matches!(self, Self::Arrival { .. } | Self::PortFree { .. } | Self::FlowStart)
     }
 }
 
@@ -227,13 +224,13 @@ mod tests {
     #[test]
     fn equal_times_run_in_the_order_of_scheduling() {
         let mut queue = EventQueue::default();
-        queue.schedule(Picos(5), Event::FlowStart { flow: 1 });
+        queue.schedule(Picos(5), Event::PortFree { wire: 1 });
         queue.schedule(Picos(3), Event::Sample);
-        queue.schedule(Picos(5), Event::FlowStart { flow: 0 });
+        queue.schedule(Picos(5), Event::PortFree { wire: 0 });
         assert_eq!(queue.pop(), Some((Picos(3), Event::Sample)));
-        assert_eq!(queue.pop(), Some((Picos(5), Event::FlowStart { flow: 1 })));
+        assert_eq!(queue.pop(), Some((Picos(5), Event::PortFree { wire: 1 })));
         assert!(queue.has_live());
-        assert_eq!(queue.pop(), Some((Picos(5), Event::FlowStart { flow: 0 })));
+        assert_eq!(queue.pop(), Some((Picos(5), Event::PortFree { wire: 0 })));
         assert!(!queue.has_live());
         assert_eq!(queue.pop(), None);
     }
@@ -250,19 +247,19 @@ mod tests {
             let (mut now, mut sequence) = (0, 0u32);
             for (pops, bits, random) in steps {
                 let time = now + (random & ((1 << bits) - 1));
-                queue.schedule(Picos(time), Event::FlowStart { flow: sequence });
+                queue.schedule(Picos(time), Event::PortFree { wire: sequence });
                 heap.push(Reverse((time, sequence)));
                 sequence += 1;
                 for _ in 0..pops {
-                    let expected = heap.pop().map(|Reverse((time, flow))| {
+                    let expected = heap.pop().map(|Reverse((time, wire))| {
                         now = time;
-                        (Picos(time), Event::FlowStart { flow })
+                        (Picos(time), Event::PortFree { wire })
                     });
                     prop_assert_eq!(queue.pop(), expected);
                 }
             }
-            while let Some(Reverse((time, flow))) = heap.pop() {
-                let next = Some((Picos(time), Event::FlowStart { flow }));
+            while let Some(Reverse((time, wire))) = heap.pop() {
+                let next = Some((Picos(time), Event::PortFree { wire }));
                 prop_assert_eq!(queue.pop(), next);
             }
             prop_assert_eq!(queue.pop(), None);

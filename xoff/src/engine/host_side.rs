@@ -4,7 +4,7 @@ use fabric_core::units::Picos;
 use host_agent::{Host, HostEvent};
 
 use super::event_queue::Event;
-use super::{Engine, RunError};
+use super::{Engine, RunError, flow_row};
 use crate::build;
 use crate::datapath::{Crossing, Datapath, HostArrival};
 use crate::scenario::Scenario;
@@ -43,12 +43,21 @@ impl HostNode {
 }
 
 impl<D: Datapath> Engine<'_, D> {
-    pub(super) fn start_flow(&mut self, number: u32) -> Result<(), RunError> {
-        let flow = &self.flows[number as usize];
-        let (request, responder) = build::queue_pair(self.scenario, flow);
+    pub(super) fn schedule_next_flow(&mut self) {
+        if let Some(start) = self.stream.next_start() {
+            self.events.schedule(start, Event::FlowStart);
+        }
+    }
+
+    pub(super) fn start_next_flow(&mut self) -> Result<(), RunError> {
+        let flow = self.stream.next().expect("the event stands for a flow");
+        self.schedule_next_flow();
+        let (request, responder) = build::queue_pair(self.scenario, &flow);
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
-        self.hosts[flow.source.0 as usize].host.start_flow(self.now, &request);
-        self.kick_host(flow.source.0)
+        let source = flow.source.0;
+        self.hosts[source as usize].host.start_flow(self.now, &request);
+        self.active.insert(flow.id, flow);
+        self.kick_host(source)
     }
 
     pub(super) fn host_deadline(&mut self, host: u32) -> Result<(), RunError> {
@@ -125,8 +134,8 @@ impl<D: Datapath> Engine<'_, D> {
     }
 
     fn complete_flow(&mut self, number: u32, completion: Completion) -> Result<(), RunError> {
-        let flow = &self.flows[number as usize];
-        let (request, _) = build::queue_pair(self.scenario, flow);
+        let flow = self.active.remove(&number).expect("a flow that completes has started");
+        let (request, _) = build::queue_pair(self.scenario, &flow);
         let receiver = &mut self.hosts[flow.destination.0 as usize].host;
         let delivered = receiver.close_responder(request.qp);
         if delivered != Some(flow.bytes.0) {
@@ -136,10 +145,8 @@ impl<D: Datapath> Engine<'_, D> {
                 flow.bytes.0
             ));
         }
-        self.completed[number as usize] = true;
         self.flows_completed += 1;
-        let row = self.flow_row(number, Some(completion));
-        self.record.flow(&row)?;
+        self.record.flow(&flow_row(self.scenario, &flow, Some(completion)))?;
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod sampler;
 mod switch_side;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fabric_core::drop_reason::DropReason;
@@ -22,8 +23,9 @@ use switch_user::traffic_manager::TrafficManager;
 use crate::build;
 use crate::datapath::{Crossing, Datapath, DatapathError, FrameKind};
 use crate::results::{DropRow, FlowRow, Record, ResultsError, Summary};
-use crate::scenario::{CaptureFilter, Flow, Scenario, ThresholdUpdate};
+use crate::scenario::{CaptureFilter, Scenario, ThresholdUpdate};
 use crate::topology::{HostId, WireId};
+use crate::workload::{Flow, FlowStream};
 
 use event_queue::{Event, EventQueue};
 use host_side::{Completion, HostNode};
@@ -72,7 +74,10 @@ pub struct Watch<'a> {
 /// One run.
 pub struct Engine<'a, D: Datapath> {
     scenario: &'a Scenario,
-    flows: &'a [Flow],
+    /// Flows that are still to start.
+    stream: FlowStream,
+    /// Flows that have started and are not done.
+    active: BTreeMap<u32, Flow>,
     datapath: D,
     policy: Policy,
     hosts: Vec<HostNode>,
@@ -82,7 +87,6 @@ pub struct Engine<'a, D: Datapath> {
     sampler: Sampler,
     record: Record,
     now: Picos,
-    completed: Vec<bool>,
     flows_completed: u64,
     injected_losses: u64,
     misdelivered: Vec<String>,
@@ -130,11 +134,11 @@ impl<'a, D: Datapath> Engine<'a, D> {
         for (interface, (wire, filter)) in captured.iter().enumerate() {
             wires[wire.0 as usize].captures.push((interface as u32, *filter));
         }
-        let flows = scenario.flows();
         let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
         let mut engine = Self {
             scenario,
-            flows,
+            stream: scenario.flow_stream(),
+            active: BTreeMap::new(),
             datapath,
             policy: build::policy(scenario),
             hosts,
@@ -144,15 +148,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
             sampler,
             record,
             now: Picos::ZERO,
-            completed: vec![false; flows.len()],
             flows_completed: 0,
             injected_losses: 0,
             misdelivered: Vec::new(),
             scratch: Vec::new(),
         };
-        for flow in flows {
-            engine.events.schedule(flow.start, Event::FlowStart { flow: flow.id });
-        }
+        engine.schedule_next_flow();
         engine.events.schedule(Picos::ZERO, Event::Sample);
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.events.schedule(period, Event::ControlPlane);
@@ -209,7 +210,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 self.kick(wire)
             }
             Event::HostDeadline { host } => self.host_deadline(host),
-            Event::FlowStart { flow } => self.start_flow(flow),
+            Event::FlowStart => self.start_next_flow(),
             Event::PauseExpiry { wire } => self.kick(wire),
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
             Event::Sample => {
@@ -259,12 +260,13 @@ impl<'a, D: Datapath> Engine<'a, D> {
         if wire.loses(kind) {
             self.injected_losses += 1;
             wire.lost += 1;
+            let priority = self.datapath.priority(&frame);
             self.datapath.discard(frame);
             self.record.drop_event(&DropRow {
                 time: self.now.to_nanos(),
                 node: &wire.ends.name,
                 port: None,
-                priority: None,
+                priority,
                 reason: DropReason::InjectedLoss.name(),
                 class: DropReason::InjectedLoss.class(),
                 bytes: Bytes(u64::from(length)),
@@ -307,28 +309,11 @@ impl<'a, D: Datapath> Engine<'a, D> {
         }
     }
 
-    fn flow_row(&self, flow: u32, completion: Option<Completion>) -> FlowRow<'a> {
-        let fabric = self.scenario.fabric();
-        let flow = &self.flows[flow as usize];
-        FlowRow {
-            flow: flow.id,
-            label: &flow.label,
-            src: &fabric.host(flow.source).name,
-            dst: &fabric.host(flow.destination).name,
-            priority: flow.priority,
-            bytes: flow.bytes,
-            start: flow.start.to_nanos(),
-            fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
-            ideal: build::ideal(self.scenario, flow).to_nanos_ceil(),
-            retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
-            cnps: completion.map_or(0, |it| it.notifications),
-        }
-    }
-
     fn drop_row(
         &mut self,
         crossing: Crossing,
         reason: DropReason,
+        priority: Option<u8>,
         length: u32,
     ) -> Result<(), RunError> {
         let ends = &self.wires[crossing.wire.0 as usize].ends;
@@ -337,7 +322,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             time: crossing.now,
             node: &self.scenario.fabric().node(node).name,
             port: Some(ends.to_port),
-            priority: None,
+            priority,
             reason: reason.name(),
             class: reason.class(),
             bytes: Bytes(u64::from(length)),
@@ -347,6 +332,29 @@ impl<'a, D: Datapath> Engine<'a, D> {
 
     fn host_totals(&self) -> impl Iterator<Item = &HostCounters> {
         self.hosts.iter().map(|node| Host::counters(&node.host))
+    }
+}
+
+/// A flow's row; `completion` is missing if it did not complete.
+fn flow_row<'a>(
+    scenario: &'a Scenario,
+    flow: &'a Flow,
+    completion: Option<Completion>,
+) -> FlowRow<'a> {
+    let fabric = scenario.fabric();
+    FlowRow {
+        flow: flow.id,
+        label: &flow.label,
+        src: &fabric.host(flow.source).name,
+        dst: &fabric.host(flow.destination).name,
+        priority: flow.priority,
+        bytes: flow.bytes,
+        start: flow.start.to_nanos(),
+        fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
+        ideal: build::ideal(scenario, flow).to_nanos_ceil(),
+        retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
+        cnps: completion.map_or(0, |it| it.notifications),
+        long_lived: flow.long_lived,
     }
 }
 

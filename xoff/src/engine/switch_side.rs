@@ -56,7 +56,12 @@ impl<D: Datapath> Engine<'_, D> {
                 }
                 self.kick_switch_port(switch, wire)
             }
-            Outcome::Dropped(reason) => self.drop_row(crossing, reason, length),
+            Outcome::Dropped(reason) => {
+                let frame = arrival.dropped.expect("a dropped frame is handed back");
+                let priority = self.datapath.priority(&frame);
+                self.datapath.discard(frame);
+                self.drop_row(crossing, reason, priority, length)
+            }
         }
     }
 

@@ -151,7 +151,7 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
 fn collisions(f: &mut fmt::Formatter<'_>, found: &Collisions) -> fmt::Result {
     writeln!(f, "flows of `{}` on wires between switches ({} flows)", found.label, found.flows)?;
     for (flows, wires) in found.wires_by_flows.iter().enumerate().filter(|(_, wires)| **wires > 0) {
-        writeln!(f, "  {wires} wires carry {flows}")?;
+        writeln!(f, "  {flows} flows: {wires} wires")?;
     }
     if found.overloaded.is_empty() {
         return writeln!(f, "  no wire has more than it carries");

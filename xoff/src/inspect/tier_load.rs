@@ -1,8 +1,8 @@
 //! Expected load by tier: payload that workloads offer, spread evenly over equal-cost paths.
 
-use crate::scenario::workload::IncastRecipe;
 use crate::scenario::{Scenario, Source};
 use crate::topology::{Racks, SHARE_UNIT, WireId};
+use crate::workload::IncastRecipe;
 
 use super::links::tier_names;
 

@@ -33,6 +33,8 @@ pub struct FlowRow<'a> {
     pub retransmitted_packets: u64,
     /// Congestion notification packets that its sender received.
     pub cnps: u64,
+    /// Whether it is meant to outlast the run: it then counts among the flows only if it completes.
+    pub long_lived: bool,
 }
 
 impl FlowRow<'_> {
@@ -109,6 +111,7 @@ mod tests {
             ideal: Nanos(90_000),
             retransmitted_packets: 0,
             cnps: 2,
+            long_lived: false,
         }
     }
 

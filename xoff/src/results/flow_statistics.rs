@@ -41,7 +41,7 @@ pub struct FlowStatistics {
 impl FlowStatistics {
     /// Counts a flow, done or not.
     pub fn record(&mut self, flow: &FlowRow) {
-        self.total += 1;
+        self.total += u64::from(flow.fct.is_some() || !flow.long_lived);
         if let (Some(Nanos(fct)), Some(Slowdown(slowdown))) = (flow.fct, flow.slowdown()) {
             self.fct_ns.push(fct);
             self.slowdowns.push(slowdown);
@@ -133,6 +133,7 @@ mod tests {
             ideal: Nanos(100),
             retransmitted_packets: 0,
             cnps: 0,
+            long_lived: false,
         };
         let statistics = |order: [u64; 3]| {
             let mut statistics = FlowStatistics::default();

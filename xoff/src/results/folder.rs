@@ -196,6 +196,7 @@ mod tests {
             ideal: Nanos(90_000),
             retransmitted_packets: 0,
             cnps: 0,
+            long_lived: false,
         }
     }
 

@@ -246,6 +246,7 @@ mod tests {
                     ideal,
                     retransmitted_packets,
                     cnps,
+                    long_lived: false,
                 })
                 .unwrap();
         }

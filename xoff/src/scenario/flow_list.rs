@@ -12,8 +12,8 @@ use fabric_core::units::{Bytes, Nanos, Picos};
 use super::flows::{Expansion, NamedFile};
 use super::quantity;
 use super::report::{Place, ScenarioError};
-use super::workload::Flow;
 use crate::topology::HostId;
+use crate::workload::Flow;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
 

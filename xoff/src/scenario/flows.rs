@@ -15,9 +15,9 @@ use super::load::Sigma;
 use super::priority::Priority;
 use super::quantity::{self, Size, Time};
 use super::report::{Place, ScenarioError};
-use super::workload::random::key_of;
-use super::workload::{FileFault, Flow, Length, Source, load};
 use crate::topology::{Fabric, HostId, Racks};
+use crate::workload::random::key_of;
+use crate::workload::{FileFault, Flow, Length, Source, load};
 
 /// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
 /// bits, of which InfiniBand reserves 0 and 1.

@@ -15,12 +15,12 @@ use super::quantity::{self, Size, Time};
 use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::sizes::{LengthText, Sizes};
-use super::workload::variate::Gaps;
-use super::workload::{
+use crate::topology::HostId;
+use crate::workload::variate::Gaps;
+use crate::workload::{
     AllToAllRecipe, ArrivalRecipe, Demand, IncastRecipe, Length, Pairs, PayloadRate,
     PermutationRecipe, PriorityChoice, Source, Stamp, Window, exact_gap, load, mean_gap,
 };
-use crate::topology::HostId;
 
 /// Flows at a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::flows::Expansion;
 use super::ratio::Probability;
 use super::report::ScenarioError;
-use super::workload::{Demand, PayloadRate, load};
 use crate::topology::HostId;
+use crate::workload::{Demand, PayloadRate, load};
 
 /// Which links a load is a part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -30,11 +30,6 @@ mod topology;
 mod topology_keys;
 mod transport;
 
-#[path = "../inspect/mod.rs"]
-pub mod inspect;
-#[path = "../workload/mod.rs"]
-pub mod workload;
-
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +40,7 @@ use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
 use serde::{Deserialize, Serialize};
 
+pub use crate::workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use ecn::{Ecn, MarkAt};
@@ -60,15 +56,14 @@ pub use ratio::{Probability, Ratio};
 pub use report::ScenarioError;
 pub use sizes::Sizes;
 pub use switch::{Headroom, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
-pub use topology::{Link, LinkSpeed, Shape, ShapeKind, Topology};
+pub use topology::{Link, LinkSpeed, Shape, ShapeKind};
 pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
-pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use crate::topology::{Fabric, NodeKind, Racks};
+use crate::workload::MaterialisedFlows;
 use document::Document;
 use flows::Expansion;
 use quantity::{Quantity, Time};
-use workload::MaterialisedFlows;
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -87,9 +82,6 @@ pub struct Scenario {
     /// The fabric's shape; [`Self::fabric`] is the fabric.
     #[serde(rename = "topology")]
     pub shape: Shape,
-    /// The fabric's shape, if it is a star or a leaf-spine fabric.
-    #[serde(skip)]
-    pub topology: Topology,
     /// Every switch.
     pub switch: Switch,
     /// Every host.
@@ -301,7 +293,6 @@ impl ScenarioKeys {
             duration,
             clock: self.clock,
             datapath: self.datapath,
-            topology: Topology::from(&shape),
             shape,
             switch: self.switch.resolve(document)?,
             host: self.host.resolve(document)?,

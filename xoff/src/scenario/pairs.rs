@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::document::suggestion;
 use super::flows::Expansion;
 use super::report::ScenarioError;
-use super::workload::{PairMatrix, Pairs};
+use crate::workload::{PairMatrix, Pairs};
 
 /// Who sends to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

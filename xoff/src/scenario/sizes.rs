@@ -10,7 +10,7 @@ use super::document::suggestion;
 use super::flows::Expansion;
 use super::quantity::{self, Size};
 use super::report::ScenarioError;
-use super::workload::{Length, SizeChoice, SizeDistribution, catalogue};
+use crate::workload::{Length, SizeChoice, SizeDistribution, catalogue};
 
 /// Where flow sizes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -83,32 +83,6 @@ pub enum ShapeKind {
     },
 }
 
-/// The shape of the fabric as far as it is a star or a leaf-spine fabric: [`Shape`] is all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
-    /// [`ShapeKind::Star`].
-    Star {},
-    /// [`ShapeKind::LeafSpine`].
-    LeafSpine {
-        /// How many leaves.
-        leaves: u32,
-        /// How many spines.
-        spines: u32,
-    },
-    /// Any other.
-    Custom {},
-}
-
-impl From<&Shape> for Topology {
-    fn from(shape: &Shape) -> Self {
-        match shape.kind {
-            ShapeKind::Star { .. } => Self::Star {},
-            ShapeKind::LeafSpine { leaves, spines, .. } => Self::LeafSpine { leaves, spines },
-            _ => Self::Custom {},
-        }
-    }
-}
-
 impl std::fmt::Display for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
