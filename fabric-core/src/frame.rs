@@ -1,15 +1,10 @@
 //! What the pipeline reads and writes of a frame.
 
 use crate::drop_reason::DropReason;
+use crate::wire::ethernet::{ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL};
+use crate::wire::ipv4::incremental_checksum;
+use crate::wire::mac_control::{OPCODE_PAUSE, OPCODE_PFC};
 
-/// EtherType of IPv4.
-const ETHERTYPE_IPV4: u16 = 0x0800;
-/// EtherType of MAC control (IEEE 802.3, annex 31A).
-const ETHERTYPE_MAC_CONTROL: u16 = 0x8808;
-/// MAC control opcode of the global PAUSE (IEEE 802.3, annex 31B).
-const OPCODE_PAUSE: u16 = 0x0001;
-/// MAC control opcode of PFC (IEEE 802.1Qbb, annex 31D).
-const OPCODE_PFC: u16 = 0x0101;
 /// Protocols whose first four bytes are ports.
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
@@ -109,15 +104,6 @@ const fn be16(high: u8, low: u8) -> u16 {
     u16::from_be_bytes([high, low])
 }
 
-/// RFC 1624, equation 3: the checksum after one 16-bit word changed.
-#[inline(always)]
-const fn update_checksum(checksum: u16, before: u16, after: u16) -> u16 {
-    let sum = !checksum as u32 as u16 as u32 + (!before) as u32 + after as u32;
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    !(sum as u16)
-}
-
 #[inline(always)]
 fn station(bytes: &[u8; ETHERNET_LEN], at: usize) -> u64 {
     u64::from_le_bytes([
@@ -214,8 +200,8 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
     fn parse(&self) -> Result<Parsed, DropReason> {
         let ethernet: [u8; ETHERNET_LEN] = self.0.read(0).ok_or(DropReason::Truncated)?;
         match be16(ethernet[12], ethernet[13]) {
-            ETHERTYPE_IPV4 => self.parse_ipv4(&ethernet),
-            ETHERTYPE_MAC_CONTROL => self.parse_mac_control(&ethernet),
+            ETHER_TYPE_IPV4 => self.parse_ipv4(&ethernet),
+            ETHER_TYPE_MAC_CONTROL => self.parse_mac_control(&ethernet),
             _ => Err(DropReason::UnknownEtherType),
         }
     }
@@ -242,7 +228,7 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
     #[inline(always)]
     fn mark_congestion(&mut self, fields: &Ipv4Fields) -> Result<(), DropReason> {
         let marked = fields.type_of_service | 3;
-        let checksum = update_checksum(
+        let checksum = incremental_checksum(
             forwarded_checksum(fields),
             be16(0x45, fields.type_of_service),
             be16(0x45, marked),
@@ -260,7 +246,7 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
 /// The checksum after the time to live fell by one.
 #[inline(always)]
 fn forwarded_checksum(fields: &Ipv4Fields) -> u16 {
-    update_checksum(
+    incremental_checksum(
         fields.checksum,
         be16(fields.ttl, fields.protocol),
         be16(fields.ttl.wrapping_sub(1), fields.protocol),
@@ -297,7 +283,7 @@ pub fn mark_admitted(frame: &mut [u8]) {
         return;
     };
     let marked = header[1] | 3;
-    let checksum = update_checksum(
+    let checksum = incremental_checksum(
         be16(header[10], header[11]),
         be16(header[0], header[1]),
         be16(header[0], marked),

@@ -1,14 +1,13 @@
 //! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::headroom;
 use fabric_core::map_abi::{
     AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64, quantum,
 };
 use fabric_core::policy::Policy;
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::threshold;
-use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
+use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::tables::SwitchTables;
 
@@ -31,11 +30,6 @@ pub struct PortSettings {
 pub fn slots_for(buffer: Bytes) -> usize {
     const SMALLEST_FRAME: u64 = 60;
     ((buffer.0 / SMALLEST_FRAME + 1).next_power_of_two() as usize).min(MAX_SLOTS)
-}
-
-/// Phi of a port (DSH, Eq. 1) for frames that take up to `max_wire_length` bytes of the link.
-pub fn headroom_of(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes) -> Bytes {
-    headroom::required(rate, delay, max_wire_length)
 }
 
 impl SwitchTables {
