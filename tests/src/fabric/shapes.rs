@@ -34,7 +34,7 @@ wires = ["core->*", "*->server"]
 filter = "all"
 "#;
 
-/// Runs [`CUSTOM`] with a flow list.
+/// Runs `CUSTOM` with a flow list.
 pub fn custom_topology_and_flow_list(run: Runner) {
     let folder = tempfile::tempdir().expect("a folder for the list");
     let list = folder.path().join("flows.csv");

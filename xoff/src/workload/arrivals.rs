@@ -31,7 +31,7 @@ pub const GAP_BITS: u32 = 20;
 const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
 
 /// The mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^64 bytes) that make
-/// up a rate of payload, in picoseconds with [`GAP_BITS`] fractional bits.
+/// up a rate of payload, in picoseconds with `GAP_BITS` fractional bits.
 pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
     const BIT_PICOS_PER_BYTE: u128 = 8_000_000_000_000;
     // Beyond 2^56 bytes at once the product would not fit: both sides lose what they can spare.

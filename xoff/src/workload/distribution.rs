@@ -12,7 +12,7 @@ use fabric_core::units::Bytes;
 use super::decimal;
 use super::random::RandomStream;
 
-/// Probability one, in the unit of [`Point::cumulative`].
+/// Probability one, in the unit of `Point::cumulative`.
 pub const CERTAIN: u64 = 1_000_000_000_000;
 /// Largest size in a table: a terabyte, a minute and a half at 100 Gbit/s.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000;
