@@ -169,7 +169,7 @@ fn overrides_that_are_wrong() {
     error: unknown key `alpha` in `switch.threshold`
       --> incast.toml:20:28
        |
-    20 | threshold = { kind = "dt", alpha = "1/2" }          # or { kind = "static", xoff = "200kB", xon = "190kB" }
+    20 | threshold = { kind = "dt", alpha = "1/2" } # or { kind = "static", xoff = "200kB", xon = "190kB" }
        |                            ^^^^^
        |
        = help: the keys here are `xoff` and `xon`
