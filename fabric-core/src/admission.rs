@@ -1,5 +1,6 @@
 //! Where an arriving packet's bytes go, or that it is dropped.
 
+use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
 use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
 use crate::threshold::{scaled, shared_free};
@@ -86,12 +87,27 @@ pub fn charge(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: 
         .raise_to(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
 }
 
-/// Takes a departing packet out of its pool.
+/// Gives a departing packet's bytes back: to headroom first, then to the shared pool, then to the private
+/// one, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places: if a
+/// packet gave back what it was charged, headroom would stay taken until the packets at the queue's end
+/// had left, and with it the PAUSE (DSH, Fig. 3: OFF ends only when headroom is empty), however low the
+/// queue had fallen below `X_on`.
 #[inline(always)]
-pub fn release(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: u64) {
-    let (of_queue, of_switch) = cells(pool, switch, ingress);
-    of_queue.sub(length);
-    of_switch.sub(length);
+pub fn release(switch: &SwitchState, ingress: &IngressQueue, length: u64) {
+    let from_headroom = ingress.headroom_bytes.load().min(length);
+    let rest = length - from_headroom;
+    let from_shared = ingress.shared_bytes.load().min(rest);
+    for (bytes, pool) in [
+        (from_headroom, Pool::Headroom),
+        (from_shared, Pool::Shared),
+        (rest - from_shared, Pool::Private),
+    ] {
+        if bytes != 0 {
+            let (of_queue, of_switch) = cells(pool, switch, ingress);
+            of_queue.sub(bytes);
+            of_switch.sub(bytes);
+        }
+    }
 }
 
 #[inline(always)]
@@ -99,7 +115,7 @@ fn cells<'a>(
     pool: Pool,
     switch: &'a SwitchState,
     ingress: &'a IngressQueue,
-) -> (&'a crate::cell::Cell64, &'a crate::cell::Cell64) {
+) -> (&'a Cell64, &'a Cell64) {
     match pool {
         Pool::Private => (&ingress.private_bytes, &switch.private_bytes),
         Pool::Shared => (&ingress.shared_bytes, &switch.shared_bytes),
@@ -182,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_charged_is_released() {
+    fn headroom_is_given_back_first_and_private_last() {
         let switch = SwitchState::default();
         let ingress = IngressQueue::default();
         for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
@@ -190,10 +206,18 @@ mod tests {
         }
         assert_eq!(switch.buffer_max_bytes.load(), 2100);
         assert_eq!(switch.headroom_max_bytes.load(), 700);
-        for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
-            release(pool, &switch, &ingress, 700);
+        let held = || {
+            let of_queue = [&ingress.headroom_bytes, &ingress.shared_bytes, &ingress.private_bytes];
+            let of_switch = [&switch.headroom_bytes, &switch.shared_bytes, &switch.private_bytes];
+            let held = of_queue.map(Cell64::load);
+            assert_eq!(held, of_switch.map(Cell64::load));
+            held
+        };
+        let steps =
+            [(600, [100, 700, 700]), (600, [0, 200, 700]), (600, [0, 0, 300]), (300, [0, 0, 0])];
+        for (length, expected) in steps {
+            release(&switch, &ingress, length);
+            assert_eq!(held(), expected);
         }
-        assert_eq!(switch.shared_bytes.load() + switch.headroom_bytes.load(), 0);
-        assert_eq!(switch.private_bytes.load() + ingress.headroom_bytes.load(), 0);
     }
 }

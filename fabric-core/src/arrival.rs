@@ -162,7 +162,6 @@ fn forward<F: Frame, T: Tables>(
     descriptor.egress_port.store(egress_port);
     descriptor.queue.store(queue);
     descriptor.priority.store(priority);
-    descriptor.pool.store(pool as u32);
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable);
 

@@ -3,7 +3,7 @@
 
 use crate::admission::release;
 use crate::flow_control::{FlowControl, Never, Order, QueueLevel};
-use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, Pool, SwitchConfig, SwitchState};
+use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, SwitchConfig, SwitchState};
 use crate::marking::congested;
 use crate::policy::{MarkingScheme, Policy};
 use crate::tables::{Tables, egress_index, ingress_index};
@@ -38,7 +38,7 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     let egress = tables
         .egress_queue(egress_index(descriptor.egress_port.load(), descriptor.queue.load()))?;
 
-    release(Pool::from_number(descriptor.pool.load()), switch, ingress, length);
+    release(switch, ingress, length);
     let queue_bytes = egress.bytes.sub(length);
     switch.departed_bytes.add(length);
     descriptor.flags.store(0);

@@ -204,28 +204,15 @@ pub struct EgressQueue {
     pub bytes: Cell64,
 }
 
-/// Where a buffered packet's bytes are counted.
+/// Where an admitted packet's bytes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Pool {
     /// The ingress queue's own.
-    Private = 0,
+    Private,
     /// Everyone's, under a threshold.
-    Shared = 1,
+    Shared,
     /// Beyond X_off.
-    Headroom = 2,
-}
-
-impl Pool {
-    /// From a descriptor's field.
-    #[inline(always)]
-    pub const fn from_number(number: u32) -> Self {
-        match number {
-            0 => Self::Private,
-            1 => Self::Shared,
-            _ => Self::Headroom,
-        }
-    }
+    Headroom,
 }
 
 /// What the switch knows of a packet that it holds.
@@ -244,12 +231,8 @@ pub struct Descriptor {
     pub queue: Cell32,
     /// Priority.
     pub priority: Cell32,
-    /// [`Pool`] as a number.
-    pub pool: Cell32,
     /// [`DESCRIPTOR_ECN_CAPABLE`] and [`DESCRIPTOR_IN_USE`].
     pub flags: Cell32,
-    /// Keeps the size a multiple of eight.
-    pub reserved: Cell32,
 }
 
 /// The packet may be marked.
@@ -329,7 +312,7 @@ const _: () = {
     assert!(size_of::<Port>() == 64);
     assert!(size_of::<IngressQueue>() == 40);
     assert!(size_of::<EgressQueue>() == 8);
-    assert!(size_of::<Descriptor>() == 40);
+    assert!(size_of::<Descriptor>() == 32);
     assert!(size_of::<PauseState>() == 32);
     assert!(size_of::<Route>() == 72);
     assert!(size_of::<AuditCounters>() == 32);

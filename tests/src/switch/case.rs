@@ -260,8 +260,18 @@ impl History {
         }
         let (shared, headroom, random, taken, in_use) = self.counters;
         let slots = u64::from(state.config.slots);
+        // A switch holds at least what its queues hold.
+        let held = |of: fn(&IngressQueueRow) -> u64| state.ingress_queues.iter().map(of).sum();
+        let (in_private, in_shared, in_headroom): (u64, u64, u64) = (
+            held(|queue| queue.private_bytes),
+            held(|queue| queue.shared_bytes),
+            held(|queue| queue.headroom_bytes),
+        );
         let switch = &mut state.switch;
-        (switch.shared_bytes, switch.headroom_bytes, switch.random) = (shared, headroom, random);
+        switch.private_bytes = in_private;
+        switch.shared_bytes = shared.max(in_shared);
+        switch.headroom_bytes = headroom.max(in_headroom);
+        switch.random = random;
         switch.slots_taken = u64::from(taken);
         switch.slots_returned = u64::from(taken) + slots - in_use.min(slots);
         // Any order of the slots: an odd multiplier is a permutation of a power of two.

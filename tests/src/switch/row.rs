@@ -81,9 +81,7 @@ rows! {
         egress_port: u32,
         queue: u32,
         priority: u32,
-        pool: u32,
         flags: u32,
-        reserved: u32,
     }
     AuditRow = AuditCounters { frames: u64, bytes: u64, violations: u64, mac_control_frames: u64 }
 }
