@@ -1,0 +1,185 @@
+//! Setting a fabric up: namespaces and links, programs and sockets.
+
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::thread;
+
+use fabric_core::map_abi::FIRST_HOST_ADDRESS;
+use fabric_core::policy::Policy;
+use fabric_core::record::MAX_FRAME;
+use host_agent::af_xdp;
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
+use switch_user::packet_socket::PacketSocket;
+use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
+use switch_user::tables::{Capacity, SwitchTables};
+
+use super::Switch;
+use crate::build::WireEnds;
+use crate::topology::{Fabric, NodeId, NodeKind};
+
+/// Interface index of a switch's port 0: index 1 is the loopback.
+pub const FIRST_SWITCH_INTERFACE: u32 = 2;
+/// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
+pub const FIRST_HOST_INTERFACE: u32 = 1000;
+/// A veth's MTU: the longest frame that a record holds, less the Ethernet header.
+const MTU: u32 = (MAX_FRAME - 14) as u32;
+
+/// Why a fabric could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// Namespaces or links.
+    #[error(transparent)]
+    Netns(#[from] netns::Error),
+    /// eBPF.
+    #[error("node {node}: {source}")]
+    Program {
+        /// The node.
+        node: String,
+        /// Why.
+        source: ProgramError,
+    },
+    /// AF_XDP.
+    #[error("host {node}: {source}")]
+    Host {
+        /// The host.
+        node: String,
+        /// Why.
+        source: af_xdp::Error,
+    },
+    /// AF_PACKET.
+    #[error("switch {node}: {source}")]
+    Socket {
+        /// The switch.
+        node: String,
+        /// Why.
+        source: switch_user::packet_socket::Error,
+    },
+}
+
+/// The namespaces and veth pairs of a fabric.
+pub(super) fn plan(fabric: &Fabric, wires: &[WireEnds]) -> Plan {
+    let namespaces = fabric
+        .nodes()
+        .iter()
+        .map(|node| NamespaceSpec { name: node.name.clone(), forwarding: false })
+        .collect();
+    let end = |node: NodeId, port: u16| {
+        let wire = fabric.node(node).ports[port as usize];
+        let ends = &wires[wire.0 as usize];
+        let peer = fabric.node(fabric.wire(wire).to);
+        let common = EndSpec {
+            namespace: node.0 as usize,
+            interface: peer.name.clone(),
+            mac: ends.addresses.source,
+            ..EndSpec::default()
+        };
+        match fabric.node(node).kind {
+            NodeKind::Switch(_) => {
+                EndSpec { index: Some(FIRST_SWITCH_INTERFACE + u32::from(port)), ..common }
+            }
+            NodeKind::Host(host) => EndSpec {
+                index: Some(FIRST_HOST_INTERFACE + host.0),
+                address: Some((Ipv4Addr::from(FIRST_HOST_ADDRESS + host.0), 8)),
+                neighbours: (0..fabric.host_count())
+                    .filter(|other| *other != host.0)
+                    .map(|other| {
+                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), ends.addresses.destination)
+                    })
+                    .collect(),
+                ..common
+            },
+        }
+    };
+    let links = fabric
+        .wires()
+        .iter()
+        // Each link is two wires; the one from the lower node stands for both.
+        .filter(|wire| wire.from.0 < wire.to.0)
+        .map(|wire| LinkSpec {
+            a: end(wire.from, wire.from_port),
+            b: end(wire.to, wire.to_port),
+            mtu: MTU,
+        })
+        .collect();
+    Plan { namespaces, links }
+}
+
+/// Loads the switches' programs and attaches them to their ports.
+pub(super) fn start_switches(
+    fabric: &Fabric,
+    deployment: &Deployment,
+    capacities: &[Capacity],
+    policy: Policy,
+) -> Result<(Vec<Switch>, Vec<PacketSocket>), DeployError> {
+    let first = fabric.host_count() as usize;
+    let start = |number: usize,
+                 (mut program, tables): Loaded|
+     -> Result<(Switch, PacketSocket), DeployError> {
+        let capacity = capacities[number];
+        let name = fabric.nodes()[first + number].name.clone();
+        let of_node = |source| DeployError::Program { node: name.clone(), source };
+        let socket = deployment.namespace(first + number).enter(|| {
+            for port in 0..capacity.ports as u32 {
+                program.attach(FIRST_SWITCH_INTERFACE + port).map_err(of_node)?;
+            }
+            PacketSocket::open()
+                .map_err(|source| DeployError::Socket { node: name.clone(), source })
+        })??;
+        let switch = Switch {
+            #[cfg(feature = "log-events")]
+            events: switch_user::event_log::EventLog::of(&mut program, &name).map_err(of_node)?,
+            name: name.clone(),
+            tables,
+            program,
+            buffered: vec![None; capacity.slots],
+        };
+        Ok((switch, socket))
+    };
+    // The verifier is most of a deployment's time and runs on as many cores as call it.
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = capacities.len().div_ceil(workers);
+    let numbers: Vec<usize> = (0..capacities.len()).collect();
+    let start_share = |numbers: &[usize]| -> Result<Vec<_>, DeployError> {
+        let of_share: Vec<Capacity> = numbers.iter().map(|&number| capacities[number]).collect();
+        let loaded = SwitchProgram::load(&of_share, policy, None)
+            .map_err(|source| DeployError::Program { node: "of the switches".into(), source })?;
+        numbers.iter().zip(loaded).map(|(&number, loaded)| start(number, loaded)).collect()
+    };
+    thread::scope(|scope| {
+        let shares: Vec<_> =
+            numbers.chunks(share).map(|numbers| scope.spawn(|| start_share(numbers))).collect();
+        let mut switches = Vec::with_capacity(capacities.len());
+        for share in shares {
+            switches.extend(share.join().expect("a worker does not panic")?);
+        }
+        Ok(switches.into_iter().unzip())
+    })
+}
+
+/// A switch's program and the tables that it works on.
+type Loaded = (SwitchProgram, SwitchTables);
+
+/// Opens the hosts' sockets and attaches their program.
+pub(super) fn start_hosts(
+    fabric: &Fabric,
+    deployment: &Deployment,
+) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
+    let count = fabric.host_count() as usize;
+    let mut program = HostProgram::load(count, FIRST_HOST_INTERFACE)
+        .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
+    let mut hosts = Vec::with_capacity(count);
+    for number in 0..count {
+        let name = &fabric.nodes()[number].name;
+        let interface = FIRST_HOST_INTERFACE + number as u32;
+        let socket = deployment.namespace(number).enter(|| {
+            let socket = af_xdp::Socket::open(interface, 0)
+                .map_err(|source| DeployError::Host { node: name.clone(), source })?;
+            program
+                .attach(interface, socket.as_raw_fd())
+                .map_err(|source| DeployError::Program { node: name.clone(), source })?;
+            Ok::<_, DeployError>(socket)
+        })??;
+        hosts.push(socket);
+    }
+    Ok((program, hosts))
+}
