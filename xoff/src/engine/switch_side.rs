@@ -28,13 +28,6 @@ impl<D: Datapath> Engine<'_, D> {
         let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
         match arrival.outcome {
             Outcome::Queued(queued) => {
-                let length = self
-                    .datapath
-                    .tables(switch)
-                    .descriptor(queued.slot)
-                    .expect("a queued packet has a descriptor")
-                    .length
-                    .load();
                 let manager = &mut self.switches[switch as usize];
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, length);
