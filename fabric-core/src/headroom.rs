@@ -24,9 +24,10 @@ pub const fn lossless(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes)
     Bytes(required(rate, delay, max_wire_length).0 + beyond_eq_1(max_wire_length).0)
 }
 
-/// `B_h` (DSH, Eq. 3), summed over ports whose links may differ.
+/// `B_h` (DSH, Eq. 3), summed over ports whose links may differ; saturates.
 pub fn total(per_port: impl Iterator<Item = Bytes>, lossless_queues: u64) -> Bytes {
-    Bytes(per_port.map(|bytes| bytes.0 * lossless_queues).sum())
+    let ports = per_port.fold(0u64, |sum, bytes| sum.saturating_add(bytes.0));
+    Bytes(ports.saturating_mul(lossless_queues))
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@
 //! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
 
 use crate::cell::{Cell32, Cell64};
-use crate::units::{BitsPerSecond, Picos};
 
 /// Ports a switch may have: the radix of today's largest single-chip switches at full port speed.
 pub const MAX_PORTS: usize = 64;
@@ -299,11 +298,6 @@ pub const fn address_to_u64(address: [u8; 6]) -> u64 {
 pub const fn address_from_u64(value: u64) -> [u8; 6] {
     let bytes = value.to_le_bytes();
     [bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]]
-}
-
-/// 512 bit times at `rate` (IEEE 802.1Qbb).
-pub const fn quantum(rate: BitsPerSecond) -> Picos {
-    rate.serialise(64)
 }
 
 const _: () = {

@@ -1,9 +1,7 @@
 //! Which priorities a NIC may not send: the receiver's side of PFC (IEEE 802.1Qbb, 36.2).
 
 use fabric_core::units::{BitsPerSecond, Picos};
-
-/// Bytes whose serialisation takes one pause quantum: 512 bit times.
-const QUANTUM_BYTES: u64 = 64;
+use fabric_core::wire::pfc::quantum_duration;
 
 /// What a PFC frame meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl PauseTimers {
             if pause.expires_at <= now {
                 pause.binds_at = now + self.response;
             }
-            pause.expires_at = now + self.link_rate.serialise(u64::from(quanta) * QUANTUM_BYTES);
+            pause.expires_at = now + quantum_duration(self.link_rate, quanta);
         }
         outcome
     }

@@ -2,12 +2,13 @@
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64, quantum,
+    AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64,
 };
 use fabric_core::policy::Policy;
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::threshold;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
+use fabric_core::wire::pfc::quantum_duration;
 
 use crate::tables::SwitchTables;
 
@@ -41,7 +42,7 @@ impl SwitchTables {
             row.rate_bps.store(settings.rate.0);
             row.headroom_bytes.store(settings.headroom.0);
             row.response_ns.store(settings.response.0);
-            row.quantum_ps.store(quantum(settings.rate).0);
+            row.quantum_ps.store(quantum_duration(settings.rate, 1).0);
             row.address.store(address_to_u64(settings.address));
             row.peer_address.store(address_to_u64(settings.peer_address));
         }

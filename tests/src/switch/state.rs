@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::map_abi::{MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig, quantum};
+use fabric_core::map_abi::{MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig};
 use fabric_core::marking::slope_q48;
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::units::{BitsPerSecond, Nanos};
+use fabric_core::wire::pfc::quantum_duration;
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::frame::{peer_address, port_address};
@@ -76,7 +77,7 @@ impl State {
             rate_bps: rate.0,
             headroom_bytes: 20_000,
             response_ns: 300,
-            quantum_ps: quantum(rate).0,
+            quantum_ps: quantum_duration(rate, 1).0,
             address: port_address(number),
             peer_address: peer_address(number),
             ..PortRow::default()

@@ -47,9 +47,9 @@ impl Scenario {
         };
         let per_queue: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
-        let sum = per_queue.iter().fold(0u64, |sum, bytes| sum.saturating_add(bytes.0));
+        let all = headroom::total(per_queue.iter().copied(), queues);
         let private = self.switch.private_per_queue.0 * ports.len() as u64 * queues;
-        (per_queue, Bytes(sum.saturating_mul(queues)), Bytes(private))
+        (per_queue, all, Bytes(private))
     }
 
     /// Checks that every switch has room for what is set aside, and that fixed thresholds can be

@@ -124,60 +124,10 @@ pub(super) enum WorkloadKeys {
         priorities: Option<Vec<Priority>>,
     },
     /// Incasts at equal distances: at each, `degree` hosts of other racks send to one host at once.
-    PeriodicIncast {
-        /// Name of the flows in the results. Default "periodic-incast".
-        label: Option<String>,
-        /// Senders of an incast; drawn anew for each.
-        degree: u32,
-        /// Bytes that each sender transfers, above zero.
-        bytes: Size,
-        /// Time from one incast to the next; instead of `load`.
-        period: Option<Time>,
-        /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
-        load: Option<Probability>,
-        /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links"
-        /// (between the two highest tiers of switches). Default "host-links".
-        of: Option<LoadOf>,
-        /// The receiving host. Default: each incast draws one.
-        receiver: Option<String>,
-        /// The first incast. Default "0s".
-        #[serde(default)]
-        start: Time,
-        /// No incast from here on. Default: `duration`.
-        stop: Option<Time>,
-        /// Priority, 0 to 7. Default 3.
-        priority: Option<Priority>,
-        /// Priorities from which each flow draws one; instead of `priority`.
-        priorities: Option<Vec<Priority>>,
-    },
+    PeriodicIncast(IncastKeys),
     /// Incasts as a Poisson process: at each, `degree` hosts of other racks send to one host at
     /// once.
-    PoissonIncast {
-        /// Name of the flows in the results. Default "poisson-incast".
-        label: Option<String>,
-        /// Senders of an incast; drawn anew for each.
-        degree: u32,
-        /// Bytes that each sender transfers, above zero.
-        bytes: Size,
-        /// Mean time from one incast to the next; instead of `load`.
-        period: Option<Time>,
-        /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
-        load: Option<Probability>,
-        /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links"
-        /// (between the two highest tiers of switches). Default "host-links".
-        of: Option<LoadOf>,
-        /// The receiving host. Default: each incast draws one.
-        receiver: Option<String>,
-        /// Incasts come from here on. Default "0s".
-        #[serde(default)]
-        start: Time,
-        /// No incast from here on. Default: `duration`.
-        stop: Option<Time>,
-        /// Priority, 0 to 7. Default 3.
-        priority: Option<Priority>,
-        /// Priorities from which each flow draws one; instead of `priority`.
-        priorities: Option<Vec<Priority>>,
-    },
+    PoissonIncast(IncastKeys),
     /// Each host sends one flow to another one and receives one, all at once.
     Permutation {
         /// Name of the flows in the results. Default "permutation".
@@ -210,4 +160,34 @@ pub(super) enum WorkloadKeys {
 
 const fn default_priority() -> Priority {
     Priority(3)
+}
+
+/// Many incasts, one after the other.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IncastKeys {
+    /// Name of the flows in the results. Default: the kind.
+    pub(super) label: Option<String>,
+    /// Senders of an incast; drawn anew for each.
+    pub(super) degree: u32,
+    /// Bytes that each sender transfers, above zero.
+    pub(super) bytes: Size,
+    /// Time from one incast to the next, the mean of it if they are random; instead of `load`.
+    pub(super) period: Option<Time>,
+    /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
+    pub(super) load: Option<Probability>,
+    /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links" (between
+    /// the two highest tiers of switches). Default "host-links".
+    pub(super) of: Option<LoadOf>,
+    /// The receiving host. Default: each incast draws one.
+    pub(super) receiver: Option<String>,
+    /// Incasts come from here on. Default "0s".
+    #[serde(default)]
+    pub(super) start: Time,
+    /// No incast from here on. Default: `duration`.
+    pub(super) stop: Option<Time>,
+    /// Priority, 0 to 7. Default 3.
+    pub(super) priority: Option<Priority>,
+    /// Priorities from which each flow draws one; instead of `priority`.
+    pub(super) priorities: Option<Vec<Priority>>,
 }

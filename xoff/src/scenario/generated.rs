@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use serde::Serialize;
 
-use super::flow_keys::WorkloadKeys;
+use super::flow_keys::{IncastKeys, WorkloadKeys};
 use super::flows::{Expansion, Workload};
 use super::load::{Load, LoadOf};
 use super::pairs::PairChoice;
@@ -107,7 +107,7 @@ fn serialize_length<S: serde::Serializer>(length: &Length, out: S) -> Result<S::
 }
 
 /// The keys of incasts.
-struct IncastKeys {
+struct IncastPlan {
     label: String,
     degree: u32,
     bytes: Size,
@@ -133,9 +133,15 @@ impl Expansion<'_> {
             arrivals @ (WorkloadKeys::Poisson { .. } | WorkloadKeys::Lognormal { .. }) => {
                 self.arrivals(path, arrivals, key)
             }
-            incasts
-            @ (WorkloadKeys::PeriodicIncast { .. } | WorkloadKeys::PoissonIncast { .. }) => {
-                self.many_incasts(path, incasts, key)
+            WorkloadKeys::PeriodicIncast(keys) => {
+                let (incasts, source) =
+                    self.many_incasts(path, "periodic-incast", keys, Gaps::Even, key)?;
+                Ok((Workload::PeriodicIncast(incasts), source))
+            }
+            WorkloadKeys::PoissonIncast(keys) => {
+                let (incasts, source) =
+                    self.many_incasts(path, "poisson-incast", keys, Gaps::Exponential, key)?;
+                Ok((Workload::PoissonIncast(incasts), source))
             }
             WorkloadKeys::Permutation { label, bytes, start, priority, priorities } => {
                 let label = label.unwrap_or_else(|| "permutation".into());
@@ -215,49 +221,18 @@ impl Expansion<'_> {
     fn many_incasts(
         &self,
         path: &str,
-        keys: WorkloadKeys,
+        kind: &str,
+        keys: IncastKeys,
+        gaps: Gaps,
         key: Key<'_>,
-    ) -> Result<(Workload, Source), ScenarioError> {
-        let is_periodic = matches!(keys, WorkloadKeys::PeriodicIncast { .. });
-        let (WorkloadKeys::PeriodicIncast {
-            label,
-            degree,
-            bytes,
-            period,
-            load,
-            of,
-            receiver,
-            start,
-            stop,
-            priority,
-            priorities,
-        }
-        | WorkloadKeys::PoissonIncast {
-            label,
-            degree,
-            bytes,
-            period,
-            load,
-            of,
-            receiver,
-            start,
-            stop,
-            priority,
-            priorities,
-        }) = keys
-        else {
-            unreachable!("both kinds of incasts are named")
-        };
-        let kind = if is_periodic { "periodic-incast" } else { "poisson-incast" };
+    ) -> Result<(ManyIncasts, Source), ScenarioError> {
+        let IncastKeys { label, degree, bytes, period, load, of, receiver, .. } = keys;
         let label = label.unwrap_or_else(|| kind.to_owned());
-        let window = self.window(path, start, stop)?;
-        let priority = self.priority(path, priority, priorities)?;
-        let keys =
-            IncastKeys { label, degree, bytes, period, load, of, receiver, window, priority };
-        let gaps = if is_periodic { Gaps::Even } else { Gaps::Exponential };
-        let (incasts, source) = self.incasts(path, keys, gaps, key)?;
-        let workload = if is_periodic { Workload::PeriodicIncast } else { Workload::PoissonIncast };
-        Ok((workload(incasts), source))
+        let window = self.window(path, keys.start, keys.stop)?;
+        let priority = self.priority(path, keys.priority, keys.priorities)?;
+        let plan =
+            IncastPlan { label, degree, bytes, period, load, of, receiver, window, priority };
+        self.incasts(path, plan, gaps, key)
     }
 
     fn open_loop(
@@ -293,11 +268,11 @@ impl Expansion<'_> {
     fn incasts(
         &self,
         path: &str,
-        keys: IncastKeys,
+        keys: IncastPlan,
         gaps: Gaps,
         key: Key<'_>,
     ) -> Result<(ManyIncasts, Source), ScenarioError> {
-        let IncastKeys { label, degree, receiver, window, priority, .. } = keys;
+        let IncastPlan { label, degree, receiver, window, priority, .. } = keys;
         let bytes = keys.bytes.0;
         self.check_bytes(&format!("{path}.bytes"), bytes)?;
         self.check_two_hosts(path)?;

@@ -50,7 +50,7 @@ pub use generated::{AllAtOnce, ManyIncasts, OpenLoop, Pace};
 pub use host::{Host, MAX_PAYLOAD};
 pub use load::{Load, LoadOf, Sigma};
 pub use pairs::PairChoice;
-pub use pause::{PauseRefresh, PauseResponse, pause_time};
+pub use pause::{PauseRefresh, PauseResponse};
 pub use priority::Priorities;
 pub use ratio::{Probability, Ratio};
 pub use report::ScenarioError;

@@ -2,6 +2,7 @@
 
 use fabric_core::headroom::MAX_RESPONSE_BYTES;
 use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::wire::pfc::quantum_duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +10,6 @@ use super::document::Document;
 use super::quantity;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
-
-/// How long one quantum is, in bytes: 512 bit times of the port.
-const QUANTUM_BYTES: u64 = 64;
 
 /// How long after the arrival of a PAUSE a port may still start frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +101,7 @@ impl PauseRefresh {
     /// The time from one PAUSE to the next on a port of this rate that sends `quanta`.
     pub const fn period(self, quanta: u16, rate: BitsPerSecond) -> Picos {
         match self {
-            Self::Part(part) => Picos(part.of(pause_time(quanta, rate).0)),
+            Self::Part(part) => Picos(part.of(quantum_duration(rate, quanta).0)),
             Self::Time(time) => time,
         }
     }
@@ -115,7 +113,7 @@ impl PauseRefresh {
         fastest: BitsPerSecond,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
-        let (period, time) = (self.period(quanta, fastest), pause_time(quanta, fastest));
+        let (period, time) = (self.period(quanta, fastest), quantum_duration(fastest, quanta));
         if period > Picos::ZERO && period < time {
             return Ok(());
         }
@@ -168,11 +166,6 @@ impl JsonSchema for PauseRefresh {
     }
 }
 
-/// How long `quanta` pause a port of this rate, rounded up to a picosecond.
-pub const fn pause_time(quanta: u16, rate: BitsPerSecond) -> Picos {
-    rate.serialise(quanta as u64 * QUANTUM_BYTES)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,7 +174,6 @@ mod tests {
 
     #[test]
     fn all_quanta_are_a_third_of_a_millisecond_at_100g() {
-        assert_eq!(pause_time(65535, RATE), Picos(335_539_200));
         assert_eq!(PauseRefresh::default().period(65535, RATE), Picos(167_769_600));
         assert_eq!(PauseResponse::Standard.at(RATE), Picos(307_200));
     }
