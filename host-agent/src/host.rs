@@ -74,10 +74,10 @@ pub enum HostEvent {
 
 /// One RoCEv2 host, without I/O.
 ///
-/// Whoever drives it calls [`poll_transmit`](Self::poll_transmit) when the port falls free and,
-/// while the port is idle, after every `start_flow` and `handle_*` and at
-/// [`next_deadline`](Self::next_deadline). While the port is busy only
-/// [`next_timer`](Self::next_timer) matters.
+/// Whoever drives it calls, after every `start_flow`, `handle_*` and transmission,
+/// [`poll_transmit`](Self::poll_transmit) at [`next_transmission`](Self::next_transmission) from the
+/// instant on at which the port is free, and [`handle_deadline`](Self::handle_deadline) at
+/// [`next_timer`](Self::next_timer).
 #[derive(Debug)]
 pub struct Host {
     config: HostConfig,
@@ -204,14 +204,21 @@ impl Host {
         None
     }
 
-    /// The earliest instant at which a timer or an idle port has something to do, valid after
-    /// [`poll_transmit`](Self::poll_transmit) returned `None`.
-    pub fn next_deadline(&self) -> Option<Picos> {
-        self.next_timer().into_iter().chain(self.nic.next_transmission()).min()
+    /// The earliest instant from `from` on at which [`poll_transmit`](Self::poll_transmit) has a packet,
+    /// unless something arrives before.
+    #[inline]
+    pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
+        self.nic.next_transmission(from)
+    }
+
+    /// Whether nothing is left to be sent or to be acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.next_timer().is_none() && self.next_transmission(Picos::ZERO).is_none()
     }
 
     /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
     /// do, whatever the port does.
+    #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
         self.timers.first().map(|&(at, _)| at)
     }

@@ -111,20 +111,26 @@ impl Nic {
         turn.map(|turn| turn.slot)
     }
 
-    /// The earliest instant at which a packet may start, seen from an instant at which none may:
-    /// the end of a pause or of a pacing gap. `Picos::ZERO` or the past: as soon as the port is
-    /// free.
-    pub fn next_transmission(&self) -> Option<Picos> {
-        let control =
-            [&self.notifications, &self.acknowledgements].into_iter().filter_map(|queue| {
-                queue.front().map(|packet| self.pause.expires_at(priority_of(packet)))
-            });
-        let ready = bits(self.ready_priorities).map(|priority| self.pause.expires_at(priority));
-        let paced = bits(self.paced_priorities).filter_map(|priority| {
-            let Reverse((at, _, _)) = self.paced[usize::from(priority)].peek()?;
-            Some(self.pause.open_from(priority, *at))
-        });
-        control.chain(ready).chain(paced).min()
+    /// The earliest instant from `from` on at which a packet may start, as things stand: `from` itself,
+    /// the end of a pause or of a pacing gap.
+    #[inline]
+    pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
+        let mut waiting = self.ready_priorities;
+        for queue in [&self.notifications, &self.acknowledgements] {
+            waiting |= queue.front().map_or(0, |packet| 1 << priority_of(packet));
+        }
+        let mut next: Option<Picos> = None;
+        for priority in bits(waiting) {
+            let open = self.pause.open_from(priority, from);
+            next = Some(next.map_or(open, |next| next.min(open)));
+        }
+        for priority in bits(self.paced_priorities) {
+            let first = self.paced[usize::from(priority)].peek();
+            let Reverse((at, _, _)) = first.expect("its bit says not empty");
+            let open = self.pause.open_from(priority, from.max(*at));
+            next = Some(next.map_or(open, |next| next.min(open)));
+        }
+        next
     }
 
     /// Moves queue pairs whose gap has passed into the round.
@@ -224,9 +230,9 @@ mod tests {
         pause(&mut nic, Picos(0), 3);
         assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
         assert_eq!(nic.pop_queue_pair(Picos(1)), None);
-        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+        assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(5_120_000)));
         assert_eq!(nic.pop_queue_pair(Picos(5_120_000)), Some(10));
-        assert_eq!(nic.next_transmission(), None);
+        assert_eq!(nic.next_transmission(Picos(5_120_000)), None);
     }
 
     #[test]
@@ -236,11 +242,12 @@ mod tests {
         nic.schedule_at(3, 11, Picos(100));
         nic.schedule_at(3, 12, Picos(100));
         assert_eq!(nic.pop_queue_pair(Picos(99)), None);
-        assert_eq!(nic.next_transmission(), Some(Picos(100)));
+        assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
+        assert_eq!(nic.next_transmission(Picos(150)), Some(Picos(150)), "the port falls free later");
         assert_eq!(nic.pop_queue_pair(Picos(100)), Some(11));
         assert_eq!(nic.pop_queue_pair(Picos(100)), Some(12));
         assert_eq!(nic.pop_queue_pair(Picos(100)), None);
-        assert_eq!(nic.next_transmission(), Some(Picos(200)));
+        assert_eq!(nic.next_transmission(Picos(100)), Some(Picos(200)));
     }
 
     #[test]
@@ -248,7 +255,7 @@ mod tests {
         let mut nic = nic();
         nic.schedule_at(3, 10, Picos(200));
         pause(&mut nic, Picos(0), 3);
-        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+        assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
     }
 
     #[test]
@@ -259,7 +266,7 @@ mod tests {
         pause(&mut nic, Picos(0), 3);
         assert_eq!(nic.pop_control(Picos(0)).map(|packet| packet.opcode), Some(Opcode::Cnp));
         assert_eq!(nic.pop_control(Picos(0)), None);
-        assert_eq!(nic.next_transmission(), Some(Picos(5_120_000)));
+        assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
         resume(&mut nic, Picos(1), 3);
         assert_eq!(
             nic.pop_control(Picos(1)).map(|packet| packet.opcode),

@@ -85,11 +85,18 @@ impl SwitchTables {
         }
     }
 
-    /// Whether queue `queue` of `port` must not start a transmission at `now`.
+    /// Those of the queues `waiting` of `port`, a bit each, that must not start a transmission at `now`.
     #[inline]
-    pub fn is_paused(&self, port: u32, queue: u32, now: Nanos) -> bool {
-        self.pauses[ingress_index(port, queue) as usize]
-            .forbids(now, self.ports[port as usize].response_ns.load())
+    pub fn paused_queues(&self, port: u32, waiting: u32, now: Nanos) -> u32 {
+        let response_ns = self.ports[port as usize].response_ns.load();
+        let (mut left, mut paused) = (waiting, 0);
+        while left != 0 {
+            let queue = left.trailing_zeros();
+            left &= left - 1;
+            let pause = &self.pauses[ingress_index(port, queue) as usize];
+            paused |= u32::from(pause.forbids(now, response_ns)) << queue;
+        }
+        paused
     }
 
     /// When the pause of (port, priority) ends by itself.

@@ -23,20 +23,14 @@ const FIRST_SOURCE_PORT: u16 = 49_152;
 /// One direction of a link, as datapaths see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireEnds {
-    /// `from->to`.
-    pub name: String,
     /// What frames on it carry.
     pub addresses: LinkAddresses,
-    /// The sending switch, if a switch sends.
-    pub from_switch: Option<u32>,
-    /// The sending host, if a host sends.
-    pub from_host: Option<u32>,
+    /// The sender.
+    pub from: NodeKind,
     /// The sender's port.
     pub from_port: u16,
-    /// The receiving switch, if a switch receives.
-    pub to_switch: Option<u32>,
-    /// The receiving host, if a host receives.
-    pub to_host: Option<u32>,
+    /// The receiver.
+    pub to: NodeKind,
     /// The receiver's port.
     pub to_port: u16,
 }
@@ -57,29 +51,18 @@ fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
 
 /// All wires of a fabric, by [`WireId`].
 pub fn wires(fabric: &Fabric) -> Vec<WireEnds> {
-    let end = |node: NodeId| match fabric.node(node).kind {
-        NodeKind::Host(HostId(host)) => (None, Some(host)),
-        NodeKind::Switch(SwitchId(switch)) => (Some(switch), None),
-    };
     fabric
         .wires()
         .iter()
-        .map(|wire| {
-            let (from_switch, from_host) = end(wire.from);
-            let (to_switch, to_host) = end(wire.to);
-            WireEnds {
-                name: wire.name.clone(),
-                addresses: LinkAddresses {
-                    source: station(fabric, wire.from, wire.from_port),
-                    destination: station(fabric, wire.to, wire.to_port),
-                },
-                from_switch,
-                from_host,
-                from_port: wire.from_port,
-                to_switch,
-                to_host,
-                to_port: wire.to_port,
-            }
+        .map(|wire| WireEnds {
+            addresses: LinkAddresses {
+                source: station(fabric, wire.from, wire.from_port),
+                destination: station(fabric, wire.to, wire.to_port),
+            },
+            from: fabric.node(wire.from).kind,
+            from_port: wire.from_port,
+            to: fabric.node(wire.to).kind,
+            to_port: wire.to_port,
         })
         .collect()
 }
@@ -238,6 +221,11 @@ fn dcqcn_parameters(dcqcn: &scenario::Dcqcn, link_rate: BitsPerSecond) -> Parame
         clamp_target_rate: dcqcn.profile.published().clamp_target_rate,
         notification_interval: dcqcn.cnp_interval,
     }
+}
+
+/// The priorities of ACKs, NAKs and CNPs, a bit each.
+pub fn control_classes(scenario: &Scenario) -> u8 {
+    1 << scenario.host.ack_priority | 1 << scenario.host.cnp_priority
 }
 
 /// Both ends of a flow's queue pair.

@@ -209,9 +209,9 @@ impl Testbed {
             return self.hosts[host].next_timer();
         }
         let Some(packet) = self.hosts[host].poll_transmit(now) else {
-            let deadline = self.hosts[host].next_deadline();
-            assert!(deadline.is_none_or(|at| at > now), "an idle host's deadline lies ahead");
-            return deadline;
+            let next = self.hosts[host].next_transmission(now);
+            assert!(next.is_none_or(|at| at > now), "what may be sent now was sent");
+            return next.into_iter().chain(self.hosts[host].next_timer()).min();
         };
         self.sent.push((now, host, packet));
         self.busy[host] = true;
@@ -244,7 +244,7 @@ impl Testbed {
             assert_eq!(self.hosts[1 - host].close_responder(flow), Some(bytes), "flow {flow}");
         }
         for host in &self.hosts {
-            assert_eq!(host.next_deadline(), None, "finished flows leave no timer");
+            assert!(host.is_idle(), "finished flows leave no packet and no timer");
             let counters = host.counters();
             assert_eq!(counters.message_mismatches, 0);
             assert_eq!(counters.acknowledgements_beyond_sent, 0);

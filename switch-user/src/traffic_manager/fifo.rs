@@ -1,15 +1,14 @@
 //! First-in first-out queues as singly linked lists through the slots of the packets they hold.
 
 /// Ends a list.
-const END: u32 = u32::MAX;
-
-/// Marks a slot that is in no queue.
-const UNQUEUED: u32 = u32::MAX - 1;
+const END: u32 = u32::MAX - 1;
 
 /// One packet: what follows it in its queue, and its length.
 #[derive(Clone, Copy)]
 struct Link {
-    next: u32,
+    /// One more than the next slot or [`END`]; zero in a slot that is in no queue, so that the links of a
+    /// buffer that is never filled take no memory.
+    after: u32,
     length: u32,
 }
 
@@ -18,8 +17,8 @@ pub(super) struct Links(Vec<Link>);
 
 impl Links {
     pub(super) fn new(slots: usize) -> Self {
-        assert!(slots <= UNQUEUED as usize, "{slots} slots leave two numbers free as marks");
-        Self(vec![Link { next: UNQUEUED, length: 0 }; slots])
+        assert!(slots <= END as usize, "{slots} slots leave a number free to end a list");
+        Self(vec![Link { after: 0, length: 0 }; slots])
     }
 }
 
@@ -42,27 +41,31 @@ impl Fifo {
         self.packets
     }
 
+    #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.head == END
     }
 
     /// Length of the first packet of a queue that is not empty.
+    #[inline]
     pub(super) fn head_length(&self, links: &Links) -> u32 {
         links.0[self.head as usize].length
     }
 
+    #[inline]
     pub(super) fn push(&mut self, links: &mut Links, slot: u32, length: u32) {
         let link = &mut links.0[slot as usize];
-        assert!(link.next == UNQUEUED, "slot {slot} is in a queue already");
-        *link = Link { next: END, length };
+        assert!(link.after == 0, "slot {slot} is in a queue already");
+        *link = Link { after: END + 1, length };
         if self.is_empty() {
             self.head = slot;
         } else {
-            links.0[self.tail as usize].next = slot;
+            links.0[self.tail as usize].after = slot + 1;
         }
         self.tail = slot;
         self.packets += 1;
@@ -70,12 +73,13 @@ impl Fifo {
     }
 
     /// Takes slot and length of the first packet of a queue that is not empty.
+    #[inline]
     pub(super) fn pop(&mut self, links: &mut Links) -> (u32, u32) {
         let slot = self.head;
         let link = &mut links.0[slot as usize];
         let length = link.length;
-        self.head = link.next;
-        link.next = UNQUEUED;
+        self.head = link.after - 1;
+        link.after = 0;
         self.packets -= 1;
         self.bytes -= u64::from(length);
         (slot, length)

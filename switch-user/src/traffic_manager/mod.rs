@@ -129,6 +129,7 @@ impl<C> TrafficManager<C> {
     ///
     /// # Panics
     /// If the slot is in a queue already, or one of the numbers is out of range.
+    #[inline]
     pub fn enqueue(&mut self, port: usize, queue: usize, slot: u32, length: u32) {
         let index = self.index(port, queue);
         self.queues[index].push(&mut self.links, slot, length);
@@ -139,17 +140,23 @@ impl<C> TrafficManager<C> {
     /// Appends a MAC control frame, to be sent ahead of all packets.
     pub fn enqueue_mac_control(&mut self, port: usize, frame: C) {
         self.mac_control[port].push_back(frame);
+        self.ports[port].mac_control = true;
     }
 
     /// Takes what a free port sends next. `paused` has a bit for each queue that must not send.
     ///
     /// Never `None` while the port has a MAC control frame or a queue that is not paused has a
     /// packet.
+    #[inline]
     pub fn select(&mut self, port: usize, paused: u32) -> Option<Selection<C>> {
-        if let Some(frame) = self.mac_control[port].pop_front() {
+        let number = port;
+        let port = &mut self.ports[number];
+        if port.mac_control {
+            let frames = &mut self.mac_control[number];
+            let frame = frames.pop_front().expect("the port knows of a frame");
+            port.mac_control = !frames.is_empty();
             return Some(Selection::MacControl(frame));
         }
-        let port = &mut self.ports[port];
         let queues = &mut self.queues[port.queue_range()];
         let queue = port.choose(queues, &self.links, paused)?;
         let (slot, length) = queues[queue].pop(&mut self.links);
@@ -174,8 +181,9 @@ impl<C> TrafficManager<C> {
     }
 
     /// Whether a port has nothing to send, paused or not.
+    #[inline]
     pub fn is_idle(&self, port: usize) -> bool {
-        self.non_empty(port) == 0 && self.mac_control[port].is_empty()
+        self.ports[port].is_idle()
     }
 
     /// Packets in all queues of all ports.
@@ -183,6 +191,7 @@ impl<C> TrafficManager<C> {
         self.packets
     }
 
+    #[inline]
     fn index(&self, port: usize, queue: usize) -> usize {
         let range = self.ports[port].queue_range();
         assert!(queue < range.len(), "port {port} has {} queues, no queue {queue}", range.len());

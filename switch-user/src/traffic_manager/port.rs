@@ -11,6 +11,8 @@ pub(super) struct Port {
     queues: usize,
     /// The queues that hold packets, a bit each.
     non_empty: u32,
+    /// Whether a MAC control frame waits.
+    pub(super) mac_control: bool,
     /// The bit of the control queue, or zero.
     control: u32,
     scheduler: Scheduler,
@@ -32,22 +34,31 @@ impl Port {
         assert!(scheduler != Scheduler::Dwrr { quantum: 0 }, "a quantum is not zero");
         let control = control.map_or(0, |queue| 1 << queue);
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
-        Self { first_queue, queues, non_empty: 0, control, scheduler, current: queues - 1 }
+        Self { first_queue, queues, non_empty: 0, mac_control: false, control, scheduler, current: queues - 1 }
     }
 
+    #[inline]
     pub(super) fn queue_range(&self) -> Range<usize> {
         self.first_queue..self.first_queue + self.queues
     }
 
+    #[inline]
     pub(super) fn non_empty(&self) -> u32 {
         self.non_empty
     }
 
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.non_empty == 0 && !self.mac_control
+    }
+
+    #[inline]
     pub(super) fn mark_non_empty(&mut self, queue: usize) {
         self.non_empty |= 1 << queue;
     }
 
     /// The queue to serve next: one that holds a packet and is not paused.
+    #[inline]
     pub(super) fn choose(
         &mut self,
         queues: &mut [Fifo],
@@ -96,6 +107,7 @@ impl Port {
     }
 
     /// Accounts for a packet of `length` bytes that has left `queue`.
+    #[inline]
     pub(super) fn charge(&mut self, fifo: &mut Fifo, queue: usize, length: u32) {
         if fifo.is_empty() {
             self.non_empty &= !(1 << queue);

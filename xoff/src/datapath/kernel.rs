@@ -23,7 +23,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 
 use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
 use crate::build::WireEnds;
-use crate::topology::{Fabric, WireId};
+use crate::topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, FIRST_SWITCH_INTERFACE};
 use deploy::{plan, start_hosts, start_switches};
@@ -75,6 +75,7 @@ pub struct KernelDatapath {
     switches: Vec<Switch>,
     _host_program: HostProgram,
     wires: Vec<WireEnds>,
+    wire_names: Vec<String>,
     pool: Vec<Buffer>,
 }
 
@@ -102,6 +103,7 @@ impl KernelDatapath {
             switches,
             _host_program: host_program,
             wires,
+            wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
             pool: Vec::new(),
         })
     }
@@ -126,34 +128,38 @@ impl KernelDatapath {
     }
 
     fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
-        for switch in [wire.from_switch, wire.to_switch].into_iter().flatten() {
-            self.switches[switch as usize].tables.set_clock(now);
+        for node in [wire.from, wire.to] {
+            if let NodeKind::Switch(SwitchId(switch)) = node {
+                self.switches[switch as usize].tables.set_clock(now);
+            }
         }
     }
 
     fn send(&mut self, crossing: Crossing, frame: &[u8]) -> Result<(), DatapathError> {
         let wire = &self.wires[crossing.wire.0 as usize];
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| DatapathError::Send {
-            wire: wire.name.clone(),
-            source,
-        };
         self.set_clocks(wire, crossing.now);
-        if let Some(switch) = wire.from_switch {
-            // The auditor at TC egress reads the frame's age from the mark.
-            let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
-            let interface = FIRST_SWITCH_INTERFACE + u32::from(wire.from_port);
-            let socket = &self.sockets.switches[switch as usize];
-            socket.send(interface, frame, age).map_err(|error| failed(error.into()))
-        } else {
-            let host = wire.from_host.expect("a wire starts at a switch or a host");
-            let socket = &mut self.sockets.hosts[host as usize];
-            socket.send(frame).map_err(|error| failed(error.into()))
-        }
+        let sent = match wire.from {
+            NodeKind::Switch(SwitchId(switch)) => {
+                // The auditor at TC egress reads the frame's age from the mark.
+                let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
+                let interface = FIRST_SWITCH_INTERFACE + u32::from(wire.from_port);
+                let socket = &self.sockets.switches[switch as usize];
+                socket.send(interface, frame, age).map_err(Into::into)
+            }
+            NodeKind::Host(HostId(host)) => {
+                self.sockets.hosts[host as usize].send(frame).map_err(Into::into)
+            }
+        };
+        sent.map_err(|source| DatapathError::Send { wire: self.name(crossing), source })
+    }
+
+    fn name(&self, crossing: Crossing) -> String {
+        self.wire_names[crossing.wire.0 as usize].clone()
     }
 
     fn lost(&self, crossing: Crossing) -> DatapathError {
         DatapathError::Lost {
-            wire: self.wires[crossing.wire.0 as usize].name.clone(),
+            wire: self.name(crossing),
             now: crossing.now,
             waited_ms: SLEEPS,
         }
@@ -161,7 +167,7 @@ impl KernelDatapath {
 
     fn foreign(&self, crossing: Crossing, what: String) -> DatapathError {
         DatapathError::Foreign {
-            wire: self.wires[crossing.wire.0 as usize].name.clone(),
+            wire: self.name(crossing),
             what,
             now: crossing.now,
         }
@@ -217,7 +223,10 @@ impl Datapath for KernelDatapath {
     ) -> Result<SwitchArrival<Buffer>, DatapathError> {
         self.send(crossing, &frame)?;
         let wire = &self.wires[crossing.wire.0 as usize];
-        let (number, port) = (wire.to_switch.expect("the wire ends at a switch"), wire.to_port);
+        let NodeKind::Switch(SwitchId(number)) = wire.to else {
+            unreachable!("the wire ends at a switch")
+        };
+        let port = wire.to_port;
         // The switch holds what eBPF made of the frame; the sender's copy serves as its buffer.
         let mut queued = frame;
         let mut pause = None;
@@ -261,8 +270,10 @@ impl Datapath for KernelDatapath {
     ) -> Result<HostArrival, DatapathError> {
         self.send(crossing, &frame)?;
         let wire = &self.wires[crossing.wire.0 as usize];
-        let host = wire.to_host.expect("the wire ends at a host") as usize;
-        let socket = &mut self.sockets.hosts[host];
+        let NodeKind::Host(HostId(host)) = wire.to else {
+            unreachable!("the wire ends at a host")
+        };
+        let socket = &mut self.sockets.hosts[host as usize];
         let mut parsed = None;
         // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
         let mut read = |bytes: &[u8]| {

@@ -13,7 +13,7 @@ use switch_user::tables::SwitchTables;
 
 use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
 use crate::build::WireEnds;
-use crate::topology::WireId;
+use crate::topology::{NodeKind, SwitchId, WireId};
 
 /// A frame as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,61 +27,74 @@ pub enum MemoryFrame {
 /// UDP's protocol number.
 const PROTOCOL_UDP: u8 = 17;
 
-/// A frame as the pipeline sees it at the end of a wire.
-struct View<'a> {
-    frame: &'a mut MemoryFrame,
+/// A packet as the pipeline sees it at the end of a wire.
+struct PacketView<'a> {
+    packet: &'a mut RocePacket,
     /// The receiving port's address: nothing is ever sent to another.
     station: u64,
 }
 
-impl Frame for View<'_> {
-    #[inline]
+impl Frame for PacketView<'_> {
+    #[inline(always)]
     fn length(&self) -> u32 {
-        match &*self.frame {
-            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
-            MemoryFrame::Pfc(_) => pfc::LEN as u32,
-        }
+        self.packet.frame_length() as u32
     }
 
-    #[inline]
+    #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        Ok(match &*self.frame {
-            MemoryFrame::Roce(packet) => Parsed::Ipv4(Ipv4Fields {
-                station: self.station,
-                source: packet.source,
-                destination: packet.destination,
-                ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
-                protocol: PROTOCOL_UDP,
-                type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
-                ttl: packet.ttl,
-                checksum: 0,
-            }),
-            MemoryFrame::Pfc(frame) => Parsed::Pfc(PfcFields {
-                source: address_to_u64(frame.source),
-                class_enable: frame.class_enable,
-                quanta: frame.quanta,
-            }),
-        })
+        let packet = &*self.packet;
+        Ok(Parsed::Ipv4(Ipv4Fields {
+            station: self.station,
+            source: packet.source,
+            destination: packet.destination,
+            ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+            protocol: PROTOCOL_UDP,
+            type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
+            ttl: packet.ttl,
+            checksum: 0,
+        }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
-        if let MemoryFrame::Roce(packet) = self.frame {
-            packet.ttl = fields.ttl - 1;
-        }
+        self.packet.ttl = fields.ttl - 1;
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
-        mark(self.frame);
+        self.packet.ecn = Ecn::CongestionExperienced;
         Ok(())
     }
 }
 
-fn mark(frame: &mut MemoryFrame) {
-    if let MemoryFrame::Roce(packet) = frame {
-        packet.ecn = Ecn::CongestionExperienced;
+/// A PFC frame as the pipeline sees it. The two kinds are views of their own so that the compiler drops
+/// from each pipeline what its frames never do.
+struct PfcView<'a>(&'a PfcFrame);
+
+impl Frame for PfcView<'_> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        pfc::LEN as u32
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(Parsed::Pfc(PfcFields {
+            source: address_to_u64(self.0.source),
+            class_enable: self.0.class_enable,
+            quanta: self.0.quanta,
+        }))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
     }
 }
 
@@ -151,12 +164,18 @@ impl MemoryDatapath {
     }
 
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
+    #[inline(always)]
     fn audit_egress(&mut self, crossing: &Crossing, frame: FrameId) {
-        let wire = &self.wires[crossing.wire.0 as usize];
-        if let Some(switch) = wire.from_switch {
-            let view = View { frame: self.slab.get_mut(frame), station: 0 };
+        let WireEnds { from, from_port, .. } = self.wires[crossing.wire.0 as usize];
+        if let NodeKind::Switch(SwitchId(switch)) = from {
             let tables = &self.switches[switch as usize].tables;
-            audit(&view, tables, u32::from(wire.from_port), crossing.started);
+            let port = u32::from(from_port);
+            match self.slab.get_mut(frame) {
+                MemoryFrame::Roce(packet) => {
+                    audit(&PacketView { packet, station: 0 }, tables, port, crossing.started)
+                }
+                MemoryFrame::Pfc(pfc) => audit(&PfcView(pfc), tables, port, crossing.started),
+            };
         }
     }
 }
@@ -176,6 +195,8 @@ impl Datapath for MemoryDatapath {
         self.slab.insert(MemoryFrame::Pfc(*pfc))
     }
 
+    // Called from one place; its result is larger than what it does.
+    #[inline(always)]
     fn arrive_at_switch(
         &mut self,
         crossing: Crossing,
@@ -184,30 +205,34 @@ impl Datapath for MemoryDatapath {
         self.audit_egress(&crossing, frame);
         let wire = &self.wires[crossing.wire.0 as usize];
         let address = wire.addresses.destination;
-        let switch = wire.to_switch.expect("the wire ends at a switch");
-        let Switch { tables, buffered } = &mut self.switches[switch as usize];
-        let mut view = View { frame: self.slab.get_mut(frame), station: address_to_u64(address) };
-        let outcome =
-            arrival(&mut view, tables, self.policy, u32::from(wire.to_port), crossing.now);
-        let mut pause = None;
-        if let Outcome::Queued(queued) = &outcome {
-            buffered[queued.slot as usize] = frame;
-            pause = queued.pause.map(|order| {
-                let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
-                self.slab.insert(MemoryFrame::Pfc(pfc))
-            });
-        }
-        let dropped = match outcome {
-            Outcome::Dropped(_) => Some(frame),
-            Outcome::PauseReceived { .. } => {
-                self.slab.remove(frame);
-                None
-            }
-            Outcome::Queued(_) => None,
+        let NodeKind::Switch(SwitchId(switch)) = wire.to else {
+            unreachable!("the wire ends at a switch")
         };
+        let Switch { tables, buffered } = &mut self.switches[switch as usize];
+        let (policy, port, now) = (self.policy, u32::from(wire.to_port), crossing.now);
+        let outcome = match self.slab.get_mut(frame) {
+            MemoryFrame::Roce(packet) => {
+                let mut view = PacketView { packet, station: address_to_u64(address) };
+                arrival(&mut view, tables, policy, port, now)
+            }
+            MemoryFrame::Pfc(pfc) => arrival(&mut PfcView(pfc), tables, policy, port, now),
+        };
+        let (mut pause, mut dropped) = (None, None);
+        match &outcome {
+            Outcome::Queued(queued) => {
+                buffered[queued.slot as usize] = frame;
+                if let Some(order) = &queued.pause {
+                    let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
+                    pause = Some(self.slab.insert(MemoryFrame::Pfc(pfc)));
+                }
+            }
+            Outcome::PauseReceived { .. } => drop(self.slab.remove(frame)),
+            Outcome::Dropped(_) => dropped = Some(frame),
+        }
         Ok(SwitchArrival { outcome, pause, dropped })
     }
 
+    #[inline]
     fn arrive_at_host(
         &mut self,
         crossing: Crossing,
@@ -222,8 +247,8 @@ impl Datapath for MemoryDatapath {
 
     fn take(&mut self, switch: u32, slot: u32, congested: bool) -> FrameId {
         let frame = self.switches[switch as usize].buffered[slot as usize];
-        if congested {
-            mark(self.slab.get_mut(frame));
+        if congested && let MemoryFrame::Roce(packet) = self.slab.get_mut(frame) {
+            packet.ecn = Ecn::CongestionExperienced;
         }
         frame
     }

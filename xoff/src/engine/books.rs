@@ -9,7 +9,7 @@ use switch_user::tables::SwitchTables;
 use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Datapath;
 use crate::results::{DropTotals, Summary};
-use crate::topology::SwitchId;
+use crate::topology::{NodeKind, SwitchId, Wire};
 
 impl<D: Datapath> Engine<'_, D> {
     pub(super) fn finish(mut self, drained: bool) -> Result<Finished<D>, RunError> {
@@ -58,8 +58,7 @@ impl<D: Datapath> Engine<'_, D> {
                 ));
             }
         }
-        for wire in &self.wires {
-            let name = &wire.ends.name;
+        for (wire, Wire { name, .. }) in self.wires.iter().zip(self.scenario.fabric().wires()) {
             let flying = wire.in_flight.len() as u64;
             if wire.sent != wire.received + wire.lost + flying {
                 books.push(format!(
@@ -67,7 +66,7 @@ impl<D: Datapath> Engine<'_, D> {
                     wire.sent, wire.received, wire.lost
                 ));
             }
-            if let Some(switch) = wire.ends.to_switch {
+            if let NodeKind::Switch(SwitchId(switch)) = wire.ends.to {
                 let port = u32::from(wire.ends.to_port);
                 let seen = self.datapath.tables(switch).received_frames(port);
                 if seen != wire.received {

@@ -17,13 +17,18 @@ pub enum Event {
         /// The wire.
         wire: u32,
     },
-    /// The port that sends onto a wire is free again.
+    /// The switch port that sends onto a wire is free again.
     PortFree {
         /// The wire.
         wire: u32,
     },
-    /// A host has a timer, or a packet whose time has come.
-    HostDeadline {
+    /// A host's port is free and a packet of its may go.
+    HostReady {
+        /// The host.
+        host: u32,
+    },
+    /// A host has a timer.
+    HostTimer {
         /// The host.
         host: u32,
     },
@@ -57,8 +62,15 @@ impl Event {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
+    time: Picos,
+    event: Event,
+}
+
+/// An event beyond the calendar. Only here does the order of scheduling have to be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FarEntry {
     time: Picos,
     sequence: u64,
     event: Event,
@@ -71,28 +83,36 @@ const BUCKETS: usize = 1 << 14;
 /// End of a list.
 const NIL: u32 = u32::MAX;
 
+/// An event in a bucket's list, which has the newest first.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    entry: Entry,
+    time: Picos,
+    event: Event,
     next: u32,
 }
+
+const _: () = assert!(size_of::<Node>() == 24, "nodes of many lists share few cache lines");
 
 /// Events to come.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Events of the current bucket that are still to run, the next one last.
+    /// Events of the current bucket that are still to run: the next one last, and so the newest first
+    /// among equal times.
     current: Vec<Entry>,
     /// Number of the current bucket since the run's start.
     bucket: u64,
     /// First node of each bucket's list, by bucket number modulo [`BUCKETS`].
-    heads: Vec<u32>,
+    heads: Box<[u32; BUCKETS]>,
     /// A bit for each bucket that has nodes.
-    occupied: Vec<u64>,
+    occupied: Box<[u64; BUCKETS / 64]>,
     nodes: Vec<Node>,
     /// Unused nodes.
     free: u32,
-    far: BinaryHeap<Reverse<Entry>>,
-    scheduled: u64,
+    far: BinaryHeap<Reverse<FarEntry>>,
+    /// The bucket of the first of them; `u64::MAX` if there is none.
+    far_bucket: u64,
+    /// Events that ever went to `far`.
+    far_scheduled: u64,
     live: usize,
 }
 
@@ -101,12 +121,13 @@ impl Default for EventQueue {
         Self {
             current: Vec::new(),
             bucket: 0,
-            heads: vec![NIL; BUCKETS],
-            occupied: vec![0; BUCKETS / 64],
+            heads: Box::new([NIL; BUCKETS]),
+            occupied: Box::new([0; BUCKETS / 64]),
             nodes: Vec::new(),
             free: NIL,
             far: BinaryHeap::new(),
-            scheduled: 0,
+            far_bucket: u64::MAX,
+            far_scheduled: 0,
             live: 0,
         }
     }
@@ -117,27 +138,26 @@ impl EventQueue {
     #[inline]
     pub fn schedule(&mut self, time: Picos, event: Event) {
         self.live += usize::from(event.is_live());
-        let entry = Entry { time, sequence: self.scheduled, event };
-        self.scheduled += 1;
         let bucket = time.0 >> WIDTH_BITS;
-        if bucket <= self.bucket {
-            // Behind those that run before it: it has the highest sequence number.
+        let ahead = bucket.wrapping_sub(self.bucket);
+        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
+            self.push(bucket as usize % BUCKETS, time, event);
+        } else if bucket <= self.bucket {
+            // Behind those that run before it: it is the newest.
             let place = self.current.partition_point(|other| other.time > time);
-            self.current.insert(place, entry);
-        } else if bucket - self.bucket < BUCKETS as u64 {
-            self.push(bucket as usize % BUCKETS, entry);
+            self.current.insert(place, Entry { time, event });
         } else {
-            self.far.push(Reverse(entry));
+            self.far.push(Reverse(FarEntry { time, sequence: self.far_scheduled, event }));
+            self.far_scheduled += 1;
+            self.far_bucket = self.far_bucket.min(bucket);
         }
     }
 
     /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
-        if self.current.is_empty() {
-            self.advance();
-        }
-        let Entry { time, event, .. } = self.current.pop()?;
+        let entry = self.current.pop().or_else(|| self.advance());
+        let Entry { time, event } = entry?;
         self.live -= usize::from(event.is_live());
         Some((time, event))
     }
@@ -147,72 +167,116 @@ impl EventQueue {
         self.live > 0
     }
 
-    fn push(&mut self, place: usize, entry: Entry) {
-        let node = Node { entry, next: self.heads[place] };
+    #[inline]
+    fn push(&mut self, place: usize, time: Picos, event: Event) {
+        let node = Node { time, event, next: self.heads[place] };
+        self.occupied[place / 64] |= 1 << (place % 64);
         let number = self.free;
-        if number == NIL {
+        if let Some(unused) = self.nodes.get_mut(number as usize) {
+            self.free = unused.next;
+            *unused = node;
+            self.heads[place] = number;
+        } else {
             self.heads[place] = self.nodes.len() as u32;
             self.nodes.push(node);
-        } else {
-            self.free = self.nodes[number as usize].next;
-            self.nodes[number as usize] = node;
-            self.heads[place] = number;
         }
-        self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// Makes the next bucket that has events the current one.
-    fn advance(&mut self) {
+    /// Makes the next bucket that has events the current one, and takes its first.
+    #[inline]
+    fn advance(&mut self) -> Option<Entry> {
         let near = self.next_occupied();
-        let far = self.far.peek().map(|Reverse(entry)| entry.time.0 >> WIDTH_BITS);
-        let Some(bucket) = [near, far].into_iter().flatten().min() else { return };
-        self.bucket = bucket;
-        while let Some(Reverse(entry)) = self.far.peek().copied()
-            && entry.time.0 >> WIDTH_BITS == bucket
-        {
-            self.current.push(entry);
-            self.far.pop();
+        if self.far_bucket <= near {
+            return self.advance_to_far(near);
         }
-        if near == Some(bucket) {
+        self.bucket = near;
+        let place = near as usize % BUCKETS;
+        let first = self.heads[place];
+        let node = &mut self.nodes[first as usize];
+        if node.next == NIL {
+            // Most buckets have one event.
+            let entry = Entry { time: node.time, event: node.event };
+            node.next = self.free;
+            self.free = first;
+            self.heads[place] = NIL;
+            self.occupied[place / 64] &= !(1 << (place % 64));
+            return Some(entry);
+        }
+        self.take_list(place);
+        self.sort_current();
+        self.current.pop()
+    }
+
+    /// Stable: equal times stay as they are, the newest first.
+    fn sort_current(&mut self) {
+        self.current.sort_by_key(|entry| Reverse(entry.time));
+    }
+
+    /// Empties a bucket's list into the current bucket.
+    fn take_list(&mut self, place: usize) {
+        let mut number = std::mem::replace(&mut self.heads[place], NIL);
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        while number != NIL {
+            let node = &mut self.nodes[number as usize];
+            self.current.push(Entry { time: node.time, event: node.event });
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = number;
+            number = next;
+        }
+    }
+
+    /// The same where events from beyond the calendar are due, `near` being the calendar's next bucket.
+    #[cold]
+    fn advance_to_far(&mut self, near: u64) -> Option<Entry> {
+        let bucket = self.far_bucket;
+        if bucket == u64::MAX {
+            return None;
+        }
+        self.bucket = bucket;
+        if near == bucket {
             self.take_list(bucket as usize % BUCKETS);
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|entry| Reverse((entry.time, entry.sequence)));
+        // What lay too far ahead when it was scheduled is older than all that went to the list.
+        let listed = self.current.len();
+        while let Some(Reverse(FarEntry { time, event, .. })) = self.far.peek().copied()
+            && time.0 >> WIDTH_BITS == bucket
+        {
+            self.current.push(Entry { time, event });
+            self.far.pop();
         }
+        self.far_bucket =
+            self.far.peek().map_or(u64::MAX, |Reverse(entry)| entry.time.0 >> WIDTH_BITS);
+        self.current[listed..].reverse();
+        self.sort_current();
+        self.current.pop()
     }
 
-    fn take_list(&mut self, place: usize) {
-        let first = std::mem::replace(&mut self.heads[place], NIL);
-        self.occupied[place / 64] &= !(1 << (place % 64));
-        let mut number = first;
-        loop {
-            let node = self.nodes[number as usize];
-            self.current.push(node.entry);
-            if node.next == NIL {
-                self.nodes[number as usize].next = self.free;
-                self.free = first;
-                return;
-            }
-            number = node.next;
-        }
-    }
-
-    /// The number of the next bucket after the current one that has a list.
-    fn next_occupied(&self) -> Option<u64> {
+    /// The number of the next bucket after the current one that has a list; `u64::MAX` if there is none.
+    #[inline]
+    fn next_occupied(&self) -> u64 {
         let start = (self.bucket as usize + 1) % BUCKETS;
-        let mut word = start / 64;
-        let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
-        // One more than all words: the first is looked at again for the bits below `start`.
-        for _ in 0..=BUCKETS / 64 {
+        let word = start / 64;
+        let bits = self.occupied[word] >> (start % 64);
+        if bits != 0 {
+            return self.bucket + 1 + u64::from(bits.trailing_zeros());
+        }
+        self.next_occupied_from(start)
+    }
+
+    /// The same if no bucket in the word of `start`, from `start` on, has a list.
+    fn next_occupied_from(&self, start: usize) -> u64 {
+        const WORDS: usize = BUCKETS / 64;
+        // The last is the first once more: its bits below `start` come last.
+        for step in 1..=WORDS {
+            let word = (start / 64 + step) % WORDS;
+            let bits = self.occupied[word];
             if bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
                 let ahead = (place + BUCKETS - start) % BUCKETS;
-                return Some(self.bucket + 1 + ahead as u64);
+                return self.bucket + 1 + ahead as u64;
             }
-            word = (word + 1) % (BUCKETS / 64);
-            bits = self.occupied[word];
         }
-        None
+        u64::MAX
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Engine, RunError, flow_row};
 use crate::build;
 use crate::datapath::{Crossing, Datapath, HostArrival};
 use crate::scenario::Scenario;
-use crate::topology::HostId;
+use crate::topology::{HostId, WireId};
 
 /// A host and the wire that it sends on.
 #[derive(Debug)]
@@ -16,8 +16,10 @@ pub struct HostNode {
     /// The host.
     pub host: Host,
     wire: u32,
-    /// The earliest deadline that has an event.
-    deadline: Option<Picos>,
+    /// When the next packet may go, if that has an event.
+    ready_at: Option<Picos>,
+    /// The earliest timer that has an event.
+    timer_at: Option<Picos>,
 }
 
 /// How a flow ended.
@@ -37,7 +39,8 @@ impl HostNode {
         Self {
             host: Host::new(build::host_config(scenario, host)),
             wire: scenario.fabric().host(host).ports[0].0,
-            deadline: None,
+            ready_at: None,
+            timer_at: None,
         }
     }
 }
@@ -52,6 +55,7 @@ impl<D: Datapath> Engine<'_, D> {
     pub(super) fn start_next_flow(&mut self) -> Result<(), RunError> {
         let flow = self.stream.next().expect("the event stands for a flow");
         self.schedule_next_flow();
+        self.classes |= 1 << flow.priority;
         let (request, responder) = build::queue_pair(self.scenario, &flow);
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
         let source = flow.source.0;
@@ -60,14 +64,24 @@ impl<D: Datapath> Engine<'_, D> {
         self.kick_host(source)
     }
 
-    pub(super) fn host_deadline(&mut self, host: u32) -> Result<(), RunError> {
+    pub(super) fn host_timer(&mut self, host: u32) -> Result<(), RunError> {
         let node = &mut self.hosts[host as usize];
-        if node.deadline == Some(self.now) {
-            node.deadline = None;
+        if node.timer_at == Some(self.now) {
+            node.timer_at = None;
         }
         node.host.handle_deadline(self.now);
         self.kick_host(host)?;
         self.take_host_events(host)
+    }
+
+    pub(super) fn host_ready(&mut self, host: u32) -> Result<(), RunError> {
+        let node = &mut self.hosts[host as usize];
+        // Otherwise something came up that goes earlier or later, and has an event of its own.
+        if node.ready_at != Some(self.now) {
+            return Ok(());
+        }
+        node.ready_at = None;
+        self.kick_host(host)
     }
 
     pub(super) fn arrive_at_host(
@@ -90,33 +104,26 @@ impl<D: Datapath> Engine<'_, D> {
     pub(super) fn kick_host(&mut self, host: u32) -> Result<(), RunError> {
         let node = &mut self.hosts[host as usize];
         let number = node.wire;
-        let wire = &mut self.wires[number as usize];
-        let mut idle = false;
-        if wire.busy_until <= self.now {
-            if let Some(packet) = node.host.poll_transmit(self.now) {
-                let frame = self.datapath.roce(crate::topology::WireId(number), &packet);
-                self.transmit(number, frame, packet.frame_length() as u32)?;
-            } else {
-                idle = true;
-            }
+        if self.wires[number as usize].busy_until <= self.now
+            && let Some(packet) = node.host.poll_transmit(self.now)
+        {
+            let frame = self.datapath.roce(WireId(number), &packet);
+            self.transmit(number, frame, packet.frame_length() as u32)?;
         }
         let node = &mut self.hosts[host as usize];
-        let wire = &mut self.wires[number as usize];
-        let deadline = if idle {
-            node.host.next_deadline()
-        } else {
-            if !wire.free_scheduled {
-                wire.free_scheduled = true;
-                self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
-            }
-            node.host.next_timer()
-        };
-        if let Some(deadline) = deadline
-            && node.deadline.is_none_or(|scheduled| deadline < scheduled)
+        let free = Picos(self.wires[number as usize].busy_until.0.max(self.now.0));
+        if let Some(at) = node.host.next_transmission(free)
+            && node.ready_at != Some(at)
         {
-            let at = Picos(deadline.0.max(self.now.0));
-            node.deadline = Some(at);
-            self.events.schedule(at, Event::HostDeadline { host });
+            node.ready_at = Some(at);
+            self.events.schedule(at, Event::HostReady { host });
+        }
+        if let Some(at) = node.host.next_timer()
+            && node.timer_at.is_none_or(|scheduled| at < scheduled)
+        {
+            let at = Picos(at.0.max(self.now.0));
+            node.timer_at = Some(at);
+            self.events.schedule(at, Event::HostTimer { host });
         }
         Ok(())
     }

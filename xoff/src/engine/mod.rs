@@ -24,12 +24,13 @@ use crate::build;
 use crate::datapath::{Crossing, Datapath, DatapathError, FrameKind};
 use crate::results::{DropRow, FlowRow, Record, ResultsError, Summary};
 use crate::scenario::{CaptureFilter, Scenario, ThresholdUpdate};
-use crate::topology::{HostId, WireId};
+use crate::topology::{HostId, NodeKind, SwitchId, WireId};
 use crate::workload::{Flow, FlowStream};
 
 use event_queue::{Event, EventQueue};
 use host_side::{Completion, HostNode};
 use sampler::Sampler;
+use switch_side::SwitchNode;
 use wire::{Flying, Wire};
 
 /// Events between two looks at the interrupt flag and calls of the progress callback.
@@ -81,11 +82,13 @@ pub struct Engine<'a, D: Datapath> {
     datapath: D,
     policy: Policy,
     hosts: Vec<HostNode>,
-    switches: Vec<TrafficManager<D::Frame>>,
+    switches: Vec<SwitchNode<D::Frame>>,
     wires: Vec<Wire<D::Frame>>,
     events: EventQueue,
     sampler: Sampler,
     record: Record,
+    /// Priorities that a packet has had, a bit each.
+    classes: u8,
     now: Picos,
     flows_completed: u64,
     injected_losses: u64,
@@ -119,21 +122,27 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 let tables = datapath.tables(switch);
                 let ports = tables.settings().ports as usize;
                 let queues = build::port_queues(scenario);
-                TrafficManager::new(
-                    tables.settings().slots as usize,
-                    std::iter::repeat_n(queues, ports),
-                )
+                let queues = std::iter::repeat_n(queues, ports);
+                SwitchNode {
+                    manager: TrafficManager::new(tables.settings().slots as usize, queues),
+                    wires: fabric.switch(SwitchId(switch)).ports.iter().map(|wire| wire.0).collect(),
+                }
             })
             .collect();
-        let mut wires: Vec<Wire<D::Frame>> = build::wires(fabric)
+        let wires = build::wires(fabric)
             .into_iter()
             .zip(fabric.wires())
             .enumerate()
-            .map(|(id, (ends, wire))| Wire::new(ends, wire, scenario, id))
+            .map(|(id, (ends, wire))| {
+                let mut wire = Wire::new(ends, wire, scenario, id);
+                wire.captures = (0..)
+                    .zip(captured)
+                    .filter(|(_, (captured, _))| captured.0 as usize == id)
+                    .map(|(interface, (_, filter))| (interface, *filter))
+                    .collect();
+                wire
+            })
             .collect();
-        for (interface, (wire, filter)) in captured.iter().enumerate() {
-            wires[wire.0 as usize].captures.push((interface as u32, *filter));
-        }
         let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
         let mut engine = Self {
             scenario,
@@ -147,6 +156,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             events: EventQueue::default(),
             sampler,
             record,
+            classes: build::control_classes(scenario),
             now: Picos::ZERO,
             flows_completed: 0,
             injected_losses: 0,
@@ -198,8 +208,8 @@ impl<'a, D: Datapath> Engine<'a, D> {
 
     /// Whether nodes hold nothing that is still to be done, nothing being on a wire.
     fn has_drained(&self) -> bool {
-        self.switches.iter().all(|switch| switch.total_packets() == 0)
-            && self.hosts.iter().all(|node| node.host.next_deadline().is_none())
+        self.switches.iter().all(|node| node.manager.total_packets() == 0)
+            && self.hosts.iter().all(|node| node.host.is_idle())
     }
 
     fn handle(&mut self, event: Event) -> Result<(), RunError> {
@@ -209,7 +219,8 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 self.wires[wire as usize].free_scheduled = false;
                 self.kick(wire)
             }
-            Event::HostDeadline { host } => self.host_deadline(host),
+            Event::HostReady { host } => self.host_ready(host),
+            Event::HostTimer { host } => self.host_timer(host),
             Event::FlowStart => self.start_next_flow(),
             Event::PauseExpiry { wire } => self.kick(wire),
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
@@ -219,6 +230,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                     self.scenario.fabric(),
                     now,
                     &self.datapath,
+                    self.classes,
                     &mut self.record,
                 )?;
                 self.events.schedule(self.now + self.scenario.results.queue_period, Event::Sample);
@@ -239,74 +251,76 @@ impl<'a, D: Datapath> Engine<'a, D> {
 
     /// Lets the sender of a wire use it, if it is free.
     fn kick(&mut self, wire: u32) -> Result<(), RunError> {
-        let ends = &self.wires[wire as usize].ends;
-        match (ends.from_switch, ends.from_host) {
-            (Some(switch), _) => self.kick_switch_port(switch, wire),
-            (None, Some(host)) => self.kick_host(host),
-            (None, None) => unreachable!("a wire starts at a switch or a host"),
+        match self.wires[wire as usize].ends.from {
+            NodeKind::Switch(SwitchId(switch)) => self.kick_switch_port(switch, wire),
+            NodeKind::Host(HostId(host)) => self.kick_host(host),
         }
     }
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
-    fn transmit(&mut self, wire_number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
-        let kind_of = &self.datapath;
-        let wire = &mut self.wires[wire_number as usize];
-        let kind = wire.needs_kind().then(|| kind_of.kind(&frame));
-        let overhead = self.scenario.switch.wire_overhead.0;
-        let serialisation = wire.rate.serialise(u64::from(length) + overhead);
-        wire.busy_until = self.now + serialisation;
-        wire.sent += 1;
-        if wire.loses(kind) {
-            self.injected_losses += 1;
-            wire.lost += 1;
-            let priority = self.datapath.priority(&frame);
-            self.datapath.discard(frame);
-            self.record.drop_event(&DropRow {
-                time: self.now.to_nanos(),
-                node: &wire.ends.name,
-                port: None,
-                priority,
-                reason: DropReason::InjectedLoss.name(),
-                class: DropReason::InjectedLoss.class(),
-                bytes: Bytes(u64::from(length)),
-            })?;
-            return Ok(());
+    fn transmit(&mut self, number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
+        let wire = &mut self.wires[number as usize];
+        let arrival = wire.start(self.now, length);
+        if wire.needs_kind() && wire.loses(self.datapath.kind(&frame)) {
+            return self.lose(number, frame, length);
         }
-        let arrival = wire.busy_until + wire.delay;
-        if wire.push(Flying { started: self.now, arrival, length, frame }) {
-            self.events.schedule(arrival, Event::Arrival { wire: wire_number });
+        if wire.push(Flying { arrival, length, frame }) {
+            self.events.schedule(arrival, Event::Arrival { wire: number });
         }
         Ok(())
     }
 
-    fn arrive(&mut self, wire_number: u32) -> Result<(), RunError> {
-        let wire = &mut self.wires[wire_number as usize];
+    /// A fault takes a frame that is being sent.
+    #[cold]
+    fn lose(&mut self, number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
+        self.injected_losses += 1;
+        self.wires[number as usize].lost += 1;
+        let priority = self.datapath.priority(&frame);
+        self.datapath.discard(frame);
+        self.record.drop_event(&DropRow {
+            time: self.now.to_nanos(),
+            node: &self.scenario.fabric().wire(WireId(number)).name,
+            port: None,
+            priority,
+            reason: DropReason::InjectedLoss.name(),
+            class: DropReason::InjectedLoss.class(),
+            bytes: Bytes(u64::from(length)),
+        })?;
+        Ok(())
+    }
+
+    fn arrive(&mut self, number: u32) -> Result<(), RunError> {
+        let wire = &mut self.wires[number as usize];
         let flying = wire.in_flight.pop_front().expect("an arrival has a frame");
         if let Some(next) = wire.in_flight.front() {
-            self.events.schedule(next.arrival, Event::Arrival { wire: wire_number });
+            self.events.schedule(next.arrival, Event::Arrival { wire: number });
         }
         wire.received += 1;
         let now = self.now.to_nanos();
-        if !wire.captures.is_empty() {
-            let kind = self.datapath.kind(&flying.frame);
-            for (interface, filter) in &wire.captures {
-                if captured_by(*filter, kind) {
-                    let bytes =
-                        self.datapath.bytes(WireId(wire_number), &flying.frame, &mut self.scratch);
-                    self.record.capture(*interface, now, bytes)?;
-                }
-            }
-        }
         let crossing =
-            Crossing { wire: WireId(wire_number), started: flying.started.to_nanos(), now };
-        match (wire.ends.to_switch, wire.ends.to_host) {
-            (Some(switch), _) => {
+            Crossing { wire: WireId(number), started: wire.started(&flying).to_nanos(), now };
+        let to = wire.ends.to;
+        if !wire.captures.is_empty() {
+            self.capture(crossing, &flying.frame)?;
+        }
+        match to {
+            NodeKind::Switch(SwitchId(switch)) => {
                 self.arrive_at_switch(switch, crossing, flying.length, flying.frame)
             }
-            (None, Some(host)) => self.arrive_at_host(host, crossing, flying.frame),
-            (None, None) => unreachable!("a wire ends at a switch or a host"),
+            NodeKind::Host(HostId(host)) => self.arrive_at_host(host, crossing, flying.frame),
         }
+    }
+
+    fn capture(&mut self, crossing: Crossing, frame: &D::Frame) -> Result<(), RunError> {
+        let kind = self.datapath.kind(frame);
+        for (interface, filter) in &self.wires[crossing.wire.0 as usize].captures {
+            if captured_by(*filter, kind) {
+                let bytes = self.datapath.bytes(crossing.wire, frame, &mut self.scratch);
+                self.record.capture(*interface, crossing.now, bytes)?;
+            }
+        }
+        Ok(())
     }
 
     fn drop_row(

@@ -27,21 +27,20 @@ impl Sampler {
         Self { last: (0..fabric.switch_count()).map(|switch| vec![0; counters(switch)]).collect() }
     }
 
-    /// Takes a sample.
+    /// Takes a sample. `classes` are the priorities of which a packet may ever have been buffered.
     pub fn sample<D: Datapath>(
         &mut self,
         fabric: &Fabric,
         time: Nanos,
         datapath: &D,
+        classes: u8,
         record: &mut Record,
     ) -> Result<(), ResultsError> {
         for (number, last) in (0..).zip(&mut self.last) {
             let tables = datapath.tables(number);
             let node = &fabric.switch(SwitchId(number)).name;
-            let mut place = 0;
-            let mut counter = |kind, port, priority, value: u64| {
+            let mut counter = |place: usize, kind, port, priority, value: u64| {
                 let known = &mut last[place];
-                place += 1;
                 if *known == value {
                     return Ok(());
                 }
@@ -51,23 +50,23 @@ impl Sampler {
             let state = tables.state();
             let (private, shared) = (state.private_bytes.load(), state.shared_bytes.load());
             let headroom = state.headroom_bytes.load();
-            counter(QueueKind::Headroom, None, None, headroom)?;
-            counter(QueueKind::Shared, None, None, shared)?;
-            counter(QueueKind::Private, None, None, private)?;
-            counter(QueueKind::Buffer, None, None, private + shared + headroom)?;
+            counter(0, QueueKind::Headroom, None, None, headroom)?;
+            counter(1, QueueKind::Shared, None, None, shared)?;
+            counter(2, QueueKind::Private, None, None, private)?;
+            counter(3, QueueKind::Buffer, None, None, private + shared + headroom)?;
             for port in 0..tables.settings().ports {
-                for priority in 0..PRIORITIES as u32 {
-                    let queue = tables
-                        .ingress_queue(ingress_index(port, priority))
-                        .expect("the port is the switch's");
+                for priority in (0..PRIORITIES as u32).filter(|class| classes >> class & 1 != 0) {
+                    let row = ingress_index(port, priority);
+                    let queue = tables.ingress_queue(row).expect("the port is the switch's");
                     let in_headroom = queue.headroom_bytes.load();
                     let ingress =
                         queue.private_bytes.load() + queue.shared_bytes.load() + in_headroom;
-                    let at = (Some(port as u16), Some(priority as u8));
-                    counter(QueueKind::Ingress, at.0, at.1, ingress)?;
-                    counter(QueueKind::IngressHeadroom, at.0, at.1, in_headroom)?;
                     let egress = tables.egress_bytes(port, priority);
-                    counter(QueueKind::Egress, at.0, at.1, egress)?;
+                    let place = PER_SWITCH + row as usize * PER_PORT_PRIORITY;
+                    let (port, priority) = (Some(port as u16), Some(priority as u8));
+                    counter(place, QueueKind::Ingress, port, priority, ingress)?;
+                    counter(place + 1, QueueKind::IngressHeadroom, port, priority, in_headroom)?;
+                    counter(place + 2, QueueKind::Egress, port, priority, egress)?;
                 }
             }
         }

@@ -8,13 +8,21 @@ use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::threshold;
 use fabric_core::units::{Bytes, Picos};
 use fabric_core::wire::{PfcFrame, pfc};
-use switch_user::traffic_manager::Selection;
+use switch_user::traffic_manager::{Selection, TrafficManager};
 
 use super::event_queue::Event;
 use super::{Engine, RunError};
 use crate::datapath::{Crossing, Datapath};
 use crate::results::{PauseEvent, PauseRow};
-use crate::topology::SwitchId;
+use crate::topology::{NodeKind, SwitchId};
+
+/// A switch's queues and the wires that leave its ports.
+pub struct SwitchNode<F> {
+    /// Its egress queues.
+    pub manager: TrafficManager<F>,
+    /// The wire that each port sends on.
+    pub wires: Box<[u32]>,
+}
 
 impl<D: Datapath> Engine<'_, D> {
     pub(super) fn arrive_at_switch(
@@ -28,7 +36,7 @@ impl<D: Datapath> Engine<'_, D> {
         let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
         match arrival.outcome {
             Outcome::Queued(queued) => {
-                let manager = &mut self.switches[switch as usize];
+                let manager = &mut self.switches[switch as usize].manager;
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, length);
                 if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
@@ -60,34 +68,38 @@ impl<D: Datapath> Engine<'_, D> {
 
     /// Sends the next frame of a switch port, if the port is free and has one that may go.
     pub(super) fn kick_switch_port(&mut self, switch: u32, number: u32) -> Result<(), RunError> {
-        let manager = &mut self.switches[switch as usize];
+        let SwitchNode { manager, .. } = &mut self.switches[switch as usize];
         let wire = &mut self.wires[number as usize];
         let port = wire.ends.from_port;
         if manager.is_idle(usize::from(port)) {
             return Ok(());
         }
         if wire.busy_until > self.now {
-            if !wire.free_scheduled {
-                wire.free_scheduled = true;
-                self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
-            }
+            self.wake_when_free(number);
             return Ok(());
         }
-        let paused = self.paused_queues(switch, port);
-        match self.switches[switch as usize].select(usize::from(port), paused) {
+        let waiting = manager.non_empty(usize::from(port));
+        let tables = self.datapath.tables(switch);
+        let paused = tables.paused_queues(u32::from(port), waiting, self.now.to_nanos());
+        match manager.select(usize::from(port), paused) {
             None => Ok(()),
             Some(Selection::MacControl(frame)) => {
+                let busy = !manager.is_idle(usize::from(port));
                 self.transmit(number, frame, pfc::LEN as u32)?;
-                self.wake_when_free(switch, number);
+                if busy {
+                    self.wake_when_free(number);
+                }
                 Ok(())
             }
             Some(Selection::Packet { slot, length, .. }) => {
-                let tables = self.datapath.tables(switch);
+                let busy = !manager.is_idle(usize::from(port));
                 let departure = departure(tables, self.policy, slot)
                     .expect("the traffic manager names slots that hold a packet");
                 let frame = self.datapath.take(switch, slot, departure.mark);
                 self.transmit(number, frame, length)?;
-                self.wake_when_free(switch, number);
+                if busy {
+                    self.wake_when_free(number);
+                }
                 match departure.resume {
                     Some(order) => self.resume(switch, departure.ingress_port as u16, &order),
                     None => Ok(()),
@@ -96,35 +108,19 @@ impl<D: Datapath> Engine<'_, D> {
         }
     }
 
-    fn wake_when_free(&mut self, switch: u32, number: u32) {
+    #[inline]
+    fn wake_when_free(&mut self, number: u32) {
         let wire = &mut self.wires[number as usize];
-        let port = usize::from(wire.ends.from_port);
-        if !wire.free_scheduled && !self.switches[switch as usize].is_idle(port) {
+        if !wire.free_scheduled {
             wire.free_scheduled = true;
             self.events.schedule(wire.busy_until, Event::PortFree { wire: number });
         }
     }
 
-    /// The queues of a port that PFC forbids to send now.
-    fn paused_queues(&self, switch: u32, port: u16) -> u32 {
-        let tables = self.datapath.tables(switch);
-        let now = self.now.to_nanos();
-        let mut waiting = self.switches[switch as usize].non_empty(usize::from(port));
-        let mut paused = 0;
-        while waiting != 0 {
-            let queue = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            if tables.is_paused(u32::from(port), queue, now) {
-                paused |= 1 << queue;
-            }
-        }
-        paused
-    }
-
     fn resume(&mut self, switch: u32, port: u16, order: &Order) -> Result<(), RunError> {
         let source = self.wires[self.wire_from(switch, port) as usize].ends.addresses.source;
         let frame = self.datapath.pfc(&PfcFrame::xon(source, order.class_enable));
-        self.switches[switch as usize].enqueue_mac_control(usize::from(port), frame);
+        self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
         self.pause_row(switch, port, order, PauseEvent::Xon)?;
         self.kick_switch_port(switch, self.wire_from(switch, port))
     }
@@ -138,7 +134,9 @@ impl<D: Datapath> Engine<'_, D> {
     ) -> Result<(), RunError> {
         let ends = &self.wires[wire as usize].ends;
         let (port, source) = (ends.from_port, ends.addresses.source);
-        let switch = ends.from_switch.expect("only switches pause");
+        let NodeKind::Switch(SwitchId(switch)) = ends.from else {
+            unreachable!("only switches pause")
+        };
         let tables = self.datapath.tables(switch);
         let queue = tables
             .ingress_queue(ingress_index(u32::from(port), u32::from(class)))
@@ -155,7 +153,7 @@ impl<D: Datapath> Engine<'_, D> {
             shared_free_bytes: threshold::shared_free(config, state),
         };
         let frame = self.datapath.pfc(&PfcFrame::xoff(source, order.class_enable, order.quanta));
-        self.switches[switch as usize].enqueue_mac_control(usize::from(port), frame);
+        self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
         self.pause_row(switch, port, &order, PauseEvent::XoffRefresh)?;
         self.schedule_refresh(switch, port, order.class_enable);
         self.kick_switch_port(switch, wire)
@@ -174,8 +172,9 @@ impl<D: Datapath> Engine<'_, D> {
         }
     }
 
+    #[inline]
     fn wire_from(&self, switch: u32, port: u16) -> u32 {
-        self.scenario.fabric().switch(SwitchId(switch)).ports[usize::from(port)].0
+        self.switches[switch as usize].wires[usize::from(port)]
     }
 
     fn pause_row(

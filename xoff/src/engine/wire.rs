@@ -13,8 +13,6 @@ use crate::topology;
 /// A frame on its way.
 #[derive(Debug)]
 pub struct Flying<F> {
-    /// When its transmission began.
-    pub started: Picos,
     /// When its last bit arrives.
     pub arrival: Picos,
     /// Its length without FCS.
@@ -26,14 +24,18 @@ pub struct Flying<F> {
 /// A wire and its sending port.
 #[derive(Debug)]
 pub struct Wire<F> {
-    /// Where it leads.
-    pub ends: WireEnds,
-    /// Line rate.
-    pub rate: BitsPerSecond,
-    /// Propagation delay.
-    pub delay: Picos,
     /// When the sending port is free again.
     pub busy_until: Picos,
+    /// Propagation delay.
+    delay: Picos,
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// What a byte takes at this rate; zero if that is no whole number.
+    byte: Picos,
+    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap.
+    overhead: u64,
+    /// Where it leads.
+    pub ends: WireEnds,
     /// Whether a `PortFree` event is under way.
     pub free_scheduled: bool,
     /// Frames on their way, in order; only the first has an event.
@@ -45,41 +47,68 @@ pub struct Wire<F> {
     /// Frames that faults took.
     pub lost: u64,
     /// Interfaces of the capture, and what each takes.
-    pub captures: Vec<(u32, CaptureFilter)>,
-    faults: Vec<Fault>,
+    pub captures: Box<[(u32, CaptureFilter)]>,
+    faults: Box<[Fault]>,
 }
 
 impl<F> Wire<F> {
     /// An idle wire.
     pub fn new(ends: WireEnds, wire: &topology::Wire, scenario: &Scenario, number: usize) -> Self {
+        let second = BitsPerSecond(1).serialise(1);
+        let even = second.0.is_multiple_of(wire.rate.0);
         Self {
-            faults: Fault::on_wire(scenario, &wire.name, number),
-            ends,
-            rate: wire.rate,
-            delay: wire.delay,
             busy_until: Picos::ZERO,
+            delay: wire.delay,
+            rate: wire.rate,
+            byte: if even { Picos(second.0 / wire.rate.0) } else { Picos::ZERO },
+            overhead: scenario.switch.wire_overhead.0,
+            ends,
             free_scheduled: false,
             in_flight: VecDeque::new(),
             sent: 0,
             received: 0,
             lost: 0,
-            captures: Vec::new(),
+            captures: Box::default(),
+            faults: Fault::on_wire(scenario, &wire.name, number).into(),
         }
     }
 
+    /// How long a frame of `length` bytes occupies the port.
+    #[inline]
+    fn serialise(&self, length: u32) -> Picos {
+        let bytes = u64::from(length) + self.overhead;
+        // A division is most of the work of a transmission, and at the usual rates there is none to do.
+        if self.byte.0 == 0 { self.rate.serialise(bytes) } else { Picos(bytes * self.byte.0) }
+    }
+
+    /// Occupies the port from `now` on for a frame of `length` bytes: when its last bit arrives.
+    #[inline]
+    pub fn start(&mut self, now: Picos, length: u32) -> Picos {
+        self.busy_until = now + self.serialise(length);
+        self.sent += 1;
+        self.busy_until + self.delay
+    }
+
+    /// When the transmission of a frame on this wire began.
+    #[inline]
+    pub fn started(&self, flying: &Flying<F>) -> Picos {
+        Picos(flying.arrival.0 - self.delay.0 - self.serialise(flying.length).0)
+    }
+
     /// Whether a fault has to know what is sent.
+    #[inline]
     pub fn needs_kind(&self) -> bool {
         !self.faults.is_empty()
     }
 
     /// Whether a fault takes the next frame.
-    pub fn loses(&mut self, kind: Option<FrameKind>) -> bool {
-        let Some(kind) = kind else { return false };
+    pub fn loses(&mut self, kind: FrameKind) -> bool {
         // Every fault counts every frame that it matches, also one that another takes.
         self.faults.iter_mut().fold(false, |lost, fault| fault.takes(kind) | lost)
     }
 
     /// Adds a frame behind those on their way. True if it is the first, and needs an event.
+    #[inline]
     pub fn push(&mut self, flying: Flying<F>) -> bool {
         self.in_flight.push_back(flying);
         self.in_flight.len() == 1
