@@ -23,7 +23,7 @@ pub struct Departure {
 }
 
 /// Gives back what the packet in `slot` held, and the slot. `None` if the slot is no packet's.
-#[inline]
+#[inline(always)]
 pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Departure> {
     let (config, switch) = (tables.config()?, tables.switch()?);
     let descriptor = tables.descriptor(slot)?;

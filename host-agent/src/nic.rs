@@ -243,7 +243,11 @@ mod tests {
         nic.schedule_at(3, 12, Picos(100));
         assert_eq!(nic.pop_queue_pair(Picos(99)), None);
         assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
-        assert_eq!(nic.next_transmission(Picos(150)), Some(Picos(150)), "the port falls free later");
+        assert_eq!(
+            nic.next_transmission(Picos(150)),
+            Some(Picos(150)),
+            "the port falls free later"
+        );
         assert_eq!(nic.pop_queue_pair(Picos(100)), Some(11));
         assert_eq!(nic.pop_queue_pair(Picos(100)), Some(12));
         assert_eq!(nic.pop_queue_pair(Picos(100)), None);

@@ -34,7 +34,15 @@ impl Port {
         assert!(scheduler != Scheduler::Dwrr { quantum: 0 }, "a quantum is not zero");
         let control = control.map_or(0, |queue| 1 << queue);
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
-        Self { first_queue, queues, non_empty: 0, mac_control: false, control, scheduler, current: queues - 1 }
+        Self {
+            first_queue,
+            queues,
+            non_empty: 0,
+            mac_control: false,
+            control,
+            scheduler,
+            current: queues - 1,
+        }
     }
 
     #[inline]

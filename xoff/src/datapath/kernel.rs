@@ -158,19 +158,11 @@ impl KernelDatapath {
     }
 
     fn lost(&self, crossing: Crossing) -> DatapathError {
-        DatapathError::Lost {
-            wire: self.name(crossing),
-            now: crossing.now,
-            waited_ms: SLEEPS,
-        }
+        DatapathError::Lost { wire: self.name(crossing), now: crossing.now, waited_ms: SLEEPS }
     }
 
     fn foreign(&self, crossing: Crossing, what: String) -> DatapathError {
-        DatapathError::Foreign {
-            wire: self.name(crossing),
-            what,
-            now: crossing.now,
-        }
+        DatapathError::Foreign { wire: self.name(crossing), what, now: crossing.now }
     }
 }
 
@@ -270,9 +262,7 @@ impl Datapath for KernelDatapath {
     ) -> Result<HostArrival, DatapathError> {
         self.send(crossing, &frame)?;
         let wire = &self.wires[crossing.wire.0 as usize];
-        let NodeKind::Host(HostId(host)) = wire.to else {
-            unreachable!("the wire ends at a host")
-        };
+        let NodeKind::Host(HostId(host)) = wire.to else { unreachable!("the wire ends at a host") };
         let socket = &mut self.sockets.hosts[host as usize];
         let mut parsed = None;
         // No switch counts what enters a host, so the frame itself must tell that it is the one sent.

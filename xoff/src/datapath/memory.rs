@@ -30,6 +30,7 @@ const PROTOCOL_UDP: u8 = 17;
 /// A packet as the pipeline sees it at the end of a wire.
 struct PacketView<'a> {
     packet: &'a mut RocePacket,
+    length: u32,
     /// The receiving port's address: nothing is ever sent to another.
     station: u64,
 }
@@ -37,7 +38,7 @@ struct PacketView<'a> {
 impl Frame for PacketView<'_> {
     #[inline(always)]
     fn length(&self) -> u32 {
-        self.packet.frame_length() as u32
+        self.length
     }
 
     #[inline(always)]
@@ -172,7 +173,8 @@ impl MemoryDatapath {
             let port = u32::from(from_port);
             match self.slab.get_mut(frame) {
                 MemoryFrame::Roce(packet) => {
-                    audit(&PacketView { packet, station: 0 }, tables, port, crossing.started)
+                    let view = PacketView { packet, length: crossing.length, station: 0 };
+                    audit(&view, tables, port, crossing.started)
                 }
                 MemoryFrame::Pfc(pfc) => audit(&PfcView(pfc), tables, port, crossing.started),
             };
@@ -212,7 +214,8 @@ impl Datapath for MemoryDatapath {
         let (policy, port, now) = (self.policy, u32::from(wire.to_port), crossing.now);
         let outcome = match self.slab.get_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                let mut view = PacketView { packet, station: address_to_u64(address) };
+                let station = address_to_u64(address);
+                let mut view = PacketView { packet, length: crossing.length, station };
                 arrival(&mut view, tables, policy, port, now)
             }
             MemoryFrame::Pfc(pfc) => arrival(&mut PfcView(pfc), tables, policy, port, now),

@@ -54,6 +54,8 @@ pub enum HostArrival {
 pub struct Crossing {
     /// The wire.
     pub wire: WireId,
+    /// Its length in bytes without FCS.
+    pub length: u32,
     /// When its transmission began.
     pub started: Nanos,
     /// When its last bit arrives: now.

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use fabric_core::units::Picos;
 
 /// What may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The frame at the head of a wire has arrived whole.
     Arrival {
@@ -54,18 +54,66 @@ pub enum Event {
     ControlPlane,
 }
 
-impl Event {
-    /// Whether this event carries the run on by itself. The others only watch, or wake a node whose
-    /// state tells whether there is something left to do.
-    pub const fn is_live(self) -> bool {
-        matches!(self, Self::Arrival { .. } | Self::PortFree { .. } | Self::FlowStart)
+/// An event in a word: the kind in the low four bits, then wire or host, class and pause. Events are moved
+/// several times, and a value that is stored and loaded in pieces of different size costs a stall each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Packed(u64);
+
+impl Packed {
+    const KIND_BITS: u32 = 4;
+    const NUMBER_BITS: u32 = 24;
+    const CLASS_BITS: u32 = 3;
+
+    #[inline(always)]
+    fn new(event: Event) -> Self {
+        let plain = |kind: u64, number: u32| kind | u64::from(number) << Self::KIND_BITS;
+        Self(match event {
+            Event::Arrival { wire } => plain(0, wire),
+            Event::PortFree { wire } => plain(1, wire),
+            Event::HostReady { host } => plain(2, host),
+            Event::HostTimer { host } => plain(3, host),
+            Event::FlowStart => plain(4, 0),
+            Event::PauseExpiry { wire } => plain(5, wire),
+            Event::PauseRefresh { wire, class, pause } => {
+                debug_assert!(wire < 1 << Self::NUMBER_BITS && class < 1 << Self::CLASS_BITS);
+                let class_shift = Self::KIND_BITS + Self::NUMBER_BITS;
+                let pause_shift = class_shift + Self::CLASS_BITS;
+                plain(6, wire) | u64::from(class) << class_shift | u64::from(pause) << pause_shift
+            }
+            Event::Sample => plain(7, 0),
+            Event::ControlPlane => plain(8, 0),
+        })
+    }
+
+    #[inline(always)]
+    fn event(self) -> Event {
+        let rest = self.0 >> Self::KIND_BITS;
+        let number = rest as u32;
+        match self.0 & ((1 << Self::KIND_BITS) - 1) {
+            0 => Event::Arrival { wire: number },
+            1 => Event::PortFree { wire: number },
+            2 => Event::HostReady { host: number },
+            3 => Event::HostTimer { host: number },
+            4 => Event::FlowStart,
+            5 => Event::PauseExpiry { wire: number },
+            6 => {
+                let rest = rest >> Self::NUMBER_BITS;
+                Event::PauseRefresh {
+                    wire: number & ((1 << Self::NUMBER_BITS) - 1),
+                    class: rest as u8 & ((1 << Self::CLASS_BITS) - 1),
+                    pause: (rest >> Self::CLASS_BITS) as u32,
+                }
+            }
+            7 => Event::Sample,
+            _ => Event::ControlPlane,
+        }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time: Picos,
-    event: Event,
+    event: Packed,
 }
 
 /// An event beyond the calendar. Only here does the order of scheduling have to be written down.
@@ -73,7 +121,7 @@ struct Entry {
 struct FarEntry {
     time: Picos,
     sequence: u64,
-    event: Event,
+    event: Packed,
 }
 
 /// A bucket is 2^10 ps wide.
@@ -87,7 +135,7 @@ const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     time: Picos,
-    event: Event,
+    event: Packed,
     next: u32,
 }
 
@@ -113,7 +161,6 @@ pub struct EventQueue {
     far_bucket: u64,
     /// Events that ever went to `far`.
     far_scheduled: u64,
-    live: usize,
 }
 
 impl Default for EventQueue {
@@ -128,16 +175,19 @@ impl Default for EventQueue {
             far: BinaryHeap::new(),
             far_bucket: u64::MAX,
             far_scheduled: 0,
-            live: 0,
         }
     }
 }
 
 impl EventQueue {
     /// Adds an event, which must not lie before the one that was popped last.
-    #[inline]
+    // Inlined, so that the caller's kind of event is packed without a branch.
+    #[inline(always)]
     pub fn schedule(&mut self, time: Picos, event: Event) {
-        self.live += usize::from(event.is_live());
+        self.insert(time, Packed::new(event));
+    }
+
+    fn insert(&mut self, time: Picos, event: Packed) {
         let bucket = time.0 >> WIDTH_BITS;
         let ahead = bucket.wrapping_sub(self.bucket);
         if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
@@ -154,21 +204,15 @@ impl EventQueue {
     }
 
     /// Takes the next event.
-    #[inline]
+    // Inlined, so that unpacking and handling an event are one branch.
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
         let entry = self.current.pop().or_else(|| self.advance());
-        let Entry { time, event } = entry?;
-        self.live -= usize::from(event.is_live());
-        Some((time, event))
-    }
-
-    /// Whether events are left that carry the run on by themselves.
-    pub const fn has_live(&self) -> bool {
-        self.live > 0
+        entry.map(|Entry { time, event }| (time, event.event()))
     }
 
     #[inline]
-    fn push(&mut self, place: usize, time: Picos, event: Event) {
+    fn push(&mut self, place: usize, time: Picos, event: Packed) {
         let node = Node { time, event, next: self.heads[place] };
         self.occupied[place / 64] |= 1 << (place % 64);
         let number = self.free;
@@ -183,7 +227,6 @@ impl EventQueue {
     }
 
     /// Makes the next bucket that has events the current one, and takes its first.
-    #[inline]
     fn advance(&mut self) -> Option<Entry> {
         let near = self.next_occupied();
         if self.far_bucket <= near {
@@ -293,10 +336,28 @@ mod tests {
         queue.schedule(Picos(5), Event::PortFree { wire: 0 });
         assert_eq!(queue.pop(), Some((Picos(3), Event::Sample)));
         assert_eq!(queue.pop(), Some((Picos(5), Event::PortFree { wire: 1 })));
-        assert!(queue.has_live());
         assert_eq!(queue.pop(), Some((Picos(5), Event::PortFree { wire: 0 })));
-        assert!(!queue.has_live());
         assert_eq!(queue.pop(), None);
+    }
+
+    #[test]
+    fn a_word_holds_every_event() {
+        let largest = (1 << Packed::NUMBER_BITS) - 1;
+        let events = [
+            Event::Arrival { wire: u32::MAX },
+            Event::PortFree { wire: 3 },
+            Event::HostReady { host: u32::MAX },
+            Event::HostTimer { host: 0 },
+            Event::FlowStart,
+            Event::PauseExpiry { wire: 9 },
+            Event::PauseRefresh { wire: largest, class: 7, pause: u32::MAX },
+            Event::PauseRefresh { wire: 0, class: 0, pause: 1 },
+            Event::Sample,
+            Event::ControlPlane,
+        ];
+        for event in events {
+            assert_eq!(Packed::new(event).event(), event);
+        }
     }
 
     proptest! {

@@ -125,7 +125,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 let queues = std::iter::repeat_n(queues, ports);
                 SwitchNode {
                     manager: TrafficManager::new(tables.settings().slots as usize, queues),
-                    wires: fabric.switch(SwitchId(switch)).ports.iter().map(|wire| wire.0).collect(),
+                    wires: fabric
+                        .switch(SwitchId(switch))
+                        .ports
+                        .iter()
+                        .map(|wire| wire.0)
+                        .collect(),
                 }
             })
             .collect();
@@ -134,13 +139,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
             .zip(fabric.wires())
             .enumerate()
             .map(|(id, (ends, wire))| {
-                let mut wire = Wire::new(ends, wire, scenario, id);
-                wire.captures = (0..)
+                let captures = (0..)
                     .zip(captured)
                     .filter(|(_, (captured, _))| captured.0 as usize == id)
                     .map(|(interface, (_, filter))| (interface, *filter))
                     .collect();
-                wire
+                Wire::new(ends, wire, scenario, id, captures)
             })
             .collect();
         let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
@@ -189,7 +193,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 }
                 (watch.progress)(self.progress());
             }
-            if !self.events.has_live() && self.has_drained() {
+            if self.has_drained() {
                 drained = true;
                 break;
             }
@@ -206,12 +210,16 @@ impl<'a, D: Datapath> Engine<'a, D> {
         }
     }
 
-    /// Whether nodes hold nothing that is still to be done, nothing being on a wire.
+    /// Whether no flow is left and nothing is under way.
     fn has_drained(&self) -> bool {
-        self.switches.iter().all(|node| node.manager.total_packets() == 0)
+        self.active.is_empty()
+            && self.stream.next_start().is_none()
+            && self.wires.iter().all(|wire| wire.in_flight.is_empty())
+            && self.switches.iter().all(|node| node.manager.total_packets() == 0)
             && self.hosts.iter().all(|node| node.host.is_idle())
     }
 
+    #[inline(always)]
     fn handle(&mut self, event: Event) -> Result<(), RunError> {
         match event {
             Event::Arrival { wire } => self.arrive(wire),
@@ -298,15 +306,19 @@ impl<'a, D: Datapath> Engine<'a, D> {
         }
         wire.received += 1;
         let now = self.now.to_nanos();
-        let crossing =
-            Crossing { wire: WireId(number), started: wire.started(&flying).to_nanos(), now };
+        let crossing = Crossing {
+            wire: WireId(number),
+            length: flying.length,
+            started: wire.started(&flying).to_nanos(),
+            now,
+        };
         let to = wire.ends.to;
-        if !wire.captures.is_empty() {
+        if wire.is_captured {
             self.capture(crossing, &flying.frame)?;
         }
         match to {
             NodeKind::Switch(SwitchId(switch)) => {
-                self.arrive_at_switch(switch, crossing, flying.length, flying.frame)
+                self.arrive_at_switch(switch, crossing, flying.frame)
             }
             NodeKind::Host(HostId(host)) => self.arrive_at_host(host, crossing, flying.frame),
         }
@@ -328,7 +340,6 @@ impl<'a, D: Datapath> Engine<'a, D> {
         crossing: Crossing,
         reason: DropReason,
         priority: Option<u8>,
-        length: u32,
     ) -> Result<(), RunError> {
         let ends = &self.wires[crossing.wire.0 as usize].ends;
         let node = self.scenario.fabric().wire(crossing.wire).to;
@@ -339,7 +350,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             priority,
             reason: reason.name(),
             class: reason.class(),
-            bytes: Bytes(u64::from(length)),
+            bytes: Bytes(u64::from(crossing.length)),
         })?;
         Ok(())
     }

@@ -29,7 +29,6 @@ impl<D: Datapath> Engine<'_, D> {
         &mut self,
         switch: u32,
         crossing: Crossing,
-        length: u32,
         frame: D::Frame,
     ) -> Result<(), RunError> {
         let port = self.wires[crossing.wire.0 as usize].ends.to_port;
@@ -38,7 +37,7 @@ impl<D: Datapath> Engine<'_, D> {
             Outcome::Queued(queued) => {
                 let manager = &mut self.switches[switch as usize].manager;
                 let egress = queued.egress_port as usize;
-                manager.enqueue(egress, queued.queue as usize, queued.slot, length);
+                manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
                 if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
                     manager.enqueue_mac_control(port as usize, frame);
                     self.pause_row(switch, port, &order, PauseEvent::Xoff)?;
@@ -61,7 +60,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let frame = arrival.dropped.expect("a dropped frame is handed back");
                 let priority = self.datapath.priority(&frame);
                 self.datapath.discard(frame);
-                self.drop_row(crossing, reason, priority, length)
+                self.drop_row(crossing, reason, priority)
             }
         }
     }

@@ -21,29 +21,33 @@ pub struct Flying<F> {
     pub frame: F,
 }
 
-/// A wire and its sending port.
+/// A wire and its sending port. What a hop touches lies in the first two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Wire<F> {
     /// When the sending port is free again.
     pub busy_until: Picos,
     /// Propagation delay.
     delay: Picos,
-    /// Line rate.
-    pub rate: BitsPerSecond,
     /// What a byte takes at this rate; zero if that is no whole number.
     byte: Picos,
     /// What a frame takes beyond its length: preamble, FCS and inter-frame gap.
     overhead: u64,
-    /// Where it leads.
-    pub ends: WireEnds,
-    /// Whether a `PortFree` event is under way.
-    pub free_scheduled: bool,
     /// Frames on their way, in order; only the first has an event.
     pub in_flight: VecDeque<Flying<F>>,
     /// Frames whose transmission began.
     pub sent: u64,
     /// Frames that arrived.
     pub received: u64,
+    /// Where it leads.
+    pub ends: WireEnds,
+    /// Whether a `PortFree` event is under way.
+    pub free_scheduled: bool,
+    /// Whether a capture records what arrives.
+    pub is_captured: bool,
+    has_faults: bool,
+    /// Line rate.
+    pub rate: BitsPerSecond,
     /// Frames that faults took.
     pub lost: u64,
     /// Interfaces of the capture, and what each takes.
@@ -52,24 +56,33 @@ pub struct Wire<F> {
 }
 
 impl<F> Wire<F> {
-    /// An idle wire.
-    pub fn new(ends: WireEnds, wire: &topology::Wire, scenario: &Scenario, number: usize) -> Self {
+    /// An idle wire with the number `number`, recorded by `captures`.
+    pub fn new(
+        ends: WireEnds,
+        wire: &topology::Wire,
+        scenario: &Scenario,
+        number: usize,
+        captures: Box<[(u32, CaptureFilter)]>,
+    ) -> Self {
+        let faults: Box<[Fault]> = Fault::on_wire(scenario, &wire.name, number).into();
         let second = BitsPerSecond(1).serialise(1);
         let even = second.0.is_multiple_of(wire.rate.0);
         Self {
             busy_until: Picos::ZERO,
             delay: wire.delay,
-            rate: wire.rate,
             byte: if even { Picos(second.0 / wire.rate.0) } else { Picos::ZERO },
             overhead: scenario.switch.wire_overhead.0,
-            ends,
-            free_scheduled: false,
             in_flight: VecDeque::new(),
             sent: 0,
             received: 0,
+            ends,
+            free_scheduled: false,
+            is_captured: !captures.is_empty(),
+            has_faults: !faults.is_empty(),
+            rate: wire.rate,
             lost: 0,
-            captures: Box::default(),
-            faults: Fault::on_wire(scenario, &wire.name, number).into(),
+            captures,
+            faults,
         }
     }
 
@@ -98,7 +111,7 @@ impl<F> Wire<F> {
     /// Whether a fault has to know what is sent.
     #[inline]
     pub fn needs_kind(&self) -> bool {
-        !self.faults.is_empty()
+        self.has_faults
     }
 
     /// Whether a fault takes the next frame.
