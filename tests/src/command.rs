@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
-pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios};
+pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
 /// Looks at a running binary before it counts as hung.
 const LOOKS: u32 = 12_000;

@@ -1,7 +1,8 @@
 //! The laboratory: scenario, topology, engine, datapaths, results.
 //!
 //! [`scenario`] parses a file, [`topology`] makes a fabric of it and [`workload`] flows, [`build`] configures nodes, a
-//! [`datapath`] carries frames, the [`engine`] runs, [`results`] remembers, and [`run`] joins these.
+//! [`datapath`] carries frames, the [`engine`] runs, [`results`] remembers, and [`run`] joins these; a [`sweep`] is many
+//! runs.
 
 pub mod build;
 pub mod commands;
@@ -11,5 +12,6 @@ pub mod inspect;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod sweep;
 pub mod topology;
 pub mod workload;

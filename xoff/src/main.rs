@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xoff::commands::{Exit, destroy, doctor, inspect, run, schema, validate};
+use xoff::commands::{Exit, destroy, doctor, inspect, run, schema, sweep, validate};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -17,13 +17,15 @@ struct Arguments {
 enum Command {
     /// Runs a scenario.
     Run(run::Arguments),
+    /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
+    Sweep(sweep::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
     /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
     /// of buffer dependency.
     Inspect(inspect::Arguments),
-    /// Prints the JSON Schema of scenarios.
-    Schema,
+    /// Prints the JSON Schema of scenarios, or of sweeps.
+    Schema(schema::Arguments),
     /// Checks that this machine can run fabrics, and says what to do where it cannot.
     Doctor,
     /// Removes namespaces that killed runs have left; living fabrics are left alone.
@@ -33,9 +35,10 @@ enum Command {
 fn main() -> ExitCode {
     let exit: Exit = match Arguments::parse().command {
         Command::Run(arguments) => run::execute(&arguments),
+        Command::Sweep(arguments) => sweep::execute(&arguments),
         Command::Validate(arguments) => validate::execute(&arguments),
         Command::Inspect(arguments) => inspect::execute(&arguments),
-        Command::Schema => schema::execute(),
+        Command::Schema(arguments) => schema::execute(&arguments),
         Command::Doctor => doctor::execute(),
         Command::Destroy => destroy::execute(),
     };

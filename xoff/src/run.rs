@@ -70,16 +70,16 @@ pub fn run(
     let record = Record::new(folder);
     match scenario.datapath.kind {
         DatapathKind::Kernel => {
-            let started = now();
+            let started = Started::now();
             let datapath = deploy(scenario)?;
-            let deployed = started.elapsed();
+            let deployed = started.wall.elapsed();
             if watch.interrupted.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted { at: Nanos(0) }.into());
             }
             drive(scenario, datapath, record, &captured, watch, started, deployed)
         }
         DatapathKind::Memory => {
-            let started = now();
+            let started = Started::now();
             let datapath = in_memory(scenario)?;
             drive(scenario, datapath, record, &captured, watch, started, Duration::ZERO)
         }
@@ -119,16 +119,17 @@ fn drive<D: Datapath>(
     record: Record,
     captured: &[(WireId, CaptureFilter)],
     watch: &mut Watch<'_>,
-    started: Instant,
+    started: Started,
     deploy: Duration,
 ) -> Result<Outcome, Error> {
-    let cpu_before = cpu_time();
+    let cpu_before = cpu_time_of(libc::RUSAGE_THREAD);
     let engine = Engine::new(scenario, datapath, record, captured);
     let Finished { record, mut counted, datapath } = engine.run(watch)?;
-    let loop_cpu = cpu_time().saturating_sub(cpu_before);
+    let loop_cpu = cpu_time_of(libc::RUSAGE_THREAD).saturating_sub(cpu_before);
     drop(datapath);
-    counted.wall_seconds = started.elapsed().as_secs_f64();
-    counted.cpu_seconds = cpu_time().as_secs_f64();
+    counted.wall_seconds = started.wall.elapsed().as_secs_f64();
+    counted.cpu_seconds =
+        cpu_time_of(libc::RUSAGE_THREAD).saturating_sub(started.cpu).as_secs_f64();
     let manifest = manifest(scenario);
     let description = RunDescription {
         scenario_toml: &scenario.to_toml(),
@@ -212,17 +213,30 @@ fn describe(scenario: &Scenario) -> String {
     )
 }
 
-#[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
-fn now() -> Instant {
-    Instant::now()
+/// When a run began, for what its thread has used since then: other runs may have threads of their own.
+struct Started {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Started {
+    #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
+    fn now() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_time_of(libc::RUSAGE_THREAD) }
+    }
 }
 
 /// Processor time of this process so far, user and system.
 pub fn cpu_time() -> Duration {
+    cpu_time_of(libc::RUSAGE_SELF)
+}
+
+/// Processor time of `RUSAGE_SELF` or `RUSAGE_THREAD` so far, user and system.
+fn cpu_time_of(who: libc::c_int) -> Duration {
     // SAFETY: all-zero is a valid rusage, and the call fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        libc::getrusage(who, &raw mut usage);
         usage
     };
     let of = |time: libc::timeval| {

@@ -56,6 +56,11 @@ pub fn shipped(name: &str) -> String {
     folder().join(name).with_extension("toml").display().to_string()
 }
 
+/// The path of a sweep that ships.
+pub fn shipped_sweep(name: &str) -> String {
+    folder().join("sweeps").join(name).with_extension("toml").display().to_string()
+}
+
 /// The paths of all scenarios that ship, sorted.
 pub fn shipped_scenarios() -> Vec<String> {
     let entries = fs::read_dir(folder()).expect("scenarios ship");

@@ -7,6 +7,8 @@ mod interrupt;
 mod open_files;
 pub mod run;
 pub mod schema;
+pub mod sweep;
+mod sweep_progress;
 pub mod validate;
 
 use std::error::Error;

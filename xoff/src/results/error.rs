@@ -48,7 +48,7 @@ pub enum ResultsError {
 }
 
 impl ResultsError {
-    pub(super) fn folder(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn folder(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Folder { action, path, source }
     }

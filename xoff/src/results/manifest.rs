@@ -1,6 +1,7 @@
 //! `manifest.json`: what a run was made with, and that it came to its end.
 
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::{env, fs};
 
 use super::column::Column;
@@ -49,6 +50,13 @@ impl Manifest {
     pub const FILE: &'static str = "manifest.json";
     /// The value of `tool`.
     pub const TOOL: &'static str = "xoff";
+
+    /// The manifest in a folder, if the folder holds a whole run of xoff.
+    pub fn of_run(folder: &Path) -> Option<Self> {
+        let json = fs::read(folder.join(Self::FILE)).ok()?;
+        let manifest: Self = serde_json::from_slice(&json).ok()?;
+        (manifest.tool == Self::TOOL).then_some(manifest)
+    }
 
     /// What the machine and this process say of themselves; the rest is empty.
     pub fn of_this_process() -> Self {

@@ -137,7 +137,7 @@ impl Staging {
         let ours = |name: &OsString| {
             name.to_str().is_some_and(|name| name == PARTIAL || self.files.contains(&name))
         };
-        let of_a_run = entries.iter().any(|name| name == PARTIAL) || self.has_manifest();
+        let of_a_run = entries.iter().any(|name| name == PARTIAL) || Manifest::of_run(&self.folder).is_some();
         match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
             Some(entry) => Err(ResultsError::Occupied {
@@ -145,13 +145,6 @@ impl Staging {
                 entry: entry.display().to_string(),
             }),
         }
-    }
-
-    fn has_manifest(&self) -> bool {
-        fs::read(self.path(Manifest::FILE))
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<Manifest>(&bytes).ok())
-            .is_some_and(|manifest| manifest.tool == Manifest::TOOL)
     }
 }
 

@@ -12,19 +12,19 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::document::{Document, Entry, Node, Origin, Value, suggestion};
+use super::document::{Document, DocumentKind, Entry, Node, Origin, Value, suggestion};
 use super::report::ScenarioError;
 
 const TAG: &str = "kind";
 
 impl Document<'_> {
     /// Reads the whole tree.
-    pub(super) fn read<T: for<'de> de::Deserialize<'de>>(&self) -> Result<T, ScenarioError> {
+    pub(crate) fn read<T: for<'de> de::Deserialize<'de>>(&self) -> Result<T, ScenarioError> {
         T::deserialize(&self.root).map_err(|error| {
             let place = error.place.as_ref().filter(|place| !place.path.is_empty());
             let path = place.map_or("", |place| place.path.as_str());
             let origin = place.map(|place| &place.origin);
-            let (title, help) = error.problem.explained(path);
+            let (title, help) = error.problem.explained(path, self.kind);
             self.error_at(origin, &title, help.as_deref())
         })
     }
@@ -32,7 +32,7 @@ impl Document<'_> {
 
 /// What is wrong, and where, as far as it is known yet.
 #[derive(Debug)]
-pub(super) struct ReadError {
+pub(crate) struct ReadError {
     problem: Problem,
     place: Option<Place>,
 }
@@ -66,8 +66,8 @@ enum Problem {
 }
 
 impl Problem {
-    fn explained(&self, path: &str) -> (String, Option<String>) {
-        let subject = if path.is_empty() { "the scenario".into() } else { format!("`{path}`") };
+    fn explained(&self, path: &str, kind: DocumentKind) -> (String, Option<String>) {
+        let subject = if path.is_empty() { kind.noun.into() } else { format!("`{path}`") };
         match self {
             Self::UnknownKey { key, known } => {
                 let inside = path.rsplit_once('.').map(|(parent, _)| format!(" in `{parent}`"));
@@ -80,7 +80,7 @@ impl Problem {
                 (title, Some(suggestion(name, "it is one of", known.iter().copied())))
             }
             Self::MissingKey { key } => {
-                let help = format!("add `{key}`; `xoff schema` describes every key");
+                let help = format!("add `{key}`; `{}` describes every key", kind.schema);
                 (format!("{subject} has no `{key}`"), Some(help))
             }
             Self::Unexpected { found, expected } => {
@@ -114,7 +114,7 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem.explained("").0)
+        f.write_str(&self.problem.explained("", DocumentKind::SCENARIO).0)
     }
 }
 

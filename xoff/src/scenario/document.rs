@@ -7,25 +7,58 @@ use toml::de::{DeTable, DeValue};
 
 use super::report::{Place, ScenarioError, nearest};
 
-/// A scenario as it was written.
-pub(super) struct Document<'a> {
+/// A file as it was written, with what is set on top of it.
+pub(crate) struct Document<'a> {
+    pub(super) kind: DocumentKind,
+    sources: Sources<'a>,
+    pub(crate) root: Node,
+}
+
+/// What a file is called in errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DocumentKind {
+    /// With its article.
+    pub(crate) noun: &'static str,
+    /// The command that prints its schema.
+    pub(crate) schema: &'static str,
+}
+
+impl DocumentKind {
+    pub(crate) const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema" };
+    pub(crate) const SWEEP: Self = Self { noun: "the sweep", schema: "xoff schema sweep" };
+}
+
+/// The texts that a tree was read from.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
     file: &'a str,
     text: &'a str,
     overrides: &'a [String],
-    pub(super) root: Node,
+    settings: Settings<'a>,
+}
+
+/// Keys that another file sets on top of a document.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Settings<'a> {
+    /// The other file's name.
+    pub(crate) file: &'a str,
+    /// Its text.
+    pub(crate) text: &'a str,
+    /// Each key is a path, as `--set` takes them; a later one wins.
+    pub(crate) entries: &'a [&'a Entry],
 }
 
 /// A value, where it is in the tree, and where it was written.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Dotted, with array indices: `flows.0.bytes`; empty for the root.
     pub(super) path: String,
-    pub(super) origin: Origin,
-    pub(super) value: Value,
+    pub(crate) origin: Origin,
+    pub(crate) value: Value,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Text(String),
     Integer(i128),
     Float(f64),
@@ -36,17 +69,18 @@ pub(super) enum Value {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_origin: Origin,
-    pub(super) node: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_origin: Origin,
+    pub(crate) node: Node,
 }
 
 /// Where something was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     source: Source,
-    span: Range<usize>,
+    /// Bytes of the source.
+    pub(crate) span: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +88,19 @@ enum Source {
     File,
     /// By its number among the `--set` options.
     Override(usize),
+    /// The file of the [`Settings`].
+    Settings,
 }
 
 impl<'a> Document<'a> {
-    /// Parses `text`, called `file`, and sets `overrides` such as `switch.buffer=4MB` in it.
-    pub(super) fn parse(
+    /// Parses `text`, called `file`, and sets in it `overrides` such as `switch.buffer=4MB`, then
+    /// `settings`.
+    pub(crate) fn parse(
+        kind: DocumentKind,
         file: &'a str,
         text: &'a str,
         overrides: &'a [String],
+        settings: Settings<'a>,
     ) -> Result<Self, ScenarioError> {
         let table = DeTable::parse(text).map_err(|error| {
             let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
@@ -70,37 +109,32 @@ impl<'a> Document<'a> {
         })?;
         let origin = Origin { source: Source::File, span: table.span() };
         let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
-        let mut document = Self { file, text, overrides, root };
+        let sources = Sources { file, text, overrides, settings };
+        let mut document = Self { kind, sources, root };
         for number in 0..overrides.len() {
-            document.set(number)?;
+            document.set_override(number)?;
+        }
+        for entry in settings.entries {
+            document.set_entry(entry)?;
         }
         Ok(document)
     }
 
     /// An error at the value of a path, or at the nearest table around it that was written.
-    pub(super) fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
+    pub(crate) fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
         let node = self.find(path);
         let place = if node.path.is_empty() { None } else { Some(&node.origin) };
         self.error_at(place, title, Some(help))
     }
 
     /// An error at an origin, or about the whole file.
-    pub(super) fn error_at(
+    pub(crate) fn error_at(
         &self,
         origin: Option<&Origin>,
         title: &str,
         help: Option<&str>,
     ) -> ScenarioError {
-        let place = match origin {
-            None => Place { name: self.file, text: self.text, span: None },
-            Some(Origin { source: Source::File, span }) => {
-                Place { name: self.file, text: self.text, span: Some(span.clone()) }
-            }
-            Some(Origin { source: Source::Override(number), span }) => {
-                Place { name: "--set", text: &self.overrides[*number], span: Some(span.clone()) }
-            }
-        };
-        ScenarioError::at(&place, title, help)
+        self.sources.error_at(origin, title, help)
     }
 
     fn find(&self, path: &str) -> &Node {
@@ -116,26 +150,17 @@ impl<'a> Document<'a> {
 
     /// Puts override `number` into the tree; a key that does not exist yet is made, and judged
     /// later like any other.
-    fn set(&mut self, number: usize) -> Result<(), ScenarioError> {
-        let whole = &self.overrides[number];
+    fn set_override(&mut self, number: usize) -> Result<(), ScenarioError> {
+        let whole = &self.sources.overrides[number];
         let source = Source::Override(number);
         let Some((path, text)) = whole.split_once('=') else {
-            let place = Place { name: "--set", text: whole, span: Some(0..whole.len()) };
+            let origin = Origin { source, span: 0..whole.len() };
             let help = "write --set KEY=VALUE, for example --set switch.buffer=4MB";
-            return Err(ScenarioError::at(&place, "an override without `=`", Some(help)));
+            return Err(self.error_at(Some(&origin), "an override without `=`", Some(help)));
         };
-        let mut start = 0;
-        let mut node = &mut self.root;
-        for step in path.split('.') {
-            let span = start..start + step.len();
-            start = span.end + 1;
-            let origin = Origin { source, span: span.clone() };
-            node = node.child_or_new(step, &origin).map_err(|(title, help)| {
-                let place = Place { name: "--set", text: whole, span: Some(span) };
-                ScenarioError::at(&place, &title, Some(&help))
-            })?;
-        }
-        let origin = Origin { source, span: path.len() + 1..whole.len() };
+        let start = path.len() + 1;
+        let origin = Origin { source, span: start..whole.len() };
+        let node = self.reach(path, |step| Origin { source, span: step })?;
         let path = node.path.clone();
         *node = match DeValue::parse(text) {
             Ok(value) => node_of(path, value.get_ref(), origin, source, start),
@@ -143,11 +168,57 @@ impl<'a> Document<'a> {
         };
         Ok(())
     }
+
+    /// Likewise with an entry of the settings.
+    fn set_entry(&mut self, entry: &Entry) -> Result<(), ScenarioError> {
+        let source = Source::Settings;
+        let key = entry.key_origin.span.clone();
+        let written = &self.sources.settings.text[key.clone()];
+        // In a quoted key without escapes each step has its own place.
+        let start = written.find(&entry.key).map(|quote| key.start + quote);
+        let place = |step: Range<usize>| Origin {
+            source,
+            span: start.map_or_else(|| key.clone(), |start| shifted(&step, start)),
+        };
+        let node = self.reach(&entry.key, place)?;
+        *node = entry.node.moved(node.path.clone(), source);
+        Ok(())
+    }
+
+    /// The node of a path; `place` is where a step, given by its bytes in the path, was written.
+    fn reach(
+        &mut self,
+        path: &str,
+        place: impl Fn(Range<usize>) -> Origin,
+    ) -> Result<&mut Node, ScenarioError> {
+        let mut start = 0;
+        let mut node = &mut self.root;
+        for step in path.split('.') {
+            let origin = place(start..start + step.len());
+            start += step.len() + 1;
+            node = node.child_or_new(step, &origin).map_err(|(title, help)| {
+                self.sources.error_at(Some(&origin), &title, Some(&help))
+            })?;
+        }
+        Ok(node)
+    }
+}
+
+impl Sources<'_> {
+    fn error_at(&self, origin: Option<&Origin>, title: &str, help: Option<&str>) -> ScenarioError {
+        let (name, text) = match origin.map(|origin| origin.source) {
+            None | Some(Source::File) => (self.file, self.text),
+            Some(Source::Override(number)) => ("--set", self.overrides[number].as_str()),
+            Some(Source::Settings) => (self.settings.file, self.settings.text),
+        };
+        let span = origin.map(|origin| origin.span.clone());
+        ScenarioError::at(&Place { name, text, span }, title, help)
+    }
 }
 
 impl Node {
     /// What the value is, in a sentence.
-    pub(super) fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         match &self.value {
             Value::Text(text) => format!("the text \"{text}\""),
             Value::Integer(number) => format!("the number {number}"),
@@ -158,7 +229,31 @@ impl Node {
         }
     }
 
-    fn child(&self, step: &str) -> Option<&Self> {
+    /// A copy at another path of another document, to which this one's file is `source`.
+    fn moved(&self, path: String, source: Source) -> Self {
+        let origin = |origin: &Origin| Origin { source, span: origin.span.clone() };
+        let value = match &self.value {
+            Value::Array(nodes) => {
+                let moved = |(place, node): (usize, &Self)| {
+                    node.moved(child_path(&path, &place.to_string()), source)
+                };
+                Value::Array(nodes.iter().enumerate().map(moved).collect())
+            }
+            Value::Table(entries) => {
+                let moved = |entry: &Entry| Entry {
+                    key: entry.key.clone(),
+                    key_origin: origin(&entry.key_origin),
+                    node: entry.node.moved(child_path(&path, &entry.key), source),
+                };
+                Value::Table(entries.iter().map(moved).collect())
+            }
+            plain => plain.clone(),
+        };
+        Self { origin: origin(&self.origin), value, path }
+    }
+
+    /// The value of a key of a table, or of a place in a list.
+    pub(crate) fn child(&self, step: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => {
                 entries.iter().find(|entry| entry.key == step).map(|entry| &entry.node)

@@ -1,11 +1,11 @@
-//! Patterns over wire names: `*` is any text, `?` any one character.
+//! Patterns over names of wires and metrics: `*` is any text, `?` any one character.
 
 use super::document::{Document, suggestion};
 use super::report::ScenarioError;
 use crate::topology::Fabric;
 
 /// Whether all of `name` matches `pattern`.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut seen) = (0, 0);
     // The latest star, and how much of the name it stands for so far.

@@ -8,14 +8,14 @@
 mod buffer;
 mod capture;
 mod deserializer;
-mod document;
+pub(crate) mod document;
 mod ecn;
 mod fault;
 mod flow_keys;
 mod flow_list;
 mod flows;
 mod generated;
-mod glob;
+pub(crate) mod glob;
 mod host;
 mod load;
 mod pairs;
@@ -23,7 +23,7 @@ mod pause;
 mod priority;
 mod quantity;
 mod ratio;
-mod report;
+pub(crate) mod report;
 mod sizes;
 mod switch;
 mod topology;
@@ -61,7 +61,7 @@ pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
 
 use crate::topology::{Fabric, NodeKind, Racks};
 use crate::workload::MaterialisedFlows;
-use document::Document;
+use document::{Document, DocumentKind, Settings};
 use flows::Expansion;
 use quantity::{Quantity, Time};
 
@@ -227,8 +227,19 @@ impl Scenario {
     /// Understands the text of a file; `path` names it in errors, and paths in it are relative to
     /// the folder of `path`.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::parse_with(text, path, overrides, Settings::default())
+    }
+
+    /// Likewise, with what another file sets on top of the overrides.
+    pub(crate) fn parse_with(
+        text: &str,
+        path: &Path,
+        overrides: &[String],
+        settings: Settings<'_>,
+    ) -> Result<Self, ScenarioError> {
         let file = path.to_string_lossy();
-        let document = Document::parse(&file, text, overrides)?;
+        let kind = DocumentKind::SCENARIO;
+        let document = Document::parse(kind, &file, text, overrides, settings)?;
         let keys: ScenarioKeys = document.read()?;
         keys.resolve(path, &document)
     }
@@ -357,7 +368,12 @@ fn run_name(
 
 /// The JSON Schema of a scenario file, for editors: `xoff schema`.
 pub fn json_schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(ScenarioKeys);
+    schema_of::<ScenarioKeys>()
+}
+
+/// The JSON Schema of a TOML file's keys.
+pub(crate) fn schema_of<Keys: JsonSchema>() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Keys);
     RecursiveTransform(without_null).transform(&mut schema);
     schema.to_value()
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
-/// Why a scenario is none: what is wrong, where, and what would be right.
+/// Why a scenario, or a sweep, is none: what is wrong, where, and what would be right.
 ///
 /// Its text is the whole report, with the line at fault and a caret under the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,17 +14,17 @@ pub struct ScenarioError {
 }
 
 /// A place in a text that a person wrote.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// What the text is called: a path, or `--set`.
-    pub(super) name: &'a str,
-    pub(super) text: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
     /// Bytes of `text`; `None` is the text as a whole.
-    pub(super) span: Option<Range<usize>>,
+    pub(crate) span: Option<Range<usize>>,
 }
 
 impl ScenarioError {
     /// A report on one place; `help` says what would be right.
-    pub(super) fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
+    pub(crate) fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
         let mut group = match &place.span {
             None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
             Some(span) => {
@@ -57,7 +57,7 @@ fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usi
 
 /// The candidate that `name` was probably meant to be, if one is near enough and nearer than the
 /// others.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

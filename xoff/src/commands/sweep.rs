@@ -1,0 +1,222 @@
+//! `xoff sweep`: a scenario over a matrix of settings and seeds.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::Exit;
+use super::sweep_progress::SweepProgress;
+use crate::results::ResultsError;
+use crate::scenario::{DatapathKind, ScenarioError};
+use crate::sweep::{self, Claim, Failure, Plan, Run, RunResult, Sweep, SweepFolder, tables};
+
+/// Arguments of `xoff sweep`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The sweep.
+    file: PathBuf,
+    /// Folder for the results; made if it is missing. Runs that it holds complete are not run again.
+    /// Default: the file's name with `.sweep` for `.toml`, in the current folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs at a time. Default: one for each processor.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Prints the runs with their indices and runs none.
+    #[arg(long, conflicts_with_all = ["jobs", "only"])]
+    list: bool,
+    /// Runs the one with this index and writes no tables: for cluster schedulers.
+    #[arg(long, value_name = "INDEX", conflicts_with = "jobs")]
+    only: Option<usize>,
+}
+
+/// Why a sweep could not go on.
+enum Fault {
+    Scenario(ScenarioError),
+    Results(ResultsError),
+    Text(String),
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let exit = match arguments {
+        Arguments { list: true, .. } => list(arguments),
+        Arguments { only: Some(index), .. } => run_one(arguments, *index),
+        _ => run_all(arguments),
+    };
+    exit.unwrap_or_else(|fault| {
+        match fault {
+            Fault::Scenario(error) => eprintln!("{error}"),
+            Fault::Results(error) => super::complain(&error),
+            Fault::Text(message) => eprintln!("error: {message}"),
+        }
+        Exit::BadInput
+    })
+}
+
+fn list(arguments: &Arguments) -> Result<Exit, Fault> {
+    let plan = Plan::of(Sweep::load(&arguments.file)?)?;
+    let out = out(arguments);
+    let mut text = String::new();
+    for run in &plan.runs {
+        let state = match sweep::result_in(&out, &run.id) {
+            Some(_) => "complete",
+            None => "to do",
+        };
+        let what = plan.sweep.describe(&run.choices, run.seed);
+        writeln!(text, "{}\t{}\t{state}\t{what}", run.index, run.id)
+            .expect("a String takes every write");
+    }
+    Ok(super::print(&text, Exit::Success))
+}
+
+fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
+    let sweep = Sweep::load(&arguments.file)?;
+    let count = sweep.run_count();
+    if index >= count {
+        let last = count - 1;
+        let message = format!("there is no run {index}: runs are numbered from 0 to {last}");
+        return Err(Fault::Text(message));
+    }
+    let (run, _) = sweep.run(index)?;
+    let interrupted = prepare([&run])?;
+    let folder = SweepFolder::claim(&out(arguments), sweep.text(), Claim::Shared)?;
+    let what = sweep.describe(&run.choices, run.seed);
+    if folder.result(&run.id).is_some() {
+        return Ok(super::print(&format!("run {index} was complete: {what}"), Exit::Success));
+    }
+    let mut exit = Exit::Interrupted;
+    sweep::execute(&sweep, &[&run], &folder, 1, interrupted, |run, result| {
+        exit = match result {
+            Ok(RunResult { doubt: None, .. }) => {
+                let place = folder.run_folder(&run.id);
+                super::print(&format!("{}: {what}", place.display()), Exit::Success)
+            }
+            Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why)) => {
+                eprintln!("{}", named(run, &what, &why));
+                Exit::Unsound
+            }
+            Err(Failure::Interrupted) => Exit::Interrupted,
+        };
+    });
+    Ok(exit)
+}
+
+fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
+    let plan = Plan::of(Sweep::load(&arguments.file)?)?;
+    let interrupted = prepare(&plan.runs)?;
+    let out = out(arguments);
+    let folder = SweepFolder::claim(&out, plan.sweep.text(), Claim::Alone)?;
+    let mut results: Vec<Option<RunResult>> =
+        plan.runs.iter().map(|run| folder.result(&run.id)).collect();
+    write_tables(&plan, &folder, &results)?;
+    let waits = |run: &&Run| results[run.index].is_none();
+    let waiting: Vec<&Run> = plan.runs.iter().filter(waits).collect();
+    let earlier = plan.runs.len() - waiting.len();
+    let mut progress = SweepProgress::new(plan.runs.len(), earlier);
+    let mut failures = Vec::new();
+    let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
+    let jobs = jobs.map_or(1, NonZeroUsize::get);
+    sweep::execute(&plan.sweep, &waiting, &folder, jobs, interrupted, |run, result| {
+        let what = plan.sweep.describe(&run.choices, run.seed);
+        match result {
+            Ok(result) => {
+                progress.ended(&what);
+                results[run.index] = Some(result);
+                if progress.is_table_due() {
+                    // What hinders it will hinder the last one, which says so.
+                    let _ = folder.write_runs(&tables::runs(&plan, &results));
+                }
+            }
+            Err(Failure::Failed(why)) => {
+                progress.failed(&named(run, &what, &why));
+                failures.push(run.index);
+            }
+            Err(Failure::Interrupted) => {}
+        }
+    });
+    progress.finish();
+    let written = write_tables(&plan, &folder, &results)?;
+    let complete = results.iter().flatten().count();
+    if complete + failures.len() < plan.runs.len() && interrupted.load(Ordering::Relaxed) {
+        let all = plan.runs.len();
+        eprintln!("interrupted: {complete} of {all} runs are complete; the same command goes on");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(report(&plan, &results, earlier, &written))
+}
+
+/// What is needed before anything runs; the flag is set when the user interrupts.
+fn prepare<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+) -> Result<&'static AtomicBool, Fault> {
+    if runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel) {
+        super::doctor::require_kernel_datapath().map_err(Fault::Text)?;
+    }
+    // Fabrics that need more than the limit say so themselves.
+    let _ = super::open_files::raise_limit();
+    super::interrupt::watch().map_err(Fault::Text)
+}
+
+fn out(arguments: &Arguments) -> PathBuf {
+    arguments.out.clone().unwrap_or_else(|| {
+        let mut name = arguments.file.file_stem().unwrap_or_default().to_owned();
+        name.push(".sweep");
+        name.into()
+    })
+}
+
+/// Both tables, of what is complete.
+fn write_tables(
+    plan: &Plan,
+    folder: &SweepFolder,
+    results: &[Option<RunResult>],
+) -> Result<[PathBuf; 2], ResultsError> {
+    let runs = folder.write_runs(&tables::runs(plan, results))?;
+    Ok([runs, folder.write_cells(&tables::cells(plan, results))?])
+}
+
+fn report(
+    plan: &Plan,
+    results: &[Option<RunResult>],
+    earlier: usize,
+    tables: &[PathBuf; 2],
+) -> Exit {
+    let mut exit = Exit::Success;
+    for (run, result) in plan.runs.iter().zip(results) {
+        let doubt = result.as_ref().map(|result| result.doubt.as_deref());
+        if let Some(Some(why)) = doubt {
+            eprintln!("{}", named(run, &plan.sweep.describe(&run.choices, run.seed), why));
+        }
+        if doubt != Some(None) {
+            exit = Exit::Unsound;
+        }
+    }
+    let (complete, all) = (results.iter().flatten().count(), plan.runs.len());
+    let mut text = format!("{complete} of {all} runs are complete, {earlier} of them from before\n");
+    if complete < all {
+        text += "the same command tries the others again\n";
+    }
+    let [runs, cells] = tables;
+    text += &format!("{}\n{}", runs.display(), cells.display());
+    super::print(&text, exit)
+}
+
+/// A run that is not as it should be, and why.
+fn named(run: &Run, what: &str, why: &str) -> String {
+    format!("run {} ({what}): {why}", run.index)
+}
+
+impl From<ScenarioError> for Fault {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(error)
+    }
+}
+
+impl From<ResultsError> for Fault {
+    fn from(error: ResultsError) -> Self {
+        Self::Results(error)
+    }
+}

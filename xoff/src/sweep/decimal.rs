@@ -1,0 +1,69 @@
+//! Metrics as exact numbers: sums, means and percentiles of them are the same on every machine.
+
+use std::fmt;
+
+/// A number in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Decimal(pub i128);
+
+const ONE: i128 = 1_000_000;
+
+impl Decimal {
+    /// A number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
+    pub fn of_json(value: &serde_json::Value) -> Option<Self> {
+        match value {
+            serde_json::Value::Bool(truth) => Some(Self(i128::from(*truth) * ONE)),
+            serde_json::Value::Number(number) => {
+                let exact = number.as_i128().map(|whole| Self(whole * ONE));
+                exact.or_else(|| Some(Self((number.as_f64()? * ONE as f64).round() as i128)))
+            }
+            _ => None,
+        }
+    }
+
+    /// `sum / count`, rounded half up. `count` is above zero.
+    pub fn mean(sum: Self, count: usize) -> Self {
+        let count = count as i128;
+        Self((2 * sum.0 + count).div_euclid(2 * count))
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, rest) = (self.0.abs() / ONE, self.0.abs() % ONE);
+        let text = format!("{sign}{whole}.{rest:06}");
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_truths_are_read_exactly() {
+        for (json, expected) in [
+            ("0", Some("0")),
+            ("18446744073709551615", Some("18446744073709551615")),
+            ("1.2345", Some("1.2345")),
+            ("7.0", Some("7")),
+            ("-0.5", Some("-0.5")),
+            ("0.1234567", Some("0.123457")),
+            ("true", Some("1")),
+            ("false", Some("0")),
+            ("null", None),
+            ("\"9\"", None),
+        ] {
+            let value = serde_json::from_str(json).unwrap();
+            let read = Decimal::of_json(&value).map(|number| number.to_string());
+            assert_eq!(read.as_deref(), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn means_are_rounded_half_up() {
+        let mean = |sum, count| Decimal::mean(Decimal(sum), count).0;
+        assert_eq!((mean(10, 4), mean(11, 4), mean(-10, 4), mean(9, 3)), (3, 3, -2, 3));
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs on several threads, each of them a function of its scenario.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use super::folder::{RunResult, SweepFolder};
+use super::plan::Run;
+use super::sweep_file::Sweep;
+use crate::engine::{RunError, Watch};
+use crate::run;
+
+/// Why a run left no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The user interrupted it.
+    Interrupted,
+    /// It failed, and why.
+    Failed(String),
+}
+
+/// Runs `runs` on `jobs` threads, in order, and hands each result to `ended` on this thread. After an
+/// interruption no more runs start.
+pub fn execute(
+    sweep: &Sweep,
+    runs: &[&Run],
+    folder: &SweepFolder,
+    jobs: usize,
+    interrupted: &AtomicBool,
+    mut ended: impl FnMut(&Run, Result<RunResult, Failure>),
+) {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(runs.len()) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                while !interrupted.load(Ordering::Relaxed)
+                    && let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let one = || execute_one(sweep, run, folder, interrupted);
+                    let result = catch_unwind(AssertUnwindSafe(one));
+                    let result = result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+                    if sender.send((run, result)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        receiver.iter().for_each(|(run, result)| ended(run, result));
+    });
+}
+
+fn execute_one(
+    sweep: &Sweep,
+    run: &Run,
+    folder: &SweepFolder,
+    interrupted: &AtomicBool,
+) -> Result<RunResult, Failure> {
+    let (now, scenario) = sweep.run(run.index).map_err(|error| failed(&error))?;
+    if now.id != run.id {
+        let text = "a file that its scenario names was changed while the sweep ran";
+        return Err(Failure::Failed(text.into()));
+    }
+    let place = folder.run_folder(&run.id);
+    let mut watch = Watch { interrupted, progress: &mut |_| {} };
+    match run::run(&scenario, Some(&place), &mut watch) {
+        Err(run::Error::Run(RunError::Interrupted { .. })) => return Err(Failure::Interrupted),
+        Err(error) => return Err(failed(&error)),
+        Ok(outcome) => {
+            let lost = outcome.report.summary.drops.substrate;
+            if lost > 0 {
+                let text = format!("the machine below the emulation lost {lost} frames");
+                return Err(Failure::Failed(text));
+            }
+        }
+    }
+    // What was written is what a later sweep will read.
+    folder.result(&run.id).ok_or_else(|| gone(&place))
+}
+
+fn failed(error: &dyn std::error::Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+fn gone(place: &Path) -> Failure {
+    Failure::Failed(format!("its results in {} cannot be read back", place.display()))
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("for no reason");
+    Failure::Failed(format!("xoff panicked: {text}"))
+}

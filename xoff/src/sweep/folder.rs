@@ -1,0 +1,166 @@
+//! The folder of a sweep: what is complete, and the tables.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::metrics::Metrics;
+use super::run_id::RunId;
+use crate::results::{Manifest, ResultsError, Summary};
+
+/// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
+const SWEEP_FILE: &str = "sweep.toml";
+/// The table of runs.
+const RUNS_TABLE: &str = "sweep.csv";
+/// The table of cells.
+const CELLS_TABLE: &str = "summary.csv";
+/// Where the runs' folders are.
+const RUNS: &str = "runs";
+/// What a file is called while it is written.
+const PARTIAL: &str = ".xoff-partial-";
+
+/// A sweep's folder, locked while this lives and the process does.
+#[derive(Debug)]
+pub struct SweepFolder {
+    folder: PathBuf,
+    /// Holds the lock.
+    _lock: File,
+}
+
+/// What a complete run left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunResult {
+    /// Its numbers.
+    pub metrics: Metrics,
+    /// In what it was not what it claims to be, if it was not.
+    pub doubt: Option<String>,
+}
+
+/// Who else may use the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Nobody: tables are written.
+    Alone,
+    /// Others that run single runs.
+    Shared,
+}
+
+impl SweepFolder {
+    /// Makes `folder` (with its parents), locks it and leaves the sweep file's text in it. It may not
+    /// hold anything but an earlier sweep: what is complete of that is kept.
+    pub fn claim(folder: &Path, sweep_text: &str, claim: Claim) -> Result<Self, ResultsError> {
+        fs::create_dir_all(folder).map_err(|source| match folder.is_file() {
+            true => ResultsError::NotAFolder(folder.to_owned()),
+            false => ResultsError::folder("create", folder)(source),
+        })?;
+        let lock = File::open(folder).map_err(ResultsError::folder("open", folder))?;
+        let locked = match claim {
+            Claim::Alone => lock.try_lock(),
+            Claim::Shared => lock.try_lock_shared(),
+        };
+        match locked {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(ResultsError::Busy(folder.to_owned())),
+            Err(TryLockError::Error(error)) => {
+                return Err(ResultsError::folder("lock", folder)(error));
+            }
+        }
+        let this = Self { folder: folder.to_owned(), _lock: lock };
+        this.check_entries()?;
+        if claim == Claim::Alone {
+            this.remove_partial();
+        }
+        if fs::read_to_string(folder.join(SWEEP_FILE)).ok().as_deref() != Some(sweep_text) {
+            this.replace(SWEEP_FILE, sweep_text)?;
+        }
+        let runs = folder.join(RUNS);
+        fs::create_dir_all(&runs).map_err(ResultsError::folder("create", &runs))?;
+        Ok(this)
+    }
+
+    /// Where a run's results go.
+    pub fn run_folder(&self, id: &RunId) -> PathBuf {
+        run_folder(&self.folder, id)
+    }
+
+    /// What a run left, if it is complete. A run that the machine below it spoilt is not.
+    pub fn result(&self, id: &RunId) -> Option<RunResult> {
+        result_in(&self.folder, id)
+    }
+
+    /// Replaces the table of runs at once.
+    pub fn write_runs(&self, table: &str) -> Result<PathBuf, ResultsError> {
+        self.replace(RUNS_TABLE, table)
+    }
+
+    /// Replaces the table of cells at once.
+    pub fn write_cells(&self, table: &str) -> Result<PathBuf, ResultsError> {
+        self.replace(CELLS_TABLE, table)
+    }
+
+    fn replace(&self, name: &str, text: &str) -> Result<PathBuf, ResultsError> {
+        let path = self.folder.join(name);
+        let partial = self.folder.join(format!("{PARTIAL}{}-{name}", std::process::id()));
+        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|source| {
+            // The error to show is the one that there is.
+            let _ = fs::remove_file(&partial);
+            ResultsError::Write { path: path.clone(), source }
+        })?;
+        Ok(path)
+    }
+
+    /// Removes what killed sweeps left half written.
+    fn remove_partial(&self) {
+        for name in self.entries().unwrap_or_default() {
+            if name.starts_with(PARTIAL) {
+                // What stays is in nobody's way.
+                let _ = fs::remove_file(self.folder.join(name));
+            }
+        }
+    }
+
+    fn entries(&self) -> Result<Vec<String>, ResultsError> {
+        let entries = fs::read_dir(&self.folder).and_then(|entries| {
+            let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+            entries.map(|entry| entry.map(name)).collect()
+        });
+        entries.map_err(ResultsError::folder("read", &self.folder))
+    }
+
+    /// Refuses what no sweep wrote.
+    fn check_entries(&self) -> Result<(), ResultsError> {
+        let names = self.entries()?;
+        let is_sweep = names.iter().any(|name| name == SWEEP_FILE);
+        let ours = |name: &String| {
+            let whole = [SWEEP_FILE, RUNS_TABLE, CELLS_TABLE, RUNS].contains(&name.as_str());
+            name.starts_with(PARTIAL) || is_sweep && whole
+        };
+        if let Some(entry) = names.iter().filter(|name| !ours(name)).min() {
+            let (folder, entry) = (self.folder.clone(), entry.clone());
+            return Err(ResultsError::Occupied { folder, entry });
+        }
+        Ok(())
+    }
+}
+
+/// What a run of the sweep in a folder left, without a claim on it.
+pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
+    let folder = run_folder(folder, id);
+    Manifest::of_run(&folder)?;
+    let json = fs::read(folder.join(Summary::FILE)).ok()?;
+    let summary: Summary = serde_json::from_slice(&json).ok()?;
+    let whole = summary.drops.substrate == 0;
+    whole.then(|| RunResult { metrics: Metrics::of(&summary), doubt: doubt(&summary) })
+}
+
+fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
+    folder.join(RUNS).join(id.to_string())
+}
+
+fn doubt(summary: &Summary) -> Option<String> {
+    let Summary { flows_completed, flows_total, .. } = summary;
+    let flows = format!("{flows_completed} of {flows_total} flows completed");
+    let flows = (flows_completed != flows_total).then_some(flows);
+    let doubts: Vec<String> = flows.into_iter().chain(summary.books.iter().cloned()).collect();
+    (!doubts.is_empty()).then(|| doubts.join("; "))
+}

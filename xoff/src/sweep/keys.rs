@@ -1,0 +1,134 @@
+//! A sweep file as a person writes it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+
+use crate::scenario::{DatapathKind, schema_of};
+
+/// A sweep of xoff: every combination of a variant, a value of each key of the matrix and a seed is
+/// one run of the scenario.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "xoff sweep")]
+pub(super) struct SweepKeys {
+    /// Path of the scenario, relative to the folder of the sweep file.
+    pub(super) scenario: String,
+    /// Where switches run: "memory" or "kernel". Default "memory".
+    #[serde(default = "in_memory")]
+    pub(super) datapath: DatapathKind,
+    /// The seeds, each once, or their count: 3 is the same as [1, 2, 3]. Default 1.
+    #[serde(default)]
+    pub(super) seeds: Seeds,
+    /// Metrics to keep, such as "fct_ns.p99" or "drops.*"; `*` is any text. Default: every number of
+    /// `summary.json`.
+    pub(super) metrics: Option<Vec<String>>,
+    /// Values by key; a key is a path as `--set` takes it, in quotes: "switch.threshold.alpha".
+    #[serde(default, rename = "matrix")]
+    #[schemars(with = "BTreeMap<String, Vec<AnyValue>>")]
+    pub(super) _matrix: BTreeMap<String, AnyValue>,
+    /// Settings that go together under a name, such as a scheme's.
+    #[serde(default)]
+    pub(super) variants: Vec<VariantKeys>,
+}
+
+/// Settings that go together.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VariantKeys {
+    /// What the variant is called in the tables.
+    pub(super) name: String,
+    /// Value by key; a key is a path as `--set` takes it, in quotes: "switch.headroom".
+    #[serde(rename = "set")]
+    pub(super) _set: BTreeMap<String, AnyValue>,
+}
+
+/// A value that the scenario's own keys judge.
+#[derive(Debug)]
+pub(super) struct AnyValue;
+
+impl<'de> Deserialize<'de> for AnyValue {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(input).map(|_| Self)
+    }
+}
+
+impl JsonSchema for AnyValue {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Value".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "A value of the scenario's key." })
+    }
+}
+
+/// Seeds as a file gives them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Seeds {
+    /// 1 and so on, this many.
+    Count(u64),
+    /// These.
+    List(Vec<u64>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seeds {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Seeds;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a list of seeds such as [1, 2, 3], or their count")
+            }
+            fn visit_i64<E: Error>(self, count: i64) -> Result<Seeds, E> {
+                let wrong = || E::custom(format!("{count} seeds\nwrite a count from 1 up"));
+                u64::try_from(count).map(Seeds::Count).map_err(|_| wrong())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Seeds, A::Error> {
+                let mut seeds = Vec::new();
+                while let Some(seed) = list.next_element()? {
+                    seeds.push(seed);
+                }
+                Ok(Seeds::List(seeds))
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Seeds {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Seeds".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Seeds, or their count.",
+            "oneOf": [
+                { "type": "integer", "minimum": 1 },
+                {
+                    "type": "array",
+                    "items": { "type": "integer", "minimum": 0, "maximum": i64::MAX },
+                    "minItems": 1,
+                    "uniqueItems": true,
+                },
+            ],
+        })
+    }
+}
+
+const fn in_memory() -> DatapathKind {
+    DatapathKind::Memory
+}
+
+/// The JSON Schema of a sweep file, for editors: `xoff schema sweep`.
+pub fn json_schema() -> serde_json::Value {
+    schema_of::<SweepKeys>()
+}

@@ -1,0 +1,31 @@
+//! Sweeps: one scenario over a matrix of settings and seeds.
+//!
+//! [`Sweep`] is a sweep file, understood; [`Plan`] its runs, each of them checked and named by what
+//! decides it; [`SweepFolder`] keeps what is complete; [`execute()`] runs what is not; [`tables`]
+//! are what a person reads. A run's results are a function of its resolved scenario, and tables are
+//! made from results alone: how often a sweep was interrupted and how many ran at once is not in
+//! them.
+
+mod bootstrap;
+mod decimal;
+mod execute;
+mod folder;
+mod keys;
+mod metrics;
+mod plan;
+mod run_id;
+mod sweep_file;
+pub mod tables;
+
+#[cfg(test)]
+mod tests;
+
+pub use bootstrap::RESAMPLES;
+pub use decimal::Decimal;
+pub use execute::{Failure, execute};
+pub use folder::{Claim, RunResult, SweepFolder, result_in};
+pub use keys::json_schema;
+pub use metrics::Metrics;
+pub use plan::{Plan, Run};
+pub use run_id::RunId;
+pub use sweep_file::{Axis, Choice, Pattern, Sweep};

@@ -1,0 +1,291 @@
+//! A sweep file, understood: axes with their values, and seeds.
+
+use std::path::{Path, PathBuf};
+
+use super::keys::{Seeds, SweepKeys};
+use crate::scenario::document::{Document, DocumentKind, Entry, Node, Origin, Settings, Value};
+use crate::scenario::report::Place;
+use crate::scenario::{DatapathKind, Scenario, ScenarioError};
+
+/// The axis of the variants, and its column.
+const VARIANT: &str = "variant";
+/// Runs that a sweep may have.
+const MAX_RUNS: usize = 1_000_000;
+
+/// A sweep whose own keys are right; whether its runs are, [`super::Plan`] finds out.
+#[derive(Debug)]
+pub struct Sweep {
+    file: String,
+    text: String,
+    scenario_file: PathBuf,
+    scenario_text: String,
+    datapath: DatapathKind,
+    /// Variants first, then the matrix in the order of the file.
+    pub axes: Vec<Axis>,
+    /// Each seed once.
+    pub seeds: Vec<u64>,
+    /// Which metrics to keep; `None` is all.
+    pub metrics: Option<Vec<Pattern>>,
+}
+
+/// A pattern of the names of metrics.
+#[derive(Debug)]
+pub struct Pattern {
+    /// With `*` for any text.
+    pub text: String,
+    /// Where it is written.
+    pub(super) origin: Origin,
+}
+
+/// What is varied.
+#[derive(Debug)]
+pub struct Axis {
+    /// The path of a key, or "variant".
+    pub name: String,
+    /// At least one.
+    pub choices: Vec<Choice>,
+}
+
+/// A value of an axis.
+#[derive(Debug)]
+pub struct Choice {
+    /// What it is called in the tables.
+    pub label: String,
+    /// Where it is written.
+    pub(super) origin: Origin,
+    settings: Vec<Entry>,
+}
+
+impl Sweep {
+    /// Reads a sweep file and the scenario that it names.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let file = path.to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let place = Place { name: &file, text: "", span: None };
+            let help = "give the path of a sweep, a TOML file";
+            ScenarioError::at(&place, &format!("cannot read the sweep: {error}"), Some(help))
+        })?;
+        let document =
+            Document::parse(DocumentKind::SWEEP, &file, &text, &[], Settings::default())?;
+        let keys: SweepKeys = document.read()?;
+        let reader = Reader { document: &document, text: &text };
+        let scenario_file = path.parent().unwrap_or(Path::new("")).join(&keys.scenario);
+        let scenario_text = std::fs::read_to_string(&scenario_file).map_err(|error| {
+            let shown = scenario_file.display();
+            let title = format!("cannot read the scenario {shown}: {error}");
+            document.error("scenario", &title, "the path is relative to the sweep file's folder")
+        })?;
+        let axes = reader.axes(&keys)?;
+        let seeds = reader.seeds(keys.seeds)?;
+        let metrics = keys.metrics.map(|patterns| reader.metrics(patterns)).transpose()?;
+        let count = axes.iter().map(|axis| axis.choices.len()).fold(seeds.len(), usize::saturating_mul);
+        if count > MAX_RUNS {
+            let help = "write fewer values or seeds, or several sweeps";
+            let title = format!("{count} runs; the limit is {MAX_RUNS}");
+            return Err(document.error("seeds", &title, help));
+        }
+        let datapath = keys.datapath;
+        Ok(Self { file, text, scenario_file, scenario_text, datapath, axes, seeds, metrics })
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The scenario of a cell of the matrix, with a seed; `choices` has a choice for each axis.
+    pub fn scenario(&self, choices: &[usize], seed: u64) -> Result<Scenario, ScenarioError> {
+        let datapath = match self.datapath {
+            DatapathKind::Kernel => "kernel",
+            DatapathKind::Memory => "memory",
+        };
+        let overrides = [format!("datapath.kind={datapath:?}"), format!("seed={seed}")];
+        let chosen = self.axes.iter().zip(choices).map(|(axis, choice)| &axis.choices[*choice]);
+        let entries: Vec<&Entry> = chosen.flat_map(|choice| &choice.settings).collect();
+        let settings = Settings { file: &self.file, text: &self.text, entries: &entries };
+        Scenario::parse_with(&self.scenario_text, &self.scenario_file, &overrides, settings)
+    }
+
+    /// An error at a place of the file.
+    pub(super) fn error(&self, origin: &Origin, title: &str, help: &str) -> ScenarioError {
+        let span = Some(origin.span.clone());
+        ScenarioError::at(&Place { name: &self.file, text: &self.text, span }, title, Some(help))
+    }
+
+    /// An error about a file that the scenario names.
+    pub(super) fn unreadable(&self, error: &std::io::Error) -> ScenarioError {
+        let title = format!("cannot read a file that the scenario names: {error}");
+        ScenarioError::at(&Place { name: &self.file, text: &self.text, span: None }, &title, None)
+    }
+}
+
+/// Reads what serde does not: values and where they are written.
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn axes(&self, keys: &SweepKeys) -> Result<Vec<Axis>, ScenarioError> {
+        let mut axes = Vec::new();
+        if !keys.variants.is_empty() {
+            axes.push(self.variants(keys)?);
+        }
+        for entry in self.entries("matrix") {
+            axes.push(self.matrix_axis(entry)?);
+        }
+        for (number, axis) in axes.iter().enumerate() {
+            for choice in &axis.choices {
+                let earlier = axes[..number].iter().flat_map(|axis| &axis.choices);
+                self.check_apart(&choice.settings, earlier.flat_map(|choice| &choice.settings))?;
+            }
+        }
+        Ok(axes)
+    }
+
+    fn variants(&self, keys: &SweepKeys) -> Result<Axis, ScenarioError> {
+        let mut choices: Vec<Choice> = Vec::new();
+        for (number, variant) in keys.variants.iter().enumerate() {
+            let path = format!("variants.{number}");
+            if choices.iter().any(|choice| choice.label == variant.name) {
+                let title = format!("two variants are called `{}`", variant.name);
+                let help = "names tell variants apart in the tables: write another one";
+                return Err(self.document.error(&format!("{path}.name"), &title, help));
+            }
+            let settings = self.entries(&format!("{path}.set")).to_vec();
+            for (number, entry) in settings.iter().enumerate() {
+                self.check_key(entry)?;
+                self.check_apart(&settings[number..=number], &settings[..number])?;
+            }
+            let name = self.node(&format!("{path}.name")).expect("serde has read it");
+            let (label, origin) = (variant.name.clone(), name.origin.clone());
+            choices.push(Choice { label, origin, settings });
+        }
+        Ok(Axis { name: VARIANT.into(), choices })
+    }
+
+    fn matrix_axis(&self, entry: &Entry) -> Result<Axis, ScenarioError> {
+        self.check_key(entry)?;
+        let error = |title: &str, help| {
+            Err(self.document.error_at(Some(&entry.node.origin), title, Some(help)))
+        };
+        let Value::Array(nodes) = &entry.node.value else {
+            let title = format!("`{}` is {}", entry.key, entry.node.described());
+            return error(&title, "write a list of values in brackets");
+        };
+        if nodes.is_empty() {
+            let title = format!("`{}` has no value", entry.key);
+            return error(&title, "list the values to run, or leave the key out");
+        }
+        let choice = |node: &Node| Choice {
+            label: self.label(node),
+            origin: node.origin.clone(),
+            settings: vec![Entry { node: node.clone(), ..entry.clone() }],
+        };
+        Ok(Axis { name: entry.key.clone(), choices: nodes.iter().map(choice).collect() })
+    }
+
+    /// Refuses keys that are no paths of values, and the seed, which is an axis of its own.
+    fn check_key(&self, entry: &Entry) -> Result<(), ScenarioError> {
+        let at = |origin, title: &str, help| self.document.error_at(Some(origin), title, Some(help));
+        // A dotted or bracketed key that is not in quotes is a table to TOML, not a path.
+        let written = &self.text[entry.node.origin.span.clone()];
+        if matches!(entry.node.value, Value::Table(_)) && !written.starts_with('{') {
+            let title = format!("`{}` is a table here, not a value", entry.key);
+            return Err(at(&entry.key_origin, &title, "write a path in quotes: \"switch.buffer\""));
+        }
+        if entry.key == "seed" {
+            let help = "leave it out, and list them in `seeds`";
+            return Err(at(&entry.key_origin, "seeds are an axis of their own", help));
+        }
+        Ok(())
+    }
+
+    /// Refuses settings of one run of which one would undo the other.
+    fn check_apart<'e>(
+        &self,
+        settings: &[Entry],
+        others: impl IntoIterator<Item = &'e Entry> + Clone,
+    ) -> Result<(), ScenarioError> {
+        let within = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        for entry in settings {
+            let clash = others.clone().into_iter().find(|other| {
+                within(&entry.key, &other.key) || within(&other.key, &entry.key)
+            });
+            if let Some(other) = clash {
+                let title = match other.key == entry.key {
+                    true => format!("`{}` is set twice", entry.key),
+                    false => format!("`{}` and `{}` set the same", other.key, entry.key),
+                };
+                let help = "set a key in one place: a variant, or the matrix";
+                return Err(self.document.error_at(Some(&entry.key_origin), &title, Some(help)));
+            }
+        }
+        Ok(())
+    }
+
+    fn metrics(&self, patterns: Vec<String>) -> Result<Vec<Pattern>, ScenarioError> {
+        if patterns.is_empty() {
+            let help = "name some, or leave the key out to keep all";
+            return Err(self.document.error("metrics", "a sweep without metrics", help));
+        }
+        let place = |(number, text): (usize, String)| {
+            let node = self.node(&format!("metrics.{number}")).expect("serde has read it");
+            Pattern { text, origin: node.origin.clone() }
+        };
+        Ok(patterns.into_iter().enumerate().map(place).collect())
+    }
+
+    fn seeds(&self, seeds: Seeds) -> Result<Vec<u64>, ScenarioError> {
+        let error = |path: &str, title: &str, help| Err(self.document.error(path, title, help));
+        match seeds {
+            Seeds::Count(0) => error("seeds", "a sweep without seeds", "write a count from 1 up"),
+            Seeds::Count(count) if count > MAX_RUNS as u64 => {
+                let title = format!("{count} runs; the limit is {MAX_RUNS}");
+                error("seeds", &title, "write fewer seeds, or several sweeps")
+            }
+            Seeds::Count(count) => Ok((1..=count).collect()),
+            Seeds::List(list) if list.is_empty() => {
+                error("seeds", "a sweep without seeds", "list one or more: seeds = [1, 2, 3]")
+            }
+            Seeds::List(list) => {
+                for (number, seed) in list.iter().enumerate() {
+                    let path = format!("seeds.{number}");
+                    if list[..number].contains(seed) {
+                        let title = format!("seed {seed} is listed twice");
+                        return error(&path, &title, "a seed gives the same run each time");
+                    }
+                    if *seed > i64::MAX as u64 {
+                        let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
+                        return error(&path, "the seed is too large", help);
+                    }
+                }
+                Ok(list)
+            }
+        }
+    }
+
+    /// What a value is called in the tables: a text without its quotes, all else as it is written.
+    fn label(&self, node: &Node) -> String {
+        match &node.value {
+            Value::Text(text) => text.clone(),
+            _ => {
+                let written = &self.text[node.origin.span.clone()];
+                written.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+
+    fn node(&self, path: &str) -> Option<&Node> {
+        path.split('.').try_fold(&self.document.root, |node, step| node.child(step))
+    }
+
+    fn entries(&self, path: &str) -> &[Entry] {
+        match self.node(path).map(|node| &node.value) {
+            Some(Value::Table(entries)) => entries,
+            _ => &[],
+        }
+    }
+}
