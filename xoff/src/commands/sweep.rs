@@ -149,9 +149,7 @@ fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
-fn prepare<'a>(
-    runs: impl IntoIterator<Item = &'a Run>,
-) -> Result<&'static AtomicBool, Fault> {
+fn prepare<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<&'static AtomicBool, Fault> {
     if runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel) {
         super::doctor::require_kernel_datapath().map_err(Fault::Text)?;
     }
@@ -195,7 +193,8 @@ fn report(
         }
     }
     let (complete, all) = (results.iter().flatten().count(), plan.runs.len());
-    let mut text = format!("{complete} of {all} runs are complete, {earlier} of them from before\n");
+    let mut text =
+        format!("{complete} of {all} runs are complete, {earlier} of them from before\n");
     if complete < all {
         text += "the same command tries the others again\n";
     }

@@ -137,7 +137,8 @@ impl Staging {
         let ours = |name: &OsString| {
             name.to_str().is_some_and(|name| name == PARTIAL || self.files.contains(&name))
         };
-        let of_a_run = entries.iter().any(|name| name == PARTIAL) || Manifest::of_run(&self.folder).is_some();
+        let of_a_run =
+            entries.iter().any(|name| name == PARTIAL) || Manifest::of_run(&self.folder).is_some();
         match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
             Some(entry) => Err(ResultsError::Occupied {

@@ -50,7 +50,8 @@ impl Sweep {
     /// What is varied in a run, and how: `switch.buffer=2MB seed=1`.
     pub fn describe(&self, choices: &[usize], seed: u64) -> String {
         let axes = self.axes.iter().zip(choices);
-        let cell = axes.map(|(axis, choice)| format!("{}={}", axis.name, axis.choices[*choice].label));
+        let cell =
+            axes.map(|(axis, choice)| format!("{}={}", axis.name, axis.choices[*choice].label));
         cell.chain([format!("seed={seed}")]).collect::<Vec<_>>().join(" ")
     }
 

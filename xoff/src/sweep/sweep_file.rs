@@ -78,7 +78,8 @@ impl Sweep {
         let axes = reader.axes(&keys)?;
         let seeds = reader.seeds(keys.seeds)?;
         let metrics = keys.metrics.map(|patterns| reader.metrics(patterns)).transpose()?;
-        let count = axes.iter().map(|axis| axis.choices.len()).fold(seeds.len(), usize::saturating_mul);
+        let count =
+            axes.iter().map(|axis| axis.choices.len()).fold(seeds.len(), usize::saturating_mul);
         if count > MAX_RUNS {
             let help = "write fewer values or seeds, or several sweeps";
             let title = format!("{count} runs; the limit is {MAX_RUNS}");
@@ -187,7 +188,8 @@ impl Reader<'_> {
 
     /// Refuses keys that are no paths of values, and the seed, which is an axis of its own.
     fn check_key(&self, entry: &Entry) -> Result<(), ScenarioError> {
-        let at = |origin, title: &str, help| self.document.error_at(Some(origin), title, Some(help));
+        let at =
+            |origin, title: &str, help| self.document.error_at(Some(origin), title, Some(help));
         // A dotted or bracketed key that is not in quotes is a table to TOML, not a path.
         let written = &self.text[entry.node.origin.span.clone()];
         if matches!(entry.node.value, Value::Table(_)) && !written.starts_with('{') {
@@ -211,9 +213,10 @@ impl Reader<'_> {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         for entry in settings {
-            let clash = others.clone().into_iter().find(|other| {
-                within(&entry.key, &other.key) || within(&other.key, &entry.key)
-            });
+            let clash = others
+                .clone()
+                .into_iter()
+                .find(|other| within(&entry.key, &other.key) || within(&other.key, &entry.key));
             if let Some(other) = clash {
                 let title = match other.key == entry.key {
                     true => format!("`{}` is set twice", entry.key),
