@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::{env, fs};
 
-use xoff::results::columns_markdown;
+use xoff::results;
+use xoff::sweep::tables;
 
 /// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` writes them anew.
 #[test]
 fn the_columns_of_results_are_documented() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results.md");
-    let current = columns_markdown();
+    let current = results::columns_markdown() + &tables::columns_markdown();
     if env::var_os("XOFF_WRITE_DOCS").is_some() {
         fs::write(&path, &current).expect("docs/ can be written");
     }

@@ -1,10 +1,11 @@
-//! Where ECMP will put a permutation's flows: the hash is known, and so are its collisions.
+//! Where ECMP will put the flows of permutations and long-lived workloads: the hash is known, and so
+//! are its collisions.
 
 use crate::build;
-use crate::scenario::{Scenario, Source};
-use crate::topology::NodeKind;
+use crate::scenario::{Scenario, Source, Workload};
+use crate::topology::{NodeKind, WireId};
 
-/// A permutation's flows on the wires between switches.
+/// A workload's flows on the wires of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collisions {
     /// The workload's label.
@@ -13,62 +14,92 @@ pub struct Collisions {
     pub flows: u64,
     /// How many wires between switches carry `n` flows, by `n`.
     pub wires_by_flows: Vec<u32>,
-    /// Wires whose flows could send more than they carry, with the number of their flows; the most
-    /// flows first.
-    pub overloaded: Vec<(String, u32)>,
+    /// Wires whose flows could send more than they carry; the most flows first.
+    pub overloaded: Vec<Overload>,
 }
 
-/// The collisions of each permutation of the scenario, as the switches will hash its flows.
+/// A wire on which flows will wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// The wire.
+    pub wire: WireId,
+    /// The numbers of its flows, ascending.
+    pub flows: Vec<u32>,
+}
+
+/// The flows of one wire, and the sum of their senders' rates.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    flows: Vec<u32>,
+    rate: u64,
+}
+
+/// The collisions of each permutation and long-lived workload of the scenario, as the switches will
+/// hash its flows.
 pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
     let fabric = scenario.fabric();
-    let is_permutation = |source: &Source| matches!(source, Source::Permutation(_));
-    let mut left: u64 = scenario
-        .sources()
-        .iter()
-        .filter(|source| is_permutation(source))
-        .map(Source::expected_flows)
-        .sum();
-    // Flows and the sum of their senders' rates, by source and wire.
+    let lasts = |number: usize| last_together(&scenario.workloads[number]);
+    let expected = scenario.sources().iter().enumerate();
+    let expected = expected.filter(|(number, _)| lasts(*number));
+    let mut left: u64 = expected.map(|(_, source)| source.expected_flows()).sum();
+    // By source and wire.
     let mut by_source = vec![Vec::new(); scenario.sources().len()];
     let mut stream = scenario.flow_stream();
     while left > 0
         && let Some((number, flow)) = stream.next_from()
     {
-        if !is_permutation(&scenario.sources()[number]) {
+        if !lasts(number) {
             continue;
         }
         left -= 1;
-        let wires = &mut by_source[number];
-        wires.resize(fabric.wires().len(), (0u32, 0u64));
+        let wires: &mut Vec<Shared> = &mut by_source[number];
+        wires.resize_with(fabric.wires().len(), Shared::default);
         let (path, _) = build::paths(scenario, &flow);
         let rate = fabric.wire(path[0]).rate.0;
         for wire in path {
-            let (flows, sum) = &mut wires[wire.0 as usize];
-            *flows += 1;
-            *sum += rate;
+            let shared = &mut wires[wire.0 as usize];
+            shared.flows.push(flow.id);
+            shared.rate += rate;
         }
     }
-    let sources = scenario.sources().iter().zip(by_source);
+    let sources = scenario.workloads.iter().zip(scenario.sources()).zip(by_source);
     sources
-        .filter_map(|(source, wires)| {
-            let Source::Permutation(recipe) = source else { return None };
-            let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
-            let inner = fabric.wires().iter().zip(wires);
-            let mut wires_by_flows = Vec::new();
-            let mut overloaded = Vec::new();
-            for (wire, (flows, sum)) in
-                inner.filter(|(wire, _)| is_switch(wire.from) && is_switch(wire.to))
-            {
-                wires_by_flows.resize(wires_by_flows.len().max(flows as usize + 1), 0);
-                wires_by_flows[flows as usize] += 1;
-                if sum > wire.rate.0 {
-                    overloaded.push((wire.name.clone(), flows));
-                }
-            }
-            overloaded.sort_by_key(|(_, flows)| std::cmp::Reverse(*flows));
-            let label = recipe.stamp.label.to_string();
-            let flows = source.expected_flows();
-            Some(Collisions { label, flows, wires_by_flows, overloaded })
+        .filter_map(|((workload, source), wires)| {
+            let label = label(workload)?.to_owned();
+            Some(on_wires(scenario, label, source, wires))
         })
         .collect()
+}
+
+fn on_wires(scenario: &Scenario, label: String, source: &Source, wires: Vec<Shared>) -> Collisions {
+    let fabric = scenario.fabric();
+    let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
+    let mut wires_by_flows = Vec::new();
+    let mut overloaded = Vec::new();
+    for ((number, wire), shared) in (0..).zip(fabric.wires()).zip(wires) {
+        let count = shared.flows.len();
+        if is_switch(wire.from) && is_switch(wire.to) {
+            wires_by_flows.resize(wires_by_flows.len().max(count + 1), 0);
+            wires_by_flows[count] += 1;
+        }
+        if shared.rate > wire.rate.0 {
+            overloaded.push(Overload { wire: WireId(number), flows: shared.flows });
+        }
+    }
+    overloaded.sort_by_key(|overload| std::cmp::Reverse(overload.flows.len()));
+    Collisions { label, flows: source.expected_flows(), wires_by_flows, overloaded }
+}
+
+/// Whether all flows of a workload are there at once, so that they meet if their paths do.
+fn last_together(workload: &Workload) -> bool {
+    label(workload).is_some()
+}
+
+/// The label of such a workload.
+fn label(workload: &Workload) -> Option<&str> {
+    match workload {
+        Workload::Permutation(permutation) => Some(&permutation.label),
+        Workload::LongLived { label, .. } => Some(label),
+        _ => None,
+    }
 }

@@ -15,7 +15,7 @@ mod tier_load;
 mod tests;
 
 pub use buffers::{PortGroup, SwitchBuffers};
-pub use collisions::Collisions;
+pub use collisions::{Collisions, Overload};
 pub use dependencies::{Cycle, cycles};
 pub use links::LinkGroup;
 pub use paths::{PathGroup, path_groups};
@@ -43,7 +43,7 @@ pub struct Inspection {
     /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
     /// none.
     pub load: Vec<TierLoad>,
-    /// Each permutation's flows on the fabric's wires.
+    /// The flows of each permutation and long-lived workload on the fabric's wires.
     pub collisions: Vec<Collisions>,
     /// Ingress queues that can wait for each other in a circle.
     pub cycles: Vec<Cycle>,

@@ -112,8 +112,21 @@ fn a_permutation_collides_where_its_flows_hash() {
     assert_eq!((&*found.label, found.flows), ("permutation", 16));
     assert_eq!(found.wires_by_flows.iter().sum::<u32>(), 64);
     let worst = found.wires_by_flows.len() as u32 - 1;
-    assert!(found.overloaded.iter().all(|(_, flows)| (2..=worst).contains(flows)));
-    assert_eq!(found.overloaded[0].1, worst);
+    let count = |overload: &super::Overload| overload.flows.len() as u32;
+    assert!(found.overloaded.iter().all(|overload| (2..=worst).contains(&count(overload))));
+    assert_eq!(count(&found.overloaded[0]), worst);
+}
+
+#[test]
+fn long_lived_flows_meet_at_their_receiver() {
+    let flows = "kind = \"long-lived\"\nsenders = [\"h1\", \"h5\"]\nreceiver = \"h0\"";
+    let scenario = fat_tree(4, flows);
+    let inspection = Inspection::of(&scenario);
+    let [found] = inspection.collisions.as_slice() else { panic!("one workload") };
+    let [overload] = found.overloaded.as_slice() else { panic!("one wire: {found:?}") };
+    assert_eq!(scenario.fabric().wire(overload.wire).name, "edge0->h0");
+    assert_eq!(overload.flows, [0, 1]);
+    assert!(report(&scenario).contains("    edge0->h0: 2 flows: 0, 1\n"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use super::{Collisions, Cycle, Inspection, SwitchBuffers};
 use crate::topology::{Fabric, WireId};
 
-/// Overloaded wires and members of cycles that are listed by name.
+/// Overloaded wires, their flows and members of cycles that are listed.
 const LISTED: usize = 16;
 
 /// The report on a fabric.
@@ -30,7 +30,7 @@ impl fmt::Display for Report<'_> {
         writeln!(f, "buffers")?;
         self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
         self.load(f)?;
-        self.inspection.collisions.iter().try_for_each(|found| collisions(f, found))?;
+        self.inspection.collisions.iter().try_for_each(|found| self.collisions(f, found))?;
         self.cycles(f)
     }
 }
@@ -83,6 +83,30 @@ impl Report<'_> {
                 percent(tier.largest_millionths),
                 tier.largest
             )?;
+        }
+        Ok(())
+    }
+
+    fn collisions(&self, f: &mut fmt::Formatter<'_>, found: &Collisions) -> fmt::Result {
+        let Collisions { label, flows, wires_by_flows, overloaded } = found;
+        writeln!(f, "flows of `{label}` on wires between switches ({flows} flows)")?;
+        for (flows, wires) in wires_by_flows.iter().enumerate().filter(|(_, wires)| **wires > 0) {
+            writeln!(f, "  {flows} flows: {wires} wires")?;
+        }
+        if overloaded.is_empty() {
+            return writeln!(f, "  no wire has more than it carries");
+        }
+        writeln!(f, "  {} wires have more than they carry:", overloaded.len())?;
+        for overload in overloaded.iter().take(LISTED) {
+            let name = &self.fabric.wire(overload.wire).name;
+            let flows: Vec<String> =
+                overload.flows.iter().take(LISTED).map(ToString::to_string).collect();
+            let more = if overload.flows.len() > LISTED { ", .." } else { "" };
+            let count = overload.flows.len();
+            writeln!(f, "    {name}: {count} flows: {}{more}", flows.join(", "))?;
+        }
+        if overloaded.len() > LISTED {
+            writeln!(f, "    ..")?;
         }
         Ok(())
     }
@@ -146,25 +170,6 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         writeln!(f, "    {count:>4} x {rate}, {delay}: {headroom} B headroom for a queue")?;
     }
     Ok(())
-}
-
-fn collisions(f: &mut fmt::Formatter<'_>, found: &Collisions) -> fmt::Result {
-    writeln!(f, "flows of `{}` on wires between switches ({} flows)", found.label, found.flows)?;
-    for (flows, wires) in found.wires_by_flows.iter().enumerate().filter(|(_, wires)| **wires > 0) {
-        writeln!(f, "  {flows} flows: {wires} wires")?;
-    }
-    if found.overloaded.is_empty() {
-        return writeln!(f, "  no wire has more than it carries");
-    }
-    let wires: Vec<String> = found
-        .overloaded
-        .iter()
-        .take(LISTED)
-        .map(|(name, flows)| format!("{name} ({flows})"))
-        .collect();
-    let more = if found.overloaded.len() > LISTED { ", .." } else { "" };
-    let count = found.overloaded.len();
-    writeln!(f, "  {count} wires have more than they carry: {}{more}", wires.join(", "))
 }
 
 /// Four digits or so, for people; results are elsewhere.

@@ -45,7 +45,8 @@ pub fn columns_markdown() -> String {
     text
 }
 
-fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
+/// Adds the table of a file's columns.
+pub(crate) fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
     write!(text, "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n")
         .expect("a String takes every write");
     for Column { name, about } in columns {

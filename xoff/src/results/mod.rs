@@ -26,6 +26,7 @@ mod summary;
 
 pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
 pub use capture::{CAPTURE_FILE, CaptureWire};
+pub(crate) use column::section;
 pub use column::{Column, columns_markdown};
 pub(crate) use csv::Text as CsvText;
 pub use drop::{DropRow, class_name};

@@ -10,9 +10,9 @@ use crate::results::{Manifest, ResultsError, Summary};
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
 /// The table of runs.
-const RUNS_TABLE: &str = "sweep.csv";
+pub(super) const RUNS_TABLE: &str = "sweep.csv";
 /// The table of cells.
-const CELLS_TABLE: &str = "summary.csv";
+pub(super) const CELLS_TABLE: &str = "summary.csv";
 /// Where the runs' folders are.
 const RUNS: &str = "runs";
 /// What a file is called while it is written.

@@ -1,21 +1,56 @@
-//! `sweep.csv`, a row for each run and metric, and `summary.csv`, a row for each cell and metric.
+//! `sweep.csv` and `summary.csv`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::bootstrap;
 use super::decimal::Decimal;
-use super::folder::RunResult;
+use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult};
 use super::metrics::{self, Metrics};
 use super::plan::{Plan, Run};
-use crate::results::CsvText;
+use crate::results::{Column, CsvText, section};
 
-/// `sweep.csv`: axes, `seed`, `run` (the name of the folder in `runs/`), `metric`, `value`. Rows are
-/// in the order of the runs and of the metrics' names; runs without a result have none.
-///
-/// `results` has a place for each run.
+/// Columns of `sweep.csv` behind those of the axes.
+const RUN_COLUMNS: &[Column] = &[
+    Column { name: "seed", about: "Seed of the run." },
+    Column { name: "run", about: "Name of the run's folder in `runs/`." },
+    Column { name: "metric", about: "Path of a number in `summary.json`: `fct_ns.p99`." },
+    Column { name: "value", about: "That number; `true` is 1 and `false` is 0." },
+];
+
+/// Columns of `summary.csv` behind those of the axes.
+const CELL_COLUMNS: &[Column] = &[
+    Column { name: "metric", about: "As in `sweep.csv`." },
+    Column { name: "n", about: "Runs of the cell that have the metric." },
+    Column { name: "mean", about: "Mean over them, rounded to a millionth." },
+    Column {
+        name: "ci95_low",
+        about: "Lower end of the mean's 95 % confidence interval: percentile bootstrap over the seeds, \
+                10,000 resamples, always the same. Empty for one run.",
+    },
+    Column { name: "ci95_high", about: "Its upper end." },
+    Column { name: "min", about: "Least value." },
+    Column { name: "max", about: "Largest value." },
+];
+
+/// Markdown that documents a sweep's tables.
+pub fn columns_markdown() -> String {
+    let mut text = String::from(
+        "\n# Results of a sweep\n\n\
+         A row starts with a column for each axis: `variant` if there are variants, then each key of the \
+         matrix. Both tables\nhave what is complete, in the order of the sweep file, whatever the order \
+         in which runs ended. `runs/` has a results\nfolder for each run, `sweep.toml` is the sweep file.\n",
+    );
+    let about = "A row for each run and metric. A run without flows that completed has no \
+                 completion times; a reason\nof drops that any run has is 0 in the others.";
+    section(&mut text, RUNS_TABLE, about, RUN_COLUMNS);
+    section(&mut text, CELLS_TABLE, "A row for each cell of the matrix and metric.", CELL_COLUMNS);
+    text
+}
+
+/// `sweep.csv`. `results` has a place for each run; runs without a result have no row.
 pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
-    let mut table = header(plan, "seed,run,metric,value");
+    let mut table = header(plan, RUN_COLUMNS);
     for (run, metrics) in complete(plan, results) {
         for (metric, value) in selected(plan, &metrics) {
             axes(&mut table, plan, &run.choices);
@@ -25,10 +60,9 @@ pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
     table
 }
 
-/// `summary.csv`: axes, `metric`, `n` (runs with the metric), `mean`, `ci95_low`, `ci95_high` (the
-/// [bootstrap's](bootstrap::interval), empty for one run), `min` and `max` over the seeds of a cell.
+/// `summary.csv`, likewise.
 pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
-    let mut table = header(plan, "metric,n,mean,ci95_low,ci95_high,min,max");
+    let mut table = header(plan, CELL_COLUMNS);
     let mut cells: BTreeMap<&[usize], BTreeMap<String, Vec<Decimal>>> = BTreeMap::new();
     for (run, metrics) in complete(plan, results) {
         let cell = cells.entry(&run.choices).or_default();
@@ -66,12 +100,11 @@ fn selected<'a>(plan: &Plan, metrics: &'a Metrics) -> impl Iterator<Item = (&'a 
     named.filter(move |(name, _)| selection.contains(name))
 }
 
-fn header(plan: &Plan, rest: &str) -> String {
-    let mut table = String::new();
-    for axis in &plan.sweep.axes {
-        write!(table, "{},", CsvText(&axis.name)).expect("a String takes every write");
-    }
-    table + rest + "\n"
+fn header(plan: &Plan, columns: &[Column]) -> String {
+    let axes = plan.sweep.axes.iter().map(|axis| CsvText(&axis.name).to_string());
+    let names: Vec<String> =
+        axes.chain(columns.iter().map(|column| column.name.to_owned())).collect();
+    names.join(",") + "\n"
 }
 
 fn axes(table: &mut String, plan: &Plan, choices: &[usize]) {

@@ -97,51 +97,263 @@ fn the_name_of_a_run_follows_the_content_of_files_and_not_their_place() {
 #[test]
 fn wrong_values_are_shown_where_the_sweep_has_them() {
     let matrix = |line: &str| report(&format!("[matrix]\n{line}\n"));
-    assert_snapshot!(matrix("\"switch.bufer\" = [\"1MB\"]"), @"");
-    assert_snapshot!(matrix("\"switch.buffer\" = [\"1MB\", \"2\"]"), @"");
-    assert_snapshot!(matrix("\"flows.4.bytes\" = [\"2kB\"]"), @"");
-    assert_snapshot!(matrix("\"switch.buffer.shared\" = [\"2kB\"]"), @"");
-    assert_snapshot!(report("[[variants]]\nname = \"a\"\nset = { \"flows.0.size\" = 3 }"), @"");
+    assert_snapshot!(matrix("\"topology.host_link.dely\" = [\"1us\"]"), @r#"
+    error: unknown key `dely` in `topology.host_link`
+     --> /sweep.toml:3:21
+      |
+    3 | "topology.host_link.dely" = ["1us"]
+      |                     ^^^^
+      |
+      = help: did you mean `delay`? the keys here are `rate` and `delay`
+    "#);
+    assert_snapshot!(matrix("\"switch.buffer\" = [\"1MB\", \"2\"]"), @r#"
+    error: `switch.buffer`: the size `2` has no unit
+     --> /sweep.toml:3:27
+      |
+    3 | "switch.buffer" = ["1MB", "2"]
+      |                           ^^^
+      |
+      = help: write a size such as "200kB"; units are B, kB, KiB, MB, MiB, GB, GiB, TB
+    "#);
+    assert_snapshot!(matrix("\"flows.4.bytes\" = [\"2kB\"]"), @r#"
+    error: `flows` has no entry `4`
+     --> /sweep.toml:3:8
+      |
+    3 | "flows.4.bytes" = ["2kB"]
+      |        ^
+      |
+      = help: its entries are numbered from 0 to 0
+    "#);
+    assert_snapshot!(matrix("\"switch.buffer.shared\" = [\"2kB\"]"), @r#"
+    error: `switch.buffer` is a table
+     --> /sweep.toml:3:9
+      |
+    3 | "switch.buffer.shared" = ["2kB"]
+      |         ^^^^^^
+      |
+      = help: write a size in quotes such as "200kB"
+    "#);
+    assert_snapshot!(report("[[variants]]\nname = \"a\"\nset = { \"flows.0.size\" = 3 }"), @r#"
+    error: unknown key `size` in `flows.0`
+     --> /sweep.toml:4:18
+      |
+    4 | set = { "flows.0.size" = 3 }
+      |                  ^^^^
+      |
+      = help: the keys here are `label`, `senders`, `receiver`, `bytes`, `start` and `priority`
+    "#);
 }
 
 #[test]
 fn wrong_axes_are_refused() {
     let matrix = |line: &str| report(&format!("[matrix]\n{line}\n"));
-    assert_snapshot!(matrix("\"switch.buffer\" = []"), @"");
-    assert_snapshot!(matrix("switch.buffer = [\"1MB\"]"), @"");
-    assert_snapshot!(matrix("\"switch.buffer\" = \"1MB\""), @"");
-    assert_snapshot!(matrix("\"seed\" = [1, 2]"), @"");
-    assert_snapshot!(matrix("\"switch.buffer\" = [\"1MB\", \"1000kB\"]"), @"");
+    assert_snapshot!(matrix("\"switch.buffer\" = []"), @r#"
+    error: `switch.buffer` has no value
+     --> /sweep.toml:3:19
+      |
+    3 | "switch.buffer" = []
+      |                   ^^
+      |
+      = help: list the values to run, or leave the key out
+    "#);
+    assert_snapshot!(matrix("switch.buffer = [\"1MB\"]"), @r#"
+    error: `switch` is a table here, not a value
+     --> /sweep.toml:3:1
+      |
+    3 | switch.buffer = ["1MB"]
+      | ^^^^^^
+      |
+      = help: write a path in quotes: "switch.buffer"
+    "#);
+    assert_snapshot!(matrix("\"switch.buffer\" = \"1MB\""), @r#"
+    error: `switch.buffer` is the text "1MB"
+     --> /sweep.toml:3:19
+      |
+    3 | "switch.buffer" = "1MB"
+      |                   ^^^^^
+      |
+      = help: write a list of values in brackets
+    "#);
+    assert_snapshot!(matrix("\"seed\" = [1, 2]"), @r#"
+    error: seeds are an axis of their own
+     --> /sweep.toml:3:1
+      |
+    3 | "seed" = [1, 2]
+      | ^^^^^^
+      |
+      = help: leave it out, and list them in `seeds`
+    "#);
+    assert_snapshot!(matrix("\"switch.buffer\" = [\"1MB\", \"1000kB\"]"), @r#"
+    error: two runs are the same: switch.buffer=1MB seed=1 and switch.buffer=1000kB seed=1
+     --> /sweep.toml:3:27
+      |
+    3 | "switch.buffer" = ["1MB", "1000kB"]
+      |                           ^^^^^^^^
+      |
+      = help: leave this one out: it changes nothing
+    "#);
     let headroom = "\"switch.headroom\" = [{ kind = \"sih\" }]";
-    assert_snapshot!(matrix(&format!("{headroom}\n\"switch.headroom.bytes\" = [\"60kB\"]")), @"");
+    assert_snapshot!(matrix(&format!("{headroom}\n\"switch.headroom.bytes\" = [\"60kB\"]")), @r#"
+    error: `switch.headroom` and `switch.headroom.bytes` set the same
+     --> /sweep.toml:4:1
+      |
+    4 | "switch.headroom.bytes" = ["60kB"]
+      | ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: set a key in one place: a variant, or the matrix
+    "#);
     let variant = |name: &str, set: &str| format!("[[variants]]\nname = \"{name}\"\nset = {set}\n");
     let buffer = "{ \"switch.buffer\" = \"1MB\" }";
-    assert_snapshot!(report(&(variant("a", buffer) + &variant("a", "{}"))), @"");
-    assert_snapshot!(report(&variant("a", "{ switch.buffer = \"1MB\" }")), @"");
+    assert_snapshot!(report(&(variant("a", buffer) + &variant("a", "{}"))), @r#"
+    error: two variants are called `a`
+     --> /sweep.toml:6:8
+      |
+    6 | name = "a"
+      |        ^^^
+      |
+      = help: names tell variants apart in the tables: write another one
+    "#);
+    assert_snapshot!(report(&variant("a", "{ switch.buffer = \"1MB\" }")), @r#"
+    error: `switch` is a table here, not a value
+     --> /sweep.toml:4:9
+      |
+    4 | set = { switch.buffer = "1MB" }
+      |         ^^^^^^
+      |
+      = help: write a path in quotes: "switch.buffer"
+    "#);
     let both = format!("[matrix]\n\"switch.buffer\" = [\"1MB\"]\n{}", variant("a", buffer));
-    assert_snapshot!(report(&both), @"");
+    assert_snapshot!(report(&both), @r#"
+    error: `switch.buffer` is set twice
+     --> /sweep.toml:3:1
+      |
+    3 | "switch.buffer" = ["1MB"]
+      | ^^^^^^^^^^^^^^^
+      |
+      = help: set a key in one place: a variant, or the matrix
+    "#);
 }
 
 #[test]
 fn wrong_keys_are_refused() {
-    assert_snapshot!(report("seed = 3"), @"");
-    assert_snapshot!(report("seeds = [1, 2, 1]"), @"");
-    assert_snapshot!(report("seeds = []"), @"");
-    assert_snapshot!(report("seeds = 0"), @"");
-    assert_snapshot!(report("seeds = -2"), @"");
-    assert_snapshot!(report("seeds = [1, \"two\"]"), @"");
-    assert_snapshot!(report("seeds = 2000000"), @"");
-    assert_snapshot!(report("metrics = [\"fct_ns.p98\"]"), @"");
-    assert_snapshot!(report("metrics = [\"wall_seconds\"]"), @"");
-    assert_snapshot!(report("metrics = []"), @"");
-    assert_snapshot!(report("datapath = \"asic\""), @"");
-    assert_snapshot!(report("[[variants]]\nname = \"a\""), @"");
+    assert_snapshot!(report("seed = 3"), @r"
+    error: unknown key `seed`
+     --> /sweep.toml:2:1
+      |
+    2 | seed = 3
+      | ^^^^
+      |
+      = help: did you mean `seeds`? the keys here are `scenario`, `datapath`, `seeds`, `metrics`, `matrix` and `variants`
+    ");
+    assert_snapshot!(report("seeds = [1, 2, 1]"), @r"
+    error: seed 1 is listed twice
+     --> /sweep.toml:2:16
+      |
+    2 | seeds = [1, 2, 1]
+      |                ^
+      |
+      = help: a seed gives the same run each time
+    ");
+    assert_snapshot!(report("seeds = []"), @r"
+    error: a sweep without seeds
+     --> /sweep.toml:2:9
+      |
+    2 | seeds = []
+      |         ^^
+      |
+      = help: list one or more: seeds = [1, 2, 3]
+    ");
+    assert_snapshot!(report("seeds = 0"), @r"
+    error: a sweep without seeds
+     --> /sweep.toml:2:9
+      |
+    2 | seeds = 0
+      |         ^
+      |
+      = help: write a count from 1 up
+    ");
+    assert_snapshot!(report("seeds = -2"), @r"
+    error: `seeds`: -2 seeds
+     --> /sweep.toml:2:9
+      |
+    2 | seeds = -2
+      |         ^^
+      |
+      = help: write a count from 1 up
+    ");
+    assert_snapshot!(report("seeds = [1, \"two\"]"), @r#"
+    error: `seeds.1` is the text "two"
+     --> /sweep.toml:2:13
+      |
+    2 | seeds = [1, "two"]
+      |             ^^^^^
+      |
+      = help: write a whole number from 0 up
+    "#);
+    assert_snapshot!(report("seeds = 2000000"), @r"
+    error: 2000000 runs; the limit is 1000000
+     --> /sweep.toml:2:9
+      |
+    2 | seeds = 2000000
+      |         ^^^^^^^
+      |
+      = help: write fewer seeds, or several sweeps
+    ");
+    assert_snapshot!(report("metrics = [\"fct_ns.p98\"]"), @r#"
+    error: no metric is called `fct_ns.p98`
+     --> /sweep.toml:2:12
+      |
+    2 | metrics = ["fct_ns.p98"]
+      |            ^^^^^^^^^^^^
+      |
+      = help: did you mean `fct_ns.p99`? a metric is the path of a number in summary.json, such as `fct_ns.p99`, and `*` stands for any text
+    "#);
+    assert_snapshot!(report("metrics = [\"wall_seconds\"]"), @r#"
+    error: no metric is called `wall_seconds`
+     --> /sweep.toml:2:12
+      |
+    2 | metrics = ["wall_seconds"]
+      |            ^^^^^^^^^^^^^^
+      |
+      = help: a metric is the path of a number in summary.json, such as `fct_ns.p99`, and `*` stands for any text
+    "#);
+    assert_snapshot!(report("metrics = []"), @r"
+    error: a sweep without metrics
+     --> /sweep.toml:2:11
+      |
+    2 | metrics = []
+      |           ^^
+      |
+      = help: name some, or leave the key out to keep all
+    ");
+    assert_snapshot!(report("datapath = \"asic\""), @r#"
+    error: `datapath` cannot be `asic`
+     --> /sweep.toml:2:12
+      |
+    2 | datapath = "asic"
+      |            ^^^^^^
+      |
+      = help: it is one of `kernel` and `memory`
+    "#);
+    assert_snapshot!(report("[[variants]]\nname = \"a\""), @r"
+    error: `variants.0` has no `set`
+     --> /sweep.toml:2:1
+      |
+    2 | [[variants]]
+      | ^^^^^^^^^^^^
+      |
+      = help: add `set`; `xoff schema sweep` describes every key
+    ");
 }
 
 #[test]
 fn wrong_files_are_refused() {
     let missing = Sweep::load(std::path::Path::new("/nowhere/sweep.toml")).unwrap_err();
-    assert_snapshot!(missing, @"");
+    assert_snapshot!(missing, @r"
+    error: cannot read the sweep: No such file or directory (os error 2)
+    --> /nowhere/sweep.toml
+     = help: give the path of a sweep, a TOML file
+    ");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.toml");
     let report = |text: &str| {
@@ -149,6 +361,18 @@ fn wrong_files_are_refused() {
         let error = Sweep::load(&path).unwrap_err().to_string();
         error.replace(&folder.path().display().to_string(), "")
     };
-    assert_snapshot!(report("scenario = \"base.toml\""), @"");
-    assert_snapshot!(report("seeds = 3"), @"");
+    assert_snapshot!(report("scenario = \"base.toml\""), @r#"
+    error: cannot read the scenario /base.toml: No such file or directory (os error 2)
+     --> /sweep.toml:1:12
+      |
+    1 | scenario = "base.toml"
+      |            ^^^^^^^^^^^
+      |
+      = help: the path is relative to the sweep file's folder
+    "#);
+    assert_snapshot!(report("seeds = 3"), @r"
+    error: the sweep has no `scenario`
+    --> /sweep.toml
+     = help: add `scenario`; `xoff schema sweep` describes every key
+    ");
 }
