@@ -76,12 +76,12 @@ pub fn run(
             if watch.interrupted.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted { at: Nanos(0) }.into());
             }
-            drive(scenario, datapath, record, &captured, watch, started, deployed)
+            drive(scenario, datapath, record, &captured, watch, &started, deployed)
         }
         DatapathKind::Memory => {
             let started = Started::now();
             let datapath = in_memory(scenario)?;
-            drive(scenario, datapath, record, &captured, watch, started, Duration::ZERO)
+            drive(scenario, datapath, record, &captured, watch, &started, Duration::ZERO)
         }
     }
 }
@@ -119,7 +119,7 @@ fn drive<D: Datapath>(
     record: Record,
     captured: &[(WireId, CaptureFilter)],
     watch: &mut Watch<'_>,
-    started: Started,
+    started: &Started,
     deploy: Duration,
 ) -> Result<Outcome, Error> {
     let cpu_before = cpu_time_of(libc::RUSAGE_THREAD);

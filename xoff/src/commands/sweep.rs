@@ -199,7 +199,7 @@ fn report(
         text += "the same command tries the others again\n";
     }
     let [runs, cells] = tables;
-    text += &format!("{}\n{}", runs.display(), cells.display());
+    writeln!(text, "{}\n{}", runs.display(), cells.display()).expect("a String takes every write");
     super::print(&text, exit)
 }
 

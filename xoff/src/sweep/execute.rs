@@ -50,7 +50,9 @@ pub fn execute(
             });
         }
         drop(sender);
-        receiver.iter().for_each(|(run, result)| ended(run, result));
+        for (run, result) in receiver {
+            ended(run, result);
+        }
     });
 }
 

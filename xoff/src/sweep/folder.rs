@@ -48,10 +48,10 @@ impl SweepFolder {
     /// Makes `folder` (with its parents), locks it and leaves the sweep file's text in it. It may not
     /// hold anything but an earlier sweep: what is complete of that is kept.
     pub fn claim(folder: &Path, sweep_text: &str, claim: Claim) -> Result<Self, ResultsError> {
-        fs::create_dir_all(folder).map_err(|source| match folder.is_file() {
-            true => ResultsError::NotAFolder(folder.to_owned()),
-            false => ResultsError::folder("create", folder)(source),
-        })?;
+        if folder.exists() && !folder.is_dir() {
+            return Err(ResultsError::NotAFolder(folder.to_owned()));
+        }
+        fs::create_dir_all(folder).map_err(ResultsError::folder("create", folder))?;
         let lock = File::open(folder).map_err(ResultsError::folder("open", folder))?;
         let locked = match claim {
             Claim::Alone => lock.try_lock(),

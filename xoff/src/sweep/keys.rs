@@ -5,7 +5,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::scenario::{DatapathKind, schema_of};
 
@@ -23,13 +23,14 @@ pub(super) struct SweepKeys {
     /// The seeds, each once, or their count: 3 is the same as [1, 2, 3]. Default 1.
     #[serde(default)]
     pub(super) seeds: Seeds,
-    /// Metrics to keep, such as "fct_ns.p99" or "drops.*"; `*` is any text. Default: every number of
+    /// Metrics to keep, such as `fct_ns.p99` or `drops.*`; `*` is any text. Default: every number of
     /// `summary.json`.
     pub(super) metrics: Option<Vec<String>>,
     /// Values by key; a key is a path as `--set` takes it, in quotes: "switch.threshold.alpha".
-    #[serde(default, rename = "matrix")]
-    #[schemars(with = "BTreeMap<String, Vec<AnyValue>>")]
-    pub(super) _matrix: BTreeMap<String, AnyValue>,
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
+    #[expect(dead_code, reason = "read from the document; here it is a key of the schema")]
+    pub(super) matrix: Paths,
     /// Settings that go together under a name, such as a scheme's.
     #[serde(default)]
     pub(super) variants: Vec<VariantKeys>,
@@ -42,26 +43,29 @@ pub(super) struct VariantKeys {
     /// What the variant is called in the tables.
     pub(super) name: String,
     /// Value by key; a key is a path as `--set` takes it, in quotes: "switch.headroom".
-    #[serde(rename = "set")]
-    pub(super) _set: BTreeMap<String, AnyValue>,
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    #[expect(dead_code, reason = "read from the document; here it is a key of the schema")]
+    pub(super) set: Paths,
 }
 
-/// A value that the scenario's own keys judge.
-#[derive(Debug)]
-pub(super) struct AnyValue;
+/// A table whose keys are paths; it is read from the document, where its values have their places.
+#[derive(Debug, Default)]
+pub(super) struct Paths;
 
-impl<'de> Deserialize<'de> for AnyValue {
+impl<'de> Deserialize<'de> for Paths {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(input).map(|_| Self)
-    }
-}
-
-impl JsonSchema for AnyValue {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Value".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "description": "A value of the scenario's key." })
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Paths;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "a table with paths in quotes as its keys: \"switch.buffer\"")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Paths, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Paths)
+            }
+        }
+        input.deserialize_any(Reader)
     }
 }
 

@@ -135,11 +135,11 @@ impl Reader<'_> {
         for entry in self.entries("matrix") {
             axes.push(self.matrix_axis(entry)?);
         }
-        for (number, axis) in axes.iter().enumerate() {
-            for choice in &axis.choices {
-                let earlier = axes[..number].iter().flat_map(|axis| &axis.choices);
-                self.check_apart(&choice.settings, earlier.flat_map(|choice| &choice.settings))?;
-            }
+        let mut earlier: Vec<&Entry> = Vec::new();
+        for axis in &axes {
+            let settings = || axis.choices.iter().flat_map(|choice| &choice.settings);
+            settings().try_for_each(|entry| self.check_apart(entry, &earlier))?;
+            earlier.extend(settings());
         }
         Ok(axes)
     }
@@ -154,9 +154,11 @@ impl Reader<'_> {
                 return Err(self.document.error(&format!("{path}.name"), &title, help));
             }
             let settings = self.entries(&format!("{path}.set")).to_vec();
-            for (number, entry) in settings.iter().enumerate() {
+            let mut earlier: Vec<&Entry> = Vec::new();
+            for entry in &settings {
                 self.check_key(entry)?;
-                self.check_apart(&settings[number..=number], &settings[..number])?;
+                self.check_apart(entry, &earlier)?;
+                earlier.push(entry);
             }
             let name = self.node(&format!("{path}.name")).expect("serde has read it");
             let (label, origin) = (variant.name.clone(), name.origin.clone());
@@ -203,30 +205,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses settings of one run of which one would undo the other.
-    fn check_apart<'e>(
-        &self,
-        settings: &[Entry],
-        others: impl IntoIterator<Item = &'e Entry> + Clone,
-    ) -> Result<(), ScenarioError> {
+    /// Refuses a setting that would undo another one of the same run.
+    fn check_apart(&self, entry: &Entry, others: &[&Entry]) -> Result<(), ScenarioError> {
         let within = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        for entry in settings {
-            let clash = others
-                .clone()
-                .into_iter()
-                .find(|other| within(&entry.key, &other.key) || within(&other.key, &entry.key));
-            if let Some(other) = clash {
-                let title = match other.key == entry.key {
-                    true => format!("`{}` is set twice", entry.key),
-                    false => format!("`{}` and `{}` set the same", other.key, entry.key),
-                };
-                let help = "set a key in one place: a variant, or the matrix";
-                return Err(self.document.error_at(Some(&entry.key_origin), &title, Some(help)));
-            }
-        }
-        Ok(())
+        let clashes =
+            |other: &&&Entry| within(&entry.key, &other.key) || within(&other.key, &entry.key);
+        let Some(other) = others.iter().find(clashes) else { return Ok(()) };
+        let title = if other.key == entry.key {
+            format!("`{}` is set twice", entry.key)
+        } else {
+            format!("`{}` and `{}` set the same", other.key, entry.key)
+        };
+        let help = "set a key in one place: a variant, or the matrix";
+        Err(self.document.error_at(Some(&entry.key_origin), &title, Some(help)))
     }
 
     fn metrics(&self, patterns: Vec<String>) -> Result<Vec<Pattern>, ScenarioError> {
@@ -272,13 +265,11 @@ impl Reader<'_> {
 
     /// What a value is called in the tables: a text without its quotes, all else as it is written.
     fn label(&self, node: &Node) -> String {
-        match &node.value {
-            Value::Text(text) => text.clone(),
-            _ => {
-                let written = &self.text[node.origin.span.clone()];
-                written.split_whitespace().collect::<Vec<_>>().join(" ")
-            }
+        if let Value::Text(text) = &node.value {
+            return text.clone();
         }
+        let written = &self.text[node.origin.span.clone()];
+        written.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn node(&self, path: &str) -> Option<&Node> {

@@ -299,6 +299,19 @@ fn wrong_keys_are_refused() {
       |
       = help: write fewer seeds, or several sweeps
     ");
+}
+
+#[test]
+fn wrong_metrics_and_sections_are_refused() {
+    assert_snapshot!(report("matrix = 3"), @r#"
+    error: `matrix` is the number 3
+     --> /sweep.toml:2:10
+      |
+    2 | matrix = 3
+      |          ^
+      |
+      = help: write a table with paths in quotes as its keys: "switch.buffer"
+    "#);
     assert_snapshot!(report("metrics = [\"fct_ns.p98\"]"), @r#"
     error: no metric is called `fct_ns.p98`
      --> /sweep.toml:2:12
