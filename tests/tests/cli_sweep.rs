@@ -248,7 +248,7 @@ fn the_shipped_sweep_runs() {
     };
     assert!(pauses("1/16") > pauses("1"), "{table}");
     assert!(
-        table.lines().filter(|line| line.contains(",lossless,")).all(|line| line.ends_with("1"))
+        table.lines().filter(|line| line.contains(",lossless,")).all(|line| line.ends_with('1'))
     );
 }
 

@@ -38,7 +38,7 @@ struct Shared {
 /// hash its flows.
 pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
     let fabric = scenario.fabric();
-    let lasts = |number: usize| last_together(&scenario.workloads[number]);
+    let lasts = |number: usize| label(&scenario.workloads[number]).is_some();
     let expected = scenario.sources().iter().enumerate();
     let expected = expected.filter(|(number, _)| lasts(*number));
     let mut left: u64 = expected.map(|(_, source)| source.expected_flows()).sum();
@@ -90,12 +90,7 @@ fn on_wires(scenario: &Scenario, label: String, source: &Source, wires: Vec<Shar
     Collisions { label, flows: source.expected_flows(), wires_by_flows, overloaded }
 }
 
-/// Whether all flows of a workload are there at once, so that they meet if their paths do.
-fn last_together(workload: &Workload) -> bool {
-    label(workload).is_some()
-}
-
-/// The label of such a workload.
+/// The label of a workload whose flows are there all at once, so that they meet if their paths do.
 fn label(workload: &Workload) -> Option<&str> {
     match workload {
         Workload::Permutation(permutation) => Some(&permutation.label),
