@@ -414,7 +414,7 @@ fn after_pfc(pfc: PfcFrame, look: impl FnOnce(&Twins) + Send) {
 fn a_pause_binds_its_class_at_its_port_alone() {
     after_pfc(PfcFrame::xoff([2, 1, 0, 0, 0, 1], 1 << 3, 100), |twins| {
         let tables = twins.kernel.tables();
-        let paused = |port, class, now| tables.is_paused(port, class, Nanos(now));
+        let paused = |port, class, now| tables.paused_queues(port, 1u32 << class, Nanos(now)) != 0;
         // 100 quanta of 5.12 ns; the response time is 300 ns.
         assert!(!paused(PORT, 3, NOW.0 + 299));
         assert!(paused(PORT, 3, NOW.0 + 300) && paused(PORT, 3, NOW.0 + 511));
@@ -430,7 +430,7 @@ fn a_pause_of_a_lossy_priority_does_not_stop_it_and_is_counted() {
     after_pfc(PfcFrame::xoff([2, 1, 0, 0, 0, 1], 0xff, 0xffff), |twins| {
         let tables = twins.kernel.tables();
         for class in 0..8 {
-            let paused = tables.is_paused(PORT, class, Nanos(NOW.0 + 1000));
+            let paused = tables.paused_queues(PORT, 1 << class, Nanos(NOW.0 + 1000)) != 0;
             assert_eq!(paused, class == 3, "class {class}");
         }
         assert_eq!(tables.state().lossy_pauses_ignored.load(), 7);
@@ -441,7 +441,7 @@ fn a_pause_of_a_lossy_priority_does_not_stop_it_and_is_counted() {
 fn a_pause_without_a_source_is_honoured_and_counted() {
     after_pfc(PfcFrame::xoff([0; 6], 1 << 3, 0xffff), |twins| {
         let tables = twins.kernel.tables();
-        assert!(tables.is_paused(PORT, 3, Nanos(NOW.0 + 1000)));
+        assert!(tables.paused_queues(PORT, 1 << 3, Nanos(NOW.0 + 1000)) != 0);
         assert_eq!(tables.state().zero_source_pfc.load(), 1);
     });
 }
