@@ -8,6 +8,7 @@ pub mod congestion;
 pub mod dissection;
 pub mod exactness;
 pub mod go_back_n;
+pub mod measures;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
@@ -30,8 +31,18 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 6] =
-    ["flows.csv", "pauses.csv", "queues.csv", "drops.csv", "capture.pcapng", "summary.json"];
+const SAME_FILES: [&str; 10] = [
+    "flows.csv",
+    "fct_by_size.csv",
+    "throughput.csv",
+    "pauses.csv",
+    "pause_time.csv",
+    "queues.csv",
+    "occupancy.csv",
+    "drops.csv",
+    "capture.pcapng",
+    "summary.json",
+];
 
 /// Every frame of every wire in the capture.
 pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;

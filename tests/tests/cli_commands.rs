@@ -93,7 +93,7 @@ fn shipped_scenarios_are_valid_and_resolve_to_themselves() {
     assert!(scenarios.len() >= 5, "{scenarios:?}");
     for scenario in scenarios {
         let valid = finish(&mut xoff(["validate", &scenario])).assert_code(0);
-        assert!(valid.stdout.contains("hosts") && valid.stdout.contains("flows"), "{valid:?}");
+        assert!(valid.stdout.contains(" switch") && valid.stdout.contains(" flow"), "{valid:?}");
         let resolve =
             |file: &str| finish(&mut xoff(["validate", "--resolved", file])).assert_code(0);
         let resolved = resolve(&scenario).stdout;

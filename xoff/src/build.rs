@@ -20,6 +20,9 @@ use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 /// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
 const FIRST_SOURCE_PORT: u16 = 49_152;
 
+/// The queue pair of flow 0. `MAX_FLOWS` leaves out the numbers that InfiniBand reserves.
+const FIRST_QUEUE_PAIR: u32 = 1;
+
 /// One direction of a link, as datapaths see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireEnds {
@@ -233,7 +236,7 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     let entropy = mix(scenario.seed, u64::from(flow.id) + (1 << 33));
     let source_port = FIRST_SOURCE_PORT + (entropy as u16 & 0x3fff);
     let initial_psn = Psn::new((entropy >> 32) as u32);
-    let qp = flow.id + 1;
+    let qp = flow.id + FIRST_QUEUE_PAIR;
     let request = FlowRequest {
         flow: flow.id,
         destination: FIRST_HOST_ADDRESS + flow.destination.0,
@@ -251,6 +254,11 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
         bytes: flow.bytes.0,
     };
     (request, responder)
+}
+
+/// The flow of a queue pair number.
+pub const fn flow_of(qp: u32) -> u32 {
+    qp - FIRST_QUEUE_PAIR
 }
 
 /// The wires that a flow's packets cross, and those of its ACKs, as ECMP will choose them.

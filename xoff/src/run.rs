@@ -14,10 +14,10 @@ use crate::datapath::kernel::{DeployError, KernelDatapath};
 use crate::datapath::memory::MemoryDatapath;
 use crate::engine::{Engine, Finished, RunError, Watch};
 use crate::results::{
-    CaptureWire, Manifest, Record, ResultsError, ResultsFolder, ResultsOptions, RunDescription,
-    RunReport,
+    CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
+    RunDescription, RunReport, ThroughputMeter, counted,
 };
-use crate::scenario::{CaptureFilter, DatapathKind, Scenario};
+use crate::scenario::{CaptureFilter, DatapathKind, Scenario, Throughput, Workload};
 use crate::topology::{SwitchId, WireId};
 
 /// Why there is no report.
@@ -67,7 +67,7 @@ pub fn run(
     let captured = captured_wires(scenario);
     // Claimed first: a folder that cannot be written is found before anything is deployed.
     let folder = folder.map(|folder| claim(scenario, folder, &captured)).transpose()?;
-    let record = Record::new(folder);
+    let record = record(scenario, folder);
     match scenario.datapath.kind {
         DatapathKind::Kernel => {
             let started = Started::now();
@@ -113,6 +113,26 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<MemoryDatapath> {
     Ok(MemoryDatapath::new(tables, build::policy(scenario), build::wires(fabric)))
 }
 
+/// What follows a run of `scenario`.
+pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
+    let results = &scenario.results;
+    let fabric = scenario.fabric();
+    let followed = if results.occupancy { fabric.switch_count() } else { 0 };
+    let name = |switch| fabric.switch(SwitchId(switch)).name.clone();
+    let meter = |throughput: &Throughput| {
+        let labels = scenario.workloads.iter().map(Workload::label);
+        let labels = labels.filter(|label| throughput.covers(label));
+        ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
+    };
+    let options = RecordOptions {
+        flow_size_bins: results.flow_size_bins.clone(),
+        followed_switches: (0..followed).map(name).collect(),
+        buffer: scenario.switch.buffer,
+        throughput: results.throughput.as_ref().map(meter),
+    };
+    Record::new(folder, options)
+}
+
 fn drive<D: Datapath>(
     scenario: &Scenario,
     datapath: D,
@@ -124,7 +144,7 @@ fn drive<D: Datapath>(
 ) -> Result<Outcome, Error> {
     let cpu_before = cpu_time_of(libc::RUSAGE_THREAD);
     let engine = Engine::new(scenario, datapath, record, captured);
-    let Finished { record, mut counted, datapath } = engine.run(watch)?;
+    let Finished { record, end, mut counted, datapath } = engine.run(watch)?;
     let loop_cpu = cpu_time_of(libc::RUSAGE_THREAD).saturating_sub(cpu_before);
     drop(datapath);
     counted.wall_seconds = started.wall.elapsed().as_secs_f64();
@@ -135,10 +155,9 @@ fn drive<D: Datapath>(
         scenario_toml: &scenario.to_toml(),
         manifest: &manifest,
         fabric: describe(scenario),
-        buffer: scenario.switch.buffer,
         lossless: scenario.switch.lossless.iter().collect(),
     };
-    let report = record.finish(description, counted)?;
+    let report = record.finish(end, description, counted)?;
     Ok(Outcome { report, deploy, loop_cpu })
 }
 
@@ -168,7 +187,8 @@ fn claim(
             CaptureWire { name: wire.name.clone(), rate: wire.rate }
         })
         .collect();
-    ResultsFolder::create(folder, &ResultsOptions { wires, snap_bytes: 0 })
+    let throughput = scenario.results.throughput.is_some();
+    ResultsFolder::create(folder, &ResultsOptions { wires, snap_bytes: 0, throughput })
 }
 
 fn manifest(scenario: &Scenario) -> Manifest {
@@ -207,9 +227,9 @@ fn describe(scenario: &Scenario) -> String {
         DatapathKind::Memory => "memory",
     };
     format!(
-        "{shape}, {} switches, {} hosts, {links}; {datapath} datapath, virtual clock",
-        fabric.switch_count(),
-        fabric.host_count()
+        "{shape}, {}, {}, {links}; {datapath} datapath, virtual clock",
+        counted(fabric.switch_count().into(), "switch"),
+        counted(fabric.host_count().into(), "host")
     )
 }
 

@@ -163,6 +163,9 @@ pause_quanta = 3000
 [host]
 payload = "777B"
 retransmission_timeout = "500us"
+[results]
+occupancy = true
+throughput = { interval = "3us" }
 [[flows]]
 kind = "incast"
 senders = ["h1", "h2", "h3", "h4", "h5"]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::results::counted;
 use crate::scenario::Scenario;
 
 /// Arguments of `xoff validate`.
@@ -27,11 +28,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
             } else {
                 let fabric = scenario.fabric();
                 format!(
-                    "{}: {} switches, {} hosts, {} flows",
+                    "{}: {}, {}, {}",
                     arguments.file.display(),
-                    fabric.switch_count(),
-                    fabric.host_count(),
-                    scenario.flows().len()
+                    counted(fabric.switch_count().into(), "switch"),
+                    counted(fabric.host_count().into(), "host"),
+                    counted(scenario.flows().len() as u64, "flow")
                 )
             };
             super::print(&text, Exit::Success)

@@ -29,7 +29,7 @@ impl<D: Datapath> Engine<'_, D> {
         }
         self.check_always(&mut books);
         let counted = self.summary(books, substrate_losses);
-        Ok(Finished { record: self.record, counted, datapath: self.datapath })
+        Ok(Finished { record: self.record, end: self.now, counted, datapath: self.datapath })
     }
 
     fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {

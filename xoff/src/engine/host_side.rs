@@ -1,6 +1,7 @@
 //! What the engine does with hosts.
 
 use fabric_core::units::Picos;
+use fabric_core::wire::pfc::quantum_duration;
 use host_agent::{Host, HostEvent};
 
 use super::event_queue::Event;
@@ -60,6 +61,7 @@ impl<D: Datapath> Engine<'_, D> {
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
         let source = flow.source.0;
         self.hosts[source as usize].host.start_flow(self.now, &request);
+        self.record.flow_started(flow.id, &flow.label);
         self.active.insert(flow.id, flow);
         self.kick_host(source)
     }
@@ -91,10 +93,27 @@ impl<D: Datapath> Engine<'_, D> {
         frame: D::Frame,
     ) -> Result<(), RunError> {
         let arrival = self.datapath.arrive_at_host(crossing, frame)?;
-        let node = &mut self.hosts[host as usize];
+        let agent = &mut self.hosts[host as usize].host;
         match arrival {
-            HostArrival::Roce(packet) => node.host.handle_packet(self.now, &packet),
-            HostArrival::Pfc(pfc) => node.host.handle_pfc(self.now, pfc.class_enable, &pfc.quanta),
+            HostArrival::Roce(packet) => {
+                let before = agent.counters().delivered_bytes;
+                agent.handle_packet(self.now, &packet);
+                let delivered = agent.counters().delivered_bytes - before;
+                if delivered > 0 {
+                    let flow = build::flow_of(packet.destination_qp);
+                    self.record.delivered(self.now, flow, delivered)?;
+                }
+            }
+            HostArrival::Pfc(pfc) => {
+                agent.handle_pfc(self.now, pfc.class_enable, &pfc.quanta);
+                let rate = self.wires[crossing.wire.0 as usize].rate;
+                for (class, quanta) in (0..).zip(pfc.quanta) {
+                    if pfc.class_enable >> class & 1 != 0 {
+                        let until = self.now + quantum_duration(rate, quanta);
+                        self.record_pause_received(crossing, class, until.to_nanos());
+                    }
+                }
+            }
         }
         self.kick_host(host)?;
         self.take_host_events(host)

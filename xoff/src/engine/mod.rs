@@ -7,6 +7,7 @@ mod books;
 mod event_queue;
 mod faults;
 mod host_side;
+mod recording;
 mod sampler;
 mod switch_side;
 mod wire;
@@ -100,6 +101,8 @@ pub struct Engine<'a, D: Datapath> {
 pub struct Finished<D> {
     /// Rows and frames, streamed.
     pub record: Record,
+    /// When the run ended.
+    pub end: Picos,
     /// Counters.
     pub counted: Summary,
     /// The datapath, still up.

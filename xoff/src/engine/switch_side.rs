@@ -35,6 +35,7 @@ impl<D: Datapath> Engine<'_, D> {
         let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
         match arrival.outcome {
             Outcome::Queued(queued) => {
+                self.record_pools(switch);
                 let manager = &mut self.switches[switch as usize].manager;
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
@@ -50,6 +51,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let wire = self.wire_from(switch, port);
                 for class in (0..PRIORITIES as u32).filter(|class| class_enable >> class & 1 != 0) {
                     let until = self.datapath.tables(switch).pause_expiry(u32::from(port), class);
+                    self.record_pause_received(crossing, class as u8, until);
                     if until > crossing.now {
                         self.events.schedule(Picos::from_nanos(until), Event::PauseExpiry { wire });
                     }
@@ -94,6 +96,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let busy = !manager.is_idle(usize::from(port));
                 let departure = departure(tables, self.policy, slot)
                     .expect("the traffic manager names slots that hold a packet");
+                self.record_pools(switch);
                 let frame = self.datapath.take(switch, slot, departure.mark);
                 self.transmit(number, frame, length)?;
                 if busy {
@@ -185,13 +188,14 @@ impl<D: Datapath> Engine<'_, D> {
     ) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
         let node = fabric.switch_node(SwitchId(switch));
-        let peer = fabric.peer(node, port).node;
+        let peer = fabric.peer(node, port);
         for priority in (0..PRIORITIES as u8).filter(|class| order.class_enable >> class & 1 != 0) {
             self.record.pause(&PauseRow {
                 time: self.now.to_nanos(),
                 node: &fabric.node(node).name,
                 port,
-                peer: &fabric.node(peer).name,
+                peer: &fabric.node(peer.node).name,
+                peer_port: peer.port,
                 priority,
                 event,
                 occupancy: Bytes(order.occupancy_bytes),

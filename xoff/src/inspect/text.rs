@@ -5,6 +5,7 @@ use std::fmt;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
 use super::{Collisions, Cycle, Inspection, SwitchBuffers};
+use crate::results::counted;
 use crate::topology::{Fabric, WireId};
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -24,7 +25,9 @@ impl fmt::Display for Report<'_> {
         let Inspection { shape, hosts, switches, .. } = self.inspection;
         let links: u32 = self.inspection.links.iter().map(|group| group.count).sum();
         writeln!(f, "fabric: {shape}")?;
-        writeln!(f, "  {hosts} hosts, {switches} switches, {links} links")?;
+        let counts = [(*hosts, "host"), (*switches, "switch"), (links, "link")];
+        let counts = counts.map(|(number, noun)| counted(number.into(), noun));
+        writeln!(f, "  {}", counts.join(", "))?;
         self.links(f)?;
         self.paths(f)?;
         writeln!(f, "buffers")?;

@@ -5,11 +5,15 @@ use std::fmt::Write;
 
 use super::csv::Row;
 use super::drop::DropRow;
+use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
+use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
+use super::pause_time::PauseTimeRow;
 use super::queue::QueueRow;
 use super::summary::{SUMMARY_KEYS, Summary};
+use super::throughput::ThroughputRow;
 
 /// A column of a CSV file or a key of a JSON file.
 #[derive(Clone, Copy, Debug)]
@@ -34,15 +38,23 @@ interface per captured wire direction and emulated nanoseconds as time stamps.
 /// Markdown that documents every file, column and key of a results folder.
 pub fn columns_markdown() -> String {
     let mut text = String::from(INTRODUCTION);
-    section(&mut text, FlowRow::FILE, FlowRow::ABOUT, FlowRow::COLUMNS);
-    section(&mut text, PauseRow::FILE, PauseRow::ABOUT, PauseRow::COLUMNS);
-    section(&mut text, QueueRow::FILE, QueueRow::ABOUT, QueueRow::COLUMNS);
-    section(&mut text, DropRow::FILE, DropRow::ABOUT, DropRow::COLUMNS);
+    table::<FlowRow>(&mut text);
+    table::<FctBySizeRow>(&mut text);
+    table::<ThroughputRow>(&mut text);
+    table::<PauseRow>(&mut text);
+    table::<PauseTimeRow>(&mut text);
+    table::<QueueRow>(&mut text);
+    table::<OccupancyRow>(&mut text);
+    table::<DropRow>(&mut text);
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
     section(&mut text, Manifest::FILE, "What the run was made with.", MANIFEST_KEYS);
     text
+}
+
+fn table<R: Row>(text: &mut String) {
+    section(text, R::FILE, R::ABOUT, R::COLUMNS);
 }
 
 /// Adds the table of a file's columns.
@@ -61,9 +73,10 @@ mod tests {
     #[test]
     fn every_file_has_its_section_and_every_row_two_cells() {
         let text = columns_markdown();
-        for file in
-            ["flows.csv", "pauses.csv", "queues.csv", "drops.csv", "summary.json", "manifest.json"]
-        {
+        let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
+        let tables = tables.into_iter().chain(["occupancy", "drops"]);
+        let tables = tables.map(|name| format!("{name}.csv"));
+        for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
         }
         for line in text.lines().filter(|line| line.starts_with('|')) {
@@ -85,6 +98,20 @@ mod tests {
             header::<PauseRow>(),
             "time_ns,node,port,peer,priority,event,\
              occupancy_bytes,threshold_bytes,shared_free_bytes"
+        );
+        assert_eq!(
+            header::<FctBySizeRow>(),
+            "label,above_bytes,up_to_bytes,flows,completed,slowdown_mean,slowdown_p50,\
+             slowdown_p95,slowdown_p99,slowdown_max,fct_mean_ns,fct_p99_ns"
+        );
+        assert_eq!(header::<ThroughputRow>(), "start_ns,flow,bytes,bits_per_second");
+        assert_eq!(
+            header::<PauseTimeRow>(),
+            "node,port,priority,by,pauses,paused_ns,share,longest_ns,ordered_pauses,ordered_ns"
+        );
+        assert_eq!(
+            header::<OccupancyRow>(),
+            "node,kind,mean_bytes,p50_bytes,p90_bytes,p99_bytes,p999_bytes,max_bytes"
         );
         assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");

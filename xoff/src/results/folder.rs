@@ -11,12 +11,16 @@ use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
 use super::csv::{CsvTable, Row};
 use super::drop::DropRow;
 use super::error::ResultsError;
+use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::manifest::Manifest;
+use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
+use super::pause_time::PauseTimeRow;
 use super::queue::{QueueKind, QueueRow};
 use super::staging::Staging;
 use super::summary::Summary;
+use super::throughput::ThroughputRow;
 
 /// The resolved scenario's name in the results folder.
 pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
@@ -25,21 +29,27 @@ pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
 const FILES: &[&str] = &[
     SCENARIO_FILE,
     FlowRow::FILE,
+    FctBySizeRow::FILE,
+    ThroughputRow::FILE,
     PauseRow::FILE,
+    PauseTimeRow::FILE,
     QueueRow::FILE,
+    OccupancyRow::FILE,
     DropRow::FILE,
     CAPTURE_FILE,
     Summary::FILE,
     Manifest::FILE,
 ];
 
-/// What to capture into the folder.
+/// What the folder holds that not every folder has.
 #[derive(Clone, Debug, Default)]
 pub struct ResultsOptions {
     /// The wires with an interface in the capture; none makes no capture.
     pub wires: Vec<CaptureWire>,
     /// How much of each captured frame to keep, in bytes; 0 keeps all.
     pub snap_bytes: u32,
+    /// Whether there is a `throughput.csv`.
+    pub throughput: bool,
 }
 
 /// A switch's counter: kind, port, priority.
@@ -52,6 +62,7 @@ pub struct ResultsFolder {
     pauses: CsvTable<File>,
     queues: CsvTable<File>,
     drops: CsvTable<File>,
+    throughput: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
     /// The last value written of each counter.
     counters: BTreeMap<String, BTreeMap<Counter, u64>>,
@@ -84,6 +95,7 @@ impl ResultsFolder {
             pauses: table::<PauseRow>(&staging)?,
             queues: table::<QueueRow>(&staging)?,
             drops: table::<DropRow>(&staging)?,
+            throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
             capture,
             counters: BTreeMap::new(),
             folder: folder.to_owned(),
@@ -120,6 +132,21 @@ impl ResultsFolder {
         self.drops.row(row)
     }
 
+    /// Adds what a receiver got of a flow in an interval.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::throughput`].
+    pub fn throughput(&mut self, row: &ThroughputRow) -> Result<(), ResultsError> {
+        self.throughput.as_mut().expect("throughput is written where it is asked for").row(row)
+    }
+
+    /// Writes a table that is known as a whole only at the run's end.
+    pub fn whole<R: Row>(&self, rows: &[R]) -> Result<(), ResultsError> {
+        let mut table = table::<R>(&self.staging)?;
+        rows.iter().try_for_each(|row| table.row(row))?;
+        table.finish()
+    }
+
     /// Adds a frame to the capture. `wire` counts in the order of [`ResultsOptions::wires`].
     ///
     /// # Panics
@@ -136,9 +163,8 @@ impl ResultsFolder {
         manifest: &Manifest,
         summary: &Summary,
     ) -> Result<ResultFiles, ResultsError> {
-        for table in [self.flows, self.pauses, self.queues, self.drops] {
-            table.finish()?;
-        }
+        let tables = [self.flows, self.pauses, self.queues, self.drops];
+        tables.into_iter().chain(self.throughput).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
@@ -174,13 +200,15 @@ fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::occupancy::Occupancy;
     use crate::results::pause::PauseEvent;
-    use fabric_core::units::{BitsPerSecond, Bytes};
+    use fabric_core::units::{BitsPerSecond, Bytes, Picos};
     use std::fs;
 
     fn options() -> ResultsOptions {
         let rate = BitsPerSecond(100_000_000_000);
-        ResultsOptions { wires: vec![CaptureWire { name: "s0->h0".into(), rate }], snap_bytes: 0 }
+        let wires = vec![CaptureWire { name: "s0->h0".into(), rate }];
+        ResultsOptions { wires, snap_bytes: 0, throughput: true }
     }
 
     fn flow(number: u32) -> FlowRow<'static> {
@@ -206,6 +234,7 @@ mod tests {
             node: "s0",
             port: 1,
             peer: "h1",
+            peer_port: 0,
             priority: 3,
             event,
             occupancy: Bytes(9),
@@ -226,7 +255,12 @@ mod tests {
             results.pause(&pause(time, event)).unwrap();
             results.capture(0, time, &[step as u8; 64]).unwrap();
             results.flow(&flow(step)).unwrap();
+            let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
+            results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
         }
+        results.whole::<FctBySizeRow>(&[]).unwrap();
+        results.whole::<PauseTimeRow>(&[]).unwrap();
+        results.whole(&Occupancy::new(Bytes(1)).finish("s0", Picos::ZERO)).unwrap();
         let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
         results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
     }
@@ -254,13 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn without_wires_there_is_no_capture_and_an_earlier_one_goes() {
+    fn what_is_not_asked_for_is_not_there_and_an_earlier_one_goes() {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path());
         let results = ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
         let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap();
         assert_eq!(files.capture(), None);
         assert!(!temp.path().join(CAPTURE_FILE).exists());
+        assert!(!temp.path().join(ThroughputRow::FILE).exists());
         ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
     }
 

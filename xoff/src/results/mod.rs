@@ -1,44 +1,58 @@
 //! What a run leaves behind and what it shows a person.
 //!
-//! The engine feeds one [`Record`] with plain rows: flows, pauses, samples, drops, frames. The
-//! record streams them into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`]
-//! and the [`RunReport`] need, and at the end hands out both. Nothing here knows the scenario, the
-//! topology or the engine; nothing here reads a clock.
+//! The engine feeds one [`Record`] with plain facts as they happen: flows, deliveries, pauses that
+//! were decided and that were received, samples, pool levels, drops, frames. The record streams rows
+//! into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`], the tables of the
+//! whole run and the [`RunReport`] need, in memory that does not grow with the facts, and at the end
+//! hands out all of them. Nothing here knows the scenario, the topology or the engine; nothing here
+//! reads a clock.
 
 mod buffer_series;
 mod capture;
 mod column;
 mod csv;
+mod distribution;
 mod drop;
 mod error;
+mod fct_by_size;
 mod flow;
 mod flow_statistics;
 mod folder;
 mod manifest;
+mod occupancy;
 mod pause;
 mod pause_intervals;
+mod pause_time;
 mod queue;
 mod record;
 mod report;
 mod slowdown;
 mod staging;
 mod summary;
+mod throughput;
 
 pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
 pub use capture::{CAPTURE_FILE, CaptureWire};
 pub(crate) use column::section;
 pub use column::{Column, columns_markdown};
 pub(crate) use csv::Text as CsvText;
+pub use distribution::Distribution;
 pub use drop::{DropRow, class_name};
 pub use error::ResultsError;
+pub use fct_by_size::{FctBySizeRow, GroupTimes};
 pub use flow::FlowRow;
 pub use flow_statistics::{FctSummary, FlowStatistics, SlowdownSummary};
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use manifest::Manifest;
+pub use occupancy::{OccupancyRow, PoolLevels};
 pub use pause::{PauseEvent, PauseRow};
 pub use pause_intervals::{PauseIntervals, PauseTotal, PausedPeer};
+pub use pause_time::{PauseReceived, PauseTimeRow};
 pub use queue::{QueueKind, QueueRow};
-pub use record::{Record, RunDescription};
-pub use report::{CHART_COLUMNS, ReportedBuffer, ReportedFlow, RunReport, Style, TABLE_ROWS};
+pub use record::{Record, RecordOptions, RunDescription};
+pub use report::{
+    CHART_COLUMNS, ReportedBuffer, ReportedFlow, RunReport, Style, TABLE_ROWS, counted,
+};
 pub use slowdown::Slowdown;
 pub use summary::{DropTotals, Summary};
+pub use throughput::{ThroughputMeter, ThroughputRow};

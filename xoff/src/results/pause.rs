@@ -47,6 +47,8 @@ pub struct PauseRow<'a> {
     pub port: u16,
     /// Who is paused: the neighbour at that port.
     pub peer: &'a str,
+    /// The neighbour's port; no column of its own.
+    pub peer_port: u16,
     /// The priority.
     pub priority: u8,
     /// What was decided.
@@ -120,6 +122,7 @@ mod tests {
             node: "leaf0",
             port: 4,
             peer: "spine1",
+            peer_port: 2,
             priority: 3,
             event: PauseEvent::XoffRefresh,
             occupancy: Bytes(200_000),

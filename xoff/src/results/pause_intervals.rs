@@ -45,14 +45,15 @@ pub struct PauseIntervals {
 /// theirs without an allocation.
 type Links = BTreeMap<(u8, u16), PauseState>;
 
+/// One direction of a link in one priority, by the decisions of the switch that it ends at.
 #[derive(Clone, Copy, Debug, Default)]
-struct PauseState {
+pub(super) struct PauseState {
     total: PauseTotal,
     since: Option<Nanos>,
 }
 
 impl PauseState {
-    fn record(&mut self, time: Nanos, event: PauseEvent) {
+    pub(super) fn record(&mut self, time: Nanos, event: PauseEvent) {
         match event {
             PauseEvent::Xoff => {
                 self.total.pauses += 1;
@@ -64,6 +65,12 @@ impl PauseState {
                 self.close(time);
             }
         }
+    }
+
+    /// The total of a run that ends at `end`; who is still paused counts until then.
+    pub(super) fn finish(mut self, end: Nanos) -> PauseTotal {
+        self.close(end);
+        self.total
     }
 
     fn close(&mut self, time: Nanos) {
@@ -88,20 +95,20 @@ impl PauseIntervals {
         let mut paused: Vec<PausedPeer> = Vec::new();
         for (node, peers) in self.nodes {
             for (peer, states) in peers {
-                for ((priority, _port), mut state) in states {
-                    state.close(end);
+                for ((priority, _port), state) in states {
+                    let total = state.finish(end);
                     match paused.last_mut() {
                         Some(last)
                             if (&last.node, &last.peer, last.priority)
                                 == (&node, &peer, priority) =>
                         {
-                            last.total.merge(state.total);
+                            last.total.merge(total);
                         }
                         _ => paused.push(PausedPeer {
                             node: node.clone(),
                             peer: peer.clone(),
                             priority,
-                            total: state.total,
+                            total,
                         }),
                     }
                 }
@@ -122,7 +129,8 @@ impl PauseTotal {
     }
 }
 
-fn entry<'m, V: Default>(map: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
+/// The value of a name, which is copied only where it is new.
+pub(super) fn entry<'m, V: Default>(map: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
     if !map.contains_key(name) {
         map.insert(name.to_owned(), V::default());
     }
@@ -143,6 +151,7 @@ mod tests {
                 node: "leaf0",
                 port,
                 peer: "spine0",
+                peer_port: 1,
                 priority,
                 event,
                 occupancy: Bytes(0),

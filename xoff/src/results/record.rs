@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::units::{Bytes, Nanos};
+use fabric_core::units::{Bytes, Nanos, Picos};
 
 use super::buffer_series::{BufferLevel, BufferSeries};
 use super::drop::DropRow;
@@ -11,24 +11,46 @@ use super::flow::FlowRow;
 use super::flow_statistics::FlowStatistics;
 use super::folder::ResultsFolder;
 use super::manifest::Manifest;
+use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::PauseIntervals;
+use super::pause_time::{PauseReceived, PauseTimes};
 use super::queue::{QueueKind, QueueRow};
 use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedFlow, RunReport, TABLE_ROWS};
 use super::slowdown::Slowdown;
 use super::summary::Summary;
+use super::throughput::ThroughputMeter;
 
-/// What the engine tells of a run. Memory grows by 16 bytes a flow, and with the number of ports
-/// and counters, not with rows or frames.
+/// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
+/// of flows under way, not with finished flows, rows or frames.
 pub struct Record {
     folder: Option<ResultsFolder>,
     flows: FlowStatistics,
     worst_flows: Vec<ReportedFlow>,
+    throughput: Option<ThroughputMeter>,
     pauses: PauseIntervals,
+    pause_times: PauseTimes,
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
+    /// What each switch's buffer can hold.
+    buffer: Bytes,
+    /// Switches whose pools are followed, by their numbers.
+    occupancies: Vec<(String, Occupancy)>,
+}
+
+/// What a record follows.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// Upper bounds of the bins of flow sizes: inclusive, ascending.
+    pub flow_size_bins: Vec<Bytes>,
+    /// Names of the switches by their numbers, if their pools are followed; else none.
+    pub followed_switches: Vec<String>,
+    /// What each switch's buffer can hold.
+    pub buffer: Bytes,
+    /// Counts what receivers get, if there is a folder to write it to.
+    pub throughput: Option<ThroughputMeter>,
 }
 
 /// What a record cannot know by itself.
@@ -40,30 +62,55 @@ pub struct RunDescription<'a> {
     pub manifest: &'a Manifest,
     /// See [`RunReport::fabric`].
     pub fabric: String,
-    /// What each switch's buffer can hold.
-    pub buffer: Bytes,
     /// The lossless priorities.
     pub lossless: Vec<u8>,
 }
 
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
-    pub fn new(folder: Option<ResultsFolder>) -> Self {
+    pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
+        let RecordOptions { flow_size_bins, followed_switches, buffer, throughput } = options;
+        let empty = |name| (name, Occupancy::new(buffer));
         Self {
+            throughput: throughput.filter(|_| folder.is_some()),
             folder,
-            flows: FlowStatistics::default(),
+            flows: FlowStatistics::new(flow_size_bins),
             worst_flows: Vec::new(),
             pauses: PauseIntervals::default(),
+            pause_times: PauseTimes::default(),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
             buffers: BTreeMap::new(),
+            buffer,
+            occupancies: followed_switches.into_iter().map(empty).collect(),
+        }
+    }
+
+    /// A flow begins. Flows begin in the order of their numbers.
+    pub fn flow_started(&mut self, flow: u32, label: &str) {
+        if let Some(meter) = &mut self.throughput {
+            meter.start(flow, label);
+        }
+    }
+
+    /// Payload of a flow arrived at its receiver in order. Deliveries come in time order.
+    #[inline]
+    pub fn delivered(&mut self, now: Picos, flow: u32, bytes: u64) -> Result<(), ResultsError> {
+        match (&mut self.throughput, &mut self.folder) {
+            (Some(meter), Some(folder)) => {
+                meter.deliver(now, flow, bytes, |row| folder.throughput(row))
+            }
+            _ => Ok(()),
         }
     }
 
     /// Adds a flow: once each, when it completes or when the run ends without it.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         self.flows.record(row);
+        if let Some(meter) = &mut self.throughput {
+            meter.end(row.flow);
+        }
         let place = self.worst_flows.partition_point(|other| rank(other) <= row_rank(row));
         if place < TABLE_ROWS {
             self.worst_flows.truncate(TABLE_ROWS - 1);
@@ -83,7 +130,25 @@ impl Record {
             PauseEvent::Xon => self.resume_frames += 1,
         }
         self.pauses.record(row);
+        self.pause_times.order(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
+    }
+
+    /// Adds a class of a PFC frame that reached the sender that it is about.
+    pub fn pause_received(&mut self, received: &PauseReceived) {
+        self.pause_times.receive(received);
+    }
+
+    /// Whether [`Self::pools`] is to be called.
+    #[inline]
+    pub const fn follows_pools(&self) -> bool {
+        !self.occupancies.is_empty()
+    }
+
+    /// What the pools of switch number `switch` hold from `now` on. Calls come in time order.
+    #[inline]
+    pub fn pools(&mut self, switch: u32, now: Picos, levels: PoolLevels) {
+        self.occupancies[switch as usize].1.observe(now, levels);
     }
 
     /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
@@ -113,17 +178,22 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
     }
 
-    /// Ends the run. `counted` carries what the engine counted; its fields on flows and pauses and
-    /// its `lossless` are filled in here.
+    /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows and
+    /// pauses and its `lossless` are filled in here.
     pub fn finish(
-        self,
+        mut self,
+        now: Picos,
         description: RunDescription,
         counted: Summary,
     ) -> Result<RunReport, ResultsError> {
-        let end = Nanos(counted.emulated_ns);
+        let end = now.to_nanos();
         let paused = self.pauses.finish(end);
         let (flows_total, flows_completed) = (self.flows.total(), self.flows.completed());
-        let (fct_ns, slowdown) = self.flows.finish().unzip();
+        let (fct_ns, slowdown) = self.flows.summaries().unzip();
+        let fct_by_size = self.flows.by_size();
+        let occupancies = self.occupancies.into_iter();
+        let occupancy: Vec<OccupancyRow> =
+            occupancies.flat_map(|(node, occupancy)| occupancy.finish(&node, now)).collect();
         let summary = Summary {
             flows_total,
             flows_completed,
@@ -136,6 +206,16 @@ impl Record {
             lossless: counted.drops.lost() == 0,
             ..counted
         };
+        if let Some(folder) = &mut self.folder {
+            if let Some(meter) = &mut self.throughput {
+                meter.close(|row| folder.throughput(row))?;
+            }
+            folder.whole(&fct_by_size)?;
+            folder.whole(&self.pause_times.finish(end))?;
+            if !occupancy.is_empty() {
+                folder.whole(&occupancy)?;
+            }
+        }
         let files = self
             .folder
             .map(|folder| folder.finish(description.scenario_toml, description.manifest, &summary))
@@ -144,8 +224,10 @@ impl Record {
             fabric: description.fabric,
             summary,
             worst_flows: self.worst_flows,
+            fct_by_size,
             paused,
-            buffer: most_congested(self.buffers, end, description.buffer),
+            buffer: most_congested(self.buffers, end, self.buffer),
+            occupancy,
             lossless: description.lossless,
             files,
         })
@@ -193,124 +275,4 @@ fn reported(row: &FlowRow) -> ReportedFlow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::results::folder::ResultsOptions;
-    use crate::results::summary::DropTotals;
-    use crate::results::{CaptureWire, Style};
-    use fabric_core::drop_reason::DropClass;
-    use fabric_core::units::BitsPerSecond;
-    use std::fs;
-    use std::path::Path;
-
-    fn sample(time: u64, node: &str, kind: QueueKind, bytes: u64) -> QueueRow<'_> {
-        let (port, priority) = (None, None);
-        QueueRow { time: Nanos(time), node, kind, port, priority, bytes: Bytes(bytes) }
-    }
-
-    fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
-        PauseRow {
-            time: Nanos(time),
-            node: "leaf0",
-            port: 0,
-            peer: "h1",
-            priority: 3,
-            event,
-            occupancy: Bytes(2),
-            threshold: Bytes(1),
-            shared_free: Bytes(3),
-        }
-    }
-
-    fn run(folder: Option<&Path>) -> RunReport {
-        let rate = BitsPerSecond(100_000_000_000);
-        let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
-        let options = ResultsOptions { wires, snap_bytes: 64 };
-        let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
-        let mut record = Record::new(folder);
-        for flow in 0..30 {
-            let fct = (flow != 17).then_some(Nanos(1_000 + u64::from(flow * 7 % 30) * 100));
-            let (label, src, dst, priority) = ("incast", "h1", "h0", 3);
-            let (bytes, start, ideal) = (Bytes(1_000), Nanos(0), Nanos(500));
-            let (retransmitted_packets, cnps) = (0, 1);
-            record
-                .flow(&FlowRow {
-                    flow,
-                    label,
-                    src,
-                    dst,
-                    priority,
-                    bytes,
-                    start,
-                    fct,
-                    ideal,
-                    retransmitted_packets,
-                    cnps,
-                    long_lived: false,
-                })
-                .unwrap();
-        }
-        for row in [
-            pause(100, PauseEvent::Xoff),
-            pause(200, PauseEvent::XoffRefresh),
-            pause(350, PauseEvent::Xon),
-            pause(900, PauseEvent::Xoff),
-        ] {
-            record.pause(&row).unwrap();
-            record.capture(0, row.time, &[0; 60]).unwrap();
-        }
-        for node in ["spine0", "leaf0", "leaf1"] {
-            let most = if node == "spine0" { 500 } else { 900 };
-            record.queue(&sample(100, node, QueueKind::Buffer, most)).unwrap();
-            record.queue(&sample(100, node, QueueKind::Headroom, 100)).unwrap();
-            record.queue(&sample(400, node, QueueKind::Buffer, 0)).unwrap();
-            record.queue(&sample(400, node, QueueKind::Headroom, 0)).unwrap();
-        }
-        let manifest = Manifest::of_this_process();
-        let description = RunDescription {
-            scenario_toml: "name = \"incast\"\n",
-            manifest: &manifest,
-            fabric: "star of 2 hosts; memory datapath, virtual clock".into(),
-            buffer: Bytes(1_000),
-            lossless: vec![3],
-        };
-        let mut drops = DropTotals::default();
-        drops.add("global-pause", DropClass::Ignored, 1);
-        let scenario = "incast".into();
-        let counted = Summary { scenario, emulated_ns: 1_000, drops, ..Summary::default() };
-        record.finish(description, counted).unwrap()
-    }
-
-    #[test]
-    fn the_summary_is_filled_in() {
-        let RunReport { summary, buffer, worst_flows, .. } = run(None);
-        assert_eq!((summary.flows_total, summary.flows_completed), (30, 29));
-        let pauses = (summary.pause_frames, summary.pause_refresh_frames, summary.resume_frames);
-        assert_eq!(pauses, (3, 1, 1));
-        assert_eq!(summary.pause_time_ns, 250 + 100);
-        assert!(summary.lossless);
-        assert_eq!(summary.fct_ns.unwrap().max, 3_800);
-        assert_eq!(buffer.unwrap().switch, "leaf0");
-        assert_eq!(worst_flows.len(), TABLE_ROWS);
-        assert_eq!((worst_flows[0].flow, worst_flows[0].fct), (17, None));
-        assert_eq!(worst_flows[1].fct, Some(Nanos(3_800)));
-        assert!(worst_flows.is_sorted_by_key(rank));
-    }
-
-    #[test]
-    fn two_runs_leave_and_show_the_same() {
-        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let reports = [run(Some(first.path())), run(Some(second.path()))];
-        let texts = reports.map(|mut report| {
-            let files = report.files.take().unwrap();
-            assert_eq!(files.files.len(), 8);
-            report.render(Style::plain())
-        });
-        assert_eq!(texts[0], texts[1]);
-        for entry in fs::read_dir(first.path()).unwrap() {
-            let name = entry.unwrap().file_name();
-            let read = |folder: &Path| fs::read(folder.join(&name)).unwrap();
-            assert!(read(first.path()) == read(second.path()), "{name:?} differs");
-        }
-    }
-}
+mod tests;

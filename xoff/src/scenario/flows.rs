@@ -92,6 +92,21 @@ pub enum Workload {
     AllToAll(AllAtOnce),
 }
 
+impl Workload {
+    /// The label of its flows.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::One { label, .. }
+            | Self::Incast { label, .. }
+            | Self::List { label, .. }
+            | Self::LongLived { label, .. } => label,
+            Self::Poisson(arrivals) | Self::Lognormal { arrivals, .. } => &arrivals.label,
+            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => &incasts.label,
+            Self::Permutation(exchange) | Self::AllToAll(exchange) => &exchange.label,
+        }
+    }
+}
+
 /// How much, when, and in which priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transfer {

@@ -24,6 +24,7 @@ mod priority;
 mod quantity;
 mod ratio;
 pub(crate) mod report;
+mod results;
 mod sizes;
 mod switch;
 mod topology;
@@ -54,6 +55,7 @@ pub use pause::{PauseRefresh, PauseResponse};
 pub use priority::Priorities;
 pub use ratio::{Probability, Ratio};
 pub use report::ScenarioError;
+pub use results::{Results, Throughput};
 pub use sizes::Sizes;
 pub use switch::{Headroom, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
 pub use topology::{Link, LinkSpeed, Shape, ShapeKind};
@@ -140,14 +142,6 @@ pub enum DatapathKind {
     Memory,
 }
 
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Results {
-    /// Emulated time between two samples in `queues.csv`.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub queue_period: Picos,
-}
-
 /// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,15 +182,7 @@ struct ScenarioKeys {
     faults: Vec<fault::FaultKeys>,
     /// What is written.
     #[serde(default)]
-    results: ResultsKeys,
-}
-
-/// What is written.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct ResultsKeys {
-    /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
-    queue_period: Time,
+    results: results::ResultsKeys,
 }
 
 const fn default_seed() -> u64 {
@@ -205,12 +191,6 @@ const fn default_seed() -> u64 {
 
 const fn default_duration() -> Time {
     Quantity(Picos(1_000_000_000_000))
-}
-
-impl Default for ResultsKeys {
-    fn default() -> Self {
-        Self { queue_period: Quantity(Picos(1_000_000)) }
-    }
 }
 
 impl Scenario {
@@ -281,16 +261,13 @@ impl ScenarioKeys {
             let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
             return Err(document.error("seed", "the seed is too large", help));
         }
-        if self.results.queue_period.0 == Picos::ZERO {
-            let help = "write a time such as \"1us\"";
-            return Err(document.error("results.queue_period", "samples without end", help));
-        }
         let (shape, fabric) = self.topology.resolve(document)?;
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
         let racks = Racks::of(&fabric).into();
         let expansion = Expansion { document, fabric: &fabric, racks, folder, duration };
         let (workloads, sources) = expansion.expand(self.flows)?;
+        let results = self.results.resolve(&workloads, document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
@@ -310,7 +287,7 @@ impl ScenarioKeys {
             workloads,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
-            results: Results { queue_period: self.results.queue_period.0 },
+            results,
             fabric,
             sources,
             flows: MaterialisedFlows::default(),

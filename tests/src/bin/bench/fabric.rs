@@ -8,7 +8,6 @@ use anyhow::{Context, Result, ensure};
 use aya::sys::{Stats, enable_stats};
 use xoff::datapath::Datapath;
 use xoff::engine::{Engine, Finished, Watch};
-use xoff::results::Record;
 use xoff::run;
 use xoff::scenario::Scenario;
 
@@ -72,7 +71,7 @@ fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<(Rate, D)> {
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
     let stopwatch = Stopwatch::start();
-    let engine = Engine::new(scenario, datapath, Record::new(None), &[]);
+    let engine = Engine::new(scenario, datapath, run::record(scenario, None), &[]);
     let Finished { counted, datapath, .. } = engine.run(&mut watch)?;
     let rate = stopwatch.rate(counted.packet_hops);
     let unfinished = counted.flows_total - counted.flows_completed;

@@ -13,12 +13,16 @@ use std::fmt::{self, Write};
 use fabric_core::units::{Bytes, Nanos};
 
 pub use self::chart::COLUMNS as CHART_COLUMNS;
+pub use self::quantity::counted;
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
+use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::SlowdownSummary;
 use super::folder::ResultFiles;
+use super::occupancy::OccupancyRow;
 use super::pause_intervals::{PauseTotal, PausedPeer};
+use super::queue::QueueKind;
 use super::slowdown::Slowdown;
 use super::summary::{DropTotals, Summary};
 
@@ -35,10 +39,14 @@ pub struct RunReport {
     pub summary: Summary,
     /// The flows to show, worst first; at most [`TABLE_ROWS`] are shown.
     pub worst_flows: Vec<ReportedFlow>,
+    /// Groups of flows by size; shown are those of all labels.
+    pub fct_by_size: Vec<FctBySizeRow>,
     /// Who paused whom.
     pub paused: Vec<PausedPeer>,
     /// The most congested switch, if any switch held a byte.
     pub buffer: Option<ReportedBuffer>,
+    /// How full switches were over time, if that was followed; shown is the most congested one.
+    pub occupancy: Vec<OccupancyRow>,
     /// The priorities whose PAUSE the tshark line shows.
     pub lossless: Vec<u8>,
     /// What the run left, if it left anything.
@@ -173,6 +181,42 @@ impl RunReport {
         if let Some(SlowdownSummary { mean, p50, p99 }) = run.slowdown {
             writeln!(out, "slowdown mean {mean}, p50 {p50}, p99 {p99}")?;
         }
+        self.sizes(out, style)
+    }
+
+    /// Slowdown by size, where sizes differ.
+    fn sizes(&self, out: &mut String, style: Style) -> fmt::Result {
+        let rows = || self.fct_by_size.iter().filter(|row| row.label.is_none());
+        if rows().count() < 2 {
+            return Ok(());
+        }
+        let mut table = TextTable::new([
+            ("size", Align::Left, 24),
+            ("flows", Align::Right, 10),
+            ("completed", Align::Right, 10),
+            ("mean", Align::Right, 8),
+            ("p50", Align::Right, 8),
+            ("p95", Align::Right, 8),
+            ("p99", Align::Right, 8),
+            ("max", Align::Right, 8),
+        ]);
+        for row in rows() {
+            let size = row.up_to.map_or_else(
+                || format!("above {}", quantity::bytes(row.above)),
+                |bound| format!("up to {}", quantity::bytes(bound)),
+            );
+            let [mean, p50, p95, p99, max] = row.times.map_or_else(
+                || std::array::from_fn(|_| "-".to_owned()),
+                |times| {
+                    let [p50, p95, p99] = times.slowdown_percentiles;
+                    [times.slowdown_mean, p50, p95, p99, times.slowdown_max].map(quantity::ratio)
+                },
+            );
+            let (flows, completed) = (quantity::count(row.flows), quantity::count(row.completed));
+            table.row([size, flows, completed, mean, p50, p95, p99, max]);
+        }
+        writeln!(out, "\n{}", style.heading("Slowdown by size"))?;
+        out.push_str(&table.render(style));
         Ok(())
     }
 
@@ -222,7 +266,13 @@ impl RunReport {
             most(&self.summary.headroom_max_bytes),
         );
         writeln!(out, "{}", style.heading(&title))?;
-        chart::render(out, chart, style)
+        chart::render(out, chart, style)?;
+        let over_time = |row: &&OccupancyRow| row.node == *switch && row.kind == QueueKind::Buffer;
+        self.occupancy.iter().find(over_time).map_or(Ok(()), |row| {
+            let [p50, _, p99, p999] = row.percentiles.map(quantity::bytes);
+            let mean = quantity::bytes(row.mean);
+            writeln!(out, "over time: mean {mean}, p50 {p50}, p99 {p99}, p99.9 {p999}")
+        })
     }
 
     fn losses(&self, out: &mut String, style: Style) -> fmt::Result {

@@ -17,9 +17,14 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `1 flow`, `2 flows`.
+/// `1 flow`, `2 flows`, `2 switches`.
 pub fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", count(number))
 }
 
 /// `999 B`, `12.345 kB`, `1.5 MB`.
@@ -96,6 +101,13 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(123), "123");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!((counted(1, "flow"), counted(2, "flow")), ("1 flow".into(), "2 flows".into()));
+        for (number, noun, expected) in [
+            (1, "flow", "1 flow"),
+            (2, "flow", "2 flows"),
+            (1, "switch", "1 switch"),
+            (0, "switch", "0 switches"),
+        ] {
+            assert_eq!(counted(number, noun), expected);
+        }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::results::buffer_series::BufferLevel;
+use crate::results::fct_by_size::GroupTimes;
 use crate::results::flow_statistics::FctSummary;
 use fabric_core::drop_reason::DropClass;
 
@@ -26,6 +27,29 @@ fn paused(node: &str, peer: &str, pauses: u64, paused_ns: u64) -> PausedPeer {
         longest: Nanos(paused_ns / 2),
     };
     PausedPeer { node: node.into(), peer: peer.into(), priority: 3, total }
+}
+
+fn of_size(above: u64, up_to: Option<u64>, completed: u64) -> FctBySizeRow {
+    let times = GroupTimes {
+        slowdown_mean: Slowdown(20_000),
+        slowdown_percentiles: [Slowdown(10_000), Slowdown(25_000), Slowdown(30_000)],
+        slowdown_max: Slowdown(123_456_789),
+        fct_mean: Nanos(1),
+        fct_p99: Nanos(2),
+    };
+    FctBySizeRow {
+        label: None,
+        above: Bytes(above),
+        up_to: up_to.map(Bytes),
+        flows: 1_234_567,
+        completed,
+        times: (completed > 0).then_some(times),
+    }
+}
+
+fn occupied(kind: QueueKind, mean: u64) -> OccupancyRow {
+    let percentiles = [mean, mean + 1, 800_000, 900_000].map(Bytes);
+    OccupancyRow { node: "leaf0".into(), kind, mean: Bytes(mean), percentiles, max: Bytes(912_345) }
 }
 
 fn report() -> RunReport {
@@ -69,6 +93,12 @@ fn report() -> RunReport {
             paused("leaf0", "h1", 3, 100_000),
             paused("leaf0", "spine0", 7, 150_001),
             paused("spine0", "leaf1", 1, 49_999),
+        ],
+        fct_by_size: vec![of_size(0, Some(1_000_000), 4)],
+        occupancy: vec![
+            occupied(QueueKind::Buffer, 345_678),
+            occupied(QueueKind::Shared, 234_567),
+            occupied(QueueKind::Headroom, 0),
         ],
         buffer: Some(ReportedBuffer { switch: "leaf0".into(), capacity: Bytes(2_000_000), chart }),
         lossless: vec![3],
@@ -129,6 +159,7 @@ fn a_lossless_incast() {
            0 B └────────────────────────────────────────────────────────────────────────────────────
                 10.512 us                            332.936 us                           655.360 us
                 █ private and shared   ▒ headroom
+    over time: mean 345.678 kB, p50 345.678 kB, p99 800 kB, p99.9 900 kB
 
     Drops
     none: lossless
@@ -193,6 +224,25 @@ fn a_run_that_went_wrong() {
     Cost
     123,456 packet-hops in 655.301 us of emulated time
     0.412 s wall, 0.400 s CPU: 308,640 packet-hops a CPU second
+    ");
+}
+
+#[test]
+fn sizes_that_differ_have_a_table() {
+    let mut report = report();
+    report
+        .fct_by_size
+        .extend([of_size(1_000_000, Some(3_000_000), 0), of_size(3_000_000, None, 7)]);
+    let of_label = FctBySizeRow { label: Some("incast".into()), ..of_size(0, None, 1) };
+    report.fct_by_size.push(of_label);
+    let text = report.render(Style::plain());
+    let table = text.split("\n\n").find(|part| part.starts_with("Slowdown by size")).unwrap();
+    insta::assert_snapshot!(table, @r"
+    Slowdown by size
+    size            flows  completed    mean     p50     p95     p99    max
+    up to 1 MB  1,234,567          4  2.0000  1.0000  2.5000  3.0000  12345
+    up to 3 MB  1,234,567          0       -       -       -       -      -
+    above 3 MB  1,234,567          7  2.0000  1.0000  2.5000  3.0000  12345
     ");
 }
 

@@ -84,6 +84,11 @@ transport = { kind = "roce-rc", profile = "paper", byte_counter = "none", g = "1
 [[flows]]
 kind = "list"
 file = "flows.csv"
+[results]
+queue_period = "3us"
+flow_size_bins = ["1B", "1GiB"]
+occupancy = true
+throughput = { interval = "1us", labels = ["f?ows", "*"] }
 [[captures]]
 wires = ["a->*", "?1->b"]
 filter = "cnp"
@@ -111,6 +116,9 @@ rate = 0.001
     let flows = scenario.flows();
     assert_eq!((flows[0].start, &*flows[0].label), (Picos(1_000_000), "flows"));
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));
+    let throughput = scenario.results.throughput.as_ref().unwrap();
+    assert!(throughput.covers("flows") && scenario.results.occupancy);
+    assert_eq!(scenario.results.flow_size_bins, [Bytes(1), Bytes(1 << 30)]);
     let written = scenario.to_toml();
     let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);
@@ -155,6 +163,8 @@ fn the_schema_describes_every_key() {
     let star = &schema["$defs"]["TopologyKeys"]["oneOf"][0];
     assert_eq!(star["properties"]["kind"]["const"], "star");
     assert_eq!(star["additionalProperties"], false);
+    let results = &schema["$defs"]["ResultsKeys"]["properties"];
+    assert_eq!(results["flow_size_bins"]["default"][8], "30MB");
     let switch = &schema["$defs"]["SwitchKeys"]["properties"];
     assert_eq!(switch["buffer"]["default"], "16MB");
     assert_eq!(schema["$defs"]["Rate"]["pattern"], r"^[0-9]+(\.[0-9]+)?(bps|kbps|Mbps|Gbps|Tbps)$");

@@ -173,3 +173,72 @@ fn faults_that_say_nothing() {
        = help: add rate = 0.001, or nth = [1]
     ");
 }
+
+#[test]
+fn bins_of_flow_sizes_that_do_not_ascend() {
+    let text = "[results]\nflow_size_bins = [\"10kB\", \"1MB\", \"1000kB\"]\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: the bound 1MB comes after 1MB
+      --> bad.toml:13:34
+       |
+    13 | flow_size_bins = ["10kB", "1MB", "1000kB"]
+       |                                  ^^^^^^^^
+       |
+       = help: write bounds above zero in ascending order, such as ["10kB", "1MB"]
+    "#);
+    assert_snapshot!(report_on("[results]\nflow_size_bins = [\"0B\"]\n"), @r#"
+    error: a bin up to 0B holds no flow
+      --> bad.toml:13:19
+       |
+    13 | flow_size_bins = ["0B"]
+       |                   ^^^^
+       |
+       = help: write bounds above zero in ascending order, such as ["10kB", "1MB"]
+    "#);
+    let many: Vec<String> = (1..=65).map(|size| format!("\"{size}kB\"")).collect();
+    let text = report_on(&format!("[results]\nflow_size_bins = [{}]\n", many.join(", ")));
+    assert!(text.starts_with("error: 65 bins of flow sizes; the limit is 64\n"), "{text}");
+}
+
+#[test]
+fn throughput_of_nothing() {
+    let text = "[results]\nthroughput = { interval = \"1500ps\" }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: intervals of 1500ps
+      --> bad.toml:13:27
+       |
+    13 | throughput = { interval = "1500ps" }
+       |                           ^^^^^^^^
+       |
+       = help: instants in results are whole nanoseconds: write a time such as "10us"
+    "#);
+    let text = "[results]\nthroughput = { interval = \"1us\", labels = [\"on*\", \"oone\"] }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: no flow has a label like `oone`
+      --> bad.toml:13:51
+       |
+    13 | throughput = { interval = "1us", labels = ["on*", "oone"] }
+       |                                                   ^^^^^^
+       |
+       = help: did you mean `one`? the labels are `one`
+    "#);
+    let text = "[results]\nthroughput = { interval = \"1us\", labels = [] }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: no flow is counted
+      --> bad.toml:13:43
+       |
+    13 | throughput = { interval = "1us", labels = [] }
+       |                                           ^^
+       |
+       = help: name labels, or leave `labels` out for every flow
+    "#);
+    assert_snapshot!(report_on("[results]\nthroughput = {}\n"), @r"
+    error: `results.throughput` has no `interval`
+      --> bad.toml:13:14
+       |
+    13 | throughput = {}
+       |              ^^
+       |
+       = help: add `interval`; `xoff schema` describes every key
+    ");
+}

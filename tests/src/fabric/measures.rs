@@ -1,0 +1,155 @@
+//! Tables that a run computes beside its rows, against the rows and the capture.
+
+use std::collections::BTreeMap;
+
+use xoff::topology::NodeKind;
+
+use super::one_switch::{flow, loss, star, two_to_one};
+use super::pause_obedience::{Stop, assert_obeyed};
+use super::results::Row;
+use super::{Run, Runner};
+
+const INTERVAL_NS: u64 = 10_000;
+const THROUGHPUT: &str = "results.throughput={ interval = \"10us\" }";
+
+/// What each receiver got in each interval, by (start, flow).
+fn throughput(run: &Run) -> BTreeMap<(u64, u64), u64> {
+    let table = run.table("throughput.csv");
+    let key = |row: &Row| (row.number("start_ns"), row.number("flow"));
+    assert!(table.rows().is_sorted_by_key(key));
+    for row in table.rows() {
+        let rate = row.number("bytes") * 8 * 1_000_000_000 / INTERVAL_NS;
+        assert_eq!(row.number("bits_per_second"), rate);
+    }
+    table.rows().iter().map(|row| (key(row), row.number("bytes"))).collect()
+}
+
+/// Each packet counts where it arrived; what comes twice or out of order does not; flows are chosen
+/// by label.
+pub fn throughput_is_what_arrived(run: Runner) {
+    let whole = run(&two_to_one(3), &[THROUGHPUT]);
+    let fabric = whole.scenario.fabric();
+    let mut arrived = BTreeMap::new();
+    for frame in whole.frames() {
+        let Some(packet) = frame.data() else { continue };
+        if matches!(fabric.node(fabric.wire(frame.wire).to).kind, NodeKind::Host(_)) {
+            let interval = frame.arrival_ns / INTERVAL_NS * INTERVAL_NS;
+            let flow = u64::from(packet.destination_qp) - 1;
+            *arrived.entry((interval, flow)).or_default() += u64::from(packet.payload_length);
+        }
+    }
+    assert!(arrived.len() > 50);
+    assert_eq!(throughput(&whole), arrived);
+
+    let lossy = run(&two_to_one(3), &[THROUGHPUT, &loss("h1->s0", "data", "rate = 0.02")]);
+    assert_ne!(lossy.summary.retransmitted_packets, 0);
+    for flow in 0..2 {
+        let rows = throughput(&lossy);
+        let bytes: u64 =
+            rows.iter().filter(|((_, of), _)| *of == flow).map(|(_, bytes)| bytes).sum();
+        assert_eq!(bytes, 200_000);
+    }
+
+    let chosen = "results.throughput={ interval = \"10us\", labels = [\"*2\"] }";
+    let of_h2 = throughput(&run(&two_to_one(3), &[chosen]));
+    arrived.retain(|(_, flow), _| *flow == 1);
+    assert_eq!(of_h2, arrived);
+}
+
+/// The time in which a sender might not go is that between the frames which it received.
+pub fn pause_time_is_what_senders_received(run: Runner) {
+    for settings in [
+        vec![],
+        vec!["switch.pause_quanta=100".to_owned()],
+        vec![loss("s0->h1", "resume", "nth = [1]"), "switch.pause_quanta=400".to_owned()],
+        vec!["duration=60us".to_owned()],
+    ] {
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let run = run(&two_to_one(3), &settings);
+        let mut received: BTreeMap<String, Vec<Stop>> = BTreeMap::new();
+        for stop in assert_obeyed(&run) {
+            let fabric = run.scenario.fabric();
+            let node = &fabric.node(fabric.wire(stop.wire).from).name;
+            received.entry(node.clone()).or_default().push(stop);
+        }
+        let table = run.table("pause_time.csv");
+        assert_eq!(table.rows().len(), received.len());
+        assert_eq!(received.len(), 2);
+        let end = run.summary.emulated_ns;
+        for (node, stops) in received {
+            let row = table.only("node", &node);
+            let span = |stop: &Stop| stop.ends_ns.min(end).saturating_sub(stop.binds_ns);
+            assert_eq!(row.number("pauses"), stops.len() as u64, "{node}");
+            let paused: u64 = stops.iter().map(span).sum();
+            assert_eq!(row.number("paused_ns"), paused, "{node}");
+            assert_eq!(Some(row.number("longest_ns")), stops.iter().map(span).max());
+            let millionths = paused * 1_000_000 / end;
+            assert_eq!(row.text("share"), format!("0.{millionths:06}"));
+            assert_eq!((row.text("port"), row.text("priority"), row.text("by")), ("0", "3", "s0"));
+        }
+        let ordered: u64 = table.numbers("ordered_ns").iter().sum();
+        assert_eq!(ordered, run.summary.pause_time_ns);
+    }
+}
+
+/// The mean is that of the packets' stays in the switch, and the highest level is its counters'.
+pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
+    let run = run(&two_to_one(3), &["results.occupancy=true"]);
+    let fabric = run.scenario.fabric();
+    let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
+    let mut area = 0i128;
+    for frame in run.frames().iter().filter(|frame| frame.roce().is_some()) {
+        let wire = fabric.wire(frame.wire);
+        if is_switch(wire.to) {
+            area -= i128::from(frame.length * frame.arrival_ns);
+        }
+        if is_switch(wire.from) {
+            area += i128::from(frame.length * frame.start_ns);
+        }
+    }
+    let end = i128::from(run.summary.emulated_ns);
+    let mean = (area * 2 + end) / (end * 2);
+    let table = run.table("occupancy.csv");
+    let buffer = table.only("kind", "buffer");
+    assert!(mean > 1000);
+    assert_eq!(i128::from(buffer.number("mean_bytes")), mean);
+    assert_eq!(buffer.number("max_bytes"), run.summary.buffer_max_bytes["s0"]);
+    let headroom = table.only("kind", "headroom");
+    assert_eq!(headroom.number("max_bytes"), run.summary.headroom_max_bytes["s0"]);
+    for row in table.rows() {
+        let levels = ["p50_bytes", "p90_bytes", "p99_bytes", "p999_bytes", "max_bytes"];
+        assert!(levels.map(|level| row.number(level)).is_sorted(), "{row:?}");
+    }
+}
+
+/// Groups by size and label hold the flows that `flows.csv` has of them.
+pub fn sizes_group_the_flows(run: Runner) {
+    let flows = [("h1", 10), ("h2", 10), ("h1", 11), ("h2", 200), ("h1", 200), ("h2", 30)];
+    let flows: String = flows.iter().map(|(src, size)| flow(src, "h0", *size, 3)).collect();
+    let run = run(&star(3, &flows), &["results.flow_size_bins=[\"10kB\", \"100kB\"]"]);
+    let flows = run.flows();
+    let table = run.table("fct_by_size.csv");
+    let groups: Vec<(&str, u64)> =
+        table.rows().iter().map(|row| (row.text("label"), row.number("flows"))).collect();
+    let (h1, h2) = ("h1", "h2");
+    assert_eq!(
+        groups,
+        [("", 2), ("", 2), ("", 2), (h1, 1), (h1, 1), (h1, 1), (h2, 1), (h2, 1), (h2, 1)]
+    );
+    for row in table.rows() {
+        let label = row.text("label");
+        let up_to = row.text("up_to_bytes").parse().unwrap_or(u64::MAX);
+        let sizes = row.number("above_bytes") + 1..=up_to;
+        let members = flows.rows().iter().filter(|flow| {
+            (label.is_empty() || flow.text("label") == label)
+                && sizes.contains(&flow.number("bytes"))
+        });
+        let mut slowdowns: Vec<&str> = members.map(|flow| flow.text("slowdown")).collect();
+        let four_decimals = |text: &&str| text.replace('.', "").parse::<u64>().ok();
+        slowdowns.sort_by_key(four_decimals);
+        assert_eq!(row.number("completed"), slowdowns.len() as u64);
+        assert_eq!(row.text("slowdown_p50"), slowdowns[(slowdowns.len() - 1) / 2]);
+        assert_eq!(Some(&row.text("slowdown_p99")), slowdowns.last());
+        assert_eq!(Some(&row.text("slowdown_max")), slowdowns.last());
+    }
+}

@@ -1,0 +1,46 @@
+//! Facts that the engine tells the record, but for rows.
+
+use fabric_core::units::Nanos;
+
+use super::Engine;
+use crate::datapath::{Crossing, Datapath};
+use crate::results::{PauseReceived, PoolLevels};
+use crate::topology::NodeKind;
+
+impl<D: Datapath> Engine<'_, D> {
+    /// A packet has come into a switch's buffer or left it.
+    #[inline]
+    pub(super) fn record_pools(&mut self, switch: u32) {
+        if !self.record.follows_pools() {
+            return;
+        }
+        let state = self.datapath.tables(switch).state();
+        let levels = PoolLevels {
+            private: state.private_bytes.load(),
+            shared: state.shared_bytes.load(),
+            headroom: state.headroom_bytes.load(),
+        };
+        self.record.pools(switch, self.now, levels);
+    }
+
+    /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is
+    /// not after its arrival.
+    pub(super) fn record_pause_received(&mut self, crossing: Crossing, priority: u8, until: Nanos) {
+        let fabric = self.scenario.fabric();
+        let wire = fabric.wire(crossing.wire);
+        let response = match fabric.node(wire.to).kind {
+            NodeKind::Switch(_) => self.scenario.switch.pause_response,
+            NodeKind::Host(_) => self.scenario.host.pause_response,
+        };
+        let response = response.at(wire.rate).to_nanos_ceil();
+        self.record.pause_received(&PauseReceived {
+            time: crossing.now,
+            node: &fabric.node(wire.to).name,
+            port: wire.to_port,
+            by: &fabric.node(wire.from).name,
+            priority,
+            binds: Nanos(crossing.now.0 + response.0),
+            until,
+        });
+    }
+}

@@ -1,0 +1,154 @@
+//! Mean and percentiles of integers, however many, in bounded memory.
+
+use hdrhistogram::Histogram;
+
+/// Values one after the other. Count, mean and greatest are exact; percentiles are exact up to
+/// [`Distribution::EXACT`] values, and beyond that too low by less than one part in 1024.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution {
+    /// Every value, while there are few.
+    first: Vec<u64>,
+    /// Every value, once there are many.
+    histogram: Option<Histogram<u32>>,
+    count: u64,
+    sum: u128,
+    greatest: u64,
+}
+
+impl Distribution {
+    /// Values that are kept one by one.
+    pub const EXACT: usize = 1024;
+    /// Digits that make the error less than 1/1024; a full histogram takes 220 KiB.
+    const DIGITS: u8 = 3;
+
+    /// Adds a value; 2^32 of them at most.
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.greatest = self.greatest.max(value);
+        if let Some(histogram) = &mut self.histogram {
+            add(histogram, value);
+        } else if self.first.len() < Self::EXACT {
+            self.first.push(value);
+        } else {
+            let mut histogram = Histogram::new(Self::DIGITS).expect("0 to 5 digits are allowed");
+            for earlier in std::mem::take(&mut self.first) {
+                add(&mut histogram, earlier);
+            }
+            add(&mut histogram, value);
+            self.histogram = Some(histogram);
+        }
+    }
+
+    /// Values added.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The greatest value; 0 if there is none.
+    pub const fn greatest(&self) -> u64 {
+        self.greatest
+    }
+
+    /// The mean, rounded half up; `None` without values.
+    pub fn mean(&self) -> Option<u64> {
+        mean(self.sum, self.count)
+    }
+
+    /// Percentiles by nearest rank: the smallest value that at least `percent` of the values do not
+    /// exceed. `None` without values.
+    pub fn percentiles<const N: usize>(&self, percents: [u64; N]) -> Option<[u64; N]> {
+        if self.count == 0 {
+            return None;
+        }
+        let mut sorted = self.first.clone();
+        sorted.sort_unstable();
+        Some(percents.map(|percent| {
+            let rank = (self.count * percent).div_ceil(100).max(1);
+            self.histogram.as_ref().map_or_else(
+                || sorted[rank as usize - 1],
+                |histogram| value_at_rank(histogram, rank),
+            )
+        }))
+    }
+}
+
+fn add(histogram: &mut Histogram<u32>, value: u64) {
+    histogram.record(value).expect("the histogram grows to any value");
+}
+
+/// `sum / weight`, rounded half up.
+pub(super) fn mean(sum: u128, weight: u64) -> Option<u64> {
+    let weight = u128::from(weight);
+    (sum * 2 + weight).checked_div(weight * 2).map(|mean| mean as u64)
+}
+
+/// The lower end of the bucket in which the counts, from the smallest value on, come to `rank`.
+fn value_at_rank(histogram: &Histogram<u32>, rank: u64) -> u64 {
+    let mut counted = 0;
+    let bucket = histogram.iter_recorded().find(|step| {
+        counted += step.count_since_last_iteration();
+        counted >= rank
+    });
+    bucket.map_or(0, |step| histogram.lowest_equivalent(step.value_iterated_to()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+        let mut distribution = Distribution::default();
+        values.into_iter().for_each(|value| distribution.record(value));
+        distribution
+    }
+
+    #[test]
+    fn few_values_have_exact_nearest_ranks() {
+        for (count, percent, expected) in
+            [(100, 50, 50), (100, 99, 99), (10, 50, 5), (10, 99, 10), (3, 50, 2), (1, 50, 1)]
+        {
+            let distribution = of((1..=count).rev());
+            assert_eq!(distribution.percentiles([percent]), Some([expected]));
+        }
+        assert_eq!(of([]).percentiles([50]), None);
+    }
+
+    #[test]
+    fn means_round_half_up_and_do_not_overflow() {
+        assert_eq!(of([1, 2]).mean(), Some(2));
+        assert_eq!(of([1, 1, 2]).mean(), Some(1));
+        assert_eq!(of([u64::MAX; 3]).mean(), Some(u64::MAX));
+        assert_eq!(of([]).mean(), None);
+    }
+
+    /// Values over nine decades, in an order that is not theirs.
+    #[test]
+    fn many_values_keep_to_the_error_that_is_promised() {
+        let count = 200_000u64;
+        let value = |place: u64| {
+            let place = place * 99_991 % count;
+            (place + 1).pow(3) / 1_000_000 + place
+        };
+        let distribution = of((0..count).map(value));
+        let mut sorted: Vec<u64> = (0..count).map(value).collect();
+        sorted.sort_unstable();
+        assert!(distribution.first.is_empty(), "values are not kept");
+        for percent in 1..=100 {
+            let exact = sorted[(count * percent).div_ceil(100) as usize - 1];
+            let [found] = distribution.percentiles([percent]).unwrap();
+            assert!(found <= exact && (exact - found) * 1024 < exact, "{percent}: {found} {exact}");
+        }
+        let sum: u128 = sorted.iter().map(|&value| u128::from(value)).sum();
+        assert_eq!(distribution.mean(), mean(sum, count));
+        assert_eq!((distribution.count(), distribution.greatest()), (count, sorted[199_999]));
+    }
+
+    #[test]
+    fn the_commonest_slowdown_stays_what_it_is() {
+        assert_eq!(
+            of(std::iter::repeat_n(10_000, 5000)).percentiles([50, 99]),
+            Some([10_000, 10_000])
+        );
+    }
+}
