@@ -1,4 +1,4 @@
-//! A scenario's event loop, on either datapath: no captures, no results folder.
+//! A scenario's event loop on the kernel datapath: no captures, no results folder.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -59,11 +59,6 @@ pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
         runs += program.run_count();
     }
     Ok(time.as_nanos() as f64 / runs as f64)
-}
-
-/// Runs the scenario in memory.
-pub fn in_memory(scenario: &Scenario) -> Result<Rate> {
-    Ok(drive(scenario, run::in_memory(scenario)?)?.0)
 }
 
 fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<(Rate, D)> {

@@ -16,6 +16,11 @@ impl Series {
         self.0.push(value);
     }
 
+    /// The values, in the order of the rounds.
+    pub fn rounds(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().copied()
+    }
+
     /// The value in the middle; of an even number, the lower one.
     pub fn median(&self) -> f64 {
         let sorted = self.sorted();

@@ -1,7 +1,8 @@
 //! How fast xoff is on this machine: `cargo xtask bench kernel` or `cargo xtask bench memory`.
 //!
 //! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
-//! - [`fabric`]: a scenario on either datapath.
+//! - [`fabric`]: a scenario on the kernel datapath.
+//! - [`websearch`]: a paper's workload in memory, on fabrics of three sizes.
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
 //! - [`figure`]: medians, aims and how they are printed.
 //!
@@ -13,6 +14,7 @@ mod bare_program;
 mod ceiling;
 mod fabric;
 mod figure;
+mod websearch;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -29,6 +31,9 @@ const ROUNDS: usize = 5;
 struct Arguments {
     /// Where the fabric's switches run.
     datapath: Datapath,
+    /// Leaves, spines, hosts per leaf and duration of a single run.
+    #[arg(hide = true)]
+    size: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -37,12 +42,17 @@ enum Datapath {
     Kernel,
     /// In this process.
     Memory,
+    /// One run of the memory benchmark, whose figures the parent process reads.
+    #[value(hide = true)]
+    MemoryRun,
 }
 
 fn main() -> Result<()> {
-    match Arguments::parse().datapath {
+    let Arguments { datapath, size } = Arguments::parse();
+    match datapath {
         Datapath::Kernel => kernel(),
         Datapath::Memory => memory(),
+        Datapath::MemoryRun => websearch::run(&size),
     }
 }
 
@@ -87,15 +97,34 @@ fn kernel() -> Result<()> {
 }
 
 fn memory() -> Result<()> {
-    let scenario = fabric::scenario()?;
-    let mut hops = Rates::default();
+    let sizes = websearch::SIZES;
+    let mut rates = sizes.map(|_| Series::default());
+    let mut peaks = sizes.map(|_| Series::default());
     for round in 1..=ROUNDS {
         eprintln!("round {round} of {ROUNDS}");
-        hops.push(fabric::in_memory(&scenario)?);
+        for ((size, rate), peak) in sizes.iter().zip(&mut rates).zip(&mut peaks) {
+            let run = websearch::in_a_process(size)?;
+            rate.push(run.hops_per_cpu_second);
+            peak.push(run.peak_megabytes);
+        }
+    }
+    let [small, reference, large] = &rates;
+    let mut growth = Series::default();
+    for (small, large) in small.rounds().zip(large.rounds()) {
+        growth.push(small / large);
     }
     println!("memory datapath: median of {ROUNDS} rounds (lowest to highest)");
-    println!("packet-hops per second, {}", fabric::describe(&scenario));
-    println!("{:<44}{} hops/s", "  xoff, CPU time", hops.cpu);
-    println!("{:<44}{} hops/s", "  xoff, wall time", hops.wall);
+    println!("packet-hops per CPU second, start-up and results included, {}", websearch::ABOUT);
+    for (size, rate) in sizes.iter().zip(&rates) {
+        println!("{:<44}{rate} hops/s", format!("  {size}"));
+    }
+    println!("{:<44}{}", "  64 hosts, against the aim", Aim::AtLeast(10e6).of(reference));
+    println!(
+        "{:<44}{growth}  {}",
+        "cost of a hop, 1024 hosts / 32 hosts",
+        Aim::AtMost(1.5).of(&growth)
+    );
+    let [.., peak] = &peaks;
+    println!("{:<44}{peak} MB  {}", "peak memory, 1024 hosts", Aim::AtMost(400.0).of(peak));
     Ok(())
 }
