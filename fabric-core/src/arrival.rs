@@ -132,7 +132,7 @@ fn forward<F: Frame, T: Tables>(
         length: u64::from(length),
     };
 
-    if switch.slots_taken.load() >= switch.slots_returned.load() {
+    if switch.slots_taken.load() >= switch.slots_limit.load() {
         return Err(DropReason::NoDescriptor);
     }
     let pool =

@@ -59,7 +59,8 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     Some(Departure { ingress_port, priority, mark, resume })
 }
 
-/// Puts a slot into the ring of free ones.
+/// Puts a slot where the next packet takes it from: it was in use a moment ago, so what belongs to it is in a
+/// cache. Only while no packet arrives: see `cell`.
 #[inline]
 pub fn return_slot<T: Tables>(
     tables: &T,
@@ -67,9 +68,9 @@ pub fn return_slot<T: Tables>(
     switch: &SwitchState,
     slot: u32,
 ) -> Option<()> {
-    let returned = switch.slots_returned.load();
-    let entry = (returned & u64::from(config.slots.wrapping_sub(1))) as u32;
+    let taken = switch.slots_taken.load().wrapping_sub(1);
+    let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
     tables.free_slot(entry)?.store(u64::from(slot));
-    switch.slots_returned.store(returned + 1);
+    switch.slots_taken.store(taken);
     Some(())
 }

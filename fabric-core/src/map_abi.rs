@@ -137,10 +137,10 @@ pub struct SwitchState {
     pub headroom_max_bytes: Cell64,
     /// State of the marking's random numbers; never zero.
     pub random: Cell64,
-    /// Free slots taken so far: the read position of `FREE_SLOTS`.
+    /// Slots in use, which is where in `FREE_SLOTS` the next one to take stands.
     pub slots_taken: Cell64,
-    /// Free slots returned so far: the write position of `FREE_SLOTS`.
-    pub slots_returned: Cell64,
+    /// What `slots_taken` cannot exceed: all slots.
+    pub slots_limit: Cell64,
     /// Packets marked so far.
     pub ecn_marked: Cell64,
     /// Frames that came in.

@@ -26,7 +26,7 @@ pub trait Tables {
     fn route(&self, host: u32) -> Option<&Route>;
     /// The descriptor in slot `slot`.
     fn descriptor(&self, slot: u32) -> Option<&Descriptor>;
-    /// Entry `index` of the ring of free slots.
+    /// Entry `index` of the stack of free slots.
     fn free_slot(&self, index: u32) -> Option<&Cell64>;
     /// The counter of drops for `reason`.
     fn drops(&self, reason: DropReason) -> Option<&Cell64>;

@@ -50,7 +50,7 @@ impl SwitchTables {
             self.free_slots[slot].store(slot as u64);
         }
         let switch = &self.switch[0];
-        switch.slots_returned.store(u64::from(config.slots));
+        switch.slots_limit.store(u64::from(config.slots));
         // xorshift has one state that it never leaves: zero.
         switch.random.store(seed | 1);
     }
@@ -163,7 +163,7 @@ impl SwitchTables {
             }
         }
         let leaked =
-            u64::from(config.slots) - (switch.slots_returned.load() - switch.slots_taken.load());
+            u64::from(config.slots) - (switch.slots_limit.load() - switch.slots_taken.load());
         expect_zero("the number of leaked descriptors".into(), leaked);
         let (admitted, departed) = (switch.admitted_bytes.load(), switch.departed_bytes.load());
         expect_zero("bytes admitted less bytes departed".into(), admitted.abs_diff(departed));

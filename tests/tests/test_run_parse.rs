@@ -356,7 +356,7 @@ fn buffers_that_are_full() {
             state.switch.shared_bytes = 100_000;
         }),
         in_state(lossless("no descriptor left", DropReason::NoDescriptor), |state| {
-            state.switch.slots_taken = state.switch.slots_returned;
+            state.switch.slots_taken = state.switch.slots_limit;
         }),
     ]);
 }

@@ -24,7 +24,7 @@ const FIRST_SOURCE_PORT: u16 = 49_152;
 const FIRST_QUEUE_PAIR: u32 = 1;
 
 /// One direction of a link, as datapaths see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireEnds {
     /// What frames on it carry.
     pub addresses: LinkAddresses,

@@ -273,7 +273,7 @@ impl History {
         switch.headroom_bytes = headroom.max(in_headroom);
         switch.random = random;
         switch.slots_taken = u64::from(taken);
-        switch.slots_returned = u64::from(taken) + slots - in_use.min(slots);
+        switch.slots_limit = u64::from(taken) + slots - in_use.min(slots);
         // Any order of the slots: an odd multiplier is a permutation of a power of two.
         let multiplier = random | 1;
         state.free_slots = (0..slots).map(|entry| entry.wrapping_mul(multiplier) % slots).collect();

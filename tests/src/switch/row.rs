@@ -41,7 +41,7 @@ rows! {
         headroom_max_bytes: u64,
         random: u64,
         slots_taken: u64,
-        slots_returned: u64,
+        slots_limit: u64,
         ecn_marked: u64,
         received_frames: u64,
         admitted_bytes: u64,

@@ -86,7 +86,7 @@ impl State {
             config,
             switch: SwitchRow {
                 random: 1,
-                slots_returned: CAPACITY.slots as u64,
+                slots_limit: CAPACITY.slots as u64,
                 ..SwitchRow::default()
             },
             ports: (0..PORTS).map(port).collect(),

@@ -136,7 +136,7 @@ impl KernelDatapath {
     }
 
     fn send(&mut self, crossing: Crossing, frame: &[u8]) -> Result<(), DatapathError> {
-        let wire = &self.wires[crossing.wire.0 as usize];
+        let wire = &crossing.ends;
         self.set_clocks(wire, crossing.now);
         let sent = match wire.from {
             NodeKind::Switch(SwitchId(switch)) => {
@@ -214,7 +214,7 @@ impl Datapath for KernelDatapath {
         frame: Buffer,
     ) -> Result<SwitchArrival<Buffer>, DatapathError> {
         self.send(crossing, &frame)?;
-        let wire = &self.wires[crossing.wire.0 as usize];
+        let wire = &crossing.ends;
         let NodeKind::Switch(SwitchId(number)) = wire.to else {
             unreachable!("the wire ends at a switch")
         };
@@ -261,7 +261,7 @@ impl Datapath for KernelDatapath {
         frame: Buffer,
     ) -> Result<HostArrival, DatapathError> {
         self.send(crossing, &frame)?;
-        let wire = &self.wires[crossing.wire.0 as usize];
+        let wire = &crossing.ends;
         let NodeKind::Host(HostId(host)) = wire.to else { unreachable!("the wire ends at a host") };
         let socket = &mut self.sockets.hosts[host as usize];
         let mut parsed = None;

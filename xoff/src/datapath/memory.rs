@@ -167,7 +167,7 @@ impl MemoryDatapath {
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
     #[inline(always)]
     fn audit_egress(&mut self, crossing: &Crossing, frame: FrameId) {
-        let WireEnds { from, from_port, .. } = self.wires[crossing.wire.0 as usize];
+        let WireEnds { from, from_port, .. } = crossing.ends;
         if let NodeKind::Switch(SwitchId(switch)) = from {
             let tables = &self.switches[switch as usize].tables;
             let port = u32::from(from_port);
@@ -205,7 +205,7 @@ impl Datapath for MemoryDatapath {
         frame: FrameId,
     ) -> Result<SwitchArrival<FrameId>, DatapathError> {
         self.audit_egress(&crossing, frame);
-        let wire = &self.wires[crossing.wire.0 as usize];
+        let wire = &crossing.ends;
         let address = wire.addresses.destination;
         let NodeKind::Switch(SwitchId(switch)) = wire.to else {
             unreachable!("the wire ends at a switch")

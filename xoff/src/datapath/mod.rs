@@ -10,6 +10,7 @@ use fabric_core::units::Nanos;
 use fabric_core::wire::{AethFields, Opcode, PfcFrame, RocePacket, Syndrome};
 use switch_user::tables::SwitchTables;
 
+use crate::build::WireEnds;
 use crate::topology::WireId;
 
 /// A frame's kind, for capture filters and injected faults.
@@ -54,7 +55,9 @@ pub enum HostArrival {
 pub struct Crossing {
     /// The wire.
     pub wire: WireId,
-    /// Its length in bytes without FCS.
+    /// Where it leads.
+    pub ends: WireEnds,
+    /// The frame's length in bytes without FCS.
     pub length: u32,
     /// When its transmission began.
     pub started: Nanos,

@@ -311,15 +311,15 @@ impl<'a, D: Datapath> Engine<'a, D> {
         let now = self.now.to_nanos();
         let crossing = Crossing {
             wire: WireId(number),
+            ends: wire.ends,
             length: flying.length,
             started: wire.started(&flying).to_nanos(),
             now,
         };
-        let to = wire.ends.to;
         if wire.is_captured {
             self.capture(crossing, &flying.frame)?;
         }
-        match to {
+        match crossing.ends.to {
             NodeKind::Switch(SwitchId(switch)) => {
                 self.arrive_at_switch(switch, crossing, flying.frame)
             }
@@ -344,12 +344,11 @@ impl<'a, D: Datapath> Engine<'a, D> {
         reason: DropReason,
         priority: Option<u8>,
     ) -> Result<(), RunError> {
-        let ends = &self.wires[crossing.wire.0 as usize].ends;
         let node = self.scenario.fabric().wire(crossing.wire).to;
         self.record.drop_event(&DropRow {
             time: crossing.now,
             node: &self.scenario.fabric().node(node).name,
-            port: Some(ends.to_port),
+            port: Some(crossing.ends.to_port),
             priority,
             reason: reason.name(),
             class: reason.class(),

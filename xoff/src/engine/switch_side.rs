@@ -31,7 +31,7 @@ impl<D: Datapath> Engine<'_, D> {
         crossing: Crossing,
         frame: D::Frame,
     ) -> Result<(), RunError> {
-        let port = self.wires[crossing.wire.0 as usize].ends.to_port;
+        let port = crossing.ends.to_port;
         let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
         match arrival.outcome {
             Outcome::Queued(queued) => {

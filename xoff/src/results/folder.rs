@@ -1,6 +1,5 @@
 //! The folder that a run leaves behind.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use super::manifest::Manifest;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
-use super::queue::{QueueKind, QueueRow};
+use super::queue::QueueRow;
 use super::staging::Staging;
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
@@ -52,9 +51,6 @@ pub struct ResultsOptions {
     pub throughput: bool,
 }
 
-/// A switch's counter: kind, port, priority.
-type Counter = (QueueKind, Option<u16>, Option<u8>);
-
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
 /// appear at the end, and none of them if this is dropped before.
 pub struct ResultsFolder {
@@ -64,8 +60,6 @@ pub struct ResultsFolder {
     drops: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
-    /// The last value written of each counter.
-    counters: BTreeMap<String, BTreeMap<Counter, u64>>,
     folder: PathBuf,
     staging: Staging,
 }
@@ -97,7 +91,6 @@ impl ResultsFolder {
             drops: table::<DropRow>(&staging)?,
             throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
             capture,
-            counters: BTreeMap::new(),
             folder: folder.to_owned(),
             staging,
         })
@@ -113,17 +106,8 @@ impl ResultsFolder {
         self.pauses.row(row)
     }
 
-    /// Adds a sample of a counter if it differs from the counter's last one (at first from 0).
+    /// Adds a sample of a counter that differs from the counter's last one (at first from 0).
     pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
-        if !self.counters.contains_key(row.node) {
-            self.counters.insert(row.node.to_owned(), BTreeMap::new());
-        }
-        let counters = self.counters.get_mut(row.node).expect("the line above put it there");
-        let last = counters.entry((row.kind, row.port, row.priority)).or_default();
-        if *last == row.bytes.0 {
-            return Ok(());
-        }
-        *last = row.bytes.0;
         self.queues.row(row)
     }
 
