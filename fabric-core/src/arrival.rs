@@ -139,7 +139,7 @@ fn forward<F: Frame, T: Tables>(
         if lossless { LosslessPools::admit(&arriving) } else { LossyPool::admit(&arriving) }?;
     let taken = switch.slots_taken.add(1) - 1;
     let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
-    let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32;
+    let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32 ^ entry;
     let descriptor = tables.descriptor(slot).ok_or(DropReason::BrokenTable)?;
 
     frame.forward(out.address.load(), out.peer_address.load(), fields)?;

@@ -70,7 +70,7 @@ pub fn return_slot<T: Tables>(
 ) -> Option<()> {
     let taken = switch.slots_taken.load().wrapping_sub(1);
     let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
-    tables.free_slot(entry)?.store(u64::from(slot));
+    tables.free_slot(entry)?.store(u64::from(slot ^ entry));
     switch.slots_taken.store(taken);
     Some(())
 }

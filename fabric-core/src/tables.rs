@@ -26,7 +26,8 @@ pub trait Tables {
     fn route(&self, host: u32) -> Option<&Route>;
     /// The descriptor in slot `slot`.
     fn descriptor(&self, slot: u32) -> Option<&Descriptor>;
-    /// Entry `index` of the stack of free slots.
+    /// Entry `index` of the stack of free slots: the slot's number XOR `index`, so that a zeroed table holds
+    /// every slot once, and no memory is touched for slots that are never used.
     fn free_slot(&self, index: u32) -> Option<&Cell64>;
     /// The counter of drops for `reason`.
     fn drops(&self, reason: DropReason) -> Option<&Cell64>;

@@ -46,9 +46,6 @@ impl SwitchTables {
             row.address.store(address_to_u64(settings.address));
             row.peer_address.store(address_to_u64(settings.peer_address));
         }
-        for slot in 0..config.slots as usize {
-            self.free_slots[slot].store(slot as u64);
-        }
         let switch = &self.switch[0];
         switch.slots_limit.store(u64::from(config.slots));
         // xorshift has one state that it never leaves: zero.

@@ -3,14 +3,10 @@
 /// Ends a list.
 const END: u32 = u32::MAX - 1;
 
-/// One packet: what follows it in its queue, and its length.
-#[derive(Clone, Copy)]
-struct Link {
-    /// One more than the next slot or [`END`]; zero in a slot that is in no queue, so that the links of a
-    /// buffer that is never filled take no memory.
-    after: u32,
-    length: u32,
-}
+/// One packet. First one more than the next slot or [`END`], zero in a slot that is in no queue; then its
+/// length. An array, because memory for zeroed arrays is not touched before it is used, and most slots of a
+/// large buffer never are.
+type Link = [u32; 2];
 
 /// The links of all packets, by slot.
 pub(super) struct Links(Vec<Link>);
@@ -18,7 +14,7 @@ pub(super) struct Links(Vec<Link>);
 impl Links {
     pub(super) fn new(slots: usize) -> Self {
         assert!(slots <= END as usize, "{slots} slots leave a number free to end a list");
-        Self(vec![Link { after: 0, length: 0 }; slots])
+        Self(vec![[0; 2]; slots])
     }
 }
 
@@ -54,18 +50,18 @@ impl Fifo {
     /// Length of the first packet of a queue that is not empty.
     #[inline]
     pub(super) fn head_length(&self, links: &Links) -> u32 {
-        links.0[self.head as usize].length
+        links.0[self.head as usize][1]
     }
 
     #[inline]
     pub(super) fn push(&mut self, links: &mut Links, slot: u32, length: u32) {
         let link = &mut links.0[slot as usize];
-        assert!(link.after == 0, "slot {slot} is in a queue already");
-        *link = Link { after: END + 1, length };
+        assert!(link[0] == 0, "slot {slot} is in a queue already");
+        *link = [END + 1, length];
         if self.is_empty() {
             self.head = slot;
         } else {
-            links.0[self.tail as usize].after = slot + 1;
+            links.0[self.tail as usize][0] = slot + 1;
         }
         self.tail = slot;
         self.packets += 1;
@@ -77,9 +73,9 @@ impl Fifo {
     pub(super) fn pop(&mut self, links: &mut Links) -> (u32, u32) {
         let slot = self.head;
         let link = &mut links.0[slot as usize];
-        let length = link.length;
-        self.head = link.after - 1;
-        link.after = 0;
+        let [after, length] = *link;
+        self.head = after - 1;
+        link[0] = 0;
         self.packets -= 1;
         self.bytes -= u64::from(length);
         (slot, length)

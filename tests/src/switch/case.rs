@@ -276,7 +276,8 @@ impl History {
         switch.slots_limit = u64::from(taken) + slots - in_use.min(slots);
         // Any order of the slots: an odd multiplier is a permutation of a power of two.
         let multiplier = random | 1;
-        state.free_slots = (0..slots).map(|entry| entry.wrapping_mul(multiplier) % slots).collect();
+        state.free_slots =
+            (0..slots).map(|entry| entry ^ entry.wrapping_mul(multiplier) % slots).collect();
         state.routes = self.groups;
     }
 }

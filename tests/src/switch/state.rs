@@ -94,7 +94,7 @@ impl State {
             egress_queues: vec![EgressQueueRow::default(); PORTS as usize * MAX_QUEUES],
             pauses: vec![PauseRow::default(); PORTS as usize * PRIORITIES],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
-            free_slots: (0..CAPACITY.slots as u64).collect(),
+            free_slots: vec![0; CAPACITY.slots],
             ..Self::default()
         }
     }

@@ -103,12 +103,12 @@ impl Frame for PfcView<'_> {
 #[derive(Debug)]
 struct Switch {
     tables: SwitchTables,
-    /// The frame of each slot that holds a packet.
-    buffered: Vec<FrameId>,
+    /// The number of the frame in each slot that holds a packet.
+    buffered: Vec<u32>,
 }
 
 /// A frame in the slab: frames stay where they are, and their numbers travel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameId(u32);
 
 /// All frames that exist.
@@ -158,7 +158,7 @@ impl MemoryDatapath {
             .into_iter()
             .map(|tables| {
                 let slots = tables.settings().slots as usize;
-                Switch { tables, buffered: vec![FrameId::default(); slots] }
+                Switch { tables, buffered: vec![0; slots] }
             })
             .collect();
         Self { switches, slab: Slab::default(), policy, wires }
@@ -223,7 +223,7 @@ impl Datapath for MemoryDatapath {
         let (mut pause, mut dropped) = (None, None);
         match &outcome {
             Outcome::Queued(queued) => {
-                buffered[queued.slot as usize] = frame;
+                buffered[queued.slot as usize] = frame.0;
                 if let Some(order) = &queued.pause {
                     let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
                     pause = Some(self.slab.insert(MemoryFrame::Pfc(pfc)));
@@ -249,7 +249,7 @@ impl Datapath for MemoryDatapath {
     }
 
     fn take(&mut self, switch: u32, slot: u32, congested: bool) -> FrameId {
-        let frame = self.switches[switch as usize].buffered[slot as usize];
+        let frame = FrameId(self.switches[switch as usize].buffered[slot as usize]);
         if congested && let MemoryFrame::Roce(packet) = self.slab.get_mut(frame) {
             packet.ecn = Ecn::CongestionExperienced;
         }

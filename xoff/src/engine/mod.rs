@@ -270,6 +270,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
+    #[inline]
     fn transmit(&mut self, number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
         let wire = &mut self.wires[number as usize];
         let arrival = wire.start(self.now, length);

@@ -231,7 +231,7 @@ mod tests {
         let mut results = ResultsFolder::create(folder, &options()).unwrap();
         for step in 0..1000 {
             let time = Nanos(u64::from(step) * 100);
-            let kind = QueueKind::Egress;
+            let kind = crate::results::QueueKind::Egress;
             let bytes = Bytes(u64::from(step / 10));
             let (port, priority) = (Some(0), Some(3));
             results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();

@@ -86,7 +86,7 @@ fn load(ring_bytes: Option<u32>) -> KernelSwitch {
     state.config.shared_pool_bytes = 2_000_000;
     state.config.slots = SLOTS as u32;
     state.switch.slots_limit = SLOTS as u64;
-    state.free_slots = (0..SLOTS as u64).collect();
+    state.free_slots = vec![0; SLOTS];
     state.ports[EGRESS as usize].peer_address = port_address(PORT);
     state.write(switch.tables_mut());
     switch
