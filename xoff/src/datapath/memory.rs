@@ -111,34 +111,41 @@ struct Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameId(u32);
 
+/// A frame in a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line(MemoryFrame);
+
+const _: () = assert!(size_of::<Line>() == 64, "a frame fits a cache line");
+
 /// All frames that exist.
 #[derive(Debug, Default)]
 struct Slab {
-    frames: Vec<MemoryFrame>,
+    frames: Vec<Line>,
     free: Vec<FrameId>,
 }
 
 impl Slab {
     fn insert(&mut self, frame: MemoryFrame) -> FrameId {
         if let Some(id) = self.free.pop() {
-            self.frames[id.0 as usize] = frame;
+            self.frames[id.0 as usize] = Line(frame);
             return id;
         }
-        self.frames.push(frame);
+        self.frames.push(Line(frame));
         FrameId(self.frames.len() as u32 - 1)
     }
 
     fn get(&self, id: FrameId) -> &MemoryFrame {
-        &self.frames[id.0 as usize]
+        &self.frames[id.0 as usize].0
     }
 
     fn get_mut(&mut self, id: FrameId) -> &mut MemoryFrame {
-        &mut self.frames[id.0 as usize]
+        &mut self.frames[id.0 as usize].0
     }
 
     fn remove(&mut self, id: FrameId) -> MemoryFrame {
         self.free.push(id);
-        self.frames[id.0 as usize]
+        self.frames[id.0 as usize].0
     }
 }
 
