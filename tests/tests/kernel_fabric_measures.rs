@@ -22,3 +22,8 @@ fn occupancy() {
 fn completion_times_by_size() {
     measures::sizes_group_the_flows(on_both);
 }
+
+#[test]
+fn samples() {
+    measures::samples_are_changes(on_both);
+}

@@ -21,3 +21,8 @@ fn occupancy() {
 fn completion_times_by_size() {
     measures::sizes_group_the_flows(in_memory);
 }
+
+#[test]
+fn samples() {
+    measures::samples_are_changes(in_memory);
+}

@@ -1,6 +1,6 @@
 //! Tables that a run computes beside its rows, against the rows and the capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use xoff::topology::NodeKind;
 
@@ -152,4 +152,18 @@ pub fn sizes_group_the_flows(run: Runner) {
         assert_eq!(Some(&row.text("slowdown_p99")), slowdowns.last());
         assert_eq!(Some(&row.text("slowdown_max")), slowdowns.last());
     }
+}
+
+/// A counter has a row where a sample differs from the one before, at first from zero.
+pub fn samples_are_changes(run: Runner) {
+    let table = run(&two_to_one(3), &["results.queue_period=\"1us\""]).table("queues.csv");
+    let mut last: BTreeMap<[&str; 4], u64> = BTreeMap::new();
+    for row in table.rows() {
+        let counter = ["node", "kind", "port", "priority"].map(|column| row.text(column));
+        let bytes = row.number("bytes");
+        assert_ne!(last.insert(counter, bytes).unwrap_or(0), bytes, "{counter:?}");
+    }
+    let kinds: BTreeSet<&str> = last.keys().map(|[_, kind, ..]| *kind).collect();
+    assert!(kinds.is_superset(&["buffer", "ingress", "egress"].into()), "{kinds:?}");
+    assert!(last.values().all(|bytes| *bytes == 0), "a drained fabric holds nothing");
 }

@@ -263,15 +263,6 @@ mod tests {
     }
 
     #[test]
-    fn only_changes_of_a_counter_are_written() {
-        let temp = tempfile::tempdir().unwrap();
-        run(temp.path());
-        let queues = fs::read_to_string(temp.path().join("queues.csv")).unwrap();
-        assert_eq!(queues.lines().count(), 1 + 99);
-        assert_eq!(queues.lines().nth(1), Some("1000,s0,egress,0,3,1"));
-    }
-
-    #[test]
     fn what_is_not_asked_for_is_not_there_and_an_earlier_one_goes() {
         let temp = tempfile::tempdir().unwrap();
         run(temp.path());
