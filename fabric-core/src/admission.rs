@@ -2,7 +2,9 @@
 
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
+use crate::dsh::TwoLevelPools;
 use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
+use crate::policy::{HeadroomScheme, Policy};
 use crate::threshold::{scaled, shared_free};
 
 /// What an admission decision may look at.
@@ -24,13 +26,21 @@ pub struct Arriving<'a> {
     pub length: u64,
 }
 
-/// Where does this packet go? Decides only; [`charge`] keeps the books.
+/// Where does this packet go? Decides only; [`charge`] and [`release`] keep the books.
 pub trait Admission {
     /// The pool that takes the packet, or why none does.
     fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason>;
+
+    /// Counts an admitted packet in the books of its port, if the scheme keeps any.
+    #[inline(always)]
+    fn charge_port(_port: &Port, _pool: Pool, _length: u64) {}
+
+    /// Takes what a departing packet gives back out of the books of its port.
+    #[inline(always)]
+    fn release_port(_port: &Port, _from_headroom: u64, _from_shared: u64) {}
 }
 
-/// Lossless packets: private, shared, headroom (DSH, Algorithm 1).
+/// Lossless packets: private, shared, headroom of the queue's own (DSH, Algorithm 1).
 #[derive(Debug)]
 pub struct LosslessPools;
 
@@ -38,7 +48,7 @@ impl Admission for LosslessPools {
     #[inline(always)]
     fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
         let Arriving { config, switch, port, ingress, threshold, length, .. } = *arriving;
-        if ingress.private_bytes.load() + length < config.private_bytes {
+        if fits_private(arriving) {
             return Ok(Pool::Private);
         }
         // Static thresholds and alpha > 1 promise more than there is; the pool's size is the last word.
@@ -50,6 +60,25 @@ impl Admission for LosslessPools {
             return Ok(Pool::Headroom);
         }
         Err(DropReason::HeadroomExhausted)
+    }
+}
+
+/// The same with oversubscribed headroom: the queues draw on one pool, which is smaller than what they
+/// may hold together (DSH, Section III-C).
+#[derive(Debug)]
+pub struct PooledHeadroom;
+
+impl Admission for PooledHeadroom {
+    #[inline(always)]
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+        let pool = LosslessPools::admit(arriving)?;
+        let in_use = arriving.switch.headroom_bytes.load();
+        if matches!(pool, Pool::Headroom)
+            && in_use + arriving.length > arriving.config.headroom_pool_bytes
+        {
+            return Err(DropReason::HeadroomPoolExhausted);
+        }
+        Ok(pool)
     }
 }
 
@@ -72,12 +101,39 @@ impl Admission for LossyPool {
     }
 }
 
+/// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
+#[inline(always)]
+pub fn fits_private(arriving: &Arriving<'_>) -> bool {
+    arriving.ingress.private_bytes.load() + arriving.length < arriving.config.private_bytes
+}
+
+/// The pool that takes the packet under the policy's scheme.
+#[inline(always)]
+pub fn admit(policy: Policy, lossless: bool, arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+    if !lossless {
+        return LossyPool::admit(arriving);
+    }
+    match policy.headroom() {
+        HeadroomScheme::Independent => LosslessPools::admit(arriving),
+        HeadroomScheme::Pooled => PooledHeadroom::admit(arriving),
+        HeadroomScheme::Dsh => TwoLevelPools::admit(arriving),
+    }
+}
+
 /// Counts an admitted packet in its pool.
 #[inline(always)]
-pub fn charge(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: u64) {
+pub fn charge(policy: Policy, lossless: bool, arriving: &Arriving<'_>, pool: Pool) {
+    let Arriving { switch, port, ingress, length, .. } = *arriving;
     let (of_queue, of_switch) = cells(pool, switch, ingress);
     of_queue.add(length);
     of_switch.add(length);
+    if lossless {
+        match policy.headroom() {
+            HeadroomScheme::Independent => LosslessPools::charge_port(port, pool, length),
+            HeadroomScheme::Pooled => PooledHeadroom::charge_port(port, pool, length),
+            HeadroomScheme::Dsh => TwoLevelPools::charge_port(port, pool, length),
+        }
+    }
     let headroom = switch.headroom_bytes.load();
     if matches!(pool, Pool::Headroom) {
         switch.headroom_max_bytes.raise_to(headroom);
@@ -93,7 +149,14 @@ pub fn charge(pool: Pool, switch: &SwitchState, ingress: &IngressQueue, length: 
 /// had left, and with it the PAUSE (DSH, Fig. 3: OFF ends only when headroom is empty), however low the
 /// queue had fallen below `X_on`.
 #[inline(always)]
-pub fn release(switch: &SwitchState, ingress: &IngressQueue, length: u64) {
+pub fn release(
+    policy: Policy,
+    lossless: bool,
+    switch: &SwitchState,
+    port: &Port,
+    ingress: &IngressQueue,
+    length: u64,
+) {
     let from_headroom = ingress.headroom_bytes.load().min(length);
     let rest = length - from_headroom;
     let from_shared = ingress.shared_bytes.load().min(rest);
@@ -102,10 +165,20 @@ pub fn release(switch: &SwitchState, ingress: &IngressQueue, length: u64) {
         (from_shared, Pool::Shared),
         (rest - from_shared, Pool::Private),
     ] {
-        if bytes != 0 {
-            let (of_queue, of_switch) = cells(pool, switch, ingress);
-            of_queue.sub(bytes);
-            of_switch.sub(bytes);
+        // Most often two of the three are zero, and no predictor knows which.
+        let (of_queue, of_switch) = cells(pool, switch, ingress);
+        of_queue.sub(bytes);
+        of_switch.sub(bytes);
+    }
+    if lossless {
+        match policy.headroom() {
+            HeadroomScheme::Independent => {
+                LosslessPools::release_port(port, from_headroom, from_shared);
+            }
+            HeadroomScheme::Pooled => {
+                PooledHeadroom::release_port(port, from_headroom, from_shared);
+            }
+            HeadroomScheme::Dsh => TwoLevelPools::release_port(port, from_headroom, from_shared),
         }
     }
 }
@@ -126,6 +199,7 @@ fn cells<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{MarkingScheme, ThresholdScheme};
 
     struct Row {
         private: u64,
@@ -198,11 +272,52 @@ mod tests {
     }
 
     #[test]
-    fn headroom_is_given_back_first_and_private_last() {
+    fn oversubscribed_headroom_ends_with_its_pool() {
+        let config = SwitchConfig { headroom_pool_bytes: 7000, ..SwitchConfig::default() };
         let switch = SwitchState::default();
-        let ingress = IngressQueue::default();
+        let port = Port::default();
+        port.headroom_bytes.store(5000);
+        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
+        // (headroom of the queue, headroom of all, outcome) for 1000 bytes.
+        let rows = [
+            (3999, 3999, Ok(Pool::Headroom)),
+            (0, 6000, Ok(Pool::Headroom)),
+            (0, 6001, Err(DropReason::HeadroomPoolExhausted)),
+            (4000, 4000, Err(DropReason::HeadroomExhausted)),
+        ];
+        for (of_queue, of_all, expected) in rows {
+            ingress.headroom_bytes.store(of_queue);
+            switch.headroom_bytes.store(of_all);
+            let arriving = Arriving {
+                config: &config,
+                switch: &switch,
+                port: &port,
+                ingress: &ingress,
+                egress: &egress,
+                threshold: 0,
+                length: 1000,
+            };
+            assert_eq!(PooledHeadroom::admit(&arriving), expected, "{of_queue} of {of_all}");
+        }
+    }
+
+    #[test]
+    fn headroom_is_given_back_first_and_private_last() {
+        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+        let (config, switch, port) =
+            (SwitchConfig::default(), SwitchState::default(), Port::default());
+        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
+        let arriving = Arriving {
+            config: &config,
+            switch: &switch,
+            port: &port,
+            ingress: &ingress,
+            egress: &egress,
+            threshold: 0,
+            length: 700,
+        };
         for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
-            charge(pool, &switch, &ingress, 700);
+            charge(policy, true, &arriving, pool);
         }
         assert_eq!(switch.buffer_max_bytes.load(), 2100);
         assert_eq!(switch.headroom_max_bytes.load(), 700);
@@ -216,7 +331,7 @@ mod tests {
         let steps =
             [(600, [100, 700, 700]), (600, [0, 200, 700]), (600, [0, 0, 300]), (300, [0, 0, 0])];
         for (length, expected) in steps {
-            release(&switch, &ingress, length);
+            release(policy, true, &switch, &port, &ingress, length);
             assert_eq!(held(), expected);
         }
     }

@@ -1,8 +1,8 @@
 //! Arrival: everything that happens to a frame when its last bit has come in.
 
-use crate::admission::{Admission, Arriving, LosslessPools, LossyPool, charge};
+use crate::admission::{Arriving, admit, charge};
 use crate::drop_reason::DropReason;
-use crate::flow_control::{FlowControl, Never, Order, QueueLevel};
+use crate::flow_control::{Ingress, Order, after_arrival};
 use crate::frame::{Frame, Ipv4Fields, Parsed};
 use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, Port, SwitchConfig, SwitchState};
 use crate::marking::congested;
@@ -135,8 +135,7 @@ fn forward<F: Frame, T: Tables>(
     if switch.slots_taken.load() >= switch.slots_limit.load() {
         return Err(DropReason::NoDescriptor);
     }
-    let pool =
-        if lossless { LosslessPools::admit(&arriving) } else { LossyPool::admit(&arriving) }?;
+    let pool = admit(policy, lossless, &arriving)?;
     let taken = switch.slots_taken.add(1) - 1;
     let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
     let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32 ^ entry;
@@ -152,7 +151,7 @@ fn forward<F: Frame, T: Tables>(
         frame.mark_congestion(fields)?;
         switch.ecn_marked.add(1);
     }
-    charge(pool, switch, ingress, u64::from(length));
+    charge(policy, lossless, &arriving, pool);
     egress.bytes.add(u64::from(length));
     switch.admitted_bytes.add(u64::from(length));
 
@@ -165,12 +164,9 @@ fn forward<F: Frame, T: Tables>(
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable);
 
-    // Evaluated anew: the packet itself has changed T(t).
-    let xoff = threshold::evaluate(policy, config, switch, ingress);
-    let pause = if lossless {
-        QueueLevel::after_arrival(config, switch, ingress, xoff, priority, pool)
-    } else {
-        Never::after_arrival(config, switch, ingress, xoff, priority, pool)
-    };
+    // Evaluates T(t) anew: the packet itself has changed it.
+    let at =
+        Ingress { tables, policy, config, switch, port_number, port, queue: ingress, priority };
+    let pause = after_arrival(&at, lossless, pool, now);
     Ok(Queued { slot, egress_port, queue, marked, pause })
 }

@@ -2,12 +2,11 @@
 //! transmission starts. Runs in user space on the memory that arrival works on.
 
 use crate::admission::release;
-use crate::flow_control::{FlowControl, Never, Order, QueueLevel};
+use crate::flow_control::{Ingress, Order, after_departure};
 use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, SwitchConfig, SwitchState};
 use crate::marking::congested;
 use crate::policy::{MarkingScheme, Policy};
 use crate::tables::{Tables, egress_index, ingress_index};
-use crate::threshold;
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +37,9 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     let egress = tables
         .egress_queue(egress_index(descriptor.egress_port.load(), descriptor.queue.load()))?;
 
-    release(switch, ingress, length);
+    let port = tables.port(ingress_port)?;
+    let lossless = config.lossless_classes >> priority & 1 != 0;
+    release(policy, lossless, switch, port, ingress, length);
     let queue_bytes = egress.bytes.sub(length);
     switch.departed_bytes.add(length);
     descriptor.flags.store(0);
@@ -50,12 +51,10 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     if mark {
         switch.ecn_marked.add(1);
     }
-    let xoff = threshold::evaluate(policy, config, switch, ingress);
-    let resume = if config.lossless_classes >> priority & 1 != 0 {
-        QueueLevel::after_departure(config, switch, ingress, xoff, priority)
-    } else {
-        Never::after_departure(config, switch, ingress, xoff, priority)
-    };
+    let port_number = ingress_port;
+    let queue = ingress;
+    let at = Ingress { tables, policy, config, switch, port_number, port, queue, priority };
+    let resume = after_departure(&at, lossless);
     Some(Departure { ingress_port, priority, mark, resume })
 }
 

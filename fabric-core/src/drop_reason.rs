@@ -82,7 +82,8 @@ drop_reasons! {
     GlobalPause = 11, "global-pause", Ignored;
     /// A PFC frame that enables no class.
     EmptyPfc = 12, "empty-pfc", Ignored;
-    /// A lossless packet found private, shared and headroom pools full (DSH, Algorithm 1, line 11).
+    /// A lossless packet found private pool, shared pool and its queue's headroom full (DSH,
+    /// Algorithm 1, line 11).
     HeadroomExhausted = 13, "headroom-exhausted", Policy;
     /// A lossy packet found its egress queue at its threshold.
     LossyThreshold = 14, "lossy-threshold", Policy;
@@ -96,6 +97,10 @@ drop_reasons! {
     InjectedLoss = 18, "injected-loss", Injected;
     /// A map look-up failed, which loading makes impossible.
     BrokenTable = 19, "broken-table", Substrate;
+    /// Headroom that is oversubscribed ran out: the queue may hold more, but the pool is empty.
+    HeadroomPoolExhausted = 20, "headroom-pool-exhausted", Policy;
+    /// A lossless packet found its port's insurance headroom full (DSH, Section IV-B), or there is none.
+    InsuranceExhausted = 21, "insurance-exhausted", Policy;
 }
 
 impl fmt::Display for DropReason {

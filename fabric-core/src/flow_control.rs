@@ -1,16 +1,33 @@
 //! When to pause and to resume a neighbour.
 
-use crate::map_abi::{IngressQueue, Pool, SwitchConfig, SwitchState};
-use crate::threshold::shared_free;
+use crate::dsh::TwoLevel;
+use crate::map_abi::{IngressQueue, Pool, Port, SwitchConfig, SwitchState};
+use crate::policy::{HeadroomScheme, Policy};
+use crate::tables::{Tables, ingress_index};
+use crate::threshold::{self, shared_free};
+use crate::units::Nanos;
+
+/// Who is paused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// One class, because of its ingress queue.
+    #[default]
+    Queue,
+    /// All lossless classes, because of the port (DSH, Section IV-E).
+    Port,
+}
 
 /// A PAUSE or RESUME to be sent out of an ingress port, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Classes that it speaks of.
+    /// Whose occupancy it was.
+    pub level: Level,
+    /// Classes that it speaks of. A port's RESUME leaves out those whose queues are OFF: their pauses
+    /// are to be renewed.
     pub class_enable: u8,
     /// Quanta for each of them; 0 resumes.
     pub quanta: u16,
-    /// omega_s of the ingress queue at the decision.
+    /// Shared occupancy of the ingress queue, or of the port, at the decision.
     pub occupancy_bytes: u64,
     /// The threshold that it was compared with.
     pub threshold_bytes: u64,
@@ -18,25 +35,115 @@ pub struct Order {
     pub shared_free_bytes: u64,
 }
 
-/// Shall we pause? Shall we resume? `xoff` is T(t) at that moment.
+/// An ingress queue after its packet was charged or released, and what it belongs to.
+#[derive(Debug)]
+pub struct Ingress<'a, T> {
+    /// The switch's tables.
+    pub tables: &'a T,
+    /// The schemes.
+    pub policy: Policy,
+    /// The configuration.
+    pub config: &'a SwitchConfig,
+    /// The switch's totals.
+    pub switch: &'a SwitchState,
+    /// Number of the port.
+    pub port_number: u32,
+    /// The port.
+    pub port: &'a Port,
+    /// The queue.
+    pub queue: &'a IngressQueue,
+    /// Its priority.
+    pub priority: u32,
+}
+
+impl<'a, T: Tables> Ingress<'a, T> {
+    /// The ingress queue of (`port`, `priority`), if there is one.
+    pub fn of(tables: &'a T, policy: Policy, port: u32, priority: u32) -> Option<Self> {
+        Some(Self {
+            tables,
+            policy,
+            config: tables.config()?,
+            switch: tables.switch()?,
+            port_number: port,
+            port: tables.port(port)?,
+            queue: tables.ingress_queue(ingress_index(port, priority))?,
+            priority,
+        })
+    }
+
+    /// T(t) now.
+    #[inline(always)]
+    pub fn threshold(&self) -> u64 {
+        threshold::evaluate(self.policy, self.config, self.switch, self.queue)
+    }
+
+    /// X_off of the queue: T(t), under DSH less tau (Eq. 10), which is 0 elsewhere.
+    #[inline(always)]
+    pub fn queue_xoff(&self, threshold: u64) -> u64 {
+        threshold.saturating_sub(u64::from(self.queue.tau_bytes.load()))
+    }
+
+    /// X_poff of the port (DSH, Eq. 11).
+    #[inline(always)]
+    pub fn port_xoff(&self, threshold: u64) -> u64 {
+        port_xoff(self.config, threshold)
+    }
+
+    /// A PAUSE of the queue's class.
+    #[inline(always)]
+    pub fn pause_queue(&self, xoff: u64) -> Order {
+        let class_enable = 1 << (self.priority & 7);
+        let quanta = self.config.pause_quanta;
+        self.order(Level::Queue, class_enable, quanta, self.queue.shared_bytes.load(), xoff)
+    }
+
+    /// A RESUME of it.
+    #[inline(always)]
+    pub fn resume_queue(&self, xon: u64) -> Order {
+        let class_enable = 1 << (self.priority & 7);
+        self.order(Level::Queue, class_enable, 0, self.queue.shared_bytes.load(), xon)
+    }
+
+    /// A PAUSE of all lossless classes.
+    #[inline(always)]
+    pub fn pause_port(&self, xoff: u64) -> Order {
+        let (classes, quanta) = (self.config.lossless_classes, self.config.pause_quanta);
+        self.order(Level::Port, classes, quanta, self.port.shared_bytes.load(), xoff)
+    }
+
+    /// A RESUME of `classes`, the port being ON.
+    pub fn resume_port(&self, classes: u8, xon: u64) -> Order {
+        self.order(Level::Port, classes, 0, self.port.shared_bytes.load(), xon)
+    }
+
+    #[inline(always)]
+    fn order(
+        &self,
+        level: Level,
+        class_enable: u8,
+        quanta: u16,
+        occupancy_bytes: u64,
+        threshold_bytes: u64,
+    ) -> Order {
+        let shared_free_bytes = shared_free(self.config, self.switch);
+        Order { level, class_enable, quanta, occupancy_bytes, threshold_bytes, shared_free_bytes }
+    }
+}
+
+/// X_poff: the port's queues may hold together what each of them may hold (DSH, Eq. 11).
+#[inline(always)]
+pub fn port_xoff(config: &SwitchConfig, threshold: u64) -> u64 {
+    // A static threshold may be any number; eight times this one is one, too.
+    const LARGEST: u64 = u64::MAX >> 4;
+    threshold.min(LARGEST) * u64::from(config.lossless_queues)
+}
+
+/// Shall we pause? Shall we resume?
 pub trait FlowControl {
-    /// A packet of `priority` was admitted to `pool` of `queue`.
-    fn after_arrival(
-        config: &SwitchConfig,
-        switch: &SwitchState,
-        queue: &IngressQueue,
-        xoff: u64,
-        priority: u32,
-        pool: Pool,
-    ) -> Option<Order>;
-    /// A packet of `priority` left `queue`.
-    fn after_departure(
-        config: &SwitchConfig,
-        switch: &SwitchState,
-        queue: &IngressQueue,
-        xoff: u64,
-        priority: u32,
-    ) -> Option<Order>;
+    /// A packet was admitted to `pool` of the queue.
+    fn after_arrival<T: Tables>(at: &Ingress<'_, T>, pool: Pool, now: Nanos) -> Option<Order>;
+    /// A packet left the queue.
+    fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order>;
 }
 
 /// PFC per ingress queue: the two states of DSH, Fig. 3, X_off = T(t), X_on = X_off - delta.
@@ -45,58 +152,32 @@ pub struct QueueLevel;
 
 impl FlowControl for QueueLevel {
     #[inline(always)]
-    fn after_arrival(
-        config: &SwitchConfig,
-        switch: &SwitchState,
-        queue: &IngressQueue,
-        xoff: u64,
-        priority: u32,
-        pool: Pool,
-    ) -> Option<Order> {
-        if queue.off.load() != 0 {
+    fn after_arrival<T: Tables>(at: &Ingress<'_, T>, pool: Pool, _now: Nanos) -> Option<Order> {
+        if at.queue.off.load() != 0 {
             return None;
         }
-        let occupancy = queue.shared_bytes.load();
+        let xoff = at.threshold();
         // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
         // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
-        if occupancy <= xoff && !matches!(pool, Pool::Headroom) {
+        if at.queue.shared_bytes.load() <= xoff && !matches!(pool, Pool::Headroom) {
             return None;
         }
-        queue.off.store(1);
-        queue.pauses.add(1);
-        Some(Order {
-            class_enable: 1 << (priority & 7),
-            quanta: config.pause_quanta,
-            occupancy_bytes: occupancy,
-            threshold_bytes: xoff,
-            shared_free_bytes: shared_free(config, switch),
-        })
+        at.queue.off.store(1);
+        at.queue.pauses.add(1);
+        Some(at.pause_queue(xoff))
     }
 
     #[inline(always)]
-    fn after_departure(
-        config: &SwitchConfig,
-        switch: &SwitchState,
-        queue: &IngressQueue,
-        xoff: u64,
-        priority: u32,
-    ) -> Option<Order> {
-        if queue.off.load() == 0 || queue.headroom_bytes.load() != 0 {
+    fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
             return None;
         }
-        let xon = xoff.saturating_sub(config.xon_offset_bytes);
-        let occupancy = queue.shared_bytes.load();
-        if occupancy > xon {
+        let xon = at.threshold().saturating_sub(at.config.xon_offset_bytes);
+        if at.queue.shared_bytes.load() > xon {
             return None;
         }
-        queue.off.store(0);
-        Some(Order {
-            class_enable: 1 << (priority & 7),
-            quanta: 0,
-            occupancy_bytes: occupancy,
-            threshold_bytes: xon,
-            shared_free_bytes: shared_free(config, switch),
-        })
+        at.queue.off.store(0);
+        Some(at.resume_queue(xon))
     }
 }
 
@@ -106,78 +187,154 @@ pub struct Never;
 
 impl FlowControl for Never {
     #[inline(always)]
-    fn after_arrival(
-        _config: &SwitchConfig,
-        _switch: &SwitchState,
-        _queue: &IngressQueue,
-        _xoff: u64,
-        _priority: u32,
-        _pool: Pool,
-    ) -> Option<Order> {
+    fn after_arrival<T: Tables>(_at: &Ingress<'_, T>, _pool: Pool, _now: Nanos) -> Option<Order> {
         None
     }
 
     #[inline(always)]
-    fn after_departure(
-        _config: &SwitchConfig,
-        _switch: &SwitchState,
-        _queue: &IngressQueue,
-        _xoff: u64,
-        _priority: u32,
-    ) -> Option<Order> {
+    fn after_departure<T: Tables>(_at: &Ingress<'_, T>) -> Option<Order> {
         None
     }
+}
+
+/// The PAUSE that an arrival makes due under the policy's scheme.
+#[inline(always)]
+pub fn after_arrival<T: Tables>(
+    at: &Ingress<'_, T>,
+    lossless: bool,
+    pool: Pool,
+    now: Nanos,
+) -> Option<Order> {
+    if !lossless {
+        return Never::after_arrival(at, pool, now);
+    }
+    match at.policy.headroom() {
+        HeadroomScheme::Independent | HeadroomScheme::Pooled => {
+            QueueLevel::after_arrival(at, pool, now)
+        }
+        HeadroomScheme::Dsh => TwoLevel::after_arrival(at, pool, now),
+    }
+}
+
+/// The RESUME that a departure makes due under the policy's scheme.
+#[inline(always)]
+pub fn after_departure<T: Tables>(at: &Ingress<'_, T>, lossless: bool) -> Option<Order> {
+    if !lossless {
+        return Never::after_departure(at);
+    }
+    match at.policy.headroom() {
+        HeadroomScheme::Independent | HeadroomScheme::Pooled => QueueLevel::after_departure(at),
+        HeadroomScheme::Dsh => TwoLevel::after_departure(at),
+    }
+}
+
+/// What becomes of a pause whose quanta are about to run out.
+///
+/// `class` names the paused queue, `None` the port, and `pause` which of its pauses it was. `None` if
+/// that pause is over, or a pause of the whole port covers it. A port that may go ON by now gets its
+/// RESUME here: if all its packets wait behind pauses of others, no departure asks for it.
+pub fn renewal<T: Tables>(
+    tables: &T,
+    policy: Policy,
+    port: u32,
+    class: Option<u8>,
+    pause: u32,
+) -> Option<Order> {
+    let classes = tables.config()?.lossless_classes;
+    let of = |class: u8| Ingress::of(tables, policy, port, u32::from(class));
+    if let Some(class) = class {
+        let at = of(class)?;
+        let over = at.queue.off.load() == 0 || at.queue.pauses.load() != pause;
+        let covered = at.port.off.load() != 0;
+        return (!over && !covered).then(|| at.pause_queue(at.queue_xoff(at.threshold())));
+    }
+    let at = of(classes.trailing_zeros() as u8)?;
+    if at.port.off.load() == 0 || at.port.pauses.load() != pause {
+        return None;
+    }
+    TwoLevel::resume_port(&at).or_else(|| Some(at.pause_port(at.port_xoff(at.threshold()))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use QueueLevel as Pfc;
+    use crate::policy::{MarkingScheme, ThresholdScheme};
+    use crate::tables::owned::OwnedTables;
 
-    const XOFF: u64 = 10_000;
+    const NOW: Nanos = Nanos(0);
 
-    fn config() -> SwitchConfig {
-        SwitchConfig {
+    /// X_off is 10,000 bytes.
+    fn tables() -> OwnedTables {
+        let config = SwitchConfig {
             shared_pool_bytes: 100_000,
+            static_xoff_bytes: 10_000,
             xon_offset_bytes: 2000,
             pause_quanta: 500,
+            lossless_classes: 1 << 3,
+            lossless_queues: 1,
             ..SwitchConfig::default()
-        }
+        };
+        OwnedTables::new(config, 5000)
+    }
+
+    fn at(tables: &OwnedTables) -> Ingress<'_, OwnedTables> {
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
+        Ingress::of(tables, policy, 1, 3).unwrap()
+    }
+
+    fn spoken(order: Option<Order>) -> Option<(u8, u16)> {
+        order.map(|order| (order.class_enable, order.quanta))
     }
 
     #[test]
     fn the_two_states_of_figure_3() {
-        let (config, switch, queue) = (config(), SwitchState::default(), IngressQueue::default());
-        queue.shared_bytes.store(10_000);
-        assert_eq!(Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Shared), None);
-        queue.shared_bytes.store(10_001);
-        let pause = Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Shared);
-        assert_eq!(pause.map(|order| (order.class_enable, order.quanta)), Some((8, 500)));
-        assert_eq!(Pfc::after_arrival(&config, &switch, &queue, XOFF, 3, Pool::Headroom), None);
+        let tables = tables();
+        let at = at(&tables);
+        at.queue.shared_bytes.store(10_000);
+        assert_eq!(QueueLevel::after_arrival(&at, Pool::Shared, NOW), None);
+        at.queue.shared_bytes.store(10_001);
+        assert_eq!(spoken(QueueLevel::after_arrival(&at, Pool::Shared, NOW)), Some((8, 500)));
+        assert_eq!(QueueLevel::after_arrival(&at, Pool::Headroom, NOW), None);
 
-        queue.shared_bytes.store(8000);
-        queue.headroom_bytes.store(1);
-        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
-        queue.headroom_bytes.store(0);
-        queue.shared_bytes.store(8001);
-        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
-        queue.shared_bytes.store(8000);
-        let resume = Pfc::after_departure(&config, &switch, &queue, XOFF, 3);
-        assert_eq!(resume.map(|order| (order.class_enable, order.quanta)), Some((8, 0)));
-        assert_eq!(Pfc::after_departure(&config, &switch, &queue, XOFF, 3), None);
+        at.queue.shared_bytes.store(8000);
+        at.queue.headroom_bytes.store(1);
+        assert_eq!(QueueLevel::after_departure(&at), None);
+        at.queue.headroom_bytes.store(0);
+        at.queue.shared_bytes.store(8001);
+        assert_eq!(QueueLevel::after_departure(&at), None);
+        at.queue.shared_bytes.store(8000);
+        assert_eq!(spoken(QueueLevel::after_departure(&at)), Some((8, 0)));
+        assert_eq!(QueueLevel::after_departure(&at), None);
     }
 
     #[test]
     fn the_first_packet_in_headroom_pauses() {
-        let (config, switch, queue) = (config(), SwitchState::default(), IngressQueue::default());
-        queue.shared_bytes.store(9500);
-        assert!(Pfc::after_arrival(&config, &switch, &queue, XOFF, 0, Pool::Headroom).is_some());
+        let tables = tables();
+        let at = at(&tables);
+        at.queue.shared_bytes.store(9500);
+        assert!(QueueLevel::after_arrival(&at, Pool::Headroom, NOW).is_some());
     }
 
     #[test]
     fn an_empty_queue_resumes_even_where_x_on_is_zero() {
-        let (config, switch, queue) = (config(), SwitchState::default(), IngressQueue::default());
-        queue.off.store(1);
-        assert!(Pfc::after_departure(&config, &switch, &queue, 1000, 0).is_some());
+        let mut tables = tables();
+        tables.config.static_xoff_bytes = 1000;
+        let at = at(&tables);
+        at.queue.off.store(1);
+        assert!(QueueLevel::after_departure(&at).is_some());
+    }
+
+    #[test]
+    fn a_pause_is_renewed_until_it_is_over() {
+        let tables = tables();
+        let at = at(&tables);
+        let renew = |pause| renewal(&tables, at.policy, 1, Some(3), pause);
+        assert_eq!(renew(0), None, "a queue that is ON");
+        at.queue.shared_bytes.store(10_001);
+        QueueLevel::after_arrival(&at, Pool::Shared, NOW);
+        assert_eq!(spoken(renew(1)), Some((8, 500)));
+        assert_eq!(renew(0), None, "an earlier pause");
+        at.port.off.store(1);
+        assert_eq!(renew(1), None, "the port's pause covers it");
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port,
 //! [`admission`] a pool, [`marking`] marks, [`flow_control`] pauses ([`arrival`] joins these), and
-//! [`departure`] undoes what arrival counted. [`map_abi`] is the state that they share, [`tables`] the way to it.
+//! [`departure`] undoes what arrival counted. [`policy`] selects the schemes, of which [`dsh`] is one.
+//! [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]
@@ -16,6 +17,7 @@ pub mod audit;
 pub mod cell;
 pub mod departure;
 pub mod drop_reason;
+pub mod dsh;
 pub mod flow_control;
 pub mod frame;
 pub mod headroom;

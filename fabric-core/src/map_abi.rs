@@ -13,6 +13,8 @@
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
+//! | `LOGARITHMS` | [`Logarithms`] | 1 | control plane | eBPF |
+//! | `HEADROOM_STEPS` | [`HeadroomSteps`] | [`MAX_PORTS`] | control plane | both |
 //! | `AUDIT` | [`AuditCounters`] | [`MAX_PORTS`] x 8 | TC egress | user space |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
 //!
@@ -59,6 +61,10 @@ pub mod names {
     pub const FREE_SLOTS: &str = "FREE_SLOTS";
     /// Frames dropped, by reason.
     pub const DROPS: &str = "DROPS";
+    /// [`super::Logarithms`].
+    pub const LOGARITHMS: &str = "LOGARITHMS";
+    /// [`super::HeadroomSteps`].
+    pub const HEADROOM_STEPS: &str = "HEADROOM_STEPS";
     /// [`super::AuditCounters`].
     pub const AUDIT: &str = "AUDIT";
     /// The ring of records.
@@ -87,8 +93,15 @@ pub struct SwitchConfig {
     pub private_bytes: u64,
     /// X_off of static thresholds, bytes of shared occupancy.
     pub static_xoff_bytes: u64,
-    /// delta in DSH: X_on lies this far below X_off.
+    /// delta in PFC, delta_q in DSH: X_on lies this far below X_off.
     pub xon_offset_bytes: u64,
+    /// delta_p in DSH: X_pon lies this far below X_poff.
+    pub port_xon_offset_bytes: u64,
+    /// Headroom of all queues together; where it is oversubscribed, less than the sum of what each may
+    /// hold.
+    pub headroom_pool_bytes: u64,
+    /// window_length in DSH, Algorithm 4.
+    pub single_queue_window_ns: u64,
     /// K_min in DCQCN, bytes.
     pub ecn_kmin_bytes: u64,
     /// K_max in DCQCN, bytes.
@@ -113,6 +126,16 @@ pub struct SwitchConfig {
     pub hosts: u32,
     /// Descriptors in use.
     pub slots: u32,
+    /// N_q in DSH: lossless queues of a port.
+    pub lossless_queues: u32,
+    /// -log2 of w_g in DSH, Eq. 5.
+    pub gradient_weight_shift: u8,
+    /// -log2 of w_v in DSH, Eq. 6.
+    pub deviation_weight_shift: u8,
+    /// log2 of k in DSH, Eq. 7.
+    pub deviation_gain_shift: u8,
+    /// Keeps the size a multiple of eight, the stride of a BPF array.
+    pub reserved: u8,
     /// Bit n: priority n is lossless.
     pub lossless_classes: u8,
     /// Bit n: packets of priority n may be marked.
@@ -155,13 +178,14 @@ pub struct SwitchState {
     pub lossy_pauses_ignored: Cell64,
 }
 
-/// One port.
-#[repr(C)]
+/// One port. Aligned, so that what DSH adds lies in a cache line of its own.
+#[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Port {
     /// Line rate, bits per second.
     pub rate_bps: Cell64,
-    /// Phi in DSH, Eq. 1: headroom of each lossless ingress queue of this port, bytes.
+    /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), under DSH of the port
+    /// itself (its part of B_i, Eq. 9).
     pub headroom_bytes: Cell64,
     /// How long a PAUSE that came in may go unanswered (802.1Qbb, at most 3840 B / C).
     pub response_ns: Cell64,
@@ -175,6 +199,20 @@ pub struct Port {
     pub received_frames: Cell64,
     /// PFC frames that came in here.
     pub received_pfc: Cell64,
+    /// Sum of omega_s over the lossless queues that came in here. This and what follows: DSH only.
+    pub shared_bytes: Cell64,
+    /// Insurance headroom in use, the sum of omega_h over these queues.
+    pub insurance_bytes: Cell64,
+    /// start_time in DSH, Algorithm 4.
+    pub single_queue_since_ns: Cell64,
+    /// prev_queue_id in DSH, Algorithm 4, plus 1; 0 before the first packet.
+    pub last_queue: Cell32,
+    /// 1 if all lossless packets of a window went to one queue, so that tau is 0.
+    pub single_queue: Cell32,
+    /// 1 if the port is OFF: its neighbour has been paused in all lossless classes.
+    pub off: Cell32,
+    /// Times that the port went to OFF.
+    pub pauses: Cell32,
 }
 
 /// The MMU's counters for one (ingress port, priority).
@@ -185,14 +223,55 @@ pub struct IngressQueue {
     pub private_bytes: Cell64,
     /// omega_s in DSH.
     pub shared_bytes: Cell64,
-    /// omega_h in DSH.
+    /// omega_h in DSH; under DSH the queue's part of its port's insurance headroom.
     pub headroom_bytes: Cell64,
-    /// X_off as the control plane last computed it; used where thresholds are periodic.
-    pub stored_xoff_bytes: Cell64,
+    /// T(t) as the control plane last computed it; used where thresholds are periodic.
+    pub stored_threshold_bytes: Cell64,
     /// 1 in state OFF of DSH, Fig. 3: the neighbour has been paused.
     pub off: Cell32,
-    /// Times that the state went to OFF.
+    /// PAUSEs of this queue, refreshes not counted: tells one pause from the next.
     pub pauses: Cell32,
+    /// When the queue's length was last measured. This and what follows: DSH only.
+    pub measured_ns: Cell64,
+    /// The length that was measured, at most `u32::MAX`.
+    pub measured_bytes: Cell32,
+    /// g_avg in DSH, Eq. 5: a signed number, [`LINE_RATE`] being the port's.
+    pub gradient_average: Cell32,
+    /// v_avg in DSH, Eq. 6, likewise.
+    pub gradient_deviation: Cell32,
+    /// tau in DSH, Eq. 10: X_qoff lies this far below T(t). Set at arrival (Algorithm 4), or by the
+    /// control plane where thresholds are periodic.
+    pub tau_bytes: Cell32,
+}
+
+/// A queue that grows at its port's line rate has this gradient.
+pub const LINE_RATE: i64 = 1 << 16;
+/// Entries of each table of [`Logarithms`]: a byte indexes them.
+pub const LOGARITHM_ENTRIES: usize = 256;
+/// Steps of the function that maps a gradient to headroom (DSH, Fig. 12).
+pub const STEPS: usize = 64;
+
+/// Logarithm and exponential to base 2 as look-up tables (DSH, Algorithm 3, line 2). Logarithms are in
+/// units of 2^-10. Entry n stands for the middle of the n-th of 256 intervals.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Logarithms {
+    /// log2 of 1 + n/256.
+    pub log2: [Cell32; LOGARITHM_ENTRIES],
+    /// 2 to the power of n/256, in units of 2^-16.
+    pub exp2: [Cell32; LOGARITHM_ENTRIES],
+}
+
+/// How one port turns a gradient into headroom.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HeadroomSteps {
+    /// log2 of the gradient of a queue that grows by a byte a nanosecond, in units of 2^-10.
+    pub byte_per_ns_log2: Cell32,
+    /// Phi in DSH; 0 where shared headroom is switched off.
+    pub phi_bytes: Cell32,
+    /// phi-hat for gradients in the n-th of [`STEPS`] parts of the line rate (DSH, Fig. 12).
+    pub bytes: [Cell32; STEPS],
 }
 
 /// One (egress port, queue).
@@ -301,13 +380,15 @@ pub const fn address_from_u64(value: u64) -> [u8; 6] {
 }
 
 const _: () = {
-    assert!(size_of::<SwitchConfig>() == 96);
+    assert!(size_of::<SwitchConfig>() == 128);
     assert!(size_of::<SwitchState>() == 112);
-    assert!(size_of::<Port>() == 64);
-    assert!(size_of::<IngressQueue>() == 40);
+    assert!(size_of::<Port>() == 128);
+    assert!(size_of::<IngressQueue>() == 64);
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);
     assert!(size_of::<PauseState>() == 32);
     assert!(size_of::<Route>() == 72);
+    assert!(size_of::<Logarithms>() == 2048);
+    assert!(size_of::<HeadroomSteps>() == 264);
     assert!(size_of::<AuditCounters>() == 32);
 };

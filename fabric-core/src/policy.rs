@@ -24,6 +24,29 @@ pub enum MarkingScheme {
     AtDequeue = 2,
 }
 
+/// Where lossless packets go that the shared pool does not take, and with it who is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum HeadroomScheme {
+    /// SIH: each ingress queue has its own (DSH, Eq. 3).
+    Independent = 0,
+    /// Oversubscribed: the queues draw on one pool that does not hold all that they may ask for.
+    Pooled = 1,
+    /// DSH: shared headroom under queue-level flow control, insurance headroom under port-level flow
+    /// control.
+    Dsh = 2,
+}
+
+/// How DSH computes the headroom that a queue needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum EstimationForm {
+    /// With tables instead of divisions and multiplications (DSH, Algorithm 3).
+    Practical = 0,
+    /// With a division and a multiplication (DSH, Algorithm 2).
+    Conceptual = 1,
+}
+
 /// The selection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +55,33 @@ pub struct Policy {
     pub threshold: u32,
     /// [`MarkingScheme`] as a number.
     pub marking: u32,
+    /// [`HeadroomScheme`] as a number.
+    pub headroom: u32,
+    /// [`EstimationForm`] as a number.
+    pub estimation: u32,
 }
 
 impl Policy {
-    /// A selection of both.
+    /// Thresholds and marking of a switch that runs SIH.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
-        Self { threshold: threshold as u32, marking: marking as u32 }
+        Self {
+            threshold: threshold as u32,
+            marking: marking as u32,
+            headroom: HeadroomScheme::Independent as u32,
+            estimation: EstimationForm::Practical as u32,
+        }
+    }
+
+    /// The same with another headroom scheme.
+    #[must_use]
+    pub const fn with_headroom(self, headroom: HeadroomScheme) -> Self {
+        Self { headroom: headroom as u32, ..self }
+    }
+
+    /// The same with another form of DSH's estimation.
+    #[must_use]
+    pub const fn with_estimation(self, form: EstimationForm) -> Self {
+        Self { estimation: form as u32, ..self }
     }
 
     /// How X_off is found.
@@ -57,6 +101,25 @@ impl Policy {
             1 => MarkingScheme::AtEnqueue,
             2 => MarkingScheme::AtDequeue,
             _ => MarkingScheme::Off,
+        }
+    }
+
+    /// Where lossless packets go that the shared pool does not take.
+    #[inline(always)]
+    pub const fn headroom(self) -> HeadroomScheme {
+        match self.headroom {
+            1 => HeadroomScheme::Pooled,
+            2 => HeadroomScheme::Dsh,
+            _ => HeadroomScheme::Independent,
+        }
+    }
+
+    /// How DSH computes the headroom that a queue needs.
+    #[inline(always)]
+    pub const fn estimation(self) -> EstimationForm {
+        match self.estimation {
+            1 => EstimationForm::Conceptual,
+            _ => EstimationForm::Practical,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::arrival::{Outcome, Queued};
 use crate::drop_reason::DropReason;
-use crate::flow_control::Order;
+use crate::flow_control::{Level, Order};
 
 /// Longest frame that a record holds: 3072 bytes of payload and every RoCEv2 header. A native XDP frame
 /// on veth is linear up to about 3.5 kB.
@@ -26,6 +26,9 @@ pub const KIND_PAUSE: u32 = 4;
 pub const FLAG_PAUSE_FOLLOWS: u32 = 1;
 /// Set in `flags` of a queued packet that was marked.
 pub const FLAG_MARKED: u32 = 2;
+
+/// Set in `flags` of a PAUSE that the port's occupancy asked for, not a queue's.
+pub const FLAG_PORT_LEVEL: u32 = 4;
 
 /// The fixed part of a record.
 #[repr(C)]
@@ -108,6 +111,7 @@ impl Header {
             port,
             time_ns,
             length,
+            flags: if matches!(order.level, Level::Port) { FLAG_PORT_LEVEL } else { 0 },
             class_enable: u32::from(order.class_enable),
             quanta: u32::from(order.quanta),
             occupancy_bytes: order.occupancy_bytes,
@@ -119,7 +123,9 @@ impl Header {
 
     /// The order that a PAUSE record carries.
     pub fn order(&self) -> Order {
+        let of_port = self.flags & FLAG_PORT_LEVEL != 0;
         Order {
+            level: if of_port { Level::Port } else { Level::Queue },
             class_enable: self.class_enable as u8,
             quanta: self.quanta as u16,
             occupancy_bytes: self.occupancy_bytes,

@@ -1,10 +1,13 @@
 //! The state of one switch, wherever it lies: BPF maps, mapped memory or owned memory.
 
+#[cfg(test)]
+pub mod owned;
+
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    AuditCounters, Descriptor, EgressQueue, IngressQueue, MAX_QUEUES, PRIORITIES, PauseState, Port,
-    Route, SwitchConfig, SwitchState,
+    AuditCounters, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms, MAX_QUEUES,
+    PRIORITIES, PauseState, Port, Route, SwitchConfig, SwitchState,
 };
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
@@ -31,6 +34,10 @@ pub trait Tables {
     fn free_slot(&self, index: u32) -> Option<&Cell64>;
     /// The counter of drops for `reason`.
     fn drops(&self, reason: DropReason) -> Option<&Cell64>;
+    /// The tables of logarithms.
+    fn logarithms(&self) -> Option<&Logarithms>;
+    /// How port `port` turns a gradient into headroom.
+    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps>;
     /// The auditor's row `index`; see [`ingress_index`].
     fn audit(&self, index: u32) -> Option<&AuditCounters>;
 }

@@ -1,4 +1,4 @@
-//! How much of the shared pool one ingress queue may hold: T(t), and with it X_off.
+//! How much of the shared pool one ingress queue may hold: T(t), on which every X_off is built.
 
 use crate::map_abi::{IngressQueue, SwitchConfig, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
@@ -38,7 +38,7 @@ pub struct StoredThreshold;
 impl Threshold for StoredThreshold {
     #[inline(always)]
     fn bytes(_config: &SwitchConfig, _switch: &SwitchState, queue: &IngressQueue) -> u64 {
-        queue.stored_xoff_bytes.load()
+        queue.stored_threshold_bytes.load()
     }
 }
 

@@ -6,8 +6,9 @@ use aya_ebpf::maps::{Array, RingBuf, XskMap};
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, Clock, Descriptor, EgressQueue, IngressQueue, MAX_DROP_REASONS, MAX_PORTS,
-    MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig, SwitchState,
+    AuditCounters, Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms,
+    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig,
+    SwitchState,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
@@ -39,6 +40,10 @@ static DESCRIPTORS: Array<Descriptor> = Array::with_max_entries(1, MMAPABLE);
 static FREE_SLOTS: Array<Cell64> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static DROPS: Array<Cell64> = Array::with_max_entries(MAX_DROP_REASONS as u32, MMAPABLE);
+#[map]
+static LOGARITHMS: Array<Logarithms> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static HEADROOM_STEPS: Array<HeadroomSteps> = Array::with_max_entries(MAX_PORTS as u32, MMAPABLE);
 #[map]
 static AUDIT: Array<AuditCounters> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
 #[map]
@@ -114,6 +119,16 @@ impl Tables for MapTables {
     #[inline(always)]
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         DROPS.get(reason as u32)
+    }
+
+    #[inline(always)]
+    fn logarithms(&self) -> Option<&Logarithms> {
+        LOGARITHMS.get(0)
+    }
+
+    #[inline(always)]
+    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
+        HEADROOM_STEPS.get(port)
     }
 
     #[inline(always)]

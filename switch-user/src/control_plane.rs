@@ -1,15 +1,17 @@
 //! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
 use fabric_core::drop_reason::DropReason;
+use fabric_core::dsh::two_level;
+use fabric_core::flow_control::Ingress;
 use fabric_core::map_abi::{
     AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64,
 };
-use fabric_core::policy::Policy;
+use fabric_core::policy::{HeadroomScheme, Policy};
 use fabric_core::tables::{Tables, egress_index, ingress_index};
-use fabric_core::threshold;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
 
+use crate::estimation_tables::{fill_logarithms, fill_steps};
 use crate::tables::SwitchTables;
 
 /// One port as the control plane configures it.
@@ -17,8 +19,11 @@ use crate::tables::SwitchTables;
 pub struct PortSettings {
     /// Line rate.
     pub rate: BitsPerSecond,
-    /// Phi: headroom of each lossless ingress queue.
+    /// Headroom: of each lossless ingress queue, under DSH of the port.
     pub headroom: Bytes,
+    /// The headroom that DSH estimates for a queue that grows at line rate: Phi, or nothing where shared
+    /// headroom is switched off.
+    pub largest_estimate: Bytes,
     /// How long a received PAUSE may go unanswered.
     pub response: Nanos,
     /// This port's address.
@@ -38,6 +43,10 @@ impl SwitchTables {
     pub fn configure(&mut self, config: SwitchConfig, ports: &[PortSettings], seed: u64) {
         assert!(ports.len() <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports");
         self.config.write(0, config);
+        fill_logarithms(&self.logarithms[0]);
+        for (steps, settings) in self.headroom_steps.iter().zip(ports) {
+            fill_steps(steps, settings.rate, settings.largest_estimate);
+        }
         for (row, settings) in self.ports.iter().zip(ports) {
             row.rate_bps.store(settings.rate.0);
             row.headroom_bytes.store(settings.headroom.0);
@@ -66,17 +75,18 @@ impl SwitchTables {
         self.clock[0].now_ns.store(now.0);
     }
 
-    /// Evaluates `policy`'s threshold for every lossless ingress queue and stores it: the control plane
-    /// of a switch whose thresholds are periodic.
+    /// Evaluates `policy`'s threshold for every lossless ingress queue and stores it, under DSH with tau:
+    /// the control plane of a switch whose thresholds are periodic.
     pub fn set_thresholds(&self, policy: Policy) {
-        let (config, switch) = (&self.config[0], &self.switch[0]);
+        let config = &self.config[0];
+        let lossless = |priority: &u32| config.lossless_classes >> priority & 1 != 0;
         for port in 0..config.ports {
-            for priority in 0..PRIORITIES as u32 {
-                if config.lossless_classes >> priority & 1 != 0 {
-                    let queue = &self.ingress_queues[ingress_index(port, priority) as usize];
-                    queue
-                        .stored_xoff_bytes
-                        .store(threshold::evaluate(policy, config, switch, queue));
+            for priority in (0..PRIORITIES as u32).filter(lossless) {
+                let at = Ingress::of(self, policy, port, priority).expect("the port has its rows");
+                at.queue.stored_threshold_bytes.store(at.threshold());
+                if policy.headroom() == HeadroomScheme::Dsh {
+                    let single_queue = at.port.single_queue.load() != 0;
+                    at.queue.tau_bytes.store(two_level::tau(&at, single_queue));
                 }
             }
         }
@@ -99,15 +109,6 @@ impl SwitchTables {
     /// When the pause of (port, priority) ends by itself.
     pub fn pause_expiry(&self, port: u32, priority: u32) -> Nanos {
         Nanos(self.pauses[ingress_index(port, priority) as usize].until_ns.load())
-    }
-
-    /// Classes of `port` that are in state OFF: their neighbour has been paused.
-    pub fn paused_classes(&self, port: u32) -> u8 {
-        (0..PRIORITIES as u32)
-            .filter(|priority| {
-                self.ingress_queues[ingress_index(port, *priority) as usize].off.load() != 0
-            })
-            .fold(0, |classes, priority| classes | 1 << priority)
     }
 
     /// Frames dropped for `reason`.
@@ -147,6 +148,11 @@ impl SwitchTables {
         expect_zero("the private pools' total".into(), switch.private_bytes.load());
         expect_zero("the shared pool's total".into(), switch.shared_bytes.load());
         expect_zero("the headroom pools' total".into(), switch.headroom_bytes.load());
+        for (number, port) in (0..config.ports).zip(self.ports.iter()) {
+            expect_zero(format!("port {number} shared"), port.shared_bytes.load());
+            expect_zero(format!("port {number} insurance"), port.insurance_bytes.load());
+            expect_zero(format!("port {number} OFF state"), u64::from(port.off.load()));
+        }
         for port in 0..config.ports {
             for priority in 0..PRIORITIES as u32 {
                 let queue = &self.ingress_queues[ingress_index(port, priority) as usize];

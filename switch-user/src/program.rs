@@ -90,7 +90,7 @@ impl SwitchProgram {
         policy: Policy,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let words = [policy.threshold, policy.marking];
+        let words = [policy.threshold, policy.marking, policy.headroom, policy.estimation];
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);

@@ -6,8 +6,9 @@ use std::os::fd::BorrowedFd;
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, Clock, Descriptor, EgressQueue, IngressQueue, MAX_DROP_REASONS, MAX_PORTS,
-    MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig, SwitchState, names,
+    AuditCounters, Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms,
+    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig,
+    SwitchState, names,
 };
 use fabric_core::tables::Tables;
 
@@ -38,6 +39,8 @@ pub struct SwitchTables {
     pub(crate) descriptors: Region<Descriptor>,
     pub(crate) free_slots: Region<Cell64>,
     pub(crate) drops: Region<Cell64>,
+    pub(crate) logarithms: Region<Logarithms>,
+    pub(crate) headroom_steps: Region<HeadroomSteps>,
     pub(crate) audit: Region<AuditCounters>,
 }
 
@@ -57,6 +60,8 @@ impl SwitchTables {
             descriptors: Region::owned(capacity.slots)?,
             free_slots: Region::owned(capacity.slots)?,
             drops: Region::owned(MAX_DROP_REASONS)?,
+            logarithms: Region::owned(1)?,
+            headroom_steps: Region::owned(capacity.ports)?,
             audit: Region::owned(port_priorities)?,
         })
     }
@@ -79,6 +84,8 @@ impl SwitchTables {
             descriptors: Region::of_array(map(names::DESCRIPTORS)?, capacity.slots)?,
             free_slots: Region::of_array(map(names::FREE_SLOTS)?, capacity.slots)?,
             drops: Region::of_array(map(names::DROPS)?, MAX_DROP_REASONS)?,
+            logarithms: Region::of_array(map(names::LOGARITHMS)?, 1)?,
+            headroom_steps: Region::of_array(map(names::HEADROOM_STEPS)?, MAX_PORTS)?,
             audit: Region::of_array(map(names::AUDIT)?, port_priorities)?,
         })
     }
@@ -133,6 +140,16 @@ impl Tables for SwitchTables {
     #[inline]
     fn drops(&self, reason: DropReason) -> Option<&Cell64> {
         self.drops.get(reason as usize)
+    }
+
+    #[inline]
+    fn logarithms(&self) -> Option<&Logarithms> {
+        self.logarithms.get(0)
+    }
+
+    #[inline]
+    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
+        self.headroom_steps.get(port as usize)
     }
 
     #[inline]

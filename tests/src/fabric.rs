@@ -3,6 +3,7 @@
 //! A check is written once, as a function of a [`Runner`]: `memory_*.rs` calls it with [`in_memory`],
 //! `kernel_fabric_*.rs` with [`on_both`], which also compares the two datapaths file by file.
 
+pub mod burst;
 pub mod capture;
 pub mod congestion;
 pub mod dissection;
@@ -15,6 +16,7 @@ pub mod pause_obedience;
 pub mod priorities;
 pub mod recurrence;
 pub mod results;
+pub mod schemes;
 pub mod shapes;
 pub mod worst_case;
 

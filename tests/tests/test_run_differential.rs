@@ -8,7 +8,8 @@ use std::cell::RefCell;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::Departure;
-use fabric_core::drop_reason::DropReason;
+use fabric_core::drop_reason::{DropClass, DropReason};
+use fabric_core::flow_control::{Level, Order};
 use fabric_core::units::Nanos;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestRng, TestRunner,
@@ -27,7 +28,9 @@ struct Met {
     marked_at_enqueue: u64,
     marked_at_dequeue: u64,
     pauses: u64,
+    port_pauses: u64,
     resumes: u64,
+    port_resumes: u64,
     pauses_received: u64,
     violations: u64,
     dropped: [u64; DropReason::ALL.len()],
@@ -40,6 +43,7 @@ impl Met {
                 self.queued += 1;
                 self.marked_at_enqueue += u64::from(queued.marked);
                 self.pauses += u64::from(queued.pause.is_some());
+                self.port_pauses += u64::from(of_port(queued.pause));
             }
             Outcome::PauseReceived { .. } => self.pauses_received += 1,
             Outcome::Dropped(reason) => self.dropped[*reason as usize] += 1,
@@ -49,6 +53,7 @@ impl Met {
     fn departure(&mut self, departure: &Departure) {
         self.marked_at_dequeue += u64::from(departure.mark);
         self.resumes += u64::from(departure.resume.is_some());
+        self.port_resumes += u64::from(of_port(departure.resume));
     }
 
     /// Counts that are too small for as many cases as there are by default.
@@ -58,18 +63,25 @@ impl Met {
             ("marked at enqueue", self.marked_at_enqueue),
             ("marked at dequeue", self.marked_at_dequeue),
             ("pauses", self.pauses),
+            ("port-level pauses", self.port_pauses),
             ("resumes", self.resumes),
+            ("port-level resumes", self.port_resumes),
             ("pauses received", self.pauses_received),
             ("violations", self.violations),
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
             let count = self.dropped[*reason as usize];
-            (reason.name(), if *reason < DropReason::RingFull { count } else { u64::MAX })
+            let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected);
+            (reason.name(), if elsewhere { u64::MAX } else { count })
         });
         for (what, count) in counts.into_iter().chain(of_drops) {
             assert!(count >= 50, "the cases met \"{what}\" {count} times: {self:?}");
         }
     }
+}
+
+fn of_port(order: Option<Order>) -> bool {
+    order.is_some_and(|order| order.level == Level::Port)
 }
 
 fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {

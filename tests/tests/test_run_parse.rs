@@ -3,7 +3,7 @@
 
 use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::drop_reason::DropReason;
-use fabric_core::flow_control::Order;
+use fabric_core::flow_control::{Level, Order};
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, Pool};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::record::MAX_FRAME;
@@ -365,6 +365,7 @@ fn buffers_that_are_full() {
 fn a_pause_is_sent_when_headroom_is_reached() {
     let frame = pfc_bytes(&PfcFrame::xoff([2, 2, 0, 0, 0, 1], 8, 0xffff));
     let order = Order {
+        level: Level::Queue,
         class_enable: 8,
         quanta: 0xffff,
         occupancy_bytes: 31_000,

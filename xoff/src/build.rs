@@ -3,9 +3,9 @@
 use fabric_core::frame::Ipv4Fields;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, SwitchConfig};
 use fabric_core::marking::slope_q48;
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::routing::flow_hash;
-use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use fabric_core::wire::{LinkAddresses, Psn, roce};
 use host_agent::dcqcn::{Fraction, Parameters};
 use host_agent::{CongestionControl, FlowRequest, HostConfig, ResponderRequest};
@@ -14,7 +14,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 
 use crate::datapath::kernel::FIRST_SWITCH_INTERFACE;
-use crate::scenario::{self, Flow, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use crate::scenario::{self, Dsh, Flow, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate};
 use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 
 /// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
@@ -83,12 +83,22 @@ pub fn policy(scenario: &Scenario) -> Policy {
             MarkAt::Dequeue => MarkingScheme::AtDequeue,
         },
     };
-    Policy::new(threshold, marking)
+    with_headroom(scenario, Policy::new(threshold, marking))
 }
 
 /// The policy by which the control plane computes thresholds.
 pub fn control_plane_policy(scenario: &Scenario) -> Policy {
-    Policy::new(computed_threshold(scenario), MarkingScheme::Off)
+    with_headroom(scenario, Policy::new(computed_threshold(scenario), MarkingScheme::Off))
+}
+
+fn with_headroom(scenario: &Scenario, policy: Policy) -> Policy {
+    match scenario.switch.headroom {
+        Headroom::Sih { .. } => policy.with_headroom(HeadroomScheme::Independent),
+        Headroom::Oversubscribed { .. } => policy.with_headroom(HeadroomScheme::Pooled),
+        Headroom::Dsh(dsh) => policy
+            .with_headroom(HeadroomScheme::Dsh)
+            .with_estimation(EstimationForm::from(dsh.estimation)),
+    }
 }
 
 fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
@@ -126,11 +136,18 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     };
     let ecn = settings.ecn.as_ref();
     let capacity = capacity(scenario, switch);
+    let dsh = match &settings.headroom {
+        Headroom::Dsh(dsh) => Some(dsh),
+        Headroom::Sih { .. } | Headroom::Oversubscribed { .. } => None,
+    };
     let config = SwitchConfig {
         shared_pool_bytes: pools.shared.0,
         private_bytes: settings.private_per_queue.0,
         static_xoff_bytes: static_xoff,
         xon_offset_bytes: xon_offset,
+        port_xon_offset_bytes: dsh.map_or(0, |dsh| dsh.port_xon_offset.0),
+        headroom_pool_bytes: pools.headroom.0,
+        single_queue_window_ns: dsh.map_or(0, |dsh| dsh.single_queue_window.to_nanos().0),
         ecn_kmin_bytes: ecn.map_or(0, |ecn| ecn.kmin.0),
         ecn_kmax_bytes: ecn.map_or(0, |ecn| ecn.kmax.0),
         ecn_slope_q48: ecn.map_or(0, |ecn| slope_q48(ecn.kmin.0, ecn.kmax.0, ecn.pmax.millionths)),
@@ -143,6 +160,11 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         ports: capacity.ports as u32,
         hosts: capacity.hosts as u32,
         slots: capacity.slots as u32,
+        lossless_queues: settings.lossless.count(),
+        gradient_weight_shift: dsh.map_or(0, |dsh| dsh.gradient_weight.right_shift()),
+        deviation_weight_shift: dsh.map_or(0, |dsh| dsh.deviation_weight.right_shift()),
+        deviation_gain_shift: dsh.map_or(0, |dsh| dsh.deviation_gain.left_shift()),
+        reserved: 0,
         lossless_classes: settings.lossless.0,
         ecn_classes: ecn.map_or(0, |ecn| ecn.priorities.0),
         pause_quanta: settings.pause_quanta,
@@ -152,12 +174,16 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         .node(node)
         .ports
         .iter()
-        .zip(&pools.headroom_per_queue)
-        .map(|(&id, &headroom)| {
+        .zip(&pools.headroom_by_port)
+        .map(|(&id, &phi)| {
             let wire = fabric.wire(id);
+            let unless = |switched_off: fn(&Dsh) -> bool| {
+                if dsh.is_some_and(switched_off) { Bytes(0) } else { phi }
+            };
             PortSettings {
                 rate: wire.rate,
-                headroom,
+                headroom: unless(|dsh| !dsh.insurance_headroom),
+                largest_estimate: unless(|dsh| !dsh.shared_headroom),
                 response: settings.pause_response.at(wire.rate).to_nanos_ceil(),
                 address: station(fabric, wire.from, wire.from_port),
                 peer_address: station(fabric, wire.to, wire.to_port),

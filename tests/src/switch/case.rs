@@ -2,7 +2,7 @@
 
 use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
 use fabric_core::marking::slope_q48;
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::wire::PfcFrame;
 use fabric_core::wire::roce::Ecn;
 use proptest::collection::vec;
@@ -22,9 +22,22 @@ const THRESHOLDS: [ThresholdScheme; 3] =
 const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
-/// Every policy; programs are loaded once for each.
+/// Headroom other than SIH.
+const HEADROOMS: [(HeadroomScheme, EstimationForm); 3] = [
+    (HeadroomScheme::Pooled, EstimationForm::Practical),
+    (HeadroomScheme::Dsh, EstimationForm::Practical),
+    (HeadroomScheme::Dsh, EstimationForm::Conceptual),
+];
+
+/// Every threshold with every marking, and with every kind of headroom; programs are loaded once for
+/// each.
 pub fn policies() -> Vec<Policy> {
-    let of = |threshold| MARKINGS.map(|marking| Policy::new(threshold, marking));
+    let of = |threshold| {
+        let marked = MARKINGS.map(|marking| Policy::new(threshold, marking));
+        let others = HEADROOMS
+            .map(|(headroom, form)| marked[0].with_headroom(headroom).with_estimation(form));
+        marked.into_iter().chain(others)
+    };
     THRESHOLDS.into_iter().flat_map(of).collect()
 }
 
@@ -160,9 +173,9 @@ fn action() -> impl Strategy<Value = Action> {
         6 => any::<Index>().prop_map(Action::Depart),
         1 => (0..CAPACITY.slots as u32).prop_map(Action::DepartSlot),
         3 => (prop_oneof![5 => roce(true), 1 => pfc()], 0..2000u32).prop_map(audit),
-        1 => (0..2usize).prop_map(|scheme| {
-            Action::Thresholds(Policy::new(THRESHOLDS[scheme], MarkingScheme::Off))
-        }),
+        1 => select(policies()).prop_filter("computed", |policy| {
+            policy.threshold() != ThresholdScheme::Stored
+        }).prop_map(Action::Thresholds),
     ]
 }
 
@@ -177,9 +190,20 @@ fn config() -> impl Strategy<Value = State> {
     let alpha = || (0..=16u32, 0..=16u32);
     let ecn = (0..30_000u64, 0..60_000u64, 0..=1_000_000u32);
     let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
+    let dsh = (0..10_000u64, 0..60_000u64, 0..1_000_000u64, [0..=6u8, 0..=6u8, 0..=6u8]);
+    let rate = (0..40_000u64, select(vec![10u64, 1000, 40_000, 100_000, 400_000]));
     let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
-    (pools, alpha(), alpha(), ecn, classes, sizes).prop_map(
-        |(pools, alpha, lossy_alpha, (kmin, span, pmax), classes, (ports, hosts, slots))| {
+    (pools, alpha(), alpha(), ecn, classes, sizes, dsh, rate).prop_map(
+        |(
+            pools,
+            alpha,
+            lossy_alpha,
+            (kmin, span, pmax),
+            classes,
+            (ports, hosts, slots),
+            dsh,
+            (largest_estimate, megabits),
+        )| {
             let mut state = State::fresh();
             let config = &mut state.config;
             let headroom;
@@ -193,11 +217,22 @@ fn config() -> impl Strategy<Value = State> {
             (config.lossless_classes, config.ecn_classes, config.pause_quanta, seed) = classes;
             // Half of the cases have the usual lossless priority.
             config.lossless_classes |= (seed as u8 & 1) << 3;
+            config.lossless_queues = config.lossless_classes.count_ones();
+            let shifts;
+            (config.port_xon_offset_bytes, config.headroom_pool_bytes, ..) = dsh;
+            (.., config.single_queue_window_ns, shifts) = dsh;
+            [
+                config.gradient_weight_shift,
+                config.deviation_weight_shift,
+                config.deviation_gain_shift,
+            ] = shifts;
             config.ecmp_seed = seed;
             (config.ports, config.hosts, config.slots) = (ports, hosts, 1 << slots);
             for port in &mut state.ports {
                 port.headroom_bytes = headroom;
+                port.rate_bps = megabits * 1_000_000;
             }
+            state.largest_estimate = largest_estimate;
             state
         },
     )
@@ -206,7 +241,10 @@ fn config() -> impl Strategy<Value = State> {
 /// What a switch may have come to before the first step.
 fn history() -> impl Strategy<Value = History> {
     let ingress = (0..PORTS as usize * PRIORITIES, 0..5000u64, 0..40_000u64, 0..30_000u64);
-    let ingress = (ingress, 0..60_000u64, 0..2u32);
+    let averages = (-(1 << 20)..=1i32 << 20, 0..=1u32 << 21, 0..60_000u32);
+    let measured = (0..1_000_000u64, 0..60_000u32, averages);
+    let ingress = (ingress, 0..60_000u64, 0..2u32, measured);
+    let port = (0..PORTS as usize, 0..1_000_000u64, 0..=8u32, 0..2u32, 0..2u32);
     // Queues 8 to 31 of a port are not used by priorities.
     let queue = prop_oneof![7 => 0..PRIORITIES, 1 => 0..MAX_QUEUES];
     let queue = (0..PORTS as usize, queue).prop_map(|(port, queue)| port * MAX_QUEUES + queue);
@@ -216,9 +254,11 @@ fn history() -> impl Strategy<Value = History> {
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     // Port 4 does not exist.
     let groups = vec(vec(prop_oneof![30 => 0..PORTS as u8, 1 => Just(4)], 0..12), HOSTS as usize);
-    (vec(ingress, 0..12), vec(egress, 0..20), vec(pause, 0..6), counters, groups).prop_map(
-        |(ingress, egress, pauses, counters, groups)| History {
+    let ingress = (vec(ingress, 0..12), vec(port, 0..3));
+    (ingress, vec(egress, 0..20), vec(pause, 0..6), counters, groups).prop_map(
+        |((ingress, ports), egress, pauses, counters, groups)| History {
             ingress,
+            ports,
             egress,
             pauses,
             counters,
@@ -227,11 +267,15 @@ fn history() -> impl Strategy<Value = History> {
     )
 }
 
-type IngressEntry = ((usize, u64, u64, u64), u64, u32);
+/// Row, bytes in pools; stored threshold; OFF; time and length of the last measurement, averages, tau.
+type IngressEntry = ((usize, u64, u64, u64), u64, u32, (u64, u32, (i32, u32, u32)));
+/// Port; since when its last queue, and which; whether it is the only one; OFF.
+type PortEntry = (usize, u64, u32, u32, u32);
 
 #[derive(Clone, Debug)]
 struct History {
     ingress: Vec<IngressEntry>,
+    ports: Vec<PortEntry>,
     egress: Vec<(usize, u64)>,
     pauses: Vec<(usize, u64, u64)>,
     /// Shared bytes, headroom bytes, random state, slots taken, slots in use.
@@ -241,15 +285,32 @@ struct History {
 
 impl History {
     fn apply(self, state: &mut State) {
-        for ((row, private, shared, headroom), stored, off) in self.ingress {
+        for ((row, private, shared, headroom), stored, off, measured) in self.ingress {
+            let (measured_ns, measured_bytes, (average, deviation, tau_bytes)) = measured;
             state.ingress_queues[row] = IngressQueueRow {
                 private_bytes: private,
                 shared_bytes: shared,
                 headroom_bytes: headroom,
-                stored_xoff_bytes: stored,
+                stored_threshold_bytes: stored,
                 off,
                 pauses: off,
+                measured_ns,
+                measured_bytes,
+                gradient_average: average.cast_unsigned(),
+                gradient_deviation: deviation,
+                tau_bytes,
             };
+        }
+        for (port, since, last_queue, single_queue, off) in self.ports {
+            let row = &mut state.ports[port];
+            row.single_queue_since_ns = since;
+            (row.last_queue, row.single_queue, row.off, row.pauses) =
+                (last_queue, single_queue, off, off);
+        }
+        // A port holds at least what its lossless queues hold.
+        for (port, queues) in state.ports.iter_mut().zip(state.ingress_queues.chunks(PRIORITIES)) {
+            port.shared_bytes = queues.iter().map(|queue| queue.shared_bytes).sum();
+            port.insurance_bytes = queues.iter().map(|queue| queue.headroom_bytes).sum();
         }
         for (row, bytes) in self.egress {
             state.egress_queues[row] = EgressQueueRow { bytes };

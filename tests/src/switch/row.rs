@@ -58,14 +58,26 @@ rows! {
         peer_address: u64,
         received_frames: u64,
         received_pfc: u64,
+        shared_bytes: u64,
+        insurance_bytes: u64,
+        single_queue_since_ns: u64,
+        last_queue: u32,
+        single_queue: u32,
+        off: u32,
+        pauses: u32,
     }
     IngressQueueRow = IngressQueue {
         private_bytes: u64,
         shared_bytes: u64,
         headroom_bytes: u64,
-        stored_xoff_bytes: u64,
+        stored_threshold_bytes: u64,
         off: u32,
         pauses: u32,
+        measured_ns: u64,
+        measured_bytes: u32,
+        gradient_average: u32,
+        gradient_deviation: u32,
+        tau_bytes: u32,
     }
     EgressQueueRow = EgressQueue { bytes: u64 }
     PauseRow = PauseState {

@@ -3,13 +3,17 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use fabric_core::cell::Cell64;
+use fabric_core::cell::{Cell32, Cell64};
 use fabric_core::drop_reason::DropReason;
-use fabric_core::map_abi::{MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig};
+use fabric_core::map_abi::{
+    HeadroomSteps, Logarithms, MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig,
+    address_from_u64,
+};
 use fabric_core::marking::slope_q48;
 use fabric_core::tables::{Tables, egress_index, ingress_index};
-use fabric_core::units::{BitsPerSecond, Nanos};
+use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
+use switch_user::control_plane::PortSettings;
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::frame::{peer_address, port_address};
@@ -27,6 +31,8 @@ pub struct State {
     pub switch: SwitchRow,
     /// `PORTS`.
     pub ports: Vec<PortRow>,
+    /// What `HEADROOM_STEPS` of every port is computed from: Phi in DSH.
+    pub largest_estimate: u64,
     /// `INGRESS_QUEUES`.
     pub ingress_queues: Vec<IngressQueueRow>,
     /// `EGRESS_QUEUES`.
@@ -47,7 +53,7 @@ pub struct State {
 
 impl State {
     /// An empty switch of 100 Gbit/s ports: 100 kB of shared buffer under DT with alpha 1/2, 20 kB of
-    /// headroom a queue, priority 3 lossless, ECN from 5 to 20 kB on priorities 3 and 4, and host n
+    /// headroom a queue or port, priority 3 lossless, ECN from 5 to 20 kB on priorities 3 and 4, and host n
     /// behind port n modulo [`PORTS`].
     pub fn fresh() -> Self {
         let rate = BitsPerSecond(100_000_000_000);
@@ -57,6 +63,9 @@ impl State {
             private_bytes: 3000,
             static_xoff_bytes: 30_000,
             xon_offset_bytes: 3000,
+            port_xon_offset_bytes: 3000,
+            headroom_pool_bytes: 40_000,
+            single_queue_window_ns: 10_000,
             ecn_kmin_bytes: kmin,
             ecn_kmax_bytes: kmax,
             ecn_slope_q48: slope_q48(kmin, kmax, 200_000),
@@ -69,6 +78,11 @@ impl State {
             ports: PORTS,
             hosts: HOSTS,
             slots: CAPACITY.slots as u32,
+            lossless_queues: 1,
+            gradient_weight_shift: 2,
+            deviation_weight_shift: 2,
+            deviation_gain_shift: 2,
+            reserved: 0,
             lossless_classes: 1 << 3,
             ecn_classes: 1 << 3 | 1 << 4,
             pause_quanta: 0xffff,
@@ -90,6 +104,7 @@ impl State {
                 ..SwitchRow::default()
             },
             ports: (0..PORTS).map(port).collect(),
+            largest_estimate: 20_000,
             ingress_queues: vec![IngressQueueRow::default(); PORTS as usize * PRIORITIES],
             egress_queues: vec![EgressQueueRow::default(); PORTS as usize * MAX_QUEUES],
             pauses: vec![PauseRow::default(); PORTS as usize * PRIORITIES],
@@ -104,7 +119,16 @@ impl State {
         for host in 0..CAPACITY.hosts {
             tables.install_route(host, self.routes.get(host).map_or(&[], Vec::as_slice));
         }
-        tables.configure(self.config, &[], 0);
+        let settings = |port: &PortRow| PortSettings {
+            rate: BitsPerSecond(port.rate_bps),
+            headroom: Bytes(port.headroom_bytes),
+            largest_estimate: Bytes(self.largest_estimate),
+            response: Nanos(port.response_ns),
+            address: address_from_u64(port.address),
+            peer_address: address_from_u64(port.peer_address),
+        };
+        let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
+        tables.configure(self.config, &settings, 0);
         tables.set_clock(Nanos(0));
         self.switch.store(tables.state());
         let tables = &*tables;
@@ -143,6 +167,17 @@ fn group(route: &Route) -> (u32, u32, [u8; MAX_PORTS]) {
     (route.count, route.reserved, route.ports)
 }
 
+/// All cells of a port's estimation.
+fn steps(row: &HeadroomSteps) -> Vec<u32> {
+    let HeadroomSteps { byte_per_ns_log2, phi_bytes, bytes } = row;
+    [byte_per_ns_log2, phi_bytes].into_iter().chain(bytes).map(Cell32::load).collect()
+}
+
+/// All cells of the tables of logarithms.
+fn logarithms(row: &Logarithms) -> Vec<u32> {
+    row.log2.iter().chain(&row.exp2).map(Cell32::load).collect()
+}
+
 /// The first row that differs between a switch's mapped tables and its native ones, in words.
 pub fn first_difference(
     kernel: &SwitchTables,
@@ -179,6 +214,11 @@ pub fn first_difference(
         .or_else(|| {
             let row = |t: &SwitchTables, at| drop_counter(t, at).map(Cell64::load);
             compare("DROPS", reasons, both, row)
+        })
+        .or_else(|| compare("LOGARITHMS", 1, both, |t, _| t.logarithms().map(logarithms)))
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.headroom_steps(at).map(steps);
+            compare("HEADROOM_STEPS", capacity.ports, both, row)
         })
         .or_else(|| compare("AUDIT", priorities, both, |t, at| t.audit(at).map(AuditRow::of)))
 }

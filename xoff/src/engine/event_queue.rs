@@ -43,9 +43,9 @@ pub enum Event {
     PauseRefresh {
         /// The wire that leaves that port.
         wire: u32,
-        /// The class.
-        class: u8,
-        /// Which of the ingress queue's pauses; an older one has been resumed since.
+        /// The class of a queue's pause, none of a pause of the whole port.
+        class: Option<u8>,
+        /// Which of the queue's or the port's pauses; an older one has been resumed since.
         pause: u32,
     },
     /// Queues are sampled.
@@ -62,7 +62,9 @@ struct Packed(u64);
 impl Packed {
     const KIND_BITS: u32 = 4;
     const NUMBER_BITS: u32 = 24;
-    const CLASS_BITS: u32 = 3;
+    /// A class, or one more than the last for none.
+    const CLASS_BITS: u32 = 4;
+    const NO_CLASS: u8 = 8;
 
     #[inline(always)]
     fn new(event: Event) -> Self {
@@ -75,7 +77,8 @@ impl Packed {
             Event::FlowStart => plain(4, 0),
             Event::PauseExpiry { wire } => plain(5, wire),
             Event::PauseRefresh { wire, class, pause } => {
-                debug_assert!(wire < 1 << Self::NUMBER_BITS && class < 1 << Self::CLASS_BITS);
+                let class = class.unwrap_or(Self::NO_CLASS);
+                debug_assert!(wire < 1 << Self::NUMBER_BITS && class <= Self::NO_CLASS);
                 let class_shift = Self::KIND_BITS + Self::NUMBER_BITS;
                 let pause_shift = class_shift + Self::CLASS_BITS;
                 plain(6, wire) | u64::from(class) << class_shift | u64::from(pause) << pause_shift
@@ -98,9 +101,10 @@ impl Packed {
             5 => Event::PauseExpiry { wire: number },
             6 => {
                 let rest = rest >> Self::NUMBER_BITS;
+                let class = rest as u8 & ((1 << Self::CLASS_BITS) - 1);
                 Event::PauseRefresh {
                     wire: number & ((1 << Self::NUMBER_BITS) - 1),
-                    class: rest as u8 & ((1 << Self::CLASS_BITS) - 1),
+                    class: (class != Self::NO_CLASS).then_some(class),
                     pause: (rest >> Self::CLASS_BITS) as u32,
                 }
             }
@@ -350,8 +354,9 @@ mod tests {
             Event::HostTimer { host: 0 },
             Event::FlowStart,
             Event::PauseExpiry { wire: 9 },
-            Event::PauseRefresh { wire: largest, class: 7, pause: u32::MAX },
-            Event::PauseRefresh { wire: 0, class: 0, pause: 1 },
+            Event::PauseRefresh { wire: largest, class: Some(7), pause: u32::MAX },
+            Event::PauseRefresh { wire: largest, class: None, pause: u32::MAX },
+            Event::PauseRefresh { wire: 0, class: Some(0), pause: 1 },
             Event::Sample,
             Event::ControlPlane,
         ];

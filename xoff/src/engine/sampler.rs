@@ -8,8 +8,10 @@ use crate::datapath::Datapath;
 use crate::results::{QueueKind, QueueRow, Record, ResultsError};
 use crate::topology::{Fabric, SwitchId};
 
-/// Counters of one (port, priority): ingress, ingress headroom, egress.
-const PER_PORT_PRIORITY: usize = 3;
+/// Counters of one (port, priority): ingress, ingress headroom, ingress shared headroom, egress.
+const PER_PORT_PRIORITY: usize = 4;
+/// Counters of one port: insurance headroom and those of its priorities.
+const PER_PORT: usize = 1 + PRIORITIES * PER_PORT_PRIORITY;
 /// Counters of one switch: buffer, shared, private, headroom.
 const PER_SWITCH: usize = 4;
 
@@ -22,8 +24,7 @@ pub struct Sampler {
 impl Sampler {
     /// All counters zero. `ports` tells how many ports a switch has.
     pub fn new(fabric: &Fabric, ports: impl Fn(u32) -> u32) -> Self {
-        let counters =
-            |switch| PER_SWITCH + ports(switch) as usize * PRIORITIES * PER_PORT_PRIORITY;
+        let counters = |switch| PER_SWITCH + ports(switch) as usize * PER_PORT;
         Self { last: (0..fabric.switch_count()).map(|switch| vec![0; counters(switch)]).collect() }
     }
 
@@ -55,18 +56,23 @@ impl Sampler {
             counter(2, QueueKind::Private, None, None, private)?;
             counter(3, QueueKind::Buffer, None, None, private + shared + headroom)?;
             for port in 0..tables.settings().ports {
+                let port_row = PER_SWITCH + port as usize * PER_PORT;
+                let insurance = tables.port(port).map_or(0, |row| row.insurance_bytes.load());
+                counter(port_row, QueueKind::Insurance, Some(port as u16), None, insurance)?;
                 for priority in (0..PRIORITIES as u32).filter(|class| classes >> class & 1 != 0) {
                     let row = ingress_index(port, priority);
                     let queue = tables.ingress_queue(row).expect("the port is the switch's");
                     let in_headroom = queue.headroom_bytes.load();
                     let ingress =
                         queue.private_bytes.load() + queue.shared_bytes.load() + in_headroom;
+                    let tau = u64::from(queue.tau_bytes.load());
                     let egress = tables.egress_bytes(port, priority);
-                    let place = PER_SWITCH + row as usize * PER_PORT_PRIORITY;
+                    let place = port_row + 1 + priority as usize * PER_PORT_PRIORITY;
                     let (port, priority) = (Some(port as u16), Some(priority as u8));
                     counter(place, QueueKind::Ingress, port, priority, ingress)?;
                     counter(place + 1, QueueKind::IngressHeadroom, port, priority, in_headroom)?;
-                    counter(place + 2, QueueKind::Egress, port, priority, egress)?;
+                    counter(place + 2, QueueKind::IngressSharedHeadroom, port, priority, tau)?;
+                    counter(place + 3, QueueKind::Egress, port, priority, egress)?;
                 }
             }
         }

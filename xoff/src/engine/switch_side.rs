@@ -2,10 +2,9 @@
 
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
-use fabric_core::flow_control::Order;
+use fabric_core::flow_control::{Level, Order, renewal};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::tables::{Tables, ingress_index};
-use fabric_core::threshold;
 use fabric_core::units::{Bytes, Picos};
 use fabric_core::wire::{PfcFrame, pfc};
 use switch_user::traffic_manager::{Selection, TrafficManager};
@@ -41,8 +40,9 @@ impl<D: Datapath> Engine<'_, D> {
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
                 if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
                     manager.enqueue_mac_control(port as usize, frame);
-                    self.pause_row(switch, port, &order, PauseEvent::Xoff)?;
-                    self.schedule_refresh(switch, port, order.class_enable);
+                    self.record.pause_frame(PauseEvent::Xoff);
+                    self.pause_rows(switch, port, &order, PauseEvent::Xoff)?;
+                    self.schedule_refresh(switch, port, order.level, order.class_enable);
                     self.kick_switch_port(switch, self.wire_from(switch, port))?;
                 }
                 self.kick_switch_port(switch, self.wire_from(switch, queued.egress_port as u16))
@@ -119,19 +119,43 @@ impl<D: Datapath> Engine<'_, D> {
         }
     }
 
+    /// Sends a RESUME. A port's renews the pauses of the classes that it leaves out: their queues are
+    /// OFF, and the port's pause no longer covers them.
     fn resume(&mut self, switch: u32, port: u16, order: &Order) -> Result<(), RunError> {
-        let source = self.wires[self.wire_from(switch, port) as usize].ends.addresses.source;
-        let frame = self.datapath.pfc(&PfcFrame::xon(source, order.class_enable));
+        let wire = self.wire_from(switch, port);
+        let source = self.wires[wire as usize].ends.addresses.source;
+        let settings = self.datapath.tables(switch).settings();
+        let still_paused = match order.level {
+            Level::Queue => 0,
+            Level::Port => settings.lossless_classes & !order.class_enable,
+        };
+        let quanta = settings.pause_quanta;
+        let mut frame = PfcFrame::xon(source, order.class_enable | still_paused);
+        for class in (0..PRIORITIES).filter(|class| still_paused >> class & 1 != 0) {
+            frame.quanta[class] = quanta;
+        }
+        let frame = self.datapath.pfc(&frame);
         self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
-        self.pause_row(switch, port, order, PauseEvent::Xon)?;
-        self.kick_switch_port(switch, self.wire_from(switch, port))
+        let resumes = order.class_enable != 0;
+        self.record.pause_frame(if resumes { PauseEvent::Xon } else { PauseEvent::XoffRefresh });
+        self.pause_rows(switch, port, order, PauseEvent::Xon)?;
+        for class in (0..PRIORITIES as u8).filter(|class| still_paused >> class & 1 != 0) {
+            let tables = self.datapath.tables(switch);
+            let row = ingress_index(u32::from(port), u32::from(class));
+            let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
+            let renewed = renewal(tables, self.policy, u32::from(port), Some(class), pause);
+            let renewed = renewed.expect("its queue is OFF and its port is ON");
+            self.pause_rows(switch, port, &renewed, PauseEvent::XoffRefresh)?;
+        }
+        self.schedule_refresh(switch, port, Level::Queue, still_paused);
+        self.kick_switch_port(switch, wire)
     }
 
     /// Pauses again what would otherwise run out while the congestion lasts.
     pub(super) fn refresh_pause(
         &mut self,
         wire: u32,
-        class: u8,
+        class: Option<u8>,
         pause: u32,
     ) -> Result<(), RunError> {
         let ends = &self.wires[wire as usize].ends;
@@ -140,37 +164,40 @@ impl<D: Datapath> Engine<'_, D> {
             unreachable!("only switches pause")
         };
         let tables = self.datapath.tables(switch);
-        let queue = tables
-            .ingress_queue(ingress_index(u32::from(port), u32::from(class)))
-            .expect("the port is the switch's");
-        if queue.off.load() == 0 || queue.pauses.load() != pause {
+        let Some(order) = renewal(tables, self.policy, u32::from(port), class, pause) else {
             return Ok(());
-        }
-        let (config, state) = (tables.settings(), tables.state());
-        let order = Order {
-            class_enable: 1 << class,
-            quanta: config.pause_quanta,
-            occupancy_bytes: queue.shared_bytes.load(),
-            threshold_bytes: threshold::evaluate(self.policy, config, state, queue),
-            shared_free_bytes: threshold::shared_free(config, state),
         };
+        if order.quanta == 0 {
+            return self.resume(switch, port, &order);
+        }
         let frame = self.datapath.pfc(&PfcFrame::xoff(source, order.class_enable, order.quanta));
         self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
-        self.pause_row(switch, port, &order, PauseEvent::XoffRefresh)?;
-        self.schedule_refresh(switch, port, order.class_enable);
+        self.record.pause_frame(PauseEvent::XoffRefresh);
+        self.pause_rows(switch, port, &order, PauseEvent::XoffRefresh)?;
+        self.schedule_refresh(switch, port, order.level, order.class_enable);
         self.kick_switch_port(switch, wire)
     }
 
-    fn schedule_refresh(&mut self, switch: u32, port: u16, class_enable: u8) {
+    fn schedule_refresh(&mut self, switch: u32, port: u16, level: Level, class_enable: u8) {
         let wire = self.wire_from(switch, port);
         let settings = &self.scenario.switch;
         let rate = self.wires[wire as usize].rate;
         let due = self.now + settings.pause_refresh.period(settings.pause_quanta, rate);
         let tables = self.datapath.tables(switch);
-        for class in (0..PRIORITIES as u8).filter(|class| class_enable >> class & 1 != 0) {
-            let row = ingress_index(u32::from(port), u32::from(class));
-            let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
-            self.events.schedule(due, Event::PauseRefresh { wire, class, pause });
+        let port = u32::from(port);
+        match level {
+            Level::Port => {
+                let pause = tables.port(port).map_or(0, |port| port.pauses.load());
+                self.events.schedule(due, Event::PauseRefresh { wire, class: None, pause });
+            }
+            Level::Queue => {
+                for class in (0..PRIORITIES as u8).filter(|class| class_enable >> class & 1 != 0) {
+                    let row = ingress_index(port, u32::from(class));
+                    let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
+                    let class = Some(class);
+                    self.events.schedule(due, Event::PauseRefresh { wire, class, pause });
+                }
+            }
         }
     }
 
@@ -179,7 +206,7 @@ impl<D: Datapath> Engine<'_, D> {
         self.switches[switch as usize].wires[usize::from(port)]
     }
 
-    fn pause_row(
+    fn pause_rows(
         &mut self,
         switch: u32,
         port: u16,
@@ -198,6 +225,7 @@ impl<D: Datapath> Engine<'_, D> {
                 peer_port: peer.port,
                 priority,
                 event,
+                level: order.level,
                 occupancy: Bytes(order.occupancy_bytes),
                 threshold: Bytes(order.threshold_bytes),
                 shared_free: Bytes(order.shared_free_bytes),

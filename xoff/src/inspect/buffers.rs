@@ -25,7 +25,7 @@ pub struct PortGroup {
     pub rate: BitsPerSecond,
     /// The link's propagation delay.
     pub delay: Picos,
-    /// Headroom of each lossless ingress queue.
+    /// Headroom of each lossless ingress queue, under DSH of the port.
     pub headroom: Bytes,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
         let pools = scenario.buffer_pools(switch);
         let node = fabric.switch(switch);
         let mut ports: Vec<PortGroup> = Vec::new();
-        for (&id, &headroom) in node.ports.iter().zip(&pools.headroom_per_queue) {
+        for (&id, &headroom) in node.ports.iter().zip(&pools.headroom_by_port) {
             let wire = fabric.wire(id);
             let port = PortGroup { count: 0, rate: wire.rate, delay: wire.delay, headroom };
             let alike = |group: &&mut PortGroup| PortGroup { count: 0, ..**group } == port;

@@ -39,6 +39,15 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[flows]]\n{flows}\n"
 }
 
 #[test]
+fn insurance_headroom_is_of_ports() {
+    let text = include_str!("../../../scenarios/dsh-incast.toml");
+    let scenario = Scenario::parse(text, "dsh-incast.toml".as_ref(), &[]).unwrap();
+    let text = report(&scenario);
+    let line = text.lines().find(|line| line.contains("8 x 100 Gbit/s, 1 us")).unwrap();
+    assert_eq!(line.trim(), "8 x 100 Gbit/s, 1 us: 32218 B insurance headroom");
+}
+
+#[test]
 fn the_failures_of_dsh_figure_16_make_a_cycle() {
     let scenario = figure_16("[[\"spine0\", \"leaf3\"], [\"leaf0\", \"spine1\"]]");
     let inspection = Inspection::of(&scenario);

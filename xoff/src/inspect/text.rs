@@ -170,7 +170,8 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         let (rate, delay) = (rate(port.rate), time(port.delay));
         let headroom = port.headroom.0;
         let count = port.count;
-        writeln!(f, "    {count:>4} x {rate}, {delay}: {headroom} B headroom for a queue")?;
+        let of = if pools.insurance { "insurance headroom" } else { "headroom for a queue" };
+        writeln!(f, "    {count:>4} x {rate}, {delay}: {headroom} B {of}")?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             header::<PauseRow>(),
             "time_ns,node,port,peer,priority,event,\
-             occupancy_bytes,threshold_bytes,shared_free_bytes"
+             occupancy_bytes,threshold_bytes,shared_free_bytes,level"
         );
         assert_eq!(
             header::<FctBySizeRow>(),

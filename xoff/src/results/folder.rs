@@ -186,6 +186,7 @@ mod tests {
     use super::*;
     use crate::results::occupancy::Occupancy;
     use crate::results::pause::PauseEvent;
+    use fabric_core::flow_control::Level;
     use fabric_core::units::{BitsPerSecond, Bytes, Picos};
     use std::fs;
 
@@ -221,6 +222,7 @@ mod tests {
             peer_port: 0,
             priority: 3,
             event,
+            level: Level::Queue,
             occupancy: Bytes(9),
             threshold: Bytes(8),
             shared_free: Bytes(7),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use fabric_core::flow_control::Level;
 use fabric_core::units::{Bytes, Nanos};
 
 use super::column::Column;
@@ -53,7 +54,9 @@ pub struct PauseRow<'a> {
     pub priority: u8,
     /// What was decided.
     pub event: PauseEvent,
-    /// Bytes of the ingress queue that were compared with the threshold.
+    /// Whose occupancy decided.
+    pub level: Level,
+    /// Bytes in the shared pool that were compared with the threshold.
     pub occupancy: Bytes,
     /// The threshold at that instant.
     pub threshold: Bytes,
@@ -80,23 +83,30 @@ impl Row for PauseRow<'_> {
         },
         Column {
             name: "occupancy_bytes",
-            about: "Bytes of the ingress queue that were compared with the threshold.",
+            about: "Bytes in the shared pool, of the ingress queue or of the port by `level`, that \
+                    were compared with the threshold.",
         },
         Column {
             name: "threshold_bytes",
-            about: "Threshold of that ingress queue at that instant: X_off for `xoff` and \
-                    `xoff-refresh`, X_on for `xon`.",
+            about: "The threshold at that instant: X_off for `xoff` and `xoff-refresh`, X_on for \
+                    `xon`.",
         },
         Column {
             name: "shared_free_bytes",
             about: "Free bytes of the switch's shared pool at that instant.",
+        },
+        Column {
+            name: "level",
+            about: "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
+                    frame and a row for each class. A port's `xon` leaves out classes whose queues \
+                    are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`).",
         },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{}",
             self.time.0,
             Text(self.node),
             self.port,
@@ -106,6 +116,10 @@ impl Row for PauseRow<'_> {
             self.occupancy.0,
             self.threshold.0,
             self.shared_free.0,
+            match self.level {
+                Level::Queue => "queue",
+                Level::Port => "port",
+            },
         )
     }
 }
@@ -125,10 +139,11 @@ mod tests {
             peer_port: 2,
             priority: 3,
             event: PauseEvent::XoffRefresh,
+            level: Level::Port,
             occupancy: Bytes(200_000),
             threshold: Bytes(190_000),
             shared_free: Bytes(380_000),
         };
-        assert_eq!(line(&row), "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000\n");
+        assert_eq!(line(&row), "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port\n");
     }
 }

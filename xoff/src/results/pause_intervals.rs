@@ -141,6 +141,7 @@ pub(super) fn entry<'m, V: Default>(map: &'m mut BTreeMap<String, V>, name: &str
 mod tests {
     use super::*;
     use PauseEvent::{Xoff, XoffRefresh, Xon};
+    use fabric_core::flow_control::Level;
     use fabric_core::units::Bytes;
 
     fn totals(events: &[(u64, u16, u8, PauseEvent)], end: u64) -> Vec<PausedPeer> {
@@ -154,6 +155,7 @@ mod tests {
                 peer_port: 1,
                 priority,
                 event,
+                level: Level::Queue,
                 occupancy: Bytes(0),
                 threshold: Bytes(0),
                 shared_free: Bytes(0),

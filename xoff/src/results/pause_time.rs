@@ -224,6 +224,7 @@ mod tests {
                 peer_port: 0,
                 priority: 3,
                 event,
+                level: fabric_core::flow_control::Level::Queue,
                 occupancy: Bytes(0),
                 threshold: Bytes(0),
                 shared_free: Bytes(0),

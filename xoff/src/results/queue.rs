@@ -22,6 +22,10 @@ pub enum QueueKind {
     Ingress,
     /// The part of them in that queue's headroom.
     IngressHeadroom,
+    /// How far the threshold at which that queue pauses lies below its allocation: tau in DSH.
+    IngressSharedHeadroom,
+    /// Bytes of one ingress port in its insurance headroom (DSH).
+    Insurance,
     /// Bytes waiting in one egress queue (egress port, priority).
     Egress,
 }
@@ -36,6 +40,8 @@ impl QueueKind {
             Self::Headroom => "headroom",
             Self::Ingress => "ingress",
             Self::IngressHeadroom => "ingress-headroom",
+            Self::IngressSharedHeadroom => "ingress-shared-headroom",
+            Self::Insurance => "insurance",
             Self::Egress => "egress",
         }
     }
@@ -69,10 +75,13 @@ impl Row for QueueRow<'_> {
             name: "kind",
             about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private` and \
                     `headroom`; `ingress` (all bytes charged to an ingress port and priority) and \
-                    its part `ingress-headroom`; `egress` (bytes waiting in an egress queue).",
+                    its part `ingress-headroom`; `egress` (bytes waiting in an egress queue). Under DSH \
+                    headroom is insurance headroom, `insurance` is that of an ingress port, and \
+                    `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \
+                    allocated (no bytes that it holds).",
         },
         Column { name: "port", about: "Port; empty for counters of the whole switch." },
-        Column { name: "priority", about: "Priority; empty for counters of the whole switch." },
+        Column { name: "priority", about: "Priority; empty for counters of a switch or port." },
         Column { name: "bytes", about: "Value." },
     ];
 

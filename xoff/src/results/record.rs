@@ -119,9 +119,9 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
     }
 
-    /// Adds a decision to pause, refresh or resume.
-    pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
-        match row.event {
+    /// Counts a PFC frame. One frame may carry the decisions for several classes.
+    pub fn pause_frame(&mut self, event: PauseEvent) {
+        match event {
             PauseEvent::Xoff => self.pause_frames += 1,
             PauseEvent::XoffRefresh => {
                 self.pause_frames += 1;
@@ -129,6 +129,10 @@ impl Record {
             }
             PauseEvent::Xon => self.resume_frames += 1,
         }
+    }
+
+    /// Adds a decision to pause, refresh or resume one class.
+    pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
         self.pauses.record(row);
         self.pause_times.order(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))

@@ -6,16 +6,20 @@ use fabric_core::units::Bytes;
 use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
-use super::{Headroom, Scenario, Threshold};
+use super::{Headroom, Ratio, Scenario, Threshold};
 use crate::topology::SwitchId;
 use crate::topology::ideal::data_frame;
 
 /// The pools of one switch; together they are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferPools {
-    /// Headroom of one lossless ingress queue, by port; Phi in DSH.
-    pub headroom_per_queue: Vec<Bytes>,
-    /// Headroom of all lossless ingress queues, `B_h` in DSH, Eq. 3.
+    /// Headroom of one lossless ingress queue, by port; with insurance headroom, of the port. Phi in
+    /// DSH.
+    pub headroom_by_port: Vec<Bytes>,
+    /// Whether it is of the port.
+    pub insurance: bool,
+    /// All headroom: `B_h` in DSH (Eq. 3), a part of it where it is oversubscribed, `B_i` under DSH
+    /// (Eq. 9).
     pub headroom: Bytes,
     /// Private buffer of all lossless ingress queues, `B_p` in DSH.
     pub private: Bytes,
@@ -31,25 +35,38 @@ impl Scenario {
 
     /// How a switch's buffer is divided.
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
-        let (headroom_per_queue, headroom, private) = self.reserved(switch);
+        let (headroom_by_port, headroom, private) = self.reserved(switch);
         let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
-        BufferPools { headroom_per_queue, headroom, private, shared }
+        let insurance = matches!(self.switch.headroom, Headroom::Dsh(_));
+        BufferPools { headroom_by_port, insurance, headroom, private, shared }
     }
 
-    /// Headroom of a queue by port, all headroom, and all private buffer.
+    /// Phi by port, all headroom, and all private buffer.
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
         let longest = Bytes(self.longest_frame().0 + self.switch.wire_overhead.0);
-        let Headroom::Sih { bytes } = self.switch.headroom;
+        let bytes = match self.switch.headroom {
+            Headroom::Sih { bytes } | Headroom::Oversubscribed { bytes, .. } => bytes,
+            Headroom::Dsh(dsh) => dsh.bytes,
+        };
         let ports = &self.fabric.switch(switch).ports;
         let of_port = |wire: &crate::topology::Wire| {
             bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest))
         };
-        let per_queue: Vec<Bytes> =
+        let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
-        let all = headroom::total(per_queue.iter().copied(), queues);
+        let phi = by_port.iter().copied();
+        let all = match self.switch.headroom {
+            Headroom::Sih { .. } => headroom::total(phi, queues),
+            Headroom::Oversubscribed { ratio, .. } => {
+                let inverse = Ratio { numerator: ratio.denominator, denominator: ratio.numerator };
+                Bytes(inverse.of(headroom::total(phi, queues).0))
+            }
+            Headroom::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
+            Headroom::Dsh(_) => Bytes(0),
+        };
         let private = self.switch.private_per_queue.0 * ports.len() as u64 * queues;
-        (per_queue, all, Bytes(private))
+        (by_port, all, Bytes(private))
     }
 
     /// Checks that every switch has room for what is set aside, and that fixed thresholds can be
@@ -64,12 +81,12 @@ impl Scenario {
     fn check_buffer(&self, switch: SwitchId, document: &Document<'_>) -> Result<(), ScenarioError> {
         let node = self.fabric.switch(switch);
         let (name, ports) = (&node.name, node.ports.len());
-        let (per_queue, headroom, private) = self.reserved(switch);
+        let (by_port, headroom, private) = self.reserved(switch);
         let buffer = self.switch.buffer;
         let queues = ports as u64 * u64::from(self.switch.lossless.count());
         let needed = Bytes(headroom.0.saturating_add(private.0));
         if needed > buffer {
-            let largest = per_queue.iter().max().copied().unwrap_or_default();
+            let largest = display(by_port.iter().max().copied().unwrap_or_default());
             let title = format!(
                 "switch `{name}` sets aside {} of its {}: {} of headroom and {} of private pools",
                 display(needed),
@@ -77,12 +94,23 @@ impl Scenario {
                 display(headroom),
                 display(private),
             );
+            let each = match self.switch.headroom {
+                Headroom::Sih { .. } => format!("each with up to {largest} of headroom"),
+                Headroom::Oversubscribed { ratio, .. } => {
+                    format!("each with up to {largest} of headroom that is divided by {ratio}")
+                }
+                Headroom::Dsh(_) => {
+                    format!("and up to {largest} of insurance headroom for each port")
+                }
+            };
+            let equations = match self.switch.headroom {
+                Headroom::Sih { .. } | Headroom::Oversubscribed { .. } => "DSH Eq. 1, 3",
+                Headroom::Dsh(_) => "DSH Eq. 1, 9",
+            };
             let help = format!(
-                "it has {ports} ports x {} lossless priorities = {queues} ingress queues, each \
-                 with up to {} of headroom (DSH Eq. 1, 3): write a buffer of at least {}, or less \
-                 headroom",
+                "it has {ports} ports x {} lossless priorities = {queues} ingress queues, {each} \
+                 ({equations}): write a buffer of at least {}, or less headroom",
                 self.switch.lossless.count(),
-                display(largest),
                 display(needed),
             );
             return Err(document.error("switch.buffer", &title, &help));

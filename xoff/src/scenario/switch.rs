@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
+use super::headroom::{Headroom, HeadroomKeys};
 use super::pause::{PauseRefresh, PauseResponse};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity::{self, Quantity, Size, Time};
@@ -75,21 +76,6 @@ pub enum Threshold {
     },
 }
 
-/// How headroom is set aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Headroom {
-    /// Static and independent: every lossless ingress queue has its own (DSH Eq. 3).
-    Sih {
-        /// For each queue; `None` is DSH Eq. 1 and what it leaves out ([`fabric_core::headroom`]).
-        #[serde(
-            serialize_with = "quantity::serialize_option",
-            skip_serializing_if = "Option::is_none"
-        )]
-        bytes: Option<Bytes>,
-    },
-}
-
 /// Order among the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -146,7 +132,8 @@ pub(super) struct SwitchKeys {
     /// The priority whose queue goes ahead of all others, or "none". Default 6, that of CNPs.
     control_priority: OptionalPriority,
     /// "per-packet": thresholds are evaluated at every arrival. { period = "10us" }: the control
-    /// plane computes them once in that time. Default "per-packet".
+    /// plane computes them once in that time, with DSH's margins (tau) below them.
+    /// Default "per-packet".
     thresholds: ThresholdUpdateKeys,
     /// When a lossy egress queue drops: above alpha x free shared buffer. Default { alpha = "1" }.
     lossy_threshold: LossyThreshold,
@@ -185,19 +172,6 @@ enum ThresholdKeys {
         xoff: Size,
         /// RESUME at or below this many; at most `xoff`.
         xon: Size,
-    },
-}
-
-/// How headroom is set aside.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind")]
-enum HeadroomKeys {
-    /// Static and independent: each lossless ingress queue has its own.
-    Sih {
-        /// For each queue. Default: DSH Eq. 1, 2 (rate x delay + longest frame) +
-        /// 3840 B, and what it leaves out: one more frame, and the PAUSE itself (84 B).
-        bytes: Option<Size>,
     },
 }
 
@@ -293,9 +267,7 @@ impl SwitchKeys {
             private_per_queue: self.private_per_queue.0,
             lossless: self.lossless,
             threshold: self.threshold.resolve(document)?,
-            headroom: match self.headroom {
-                HeadroomKeys::Sih { bytes } => Headroom::Sih { bytes: bytes.map(|size| size.0) },
-            },
+            headroom: self.headroom.resolve(document)?,
             ecn: self.ecn.map(|keys| keys.resolve(self.lossless, document)).transpose()?,
             scheduler: self.scheduler.resolve(document)?,
             control_priority: self.control_priority.0,

@@ -7,7 +7,7 @@
 use anyhow::{Error, Result, ensure};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
 use switch_user::tables::Capacity;
@@ -30,12 +30,17 @@ const RING_BYTES: u32 = 1 << 20;
 /// Batches of one round.
 const BATCHES: usize = 2000;
 const SLOTS: usize = 256;
+const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
+const DSH: Policy = SIH.with_headroom(HeadroomScheme::Dsh);
 
 /// What an arrival takes, nanoseconds.
 #[derive(Default)]
 pub struct ArrivalBench {
     data: Series,
     data_small_ring: Series,
+    data_dsh: Series,
+    /// `data_dsh` divided by `data`, round by round.
+    dsh_to_sih: Series,
     pfc: Series,
     in_fabric: Series,
 }
@@ -45,9 +50,10 @@ impl ArrivalBench {
     pub fn run(scenario: &Scenario, rounds: usize) -> Result<Self> {
         in_namespace(|| {
             let mut figures = Self::default();
-            let mut switch = load(Some(RING_BYTES));
-            let mut small = load(None);
-            let attached = [switch.attach(0), small.attach(1)];
+            let mut switch = load(SIH, Some(RING_BYTES));
+            let mut small = load(SIH, None);
+            let mut dsh = load(DSH, Some(RING_BYTES));
+            let attached = [switch.attach(0), small.attach(1), dsh.attach(2)];
             for attached in &attached {
                 ensure!(attached.is_ok(), "{attached:?}");
             }
@@ -55,9 +61,13 @@ impl ArrivalBench {
             let packet = bytes(&packet, &inbound(PORT));
             let pfc = pfc_bytes(&PfcFrame::xoff(inbound(PORT).source, 1 << 3, 0xffff));
             for _ in 0..rounds {
-                figures.data.push(round(&mut switch, &packet, REPEAT)?);
-                figures.data_small_ring.push(round(&mut small, &packet, SHORT_REPEAT)?);
-                figures.pfc.push(round(&mut switch, &pfc, REPEAT)?);
+                let sih_ns = round(&mut switch, SIH, &packet, REPEAT)?;
+                let dsh_ns = round(&mut dsh, DSH, &packet, REPEAT)?;
+                figures.data.push(sih_ns);
+                figures.data_dsh.push(dsh_ns);
+                figures.dsh_to_sih.push(dsh_ns / sih_ns);
+                figures.data_small_ring.push(round(&mut small, SIH, &packet, SHORT_REPEAT)?);
+                figures.pfc.push(round(&mut switch, SIH, &pfc, REPEAT)?);
                 figures.in_fabric.push(fabric::arrival_ns(scenario)?);
             }
             Ok(figures)
@@ -70,6 +80,9 @@ impl ArrivalBench {
         println!("arrival in eBPF, the record with its copy included, by repeated test runs");
         println!("{:<44}{} ns  {}", "  1000 bytes of data, DT, SIH", self.data, aim.of(&self.data));
         println!("{:<44}{} ns", "  likewise, in the ring that switches have", self.data_small_ring);
+        println!("{:<44}{} ns", "  1000 bytes of data, DT, DSH", self.data_dsh);
+        let ratio = Aim::AtMost(1.5).of(&self.dsh_to_sih);
+        println!("{:<44}{}  {ratio}", "  DSH / SIH", self.dsh_to_sih);
         println!("{:<44}{} ns", "  PFC frame", self.pfc);
         println!("arrival in eBPF, all frames of the scenario, by the kernel's statistics");
         let aim = aim.of(&self.in_fabric);
@@ -78,8 +91,7 @@ impl ArrivalBench {
 }
 
 /// A switch whose packets come back: the next hop at [`EGRESS`] has the address of [`PORT`].
-fn load(ring_bytes: Option<u32>) -> KernelSwitch {
-    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
+fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     let capacity = Capacity { slots: SLOTS, ..CAPACITY };
     let mut switch = KernelSwitch::load(capacity, policy, ring_bytes);
     let mut state = State::fresh();
@@ -93,8 +105,7 @@ fn load(ring_bytes: Option<u32>) -> KernelSwitch {
 }
 
 /// The median of many batches.
-fn round(switch: &mut KernelSwitch, frame: &[u8], repeat: u32) -> Result<f64> {
-    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
+fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -> Result<f64> {
     let mut batches = Series::default();
     for _ in 0..BATCHES {
         let time = switch.run(PORT, frame, repeat).map_err(Error::msg)?;

@@ -3,6 +3,7 @@ use crate::results::folder::ResultsOptions;
 use crate::results::summary::DropTotals;
 use crate::results::{CaptureWire, Style};
 use fabric_core::drop_reason::DropClass;
+use fabric_core::flow_control::Level;
 use fabric_core::units::BitsPerSecond;
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,7 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
         peer_port: 0,
         priority: 3,
         event,
+        level: Level::Queue,
         occupancy: Bytes(2),
         threshold: Bytes(1),
         shared_free: Bytes(3),
@@ -84,6 +86,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         pause(350, PauseEvent::Xon),
         pause(900, PauseEvent::Xoff),
     ] {
+        record.pause_frame(row.event);
         record.pause(&row).unwrap();
         record.capture(0, row.time, &[0; 60]).unwrap();
     }

@@ -41,7 +41,7 @@ fn the_incast_is_what_its_file_says() {
     let pools = scenario.buffer_pools(SwitchId(0));
     let (longest, pause) = (1074 + 24, 84);
     let per_queue = 2 * (12_500 + longest) + 3840 + longest + pause;
-    assert_eq!(pools.headroom_per_queue, [Bytes(per_queue); 6]);
+    assert_eq!(pools.headroom_by_port, [Bytes(per_queue); 6]);
     assert_eq!(pools.shared, Bytes(2_000_000 - 6 * per_queue - 6 * 3000));
 }
 

@@ -2,6 +2,7 @@
 
 mod files;
 mod good;
+mod headroom;
 mod names;
 mod shape;
 mod shapes;

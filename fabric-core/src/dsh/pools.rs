@@ -1,0 +1,141 @@
+//! Where DSH puts packets, and the books of a port.
+
+use crate::admission::{Admission, Arriving, fits_private};
+use crate::drop_reason::DropReason;
+use crate::flow_control::{Ingress, port_xoff};
+use crate::map_abi::{PRIORITIES, Pool, Port};
+use crate::tables::{Tables, ingress_index};
+use crate::threshold::shared_free;
+
+/// Private, shared up to the port's share, insurance headroom of the port.
+///
+/// The shared pool is bounded for the port, not for the queue: a congested queue may use what was
+/// allocated to the other queues of its port (Section IV-E).
+#[derive(Debug)]
+pub struct TwoLevelPools;
+
+impl Admission for TwoLevelPools {
+    #[inline(always)]
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+        let Arriving { config, switch, port, threshold, length, .. } = *arriving;
+        if fits_private(arriving) {
+            return Ok(Pool::Private);
+        }
+        if port.shared_bytes.load() + length <= port_xoff(config, threshold)
+            && length <= shared_free(config, switch)
+        {
+            return Ok(Pool::Shared);
+        }
+        if port.insurance_bytes.load() + length < port.headroom_bytes.load() {
+            return Ok(Pool::Headroom);
+        }
+        Err(DropReason::InsuranceExhausted)
+    }
+
+    #[inline(always)]
+    fn charge_port(port: &Port, pool: Pool, length: u64) {
+        match pool {
+            Pool::Private => {}
+            Pool::Shared => {
+                port.shared_bytes.add(length);
+            }
+            Pool::Headroom => {
+                port.insurance_bytes.add(length);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn release_port(port: &Port, from_headroom: u64, from_shared: u64) {
+        port.insurance_bytes.sub(from_headroom);
+        port.shared_bytes.sub(from_shared);
+    }
+}
+
+/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them.
+///
+/// A departing packet gives back its own queue's insurance headroom first. Insurance belongs to the port,
+/// though, and a queue that is blocked would keep it taken, and the whole port OFF, while its neighbours
+/// drain. Pools are counters, not places, so what makes room in the port's share empties its insurance.
+pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
+    let Ingress { tables, config, switch, port, .. } = *at;
+    if port.insurance_bytes.load() == 0 {
+        return;
+    }
+    let share = at.port_xoff(at.threshold()).saturating_sub(port.shared_bytes.load());
+    let mut room = share.min(shared_free(config, switch));
+    for priority in 0..PRIORITIES as u32 {
+        let Some(queue) = tables.ingress_queue(ingress_index(at.port_number, priority)) else {
+            continue;
+        };
+        let moved = queue.headroom_bytes.load().min(room);
+        if moved != 0 {
+            queue.headroom_bytes.sub(moved);
+            queue.shared_bytes.add(moved);
+            port.insurance_bytes.sub(moved);
+            port.shared_bytes.add(moved);
+            switch.headroom_bytes.sub(moved);
+            switch.shared_bytes.add(moved);
+            room -= moved;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_abi::{EgressQueue, IngressQueue, SwitchConfig, SwitchState};
+
+    /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and packets of
+    /// 1000 bytes; what the queue itself holds in the shared pool does not count.
+    #[test]
+    fn a_packet_goes_where_its_port_has_room() {
+        let config = SwitchConfig {
+            shared_pool_bytes: 100_000,
+            private_bytes: 3000,
+            lossless_queues: 4,
+            ..SwitchConfig::default()
+        };
+        // Private of the queue, shared of the port and of all, insurance of the port.
+        let rows = [
+            ([1999, 20_000, 0, 0], Ok(Pool::Private)),
+            ([2000, 19_000, 0, 0], Ok(Pool::Shared)),
+            ([2000, 19_001, 0, 0], Ok(Pool::Headroom)),
+            ([2000, 0, 99_000, 0], Ok(Pool::Shared)),
+            ([2000, 0, 99_001, 0], Ok(Pool::Headroom)),
+            ([2000, 20_000, 0, 4999], Ok(Pool::Headroom)),
+            ([2000, 20_000, 0, 5000], Err(DropReason::InsuranceExhausted)),
+            ([2000, 19_000, 0, 5000], Ok(Pool::Shared)),
+            ([1999, 20_000, 0, 5000], Ok(Pool::Private)),
+        ];
+        for ([private, of_port, of_all, insurance], expected) in rows {
+            let (switch, port) = (SwitchState::default(), Port::default());
+            let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
+            ingress.private_bytes.store(private);
+            ingress.shared_bytes.store(of_port);
+            port.shared_bytes.store(of_port);
+            switch.shared_bytes.store(of_all);
+            port.insurance_bytes.store(insurance);
+            port.headroom_bytes.store(6000);
+            let arriving = Arriving {
+                config: &config,
+                switch: &switch,
+                port: &port,
+                ingress: &ingress,
+                egress: &egress,
+                threshold: 5000,
+                length: 1000,
+            };
+            assert_eq!(
+                TwoLevelPools::admit(&arriving),
+                expected,
+                "{private} {of_port} {insurance}"
+            );
+            port.headroom_bytes.store(0);
+            if expected == Ok(Pool::Headroom) {
+                let lost = TwoLevelPools::admit(&arriving);
+                assert_eq!(lost, Err(DropReason::InsuranceExhausted), "without insurance");
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The look-up tables of DSH's practical estimation (Algorithm 3, Fig. 12), in integers, so that every
+//! machine computes the same.
+
+use std::sync::LazyLock;
+
+use fabric_core::map_abi::{HeadroomSteps, LOGARITHM_ENTRIES, Logarithms, STEPS};
+use fabric_core::units::{BitsPerSecond, Bytes};
+
+/// Bits after the point of a logarithm in the tables.
+const TABLE_BITS: u32 = 10;
+/// Bits after the point of a logarithm as it is computed here.
+const EXACT_BITS: u32 = 24;
+/// Bits after the point of what a logarithm is taken of.
+const ARGUMENT_BITS: u32 = 32;
+
+/// log2 of `argument`, which is 1 or more in units of 2^-32, in units of 2^-24: one bit a squaring.
+fn log2(argument: u128) -> u64 {
+    let exponent = argument.ilog2() - ARGUMENT_BITS;
+    let mut mantissa = argument >> exponent;
+    let mut logarithm = u64::from(exponent);
+    for _ in 0..EXACT_BITS {
+        mantissa = (mantissa * mantissa) >> ARGUMENT_BITS;
+        let twice = mantissa >> (ARGUMENT_BITS + 1);
+        mantissa >>= twice;
+        logarithm = logarithm << 1 | twice as u64;
+    }
+    logarithm
+}
+
+/// In the tables' unit, rounded.
+fn rounded(logarithm: u64) -> u32 {
+    const HALF: u64 = 1 << (EXACT_BITS - TABLE_BITS - 1);
+    ((logarithm + HALF) >> (EXACT_BITS - TABLE_BITS)) as u32
+}
+
+/// Entries of logarithm and exponential, computed once a process.
+static ENTRIES: LazyLock<[(u32, u32); LOGARITHM_ENTRIES]> = LazyLock::new(|| {
+    const INTERVALS: u32 = LOGARITHM_ENTRIES as u32;
+    std::array::from_fn(|entry| {
+        // (entry + 1/2) / 256, beyond 1 and as an exponent.
+        let doubled = 2 * entry as u32 + 1;
+        let beyond_one = u128::from(2 * INTERVALS + doubled) << (ARGUMENT_BITS - 9);
+        let exponent = u64::from(doubled) << (EXACT_BITS - 9);
+        (rounded(log2(beyond_one)), exp2(exponent))
+    })
+});
+
+/// The least power in units of 2^-16 whose logarithm is `exponent` or more, which is below 1.
+fn exp2(exponent: u64) -> u32 {
+    let (mut low, mut high) = (1u32 << 16, 1u32 << 17);
+    while low < high {
+        let middle = low.midpoint(high);
+        if log2(u128::from(middle) << (ARGUMENT_BITS - 16)) < exponent {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Fills the tables of logarithm and exponential.
+pub fn fill_logarithms(tables: &Logarithms) {
+    for ((log2, exp2), entry) in tables.log2.iter().zip(&tables.exp2).zip(ENTRIES.iter()) {
+        log2.store(entry.0);
+        exp2.store(entry.1);
+    }
+}
+
+/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate.
+pub fn fill_steps(row: &HeadroomSteps, rate: BitsPerSecond, phi: Bytes) {
+    // A byte a nanosecond is 8 x 10^9 bits a second; line rate is 2^16.
+    let byte_per_ns = (8_000_000_000 << (16 + ARGUMENT_BITS)) / u128::from(rate.0.max(1));
+    row.byte_per_ns_log2.store(rounded(log2(byte_per_ns.max(1 << ARGUMENT_BITS))));
+    row.phi_bytes.store(phi.0 as u32);
+    for (step, cell) in (1..).zip(&row.bytes) {
+        // The upper end of the step: an estimate that is too low pauses the port.
+        cell.store((phi.0 * step).div_ceil(STEPS as u64) as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::Region;
+
+    #[test]
+    fn tables_are_within_a_unit_of_the_functions() {
+        let tables = Region::<Logarithms>::owned(1).unwrap();
+        fill_logarithms(&tables[0]);
+        for entry in 0..LOGARITHM_ENTRIES {
+            let middle = (entry as f64 + 0.5) / 256.0;
+            let log2 = f64::from(tables[0].log2[entry].load());
+            assert!((log2 - (1.0 + middle).log2() * 1024.0).abs() <= 0.51, "log2 {entry}: {log2}");
+            let exp2 = f64::from(tables[0].exp2[entry].load());
+            assert!((exp2 - middle.exp2() * 65536.0).abs() <= 1.0, "exp2 {entry}: {exp2}");
+        }
+    }
+
+    /// 100 Gbit/s are 12.5 bytes a nanosecond: a byte a nanosecond is 2^16 / 12.5, whose log2 is 12.3561.
+    #[test]
+    fn a_port_of_100_gbits_and_60000_bytes() {
+        let rows = Region::<HeadroomSteps>::owned(1).unwrap();
+        fill_steps(&rows[0], BitsPerSecond(100_000_000_000), Bytes(60_000));
+        assert_eq!(rows[0].byte_per_ns_log2.load(), 12_653);
+        let steps: Vec<u32> = [0, 1, 31, 63].map(|step| rows[0].bytes[step].load()).into();
+        assert_eq!(steps, [938, 1875, 30_000, 60_000]);
+    }
+}

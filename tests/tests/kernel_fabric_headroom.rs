@@ -1,0 +1,48 @@
+//! Headroom schemes on the real kernel, as in memory. Needs root.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use tests::fabric::burst::bursts;
+use tests::fabric::{on_both, schemes};
+
+/// Bursts of which both datapaths must make the same.
+const BURSTS: usize = 6;
+
+#[test]
+fn a_port_is_paused_and_resumed_by_its_queues() {
+    schemes::two_levels(on_both);
+}
+
+#[test]
+fn port_level_pauses_are_refreshed() {
+    schemes::refreshed(on_both);
+}
+
+#[test]
+fn stale_thresholds_of_dsh() {
+    schemes::stale(on_both);
+}
+
+#[test]
+fn dsh_without_insurance_loses() {
+    schemes::without_insurance(on_both);
+}
+
+#[test]
+fn oversubscribed_headroom_loses() {
+    schemes::oversubscribed(on_both);
+}
+
+#[test]
+fn bursts_run_as_in_memory() {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), random);
+    for estimation in ["practical", "conceptual"] {
+        for _ in 0..BURSTS {
+            let burst =
+                bursts().new_tree(&mut runner).expect("a strategy without filters").current();
+            let headroom = format!("kind = \"dsh\", estimation = \"{estimation}\"");
+            burst.run(on_both, &headroom).assert_lossless();
+        }
+    }
+}

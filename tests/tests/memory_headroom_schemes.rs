@@ -1,0 +1,113 @@
+//! Which headroom schemes are lossless: on generated fabrics, settings and traffic, in memory.
+//!
+//! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
+//! `proptest-regressions/`, which later runs try first.
+
+use std::cell::Cell;
+
+use proptest::test_runner::{
+    Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestRng, TestRunner,
+};
+use tests::fabric::burst::{Burst, bursts};
+use tests::fabric::{Run, in_memory, schemes};
+
+const CASES: u32 = 300;
+const REGRESSIONS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/memory_headroom_schemes.txt");
+
+fn cases() -> u32 {
+    std::env::var("XOFF_CASES").map_or(CASES, |cases| cases.parse().expect("a number"))
+}
+
+fn runner() -> TestRunner {
+    let config = Config {
+        cases: cases(),
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        ..Config::default()
+    };
+    // The same cases in every run: a change that breaks one is to blame for it.
+    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+}
+
+/// Runs bursts and checks that none loses a packet. Hands each run to `look`.
+fn assert_never_loses(headroom: &str, look: impl Fn(&Run)) {
+    let result = runner().run(&bursts(), |burst: Burst| {
+        let run = burst.run(in_memory, headroom);
+        let summary = &run.summary;
+        if !summary.books.is_empty() || !summary.lossless || summary.retransmitted_packets != 0 {
+            return Err(TestCaseError::fail(format!("{summary:#?}\n{}", burst.text())));
+        }
+        look(&run);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{headroom}: {error}");
+    }
+}
+
+/// Of every four bursts at least one, so that losslessness is no accident.
+#[track_caller]
+fn assert_often(what: &str, met: &Cell<u32>) {
+    assert!(met.get() * 4 >= cases(), "{what}: only {} bursts", met.get());
+}
+
+fn count(met: &Cell<u32>, happened: bool) {
+    met.set(met.get() + u32::from(happened));
+}
+
+fn uses_headroom(run: &Run) -> bool {
+    run.summary.headroom_max_bytes.values().any(|bytes| *bytes != 0)
+}
+
+#[test]
+fn sih_never_loses() {
+    let headroom = Cell::new(0);
+    assert_never_loses("kind = \"sih\"", |run| count(&headroom, uses_headroom(run)));
+    assert_often("headroom in use", &headroom);
+}
+
+#[test]
+fn dsh_never_loses() {
+    let (insurance, ports, queues) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    assert_never_loses("kind = \"dsh\"", |run| {
+        let pauses = run.pauses();
+        count(&insurance, uses_headroom(run));
+        count(&ports, pauses.with("level", "port").next().is_some());
+        count(&queues, pauses.with("level", "queue").next().is_some());
+    });
+    assert_often("insurance headroom in use", &insurance);
+    assert_often("port-level pauses", &ports);
+    assert_often("queue-level pauses", &queues);
+}
+
+#[test]
+fn dsh_never_loses_in_its_other_forms() {
+    for form in ["estimation = \"conceptual\"", "shared_headroom = false"] {
+        assert_never_loses(&format!("kind = \"dsh\", {form}"), |_| ());
+    }
+}
+
+#[test]
+fn dsh_without_insurance_loses() {
+    schemes::without_insurance(in_memory);
+}
+
+#[test]
+fn oversubscribed_headroom_loses() {
+    schemes::oversubscribed(in_memory);
+}
+
+#[test]
+fn a_port_is_paused_and_resumed_by_its_queues() {
+    schemes::two_levels(in_memory);
+}
+
+#[test]
+fn port_level_pauses_are_refreshed() {
+    schemes::refreshed(in_memory);
+}
+
+#[test]
+fn stale_thresholds_of_dsh() {
+    schemes::stale(in_memory);
+}

@@ -1,0 +1,132 @@
+//! DSH frame by frame: the same rows on the eBPF program, through `BPF_PROG_TEST_RUN`, and on the native
+//! functions. Needs root.
+
+use fabric_core::arrival::Outcome;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::flow_control::{Level, Order};
+use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::tables::{Tables, ingress_index};
+use fabric_core::units::Nanos;
+use fabric_core::wire::PfcFrame;
+use fabric_core::wire::roce::Ecn;
+use tests::switch::frame::{bytes, data, inbound, pfc_bytes};
+use tests::switch::{State, Twins, in_namespace};
+
+/// Frames come in here.
+const PORT: u32 = 1;
+/// Ten hours after the queues were last measured: their gradients are nothing.
+const NOW: u64 = 1 << 45;
+
+/// A packet of 1000 bytes of payload for a host behind another port.
+fn packet(priority: u8) -> Vec<u8> {
+    bytes(&data(2, priority, Ecn::NotCapable, 1000), &inbound(PORT))
+}
+
+fn length() -> u64 {
+    packet(3).len() as u64
+}
+
+/// Priorities 3 and 4 are lossless, without private buffer; T is a quarter of what is free of 100 kB.
+fn state() -> State {
+    let mut state = State::fresh();
+    state.config.lossless_classes = 1 << 3 | 1 << 4;
+    state.config.lossless_queues = 2;
+    state.config.private_bytes = 0;
+    state.config.alpha_denominator = 4;
+    state
+}
+
+fn twins(form: EstimationForm) -> Twins {
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
+        .with_headroom(HeadroomScheme::Dsh)
+        .with_estimation(form);
+    Twins::load(policy)
+}
+
+/// Puts bytes into the shared pool, as if they had come in at [`PORT`] in priority 3.
+fn hold(state: &mut State, shared: u64, insurance: u64) {
+    let queue = &mut state.ingress_queues[ingress_index(PORT, 3) as usize];
+    (queue.shared_bytes, queue.headroom_bytes) = (shared, insurance);
+    let port = &mut state.ports[PORT as usize];
+    (port.shared_bytes, port.insurance_bytes) = (shared, insurance);
+    (state.switch.shared_bytes, state.switch.headroom_bytes) = (shared, insurance);
+}
+
+fn arrive(twins: &mut Twins, state: &State, priority: u8) -> (Outcome, Option<Vec<u8>>) {
+    twins.reset(state);
+    let arrival =
+        twins.arrive(PORT, Nanos(NOW), &packet(priority)).unwrap_or_else(|error| panic!("{error}"));
+    (arrival.outcome, arrival.pause.map(|(_, frame)| frame))
+}
+
+/// The PAUSE of an arrival that is queued.
+fn pause(outcome: Outcome) -> Option<Order> {
+    match outcome {
+        Outcome::Queued(queued) => queued.pause,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// X_poff = 2 T, and T = (100,000 - s) / 4: s and X_poff meet at 33,332.
+#[test]
+fn a_port_pauses_all_lossless_classes_in_one_frame() {
+    in_namespace(|| {
+        let mut twins = twins(EstimationForm::Practical);
+        let mut state = state();
+        hold(&mut state, 33_332 - length(), 0);
+        let queue = &mut state.ingress_queues[ingress_index(PORT, 3) as usize];
+        queue.off = 1;
+        let (outcome, frame) = arrive(&mut twins, &state, 3);
+        assert_eq!((pause(outcome), frame), (None, None), "at the threshold");
+
+        hold(&mut state, 33_340, 0);
+        let (outcome, frame) = arrive(&mut twins, &state, 4);
+        let expected = Order {
+            level: Level::Port,
+            class_enable: 1 << 3 | 1 << 4,
+            quanta: 0xffff,
+            occupancy_bytes: 33_340,
+            threshold_bytes: 33_330,
+            shared_free_bytes: 66_660,
+        };
+        assert_eq!(pause(outcome), Some(expected), "in insurance");
+        let source = inbound(PORT).destination;
+        let whole = pfc_bytes(&PfcFrame::xoff(source, 1 << 3 | 1 << 4, 0xffff));
+        assert_eq!(frame, Some(whole));
+        let port = twins.kernel.tables().port(PORT).unwrap();
+        assert_eq!((port.insurance_bytes.load(), port.off.load()), (length(), 1));
+    });
+}
+
+#[test]
+fn a_packet_that_finds_insurance_full_is_dropped() {
+    in_namespace(|| {
+        let mut twins = twins(EstimationForm::Practical);
+        let mut state = state();
+        // Insurance is 20,000 bytes.
+        hold(&mut state, 34_000, 19_999 - length());
+        assert!(pause(arrive(&mut twins, &state, 4).0).is_some());
+        hold(&mut state, 34_000, 20_000 - length());
+        let dropped = Outcome::Dropped(DropReason::InsuranceExhausted);
+        assert_eq!(arrive(&mut twins, &state, 4).0, dropped);
+    });
+}
+
+/// Packets at line rate: with both forms phi-hat is Phi, and so is tau.
+#[test]
+fn tau_is_the_estimate() {
+    in_namespace(|| {
+        for form in [EstimationForm::Practical, EstimationForm::Conceptual] {
+            let mut twins = twins(form);
+            twins.reset(&state());
+            for number in 0..8 {
+                let now = Nanos(NOW + number * length() * 2 / 25);
+                twins.arrive(PORT, now, &packet(3)).unwrap_or_else(|error| panic!("{error}"));
+            }
+            let row = ingress_index(PORT, 3);
+            let queue = twins.kernel.tables().ingress_queue(row).unwrap();
+            assert_eq!(queue.tau_bytes.load(), 20_000, "{form:?}");
+            assert_eq!(queue.measured_bytes.load(), 8 * length() as u32);
+        }
+    });
+}
