@@ -6,6 +6,7 @@
 pub mod burst;
 pub mod capture;
 pub mod congestion;
+pub mod deadlock;
 pub mod dissection;
 pub mod exactness;
 pub mod go_back_n;
@@ -33,7 +34,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 10] = [
+const SAME_FILES: [&str; 11] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -42,6 +43,7 @@ const SAME_FILES: [&str; 10] = [
     "queues.csv",
     "occupancy.csv",
     "drops.csv",
+    "deadlocks.csv",
     "capture.pcapng",
     "summary.json",
 ];
@@ -170,6 +172,11 @@ impl Run {
     /// `drops.csv`.
     pub fn drops(&self) -> Table {
         self.table("drops.csv")
+    }
+
+    /// `deadlocks.csv`.
+    pub fn deadlocks(&self) -> Table {
+        self.table("deadlocks.csv")
     }
 
     /// The frames of `capture.pcapng`, in the order of their arrival.

@@ -49,12 +49,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the run was what it claims: flows complete, books balanced, no substrate loss.
+    /// Whether the run was what it claims: no flow missing, books balanced, no substrate loss.
     pub fn is_sound(&self) -> bool {
         let summary = &self.report.summary;
-        summary.flows_completed == summary.flows_total
-            && summary.books.is_empty()
-            && summary.drops.substrate == 0
+        summary.is_complete() && summary.books.is_empty() && summary.drops.substrate == 0
     }
 }
 

@@ -42,6 +42,12 @@ impl Fifo {
         self.bytes
     }
 
+    /// Slots of all packets, the first to leave first.
+    pub(super) fn slots<'l>(&self, links: &'l Links) -> impl Iterator<Item = u32> + use<'l> {
+        let slot = |slot| (slot != END).then_some(slot);
+        std::iter::successors(slot(self.head), move |&at| slot(links.0[at as usize][0] - 1))
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.head == END
@@ -97,10 +103,12 @@ mod tests {
         assert_eq!(queues[0].pop(&mut links), (3, 103));
         queues[0].push(&mut links, 3, 60);
         assert_eq!(queues[0].head_length(&links), 105);
+        assert_eq!(queues[0].slots(&links).collect::<Vec<_>>(), [5, 1, 3]);
         let order: Vec<u32> =
             std::iter::from_fn(|| (!queues[0].is_empty()).then(|| queues[0].pop(&mut links).0))
                 .collect();
         assert_eq!(order, [5, 1, 3]);
+        assert_eq!(queues[0].slots(&links).next(), None);
         assert_eq!((queues[0].packets(), queues[0].bytes()), (0, 0));
         assert_eq!((queues[1].packets(), queues[1].bytes()), (2, 202));
     }

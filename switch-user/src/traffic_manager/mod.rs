@@ -175,6 +175,11 @@ impl<C> TrafficManager<C> {
         self.queues[self.index(port, queue)].packets()
     }
 
+    /// Slots of the packets in a queue, the first to leave first.
+    pub fn slots(&self, port: usize, queue: usize) -> impl Iterator<Item = u32> + '_ {
+        self.queues[self.index(port, queue)].slots(&self.links)
+    }
+
     /// The queues of a port that hold packets, a bit each.
     pub fn non_empty(&self, port: usize) -> u32 {
         self.ports[port].non_empty()

@@ -3,32 +3,35 @@
 use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
-use fabric_core::units::Picos;
 use switch_user::tables::SwitchTables;
 
 use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Datapath;
-use crate::results::{DropTotals, Summary};
+use crate::results::{DropTotals, RunEnd, Summary};
 use crate::topology::{NodeKind, SwitchId, Wire};
 
 impl<D: Datapath> Engine<'_, D> {
-    pub(super) fn finish(mut self, drained: bool) -> Result<Finished<D>, RunError> {
+    pub(super) fn finish(mut self, end: RunEnd) -> Result<Finished<D>, RunError> {
         for flow in self.active.values() {
             self.record.flow(&flow_row(self.scenario, flow, None))?;
         }
         let missing = self.active.values().any(|flow| !flow.long_lived);
         let substrate_losses = self.datapath.substrate_losses();
         let mut books = std::mem::take(&mut self.misdelivered);
-        if drained {
-            self.check_drained(&mut books);
-        } else if missing || self.active.is_empty() {
-            books.push(format!(
-                "the fabric had not drained when the duration of {} ns was over",
-                self.scenario.duration.to_nanos().0
-            ));
+        let deadlock = self.finish_deadlocks()?;
+        match end {
+            RunEnd::Drained => self.check_drained(&mut books),
+            RunEnd::Duration if missing || self.active.is_empty() => {
+                let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
+                books.push(format!(
+                    "the fabric had not drained when the duration of {} ns was over{deadlock}",
+                    self.scenario.duration.to_nanos().0
+                ));
+            }
+            RunEnd::Duration | RunEnd::Deadlock => {}
         }
         self.check_always(&mut books);
-        let counted = self.summary(books, substrate_losses);
+        let counted = self.summary(end, books, substrate_losses);
         Ok(Finished { record: self.record, end: self.now, counted, datapath: self.datapath })
     }
 
@@ -92,11 +95,10 @@ impl<D: Datapath> Engine<'_, D> {
         drops
     }
 
-    fn summary(&self, books: Vec<String>, substrate_losses: u64) -> Summary {
+    fn summary(&self, ended: RunEnd, books: Vec<String>, substrate_losses: u64) -> Summary {
         let by_switch = |value: fn(&SwitchTables) -> u64| -> BTreeMap<String, u64> {
             self.tables().map(|(name, tables)| (name.to_owned(), value(tables))).collect()
         };
-        let end: Picos = self.now;
         Summary {
             scenario: self.scenario.name.clone(),
             seed: self.scenario.seed,
@@ -110,7 +112,8 @@ impl<D: Datapath> Engine<'_, D> {
             buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
             headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
             packet_hops: self.wires.iter().map(|wire| wire.received).sum(),
-            emulated_ns: end.to_nanos().0,
+            emulated_ns: self.now.to_nanos().0,
+            ended,
             books,
             ..Summary::default()
         }

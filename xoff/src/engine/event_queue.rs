@@ -48,6 +48,15 @@ pub enum Event {
         /// Which of the queue's or the port's pauses; an older one has been resumed since.
         pause: u32,
     },
+    /// A pause that a switch port received has taken effect: nothing more of the class is on its way.
+    PauseSettled {
+        /// The wire that leaves that port.
+        wire: u32,
+        /// The class.
+        class: u8,
+    },
+    /// Circles of paused queues are looked at again.
+    DeadlockLook,
     /// Queues are sampled.
     Sample,
     /// Switches' thresholds are computed.
@@ -69,6 +78,10 @@ impl Packed {
     #[inline(always)]
     fn new(event: Event) -> Self {
         let plain = |kind: u64, number: u32| kind | u64::from(number) << Self::KIND_BITS;
+        let of_class = |kind, wire, class: u8| {
+            debug_assert!(wire < 1 << Self::NUMBER_BITS && class <= Self::NO_CLASS);
+            plain(kind, wire) | u64::from(class) << (Self::KIND_BITS + Self::NUMBER_BITS)
+        };
         Self(match event {
             Event::Arrival { wire } => plain(0, wire),
             Event::PortFree { wire } => plain(1, wire),
@@ -78,13 +91,13 @@ impl Packed {
             Event::PauseExpiry { wire } => plain(5, wire),
             Event::PauseRefresh { wire, class, pause } => {
                 let class = class.unwrap_or(Self::NO_CLASS);
-                debug_assert!(wire < 1 << Self::NUMBER_BITS && class <= Self::NO_CLASS);
-                let class_shift = Self::KIND_BITS + Self::NUMBER_BITS;
-                let pause_shift = class_shift + Self::CLASS_BITS;
-                plain(6, wire) | u64::from(class) << class_shift | u64::from(pause) << pause_shift
+                let pause_shift = Self::KIND_BITS + Self::NUMBER_BITS + Self::CLASS_BITS;
+                of_class(6, wire, class) | u64::from(pause) << pause_shift
             }
-            Event::Sample => plain(7, 0),
-            Event::ControlPlane => plain(8, 0),
+            Event::PauseSettled { wire, class } => of_class(7, wire, class),
+            Event::DeadlockLook => plain(8, 0),
+            Event::Sample => plain(9, 0),
+            Event::ControlPlane => plain(10, 0),
         })
     }
 
@@ -92,6 +105,9 @@ impl Packed {
     fn event(self) -> Event {
         let rest = self.0 >> Self::KIND_BITS;
         let number = rest as u32;
+        let of_class = rest >> Self::NUMBER_BITS;
+        let wire = number & ((1 << Self::NUMBER_BITS) - 1);
+        let class = of_class as u8 & ((1 << Self::CLASS_BITS) - 1);
         match self.0 & ((1 << Self::KIND_BITS) - 1) {
             0 => Event::Arrival { wire: number },
             1 => Event::PortFree { wire: number },
@@ -100,15 +116,12 @@ impl Packed {
             4 => Event::FlowStart,
             5 => Event::PauseExpiry { wire: number },
             6 => {
-                let rest = rest >> Self::NUMBER_BITS;
-                let class = rest as u8 & ((1 << Self::CLASS_BITS) - 1);
-                Event::PauseRefresh {
-                    wire: number & ((1 << Self::NUMBER_BITS) - 1),
-                    class: (class != Self::NO_CLASS).then_some(class),
-                    pause: (rest >> Self::CLASS_BITS) as u32,
-                }
+                let class = (class != Self::NO_CLASS).then_some(class);
+                Event::PauseRefresh { wire, class, pause: (of_class >> Self::CLASS_BITS) as u32 }
             }
-            7 => Event::Sample,
+            7 => Event::PauseSettled { wire, class },
+            8 => Event::DeadlockLook,
+            9 => Event::Sample,
             _ => Event::ControlPlane,
         }
     }
@@ -357,6 +370,9 @@ mod tests {
             Event::PauseRefresh { wire: largest, class: Some(7), pause: u32::MAX },
             Event::PauseRefresh { wire: largest, class: None, pause: u32::MAX },
             Event::PauseRefresh { wire: 0, class: Some(0), pause: 1 },
+            Event::PauseSettled { wire: largest, class: 7 },
+            Event::PauseSettled { wire: 2, class: 0 },
+            Event::DeadlockLook,
             Event::Sample,
             Event::ControlPlane,
         ];

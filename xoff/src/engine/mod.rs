@@ -4,12 +4,14 @@
 //! Nothing but the events' order reaches a result: no wall clock, no thread, no hash-map iteration.
 
 mod books;
+mod deadlock;
 mod event_queue;
 mod faults;
 mod host_side;
 mod recording;
 mod sampler;
 mod switch_side;
+mod wait_graph;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -23,11 +25,12 @@ use switch_user::traffic_manager::TrafficManager;
 
 use crate::build;
 use crate::datapath::{Crossing, Datapath, DatapathError, FrameKind};
-use crate::results::{DropRow, FlowRow, Record, ResultsError, Summary};
-use crate::scenario::{CaptureFilter, Scenario, ThresholdUpdate};
+use crate::results::{DropRow, FlowRow, Record, ResultsError, RunEnd, Summary};
+use crate::scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use crate::topology::{HostId, NodeKind, SwitchId, WireId};
 use crate::workload::{Flow, FlowStream};
 
+use deadlock::DeadlockWatch;
 use event_queue::{Event, EventQueue};
 use host_side::{Completion, HostNode};
 use sampler::Sampler;
@@ -87,6 +90,7 @@ pub struct Engine<'a, D: Datapath> {
     wires: Vec<Wire<D::Frame>>,
     events: EventQueue,
     sampler: Sampler,
+    deadlocks: DeadlockWatch,
     record: Record,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
@@ -162,6 +166,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             wires,
             events: EventQueue::default(),
             sampler,
+            deadlocks: DeadlockWatch::new(fabric),
             record,
             classes: build::control_classes(scenario),
             now: Picos::ZERO,
@@ -178,10 +183,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
         engine
     }
 
-    /// Runs until every flow is done and the fabric has drained, or the scenario's duration is over.
+    /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, or it
+    /// asks to stop at a deadlock and there is one.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<D>, RunError> {
         let mut handled = 0u64;
-        let mut drained = false;
+        let mut end = RunEnd::Duration;
+        let stops_at_deadlock = self.scenario.stop == Stop::Deadlock;
         while let Some((time, event)) = self.events.pop() {
             if time > self.scenario.duration {
                 break;
@@ -197,12 +204,16 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 (watch.progress)(self.progress());
             }
             if self.has_drained() {
-                drained = true;
+                end = RunEnd::Drained;
+                break;
+            }
+            if stops_at_deadlock && self.deadlocks.is_deadlocked() {
+                end = RunEnd::Deadlock;
                 break;
             }
         }
         (watch.progress)(self.progress());
-        self.finish(drained)
+        self.finish(end)
     }
 
     fn progress(&self) -> Progress {
@@ -233,7 +244,18 @@ impl<'a, D: Datapath> Engine<'a, D> {
             Event::HostReady { host } => self.host_ready(host),
             Event::HostTimer { host } => self.host_timer(host),
             Event::FlowStart => self.start_next_flow(),
-            Event::PauseExpiry { wire } => self.kick(wire),
+            Event::PauseExpiry { wire } => {
+                self.pauses_changed(wire)?;
+                self.kick(wire)
+            }
+            Event::PauseSettled { wire, class } => {
+                self.pause_settled(wire, class);
+                Ok(())
+            }
+            Event::DeadlockLook => {
+                self.look_for_deadlock();
+                Ok(())
+            }
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
             Event::Sample => {
                 let now = self.now.to_nanos();

@@ -56,6 +56,7 @@ impl<D: Datapath> Engine<'_, D> {
                         self.events.schedule(Picos::from_nanos(until), Event::PauseExpiry { wire });
                     }
                 }
+                self.pauses_changed(wire)?;
                 self.kick_switch_port(switch, wire)
             }
             Outcome::Dropped(reason) => {

@@ -5,7 +5,6 @@
 
 mod buffers;
 mod collisions;
-mod dependencies;
 mod links;
 mod paths;
 mod text;
@@ -16,14 +15,13 @@ mod tests;
 
 pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
-pub use dependencies::{Cycle, cycles};
 pub use links::LinkGroup;
 pub use paths::{PathGroup, path_groups};
 pub use text::Report;
 pub use tier_load::TierLoad;
 
 use crate::scenario::Scenario;
-use crate::topology::Racks;
+use crate::topology::{Cycle, Racks, cycles};
 
 /// All that can be said about a scenario without running it.
 #[derive(Clone, Debug, PartialEq, Eq)]

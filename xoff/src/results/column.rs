@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::csv::Row;
+use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
@@ -46,6 +47,7 @@ pub fn columns_markdown() -> String {
     table::<QueueRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<DropRow>(&mut text);
+    table::<DeadlockRow>(&mut text);
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
@@ -74,7 +76,7 @@ mod tests {
     fn every_file_has_its_section_and_every_row_two_cells() {
         let text = columns_markdown();
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
-        let tables = tables.into_iter().chain(["occupancy", "drops"]);
+        let tables = tables.into_iter().chain(["occupancy", "drops", "deadlocks"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
@@ -115,5 +117,6 @@ mod tests {
         );
         assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
+        assert_eq!(header::<DeadlockRow>(), "circle,priority,onset_ns,confirmed_ns,end_ns,queues");
     }
 }

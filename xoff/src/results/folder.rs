@@ -8,6 +8,7 @@ use fabric_core::units::Nanos;
 
 use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
 use super::csv::{CsvTable, Row};
+use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
@@ -35,6 +36,7 @@ const FILES: &[&str] = &[
     QueueRow::FILE,
     OccupancyRow::FILE,
     DropRow::FILE,
+    DeadlockRow::FILE,
     CAPTURE_FILE,
     Summary::FILE,
     Manifest::FILE,
@@ -58,6 +60,7 @@ pub struct ResultsFolder {
     pauses: CsvTable<File>,
     queues: CsvTable<File>,
     drops: CsvTable<File>,
+    deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
     folder: PathBuf,
@@ -89,6 +92,7 @@ impl ResultsFolder {
             pauses: table::<PauseRow>(&staging)?,
             queues: table::<QueueRow>(&staging)?,
             drops: table::<DropRow>(&staging)?,
+            deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
             capture,
             folder: folder.to_owned(),
@@ -114,6 +118,11 @@ impl ResultsFolder {
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.drops.row(row)
+    }
+
+    /// Adds a circle of waiting, once it has dissolved or the run has ended.
+    pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
+        self.deadlocks.row(row)
     }
 
     /// Adds what a receiver got of a flow in an interval.
@@ -147,7 +156,7 @@ impl ResultsFolder {
         manifest: &Manifest,
         summary: &Summary,
     ) -> Result<ResultFiles, ResultsError> {
-        let tables = [self.flows, self.pauses, self.queues, self.drops];
+        let tables = [self.flows, self.pauses, self.queues, self.drops, self.deadlocks];
         tables.into_iter().chain(self.throughput).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

@@ -11,6 +11,7 @@ mod buffer_series;
 mod capture;
 mod column;
 mod csv;
+mod deadlock;
 mod distribution;
 mod drop;
 mod error;
@@ -36,6 +37,7 @@ pub use capture::{CAPTURE_FILE, CaptureWire};
 pub(crate) use column::section;
 pub use column::{Column, columns_markdown};
 pub(crate) use csv::Text as CsvText;
+pub use deadlock::{DeadlockRow, DeadlockTotals};
 pub use distribution::Distribution;
 pub use drop::{DropRow, class_name};
 pub use error::ResultsError;
@@ -51,8 +53,9 @@ pub use pause_time::{PauseReceived, PauseTimeRow};
 pub use queue::{QueueKind, QueueRow};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
-    CHART_COLUMNS, ReportedBuffer, ReportedFlow, RunReport, Style, TABLE_ROWS, counted,
+    CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
+    counted,
 };
 pub use slowdown::Slowdown;
-pub use summary::{DropTotals, Summary};
+pub use summary::{DropTotals, RunEnd, Summary};
 pub use throughput::{ThroughputMeter, ThroughputRow};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fabric_core::units::{Bytes, Nanos, Picos};
 
 use super::buffer_series::{BufferLevel, BufferSeries};
+use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::error::ResultsError;
 use super::flow::FlowRow;
@@ -16,7 +17,9 @@ use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::PauseIntervals;
 use super::pause_time::{PauseReceived, PauseTimes};
 use super::queue::{QueueKind, QueueRow};
-use super::report::{CHART_COLUMNS, ReportedBuffer, ReportedFlow, RunReport, TABLE_ROWS};
+use super::report::{
+    CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
+};
 use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
@@ -33,6 +36,8 @@ pub struct Record {
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
+    deadlocks: DeadlockTotals,
+    first_deadlock: Option<ReportedDeadlock>,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     /// What each switch's buffer can hold.
     buffer: Bytes,
@@ -81,6 +86,8 @@ impl Record {
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
+            deadlocks: DeadlockTotals::default(),
+            first_deadlock: None,
             buffers: BTreeMap::new(),
             buffer,
             occupancies: followed_switches.into_iter().map(empty).collect(),
@@ -177,13 +184,27 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
     }
 
+    /// Adds a circle of waiting, once it has dissolved or the run has ended.
+    pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
+        self.deadlocks.record(row);
+        if let Some(confirmed) = row.confirmed
+            && self.first_deadlock.as_ref().is_none_or(|first| row.onset < first.onset)
+        {
+            let queues = row.queues.split(' ').map(str::to_owned).collect();
+            let (onset, end, priority) = (row.onset, row.end, row.priority);
+            self.first_deadlock =
+                Some(ReportedDeadlock { onset, confirmed, end, priority, queues });
+        }
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
+    }
+
     /// Adds a captured frame. `wire` counts in the order of the folder's wires.
     pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
     }
 
-    /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows and
-    /// pauses and its `lossless` are filled in here.
+    /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses
+    /// and deadlocks and its `lossless` are filled in here.
     pub fn finish(
         mut self,
         now: Picos,
@@ -207,6 +228,7 @@ impl Record {
             pause_refresh_frames: self.refresh_frames,
             resume_frames: self.resume_frames,
             pause_time_ns: paused.iter().map(|pair| pair.total.paused.0).sum(),
+            deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,
             ..counted
         };
@@ -230,6 +252,7 @@ impl Record {
             worst_flows: self.worst_flows,
             fct_by_size,
             paused,
+            first_deadlock: self.first_deadlock,
             buffer: most_congested(self.buffers, end, self.buffer),
             occupancy,
             lossless: description.lossless,

@@ -6,6 +6,7 @@ use fabric_core::drop_reason::DropClass;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::column::Column;
+use super::deadlock::DeadlockTotals;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 
 /// What a run came to. All but [`Summary::MACHINE_KEYS`] is the same in every run of a scenario.
@@ -31,6 +32,8 @@ pub struct Summary {
     pub resume_frames: u64,
     /// Time from each pause to its resume, summed over (node, port, priority).
     pub pause_time_ns: u64,
+    /// Circles of paused queues that waited for each other.
+    pub deadlock: DeadlockTotals,
     /// Packets that a switch marked with Congestion Experienced.
     pub ecn_marked: u64,
     /// Congestion notification packets sent.
@@ -47,6 +50,8 @@ pub struct Summary {
     pub packet_hops: u64,
     /// Emulated time at the end.
     pub emulated_ns: u64,
+    /// Why the run ended then.
+    pub ended: RunEnd,
     /// Whether no frame was lost to anything.
     pub lossless: bool,
     /// What the books say is wrong; empty when every counter returned to where it must.
@@ -57,6 +62,19 @@ pub struct Summary {
     /// Processor time, user and system.
     #[serde(serialize_with = "milliseconds")]
     pub cpu_seconds: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// Every flow was done and the fabric empty.
+    #[default]
+    Drained,
+    /// The scenario's duration was over.
+    Duration,
+    /// The scenario asks to stop at a deadlock, and there was one.
+    Deadlock,
 }
 
 /// Every key of `summary.json`.
@@ -84,6 +102,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "From each decision to pause to the decision to resume, or to the run's end; summed \
                 over (node, port, priority).",
     },
+    Column {
+        name: "deadlock",
+        about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
+                confirmed, `first_onset_ns` is the first onset among them (null if there are none), \
+                `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
+                that dissolved unconfirmed, `undecided` those that the run's end found so.",
+    },
     Column { name: "ecn_marked", about: "Packets that a switch marked Congestion Experienced." },
     Column { name: "cnps", about: "Congestion notification packets sent." },
     Column { name: "retransmitted_packets", about: "Data packets sent again." },
@@ -99,6 +124,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
     Column { name: "emulated_ns", about: "Emulated time at the run's end." },
+    Column {
+        name: "ended",
+        about: "Why the run ended: `drained` (every flow was done), `duration` (it was over) or \
+                `deadlock` (with `stop = \"deadlock\"`).",
+    },
     Column {
         name: "lossless",
         about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
@@ -116,6 +146,11 @@ impl Summary {
     pub const FILE: &'static str = "summary.json";
     /// The keys that depend on the machine. They come last, one to a line.
     pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
+
+    /// Whether no flow is missing: all completed, or the run was meant to end at its deadlock.
+    pub fn is_complete(&self) -> bool {
+        self.flows_completed == self.flows_total || self.ended == RunEnd::Deadlock
+    }
 
     /// Indented JSON, ended by a line feed.
     pub fn to_json(&self) -> String {
@@ -219,6 +254,13 @@ mod tests {
       "pause_refresh_frames": 0,
       "resume_frames": 0,
       "pause_time_ns": 0,
+      "deadlock": {
+        "deadlocks": 0,
+        "first_onset_ns": null,
+        "at_end": false,
+        "dissolved": 0,
+        "undecided": 0
+      },
       "ecn_marked": 0,
       "cnps": 0,
       "retransmitted_packets": 0,
@@ -239,6 +281,7 @@ mod tests {
       "headroom_max_bytes": {},
       "packet_hops": 0,
       "emulated_ns": 0,
+      "ended": "drained",
       "lossless": false,
       "books": [],
       "wall_seconds": 1.235,

@@ -79,6 +79,8 @@ pub struct Scenario {
     /// Emulated time at which the run ends, if flows are not done before.
     #[serde(serialize_with = "quantity::serialize")]
     pub duration: Picos,
+    /// What else ends the run.
+    pub stop: Stop,
     /// Which clock events run by.
     pub clock: Clock,
     /// Where switches run.
@@ -105,6 +107,17 @@ pub struct Scenario {
     sources: Vec<Source>,
     #[serde(skip)]
     flows: MaterialisedFlows,
+}
+
+/// What ends a run before its duration is over, besides that all flows are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Nothing else.
+    #[default]
+    Done,
+    /// Paused queues that wait for each other and can never resume.
+    Deadlock,
 }
 
 /// Which clock events run by.
@@ -159,6 +172,11 @@ struct ScenarioKeys {
     /// Emulated time at which the run ends, if flows are not done before; above zero. Default "1s".
     #[serde(default = "default_duration")]
     duration: Time,
+    /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
+    /// for each other and can never resume; flows that are not done then do not make the run fail.
+    /// Default "done".
+    #[serde(default)]
+    stop: Stop,
     /// Which clock events run by.
     #[serde(default)]
     clock: Clock,
@@ -281,6 +299,7 @@ impl ScenarioKeys {
             name: run_name(self.name, path, document)?,
             seed: self.seed,
             duration,
+            stop: self.stop,
             clock: self.clock,
             datapath: self.datapath,
             shape,

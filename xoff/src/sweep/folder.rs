@@ -160,7 +160,7 @@ fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
 fn doubt(summary: &Summary) -> Option<String> {
     let Summary { flows_completed, flows_total, .. } = summary;
     let flows = format!("{flows_completed} of {flows_total} flows completed");
-    let flows = (flows_completed != flows_total).then_some(flows);
+    let flows = (!summary.is_complete()).then_some(flows);
     let doubts: Vec<String> = flows.into_iter().chain(summary.books.iter().cloned()).collect();
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }

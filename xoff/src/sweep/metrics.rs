@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::decimal::Decimal;
 use super::sweep_file::Pattern;
-use crate::results::{FctSummary, Slowdown, SlowdownSummary, Summary};
+use crate::results::{DeadlockTotals, FctSummary, Slowdown, SlowdownSummary, Summary};
 use crate::scenario::Scenario;
 use crate::scenario::glob;
 use crate::topology::SwitchId;
@@ -58,6 +58,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let mut summary = Summary {
         fct_ns: Some(FctSummary { mean: 0, p50: 0, p99: 0, max: 0 }),
         slowdown: Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) }),
+        deadlock: DeadlockTotals { first_onset_ns: Some(0), ..DeadlockTotals::default() },
         buffer_max_bytes: switches(),
         headroom_max_bytes: switches(),
         ..Summary::default()

@@ -3,6 +3,8 @@
 //! Everything here is an integer or a name, and every number follows from the order in which a
 //! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike.
 
+mod cycle;
+mod dependencies;
 mod error;
 mod fabric;
 pub mod ideal;
@@ -11,6 +13,8 @@ mod racks;
 mod routing;
 mod spread;
 
+pub use cycle::shortest_cycle;
+pub use dependencies::{Cycle, cycles};
 pub use error::{FabricError, FailedLinkError, LinkEnd};
 pub use fabric::{Fabric, Node, NodeKind, Peer, Wire};
 pub use plan::{Plan, PlannedLink};

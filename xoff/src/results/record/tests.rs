@@ -150,7 +150,7 @@ fn two_runs_leave_and_show_the_same() {
     let reports = [run(Some(first.path())), run(Some(second.path()))];
     let texts = reports.map(|mut report| {
         let files = report.files.take().unwrap();
-        assert_eq!(files.files.len(), 12);
+        assert_eq!(files.files.len(), 13);
         report.render(Style::plain())
     });
     assert_eq!(texts[0], texts[1]);

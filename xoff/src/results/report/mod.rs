@@ -24,7 +24,7 @@ use super::occupancy::OccupancyRow;
 use super::pause_intervals::{PauseTotal, PausedPeer};
 use super::queue::QueueKind;
 use super::slowdown::Slowdown;
-use super::summary::{DropTotals, Summary};
+use super::summary::{DropTotals, RunEnd, Summary};
 
 /// Rows of a table at most; what is left out is counted in a last line.
 pub const TABLE_ROWS: usize = 20;
@@ -43,6 +43,8 @@ pub struct RunReport {
     pub fct_by_size: Vec<FctBySizeRow>,
     /// Who paused whom.
     pub paused: Vec<PausedPeer>,
+    /// The confirmed deadlock with the first onset.
+    pub first_deadlock: Option<ReportedDeadlock>,
     /// The most congested switch, if any switch held a byte.
     pub buffer: Option<ReportedBuffer>,
     /// How full switches were over time, if that was followed; shown is the most congested one.
@@ -76,6 +78,21 @@ pub struct ReportedFlow {
     pub ideal: Nanos,
 }
 
+/// A circle of paused queues that could not resume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedDeadlock {
+    /// When it closed.
+    pub onset: Nanos,
+    /// When it was certain.
+    pub confirmed: Nanos,
+    /// When it dissolved in spite of that.
+    pub end: Option<Nanos>,
+    /// The priority.
+    pub priority: u8,
+    /// The wires that its egress queues send on, in the order of waiting.
+    pub queues: Vec<String>,
+}
+
 /// A switch's buffer over time.
 #[derive(Clone, Debug)]
 pub struct ReportedBuffer {
@@ -102,6 +119,7 @@ impl RunReport {
         self.flows(out, style)?;
         out.push('\n');
         self.pauses(out, style)?;
+        self.deadlocks(out, style)?;
         out.push('\n');
         self.buffer(out, style)?;
         out.push('\n');
@@ -120,10 +138,11 @@ impl RunReport {
         let line = format!("{}: {}, seed {}", run.scenario, self.fabric, run.seed);
         writeln!(out, "{}", style.heading(wrap(line.split(' '), 2, "").trim_end()))?;
         let completed = format!(
-            "{} of {} completed in {}",
+            "{} of {} completed in {}{}",
             quantity::count(run.flows_completed),
             quantity::counted(run.flows_total, "flow"),
             quantity::span(Nanos(run.emulated_ns)),
+            if run.ended == RunEnd::Deadlock { ", until the deadlock" } else { "" },
         );
         let lost = format!("{} lost", quantity::counted(run.drops.lost(), "frame"));
         let verdict = |right: bool, good: &str, bad: &str| {
@@ -132,7 +151,7 @@ impl RunReport {
         writeln!(
             out,
             "{}; {}; {}",
-            verdict(run.flows_completed == run.flows_total, &completed, &completed),
+            verdict(run.is_complete(), &completed, &completed),
             verdict(run.drops.lost() == 0, "lossless", &lost),
             verdict(run.books.is_empty(), "books balanced", "books do not balance"),
         )
@@ -248,6 +267,39 @@ impl RunReport {
         }
         writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
         out.push_str(&table.render(style));
+        Ok(())
+    }
+
+    /// Nothing, if no queues have waited for each other in a circle.
+    fn deadlocks(&self, out: &mut String, style: Style) -> fmt::Result {
+        let totals = &self.summary.deadlock;
+        if totals.deadlocks + totals.dissolved + totals.undecided == 0 {
+            return Ok(());
+        }
+        writeln!(out, "\n{}", style.heading("Deadlock"))?;
+        if let Some(first) = &self.first_deadlock {
+            let until = first.end.map_or_else(
+                || format!("certain at {}", quantity::span(first.confirmed)),
+                |end| format!("until a PAUSE ran out at {}", quantity::span(end)),
+            );
+            let line = format!(
+                "priority {}, from {}, {until}: these egress queues wait for each other",
+                first.priority,
+                quantity::span(first.onset),
+            );
+            writeln!(out, "{}", style.bad(wrap(line.split(' '), 2, "").trim_end()))?;
+            out.push_str(&wrap(first.queues.iter().map(String::as_str), 2, ""));
+            if let more @ 1.. = totals.deadlocks - 1 {
+                writeln!(out, "and {} since then", quantity::counted(more, "deadlock"))?;
+            }
+        }
+        for (number, fate) in
+            [(totals.dissolved, "dissolved"), (totals.undecided, "were undecided at the end")]
+        {
+            if number > 0 {
+                writeln!(out, "circles of waiting that {fate}: {}", quantity::count(number))?;
+            }
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::results::buffer_series::BufferLevel;
+use crate::results::deadlock::DeadlockTotals;
 use crate::results::fct_by_size::GroupTimes;
 use crate::results::flow_statistics::FctSummary;
 use fabric_core::drop_reason::DropClass;
@@ -94,6 +95,7 @@ fn report() -> RunReport {
             paused("leaf0", "spine0", 7, 150_001),
             paused("spine0", "leaf1", 1, 49_999),
         ],
+        first_deadlock: None,
         fct_by_size: vec![of_size(0, Some(1_000_000), 4)],
         occupancy: vec![
             occupied(QueueKind::Buffer, 345_678),
@@ -281,4 +283,29 @@ fn plain_text_has_no_escapes_and_colours_change_nothing_else() {
         stripped = stripped.replace(&format!("\x1b[{code}m"), "");
     }
     assert_eq!(stripped, plain);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_whom() {
+    let mut report = report();
+    report.summary.ended = RunEnd::Deadlock;
+    report.summary.flows_completed = 3;
+    report.summary.deadlock =
+        DeadlockTotals { deadlocks: 2, dissolved: 4, at_end: true, ..DeadlockTotals::default() };
+    report.first_deadlock = Some(ReportedDeadlock {
+        onset: Nanos(33_836),
+        confirmed: Nanos(45_059),
+        end: None,
+        priority: 3,
+        queues: ["spine0->leaf1", "leaf1->spine0"].map(str::to_owned).to_vec(),
+    });
+    let text = report.render(Style::plain());
+    assert!(text.contains("3 of 4 flows completed in 655.301 us, until the deadlock; lossless"));
+    let section = "\nDeadlock\n\
+        priority 3, from 33.836 us, certain at 45.059 us: these egress queues wait for each other\n\
+        spine0->leaf1 leaf1->spine0\n\
+        and 1 deadlock since then\n\
+        circles of waiting that dissolved: 4\n\n";
+    assert!(text.contains(section), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
 }

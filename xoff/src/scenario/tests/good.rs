@@ -53,6 +53,7 @@ fn everything_written_out_comes_back() {
     let text = r#"
 name = "all.keys_1"
 seed = 9223372036854775807
+stop = "deadlock"
 [datapath]
 kind = "memory"
 [topology]

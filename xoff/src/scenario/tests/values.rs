@@ -32,6 +32,19 @@ fn zero_duration() {
 }
 
 #[test]
+fn unknown_stop() {
+    assert_snapshot!(report(&format!("stop = \"deadlok\"\n{SMALL}")), @r#"
+    error: `stop` cannot be `deadlok`
+     --> bad.toml:1:8
+      |
+    1 | stop = "deadlok"
+      |        ^^^^^^^^^
+      |
+      = help: did you mean `deadlock`? it is one of `done` and `deadlock`
+    "#);
+}
+
+#[test]
 fn zero_alpha() {
     let text = "[switch]\nthreshold = { kind = \"dt\", alpha = \"0\" }\n";
     assert_snapshot!(report_on(text), @r#"

@@ -1,0 +1,23 @@
+//! Deadlocks of paused queues, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{deadlock, on_both};
+
+#[test]
+fn the_deadlock_of_figure_16() {
+    deadlock::figure_16(on_both);
+}
+
+#[test]
+fn pauses_without_a_circle_are_none() {
+    deadlock::pauses_without_a_circle(on_both);
+}
+
+#[test]
+fn a_circle_that_dissolves_is_none() {
+    deadlock::a_passing_circle(on_both);
+}
+
+#[test]
+fn a_deadlock_whose_pauses_run_out_dissolves() {
+    deadlock::a_deadlock_without_refreshes(on_both);
+}

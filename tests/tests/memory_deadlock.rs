@@ -1,0 +1,23 @@
+//! Deadlocks of paused queues, in memory.
+
+use tests::fabric::{deadlock, in_memory};
+
+#[test]
+fn the_deadlock_of_figure_16() {
+    deadlock::figure_16(in_memory);
+}
+
+#[test]
+fn pauses_without_a_circle_are_none() {
+    deadlock::pauses_without_a_circle(in_memory);
+}
+
+#[test]
+fn a_circle_that_dissolves_is_none() {
+    deadlock::a_passing_circle(in_memory);
+}
+
+#[test]
+fn a_deadlock_whose_pauses_run_out_dissolves() {
+    deadlock::a_deadlock_without_refreshes(in_memory);
+}
