@@ -8,6 +8,7 @@ pub mod capture;
 pub mod congestion;
 pub mod deadlock;
 pub mod dissection;
+pub mod distributions;
 pub mod exactness;
 pub mod go_back_n;
 pub mod measures;
@@ -34,7 +35,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 11] = [
+const SAME_FILES: [&str; 12] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -44,6 +45,7 @@ const SAME_FILES: [&str; 11] = [
     "occupancy.csv",
     "drops.csv",
     "deadlocks.csv",
+    "distributions.csv",
     "capture.pcapng",
     "summary.json",
 ];
@@ -179,6 +181,21 @@ impl Run {
         self.table("deadlocks.csv")
     }
 
+    /// `distributions.csv`.
+    pub fn distributions(&self) -> Table {
+        self.table("distributions.csv")
+    }
+
+    /// A file's text.
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).expect("tables are text")
+    }
+
+    /// Whether the run left a file of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.folder.path().join(name).exists()
+    }
+
     /// The frames of `capture.pcapng`, in the order of their arrival.
     pub fn frames(&self) -> Vec<CapturedFrame> {
         capture::read(&self.bytes("capture.pcapng"), self.scenario.fabric())
@@ -190,7 +207,7 @@ impl Run {
     }
 
     fn table(&self, name: &str) -> Table {
-        Table::parse(&String::from_utf8(self.bytes(name)).expect("tables are text"))
+        Table::parse(&self.text(name))
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {

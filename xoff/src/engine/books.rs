@@ -19,6 +19,9 @@ impl<D: Datapath> Engine<'_, D> {
         let substrate_losses = self.datapath.substrate_losses();
         let mut books = std::mem::take(&mut self.misdelivered);
         let deadlock = self.finish_deadlocks()?;
+        if let Some(study) = self.study.take() {
+            self.record.measurements(&study.finish(self.now))?;
+        }
         match end {
             RunEnd::Drained => self.check_drained(&mut books),
             RunEnd::Duration if missing || self.active.is_empty() => {

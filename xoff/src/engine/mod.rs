@@ -7,6 +7,7 @@ mod books;
 mod deadlock;
 mod event_queue;
 mod faults;
+mod headroom_study;
 mod host_side;
 mod recording;
 mod sampler;
@@ -32,6 +33,7 @@ use crate::workload::{Flow, FlowStream};
 
 use deadlock::DeadlockWatch;
 use event_queue::{Event, EventQueue};
+use headroom_study::HeadroomStudy;
 use host_side::{Completion, HostNode};
 use sampler::Sampler;
 use switch_side::SwitchNode;
@@ -91,6 +93,8 @@ pub struct Engine<'a, D: Datapath> {
     events: EventQueue,
     sampler: Sampler,
     deadlocks: DeadlockWatch,
+    /// If the scenario asks for it.
+    study: Option<HeadroomStudy>,
     record: Record,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
@@ -167,6 +171,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             events: EventQueue::default(),
             sampler,
             deadlocks: DeadlockWatch::new(fabric),
+            study: scenario.results.distributions.then(|| HeadroomStudy::new(scenario)),
             record,
             classes: build::control_classes(scenario),
             now: Picos::ZERO,

@@ -5,7 +5,6 @@ use fabric_core::units::Nanos;
 use super::Engine;
 use crate::datapath::{Crossing, Datapath};
 use crate::results::{PauseReceived, PoolLevels};
-use crate::topology::NodeKind;
 
 impl<D: Datapath> Engine<'_, D> {
     /// A packet has come into a switch's buffer or left it.
@@ -28,10 +27,7 @@ impl<D: Datapath> Engine<'_, D> {
     pub(super) fn record_pause_received(&mut self, crossing: Crossing, priority: u8, until: Nanos) {
         let fabric = self.scenario.fabric();
         let wire = fabric.wire(crossing.wire);
-        let response = match fabric.node(wire.to).kind {
-            NodeKind::Switch(_) => self.scenario.switch.pause_response,
-            NodeKind::Host(_) => self.scenario.host.pause_response,
-        };
+        let response = self.scenario.pause_response(fabric.node(wire.to).kind);
         let response = response.at(wire.rate).to_nanos_ceil();
         self.record.pause_received(&PauseReceived {
             time: crossing.now,

@@ -35,6 +35,7 @@ impl<D: Datapath> Engine<'_, D> {
         match arrival.outcome {
             Outcome::Queued(queued) => {
                 self.record_pools(switch);
+                self.study_arrival(switch, port, queued.slot, crossing.length);
                 let manager = &mut self.switches[switch as usize].manager;
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
@@ -98,6 +99,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let departure = departure(tables, self.policy, slot)
                     .expect("the traffic manager names slots that hold a packet");
                 self.record_pools(switch);
+                self.study_departure(switch, &departure, length);
                 let frame = self.datapath.take(switch, slot, departure.mark);
                 self.transmit(number, frame, length)?;
                 if busy {

@@ -9,6 +9,7 @@ use super::drop::DropRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
+use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
@@ -48,6 +49,7 @@ pub fn columns_markdown() -> String {
     table::<OccupancyRow>(&mut text);
     table::<DropRow>(&mut text);
     table::<DeadlockRow>(&mut text);
+    table::<DistributionRow>(&mut text);
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
@@ -76,7 +78,7 @@ mod tests {
     fn every_file_has_its_section_and_every_row_two_cells() {
         let text = columns_markdown();
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
-        let tables = tables.into_iter().chain(["occupancy", "drops", "deadlocks"]);
+        let tables = tables.into_iter().chain(["occupancy", "drops", "deadlocks", "distributions"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
@@ -118,5 +120,6 @@ mod tests {
         assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
         assert_eq!(header::<DeadlockRow>(), "circle,priority,onset_ns,confirmed_ns,end_ns,queues");
+        assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");
     }
 }

@@ -1,6 +1,6 @@
 //! Mean and percentiles of integers, however many, in bounded memory.
 
-use hdrhistogram::Histogram;
+use hdrhistogram::{Counter, Histogram};
 
 /// Values one after the other. Count, mean and greatest are exact; percentiles are exact up to
 /// [`Distribution::EXACT`] values, and beyond that too low by less than one part in 1024.
@@ -18,8 +18,6 @@ pub struct Distribution {
 impl Distribution {
     /// Values that are kept one by one.
     pub const EXACT: usize = 1024;
-    /// Digits that make the error less than 1/1024; a full histogram takes 220 KiB.
-    const DIGITS: u8 = 3;
 
     /// Adds a value; 2^32 of them at most.
     pub fn record(&mut self, value: u64) {
@@ -27,15 +25,15 @@ impl Distribution {
         self.sum += u128::from(value);
         self.greatest = self.greatest.max(value);
         if let Some(histogram) = &mut self.histogram {
-            add(histogram, value);
+            add(histogram, value, 1);
         } else if self.first.len() < Self::EXACT {
             self.first.push(value);
         } else {
-            let mut histogram = Histogram::new(Self::DIGITS).expect("0 to 5 digits are allowed");
+            let mut histogram = empty_histogram();
             for earlier in std::mem::take(&mut self.first) {
-                add(&mut histogram, earlier);
+                add(&mut histogram, earlier, 1);
             }
-            add(&mut histogram, value);
+            add(&mut histogram, value, 1);
             self.histogram = Some(histogram);
         }
     }
@@ -73,8 +71,23 @@ impl Distribution {
     }
 }
 
-fn add(histogram: &mut Histogram<u32>, value: u64) {
-    histogram.record(value).expect("the histogram grows to any value");
+/// A histogram whose buckets are narrower than 1/1024 of their values; with counts of 32 bits it takes
+/// 220 KiB when it is full.
+pub(super) fn empty_histogram<C: Counter>() -> Histogram<C> {
+    Histogram::new(3).expect("0 to 5 digits are allowed")
+}
+
+/// Adds a value `count` times.
+pub(super) fn add<C: Counter>(histogram: &mut Histogram<C>, value: u64, count: C) {
+    histogram.record_n(value, count).expect("the histogram grows to any value");
+}
+
+/// The buckets that have values, ascending: their lower ends, and the values in them.
+pub(super) fn buckets<C: Counter>(histogram: &Histogram<C>) -> impl Iterator<Item = (u64, u64)> {
+    histogram.iter_recorded().map(|step| {
+        let lowest = histogram.lowest_equivalent(step.value_iterated_to());
+        (lowest, step.count_since_last_iteration())
+    })
 }
 
 /// `sum / weight`, rounded half up.
@@ -86,11 +99,11 @@ pub(super) fn mean(sum: u128, weight: u64) -> Option<u64> {
 /// The lower end of the bucket in which the counts, from the smallest value on, come to `rank`.
 fn value_at_rank(histogram: &Histogram<u32>, rank: u64) -> u64 {
     let mut counted = 0;
-    let bucket = histogram.iter_recorded().find(|step| {
-        counted += step.count_since_last_iteration();
+    let bucket = buckets(histogram).find(|(_, count)| {
+        counted += count;
         counted >= rank
     });
-    bucket.map_or(0, |step| histogram.lowest_equivalent(step.value_iterated_to()))
+    bucket.map_or(0, |(lowest, _)| lowest)
 }
 
 #[cfg(test)]

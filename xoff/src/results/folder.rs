@@ -14,6 +14,7 @@ use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::manifest::Manifest;
+use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
@@ -37,6 +38,7 @@ const FILES: &[&str] = &[
     OccupancyRow::FILE,
     DropRow::FILE,
     DeadlockRow::FILE,
+    DistributionRow::FILE,
     CAPTURE_FILE,
     Summary::FILE,
     Manifest::FILE,
@@ -256,6 +258,7 @@ mod tests {
         results.whole::<FctBySizeRow>(&[]).unwrap();
         results.whole::<PauseTimeRow>(&[]).unwrap();
         results.whole(&Occupancy::new(Bytes(1)).finish("s0", Picos::ZERO)).unwrap();
+        results.whole::<DistributionRow>(&[]).unwrap();
         let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
         results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
     }

@@ -12,6 +12,7 @@ use super::flow::FlowRow;
 use super::flow_statistics::FlowStatistics;
 use super::folder::ResultsFolder;
 use super::manifest::Manifest;
+use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::PauseIntervals;
@@ -196,6 +197,11 @@ impl Record {
                 Some(ReportedDeadlock { onset, confirmed, end, priority, queues });
         }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
+    }
+
+    /// Adds what was measured of headroom, if it was.
+    pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
     /// Adds a captured frame. `wire` counts in the order of the folder's wires.

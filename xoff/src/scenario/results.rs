@@ -25,6 +25,8 @@ pub struct Results {
     pub flow_size_bins: Vec<Bytes>,
     /// Whether `occupancy.csv` is written.
     pub occupancy: bool,
+    /// Whether `distributions.csv` is written.
+    pub distributions: bool,
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -60,6 +62,9 @@ pub(super) struct ResultsKeys {
     /// Whether `occupancy.csv` is written, which follows every change of every buffer: it takes
     /// about 4 % more instructions in a run in memory. Default false.
     occupancy: bool,
+    /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
+    /// and departure. Default false.
+    distributions: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
 }
@@ -83,6 +88,7 @@ impl Default for ResultsKeys {
             queue_period: Quantity(Picos(1_000_000)),
             flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
             occupancy: false,
+            distributions: false,
             throughput: None,
         }
     }
@@ -102,8 +108,13 @@ impl ResultsKeys {
         check_bins(&flow_size_bins, document)?;
         let throughput =
             self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
-        let (queue_period, occupancy) = (self.queue_period.0, self.occupancy);
-        Ok(Results { queue_period, flow_size_bins, occupancy, throughput })
+        Ok(Results {
+            queue_period: self.queue_period.0,
+            flow_size_bins,
+            occupancy: self.occupancy,
+            distributions: self.distributions,
+            throughput,
+        })
     }
 }
 

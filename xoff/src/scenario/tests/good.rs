@@ -5,8 +5,8 @@ use std::path::Path;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
-    CongestionControl, Fault, Headroom, PauseResponse, Priorities, Scenario, Selection, Threshold,
-    ThresholdUpdate, Transport, json_schema,
+    CongestionControl, Fault, Headroom, PauseResponse, Priorities, Scenario, Selection, Stop,
+    Threshold, ThresholdUpdate, Transport, json_schema,
 };
 use super::{INCAST, with};
 use crate::topology::{HostId, SwitchId};
@@ -89,6 +89,7 @@ file = "flows.csv"
 queue_period = "3us"
 flow_size_bins = ["1B", "1GiB"]
 occupancy = true
+distributions = true
 throughput = { interval = "1us", labels = ["f?ows", "*"] }
 [[captures]]
 wires = ["a->*", "?1->b"]
@@ -119,6 +120,7 @@ rate = 0.001
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));
     let throughput = scenario.results.throughput.as_ref().unwrap();
     assert!(throughput.covers("flows") && scenario.results.occupancy);
+    assert!(scenario.results.distributions && scenario.stop == Stop::Deadlock);
     assert_eq!(scenario.results.flow_size_bins, [Bytes(1), Bytes(1 << 30)]);
     let written = scenario.to_toml();
     let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);

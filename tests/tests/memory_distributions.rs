@@ -1,0 +1,18 @@
+//! What is measured of headroom and paused queues, in memory.
+
+use tests::fabric::{distributions, in_memory};
+
+#[test]
+fn one_pause() {
+    distributions::one_pause(in_memory);
+}
+
+#[test]
+fn a_queue_that_drains() {
+    distributions::a_queue_that_drains(in_memory);
+}
+
+#[test]
+fn queues_and_those_who_do_not_ask() {
+    distributions::queues_and_those_who_do_not_ask(in_memory);
+}
