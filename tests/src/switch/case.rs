@@ -338,7 +338,7 @@ impl History {
         // Any order of the slots: an odd multiplier is a permutation of a power of two.
         let multiplier = random | 1;
         state.free_slots =
-            (0..slots).map(|entry| entry ^ entry.wrapping_mul(multiplier) % slots).collect();
+            (0..slots).map(|entry| entry ^ (entry.wrapping_mul(multiplier) % slots)).collect();
         state.routes = self.groups;
     }
 }

@@ -185,7 +185,7 @@ impl Default for EventQueue {
         Self {
             current: Vec::new(),
             bucket: 0,
-            heads: Box::new([NIL; BUCKETS]),
+            heads: vec![NIL; BUCKETS].into_boxed_slice().try_into().expect("there are BUCKETS"),
             occupied: Box::new([0; BUCKETS / 64]),
             nodes: Vec::new(),
             free: NIL,

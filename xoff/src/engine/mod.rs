@@ -150,12 +150,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
             .zip(fabric.wires())
             .enumerate()
             .map(|(id, (ends, wire))| {
-                let captures = (0..)
+                let interfaces = (0..)
                     .zip(captured)
                     .filter(|(_, (captured, _))| captured.0 as usize == id)
                     .map(|(interface, (_, filter))| (interface, *filter))
                     .collect();
-                Wire::new(ends, wire, scenario, id, captures)
+                Wire::new(ends, wire, scenario, id, interfaces)
             })
             .collect();
         let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
