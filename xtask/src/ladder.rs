@@ -66,6 +66,7 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
 
 fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
     packages::iproute()?;
+    packages::ping()?;
     packages::tshark()?;
     let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
     // Tests of the commands run the binary beside them, which cargo does not build for tests.

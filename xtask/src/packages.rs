@@ -22,6 +22,11 @@ pub fn iproute() -> Result<()> {
     on_path("ip", "-Version", "iproute2")
 }
 
+/// Makes sure that `ping` can be called.
+pub fn ping() -> Result<()> {
+    on_path("ping", "-V", "iputils-ping")
+}
+
 /// The path of a Python with scapy's `RoCE` layer.
 pub fn python_with_scapy() -> Result<PathBuf> {
     let own = environment().join("bin/python3");
