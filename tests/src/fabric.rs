@@ -20,6 +20,7 @@ pub mod recurrence;
 pub mod results;
 pub mod schemes;
 pub mod shapes;
+pub mod simulator_files;
 pub mod worst_case;
 
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 12] = [
+const SAME_FILES: [&str; 15] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -46,6 +47,9 @@ const SAME_FILES: [&str; 12] = [
     "drops.csv",
     "deadlocks.csv",
     "distributions.csv",
+    "fct.txt",
+    "pfc.txt",
+    "qlen.txt",
     "capture.pcapng",
     "summary.json",
 ];

@@ -158,6 +158,49 @@ fn a_malformed_flow_list_is_refused_at_its_line() {
 }
 
 #[test]
+fn a_workload_that_cannot_be_is_refused_at_its_place() {
+    for (load, sizes, words) in [
+        ("1.2", "0 0\n1000 1\n", ["scenario.toml:3:", "from 0 to 1"]),
+        ("0", "0 0\n1000 1\n", ["scenario.toml:3:", "a load of 0"]),
+        ("0.5", "0 0\n1000 0.5\n900 1\n", ["my.cdf:3:1", "sizes go down"]),
+        ("0.5", "0 0\n10 0.5\n20 0.4\n30 1\n", ["my.cdf:3:1", "probabilities go down"]),
+        ("0.5", "0 0\n1000 0.98\n", ["my.cdf:2:1", "the distribution ends at 0.98"]),
+        ("0.5", "0 0 0\n", ["my.cdf:1:1", "a line of 3 numbers"]),
+    ] {
+        let folder = ScenarioFolder::new();
+        let file = folder.write(
+            "scenario.toml",
+            format!(
+                "duration = \"1ms\"\n\
+                 topology = {{ kind = \"star\", hosts = 3, host_link = {{ rate = \"10Gbps\", delay = \"1us\" }} }}\n\
+                 flows = [{{ kind = \"poisson\", load = {load}, sizes = {{ file = \"my.cdf\" }} }}]\n"
+            ),
+        );
+        folder.write("my.cdf", sizes);
+        finish(&mut xoff(["run", &file])).assert_refused(&["help: ", words[0], words[1]]);
+    }
+}
+
+#[test]
+fn a_flow_list_needs_no_order() {
+    let folder = ScenarioFolder::new();
+    let file = folder.write(
+        "scenario.toml",
+        "duration = \"1ms\"\n\
+         topology = { kind = \"star\", hosts = 3, host_link = { rate = \"10Gbps\", delay = \"1us\" } }\n\
+         flows = [{ kind = \"list\", file = \"flows.csv\" }]\n",
+    );
+    let rows = "start_ns,src,dst,bytes,priority\n90000,h0,h1,9,3\n0,h1,h2,9,3\n500,h2,h0,9,3\n";
+    folder.write("flows.csv", rows);
+    let out = folder.path("results");
+    let run = ["run", &file, "--datapath", "memory", "--out", &out];
+    finish(&mut xoff(run)).assert_code(0);
+    let flows = fs::read_to_string(folder.path("results/flows.csv")).expect("it is written");
+    let starts: Vec<&str> = flows.lines().skip(1).filter_map(|row| row.split(',').nth(6)).collect();
+    assert_eq!(starts, ["0", "500", "90000"]);
+}
+
+#[test]
 fn without_privilege_the_kernel_datapath_is_refused() {
     let folder = ScenarioFolder::new();
     let out = folder.path("results");

@@ -8,6 +8,7 @@ pub mod build;
 pub mod commands;
 pub mod datapath;
 pub mod engine;
+pub mod import;
 pub mod inspect;
 pub mod results;
 pub mod run;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xoff::commands::{Exit, destroy, doctor, inspect, run, schema, sweep, validate};
+use xoff::commands::{Exit, destroy, doctor, import, inspect, run, schema, sweep, validate};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -21,6 +21,8 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
+    /// Makes a scenario of another program's files.
+    Import(import::Arguments),
     /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
     /// of buffer dependency.
     Inspect(inspect::Arguments),
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Sweep(arguments) => sweep::execute(&arguments),
         Command::Validate(arguments) => validate::execute(&arguments),
+        Command::Import(arguments) => import::execute(&arguments),
         Command::Inspect(arguments) => inspect::execute(&arguments),
         Command::Schema(arguments) => schema::execute(&arguments),
         Command::Doctor => doctor::execute(),

@@ -186,7 +186,9 @@ fn claim(
         })
         .collect();
     let throughput = scenario.results.throughput.is_some();
-    ResultsFolder::create(folder, &ResultsOptions { wires, snap_bytes: 0, throughput })
+    let hpcc = scenario.hpcc_options();
+    let options = ResultsOptions { wires, snap_bytes: 0, throughput, hpcc };
+    ResultsFolder::create(folder, &options)
 }
 
 fn manifest(scenario: &Scenario) -> Manifest {

@@ -2,6 +2,7 @@
 
 pub mod destroy;
 pub mod doctor;
+pub mod import;
 pub mod inspect;
 mod interrupt;
 mod open_files;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Exit;
@@ -26,22 +27,35 @@ pub struct Arguments {
     /// Where switches run; replaces `datapath.kind`.
     #[arg(long, value_name = "kernel|memory")]
     datapath: Option<String>,
+    /// Also writes files in another program's format; like the key `results.hpcc`.
+    #[arg(long, value_enum, requires = "out")]
+    format: Option<Format>,
     /// Prints the summary as JSON instead of the report.
     #[arg(long)]
     json: bool,
+}
+
+/// A format beside xoff's own.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// `fct.txt`, `pfc.txt` and `qlen.txt`, as the HPCC simulator (ns-3) writes them.
+    Hpcc,
 }
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let mut sets = arguments.sets.clone();
     sets.extend(arguments.datapath.iter().map(|kind| format!("datapath.kind={kind:?}")));
-    let scenario = match Scenario::load(&arguments.file, &sets) {
+    let mut scenario = match Scenario::load(&arguments.file, &sets) {
         Ok(scenario) => scenario,
         Err(error) => {
             eprintln!("{error}");
             return Exit::BadInput;
         }
     };
+    if let Some(Format::Hpcc) = arguments.format {
+        scenario.results.hpcc.get_or_insert_default();
+    }
     if scenario.datapath.kind == DatapathKind::Kernel
         && let Err(message) = super::doctor::require_kernel_datapath()
     {

@@ -1,6 +1,6 @@
 //! `xoff validate`: is a scenario right?
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Exit;
 use crate::results::counted;
@@ -26,14 +26,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             let text = if arguments.resolved {
                 scenario.to_toml()
             } else {
-                let fabric = scenario.fabric();
-                format!(
-                    "{}: {}, {}, {}",
-                    arguments.file.display(),
-                    counted(fabric.switch_count().into(), "switch"),
-                    counted(fabric.host_count().into(), "host"),
-                    counted(scenario.flows().len() as u64, "flow")
-                )
+                describe(&arguments.file, &scenario)
             };
             super::print(&text, Exit::Success)
         }
@@ -42,4 +35,16 @@ pub fn execute(arguments: &Arguments) -> Exit {
             Exit::BadInput
         }
     }
+}
+
+/// A scenario in a line.
+pub(super) fn describe(file: &Path, scenario: &Scenario) -> String {
+    let fabric = scenario.fabric();
+    format!(
+        "{}: {}, {}, {}",
+        file.display(),
+        counted(fabric.switch_count().into(), "switch"),
+        counted(fabric.host_count().into(), "host"),
+        counted(scenario.flows().len() as u64, "flow")
+    )
 }

@@ -8,6 +8,7 @@ use super::event_queue::Event;
 use super::{Engine, RunError, flow_row};
 use crate::build;
 use crate::datapath::{Crossing, Datapath, HostArrival};
+use crate::results::FlowStart;
 use crate::scenario::Scenario;
 use crate::topology::{HostId, WireId};
 
@@ -61,7 +62,13 @@ impl<D: Datapath> Engine<'_, D> {
         self.hosts[flow.destination.0 as usize].host.open_responder(&responder);
         let source = flow.source.0;
         self.hosts[source as usize].host.start_flow(self.now, &request);
-        self.record.flow_started(flow.id, &flow.label);
+        let fabric = self.scenario.fabric();
+        self.record.flow_started(&FlowStart {
+            flow: flow.id,
+            label: &flow.label,
+            src: &fabric.host(flow.source).name,
+            dst: &fabric.host(flow.destination).name,
+        });
         self.active.insert(flow.id, flow);
         self.kick_host(source)
     }
@@ -110,7 +117,7 @@ impl<D: Datapath> Engine<'_, D> {
                 for (class, quanta) in (0..).zip(pfc.quanta) {
                     if pfc.class_enable >> class & 1 != 0 {
                         let until = self.now + quantum_duration(rate, quanta);
-                        self.record_pause_received(crossing, class, until.to_nanos());
+                        self.record_pause_received(crossing, class, until.to_nanos())?;
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use fabric_core::units::Nanos;
 
-use super::Engine;
+use super::{Engine, RunError};
 use crate::datapath::{Crossing, Datapath};
 use crate::results::{PauseReceived, PoolLevels};
 
@@ -22,9 +22,28 @@ impl<D: Datapath> Engine<'_, D> {
         self.record.pools(switch, self.now, levels);
     }
 
+    /// The egress queues of a switch's port have come to hold `change` bytes more.
+    #[inline]
+    pub(super) fn record_waiting(
+        &mut self,
+        switch: u32,
+        port: u16,
+        change: i64,
+    ) -> Result<(), RunError> {
+        if self.record.follows_ports() {
+            self.record.waiting(self.now, switch, port, change)?;
+        }
+        Ok(())
+    }
+
     /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is
     /// not after its arrival.
-    pub(super) fn record_pause_received(&mut self, crossing: Crossing, priority: u8, until: Nanos) {
+    pub(super) fn record_pause_received(
+        &mut self,
+        crossing: Crossing,
+        priority: u8,
+        until: Nanos,
+    ) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
         let wire = fabric.wire(crossing.wire);
         let response = self.scenario.pause_response(fabric.node(wire.to).kind);
@@ -37,6 +56,7 @@ impl<D: Datapath> Engine<'_, D> {
             priority,
             binds: Nanos(crossing.now.0 + response.0),
             until,
-        });
+        })?;
+        Ok(())
     }
 }

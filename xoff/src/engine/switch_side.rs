@@ -36,6 +36,8 @@ impl<D: Datapath> Engine<'_, D> {
             Outcome::Queued(queued) => {
                 self.record_pools(switch);
                 self.study_arrival(switch, port, queued.slot, crossing.length);
+                let length = i64::from(crossing.length);
+                self.record_waiting(switch, queued.egress_port as u16, length)?;
                 let manager = &mut self.switches[switch as usize].manager;
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
@@ -52,7 +54,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let wire = self.wire_from(switch, port);
                 for class in (0..PRIORITIES as u32).filter(|class| class_enable >> class & 1 != 0) {
                     let until = self.datapath.tables(switch).pause_expiry(u32::from(port), class);
-                    self.record_pause_received(crossing, class as u8, until);
+                    self.record_pause_received(crossing, class as u8, until)?;
                     if until > crossing.now {
                         self.events.schedule(Picos::from_nanos(until), Event::PauseExpiry { wire });
                     }
@@ -100,6 +102,7 @@ impl<D: Datapath> Engine<'_, D> {
                     .expect("the traffic manager names slots that hold a packet");
                 self.record_pools(switch);
                 self.study_departure(switch, &departure, length);
+                self.record_waiting(switch, port, -i64::from(length))?;
                 let frame = self.datapath.take(switch, slot, departure.mark);
                 self.transmit(number, frame, length)?;
                 if busy {

@@ -8,6 +8,7 @@ use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::hpcc;
 use super::manifest::{MANIFEST_KEYS, Manifest};
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -50,6 +51,9 @@ pub fn columns_markdown() -> String {
     table::<DropRow>(&mut text);
     table::<DeadlockRow>(&mut text);
     table::<DistributionRow>(&mut text);
+    for (file, about, fields) in hpcc::DOCUMENTATION {
+        section(&mut text, file, about, fields);
+    }
     let about = "What the run came to. All but the last two keys is the same in every run of a \
                  scenario under the virtual clock.";
     section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
@@ -80,6 +84,7 @@ mod tests {
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "drops", "deadlocks", "distributions"]);
         let tables = tables.map(|name| format!("{name}.csv"));
+        let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
             assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
         }

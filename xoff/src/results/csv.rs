@@ -1,11 +1,12 @@
 //! One CSV file: a header from the row type's columns, then rows as they happen.
 
 use std::fmt;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
 use super::column::Column;
 use super::error::ResultsError;
+use super::text_file::TextFile;
 
 /// A row type: its columns are its header and its documentation at once.
 pub trait Row {
@@ -22,41 +23,31 @@ pub trait Row {
 
 /// A stream of rows of one type. Rows leave memory as they fill the buffer.
 pub struct CsvTable<W: Write> {
-    out: BufWriter<W>,
-    path: PathBuf,
+    file: TextFile<W>,
 }
 
 impl<W: Write> CsvTable<W> {
-    const BUFFER_BYTES: usize = 1 << 16;
-
     /// Writes the header of `R`. `path` is what errors name.
     pub fn new<R: Row>(writer: W, path: &Path) -> Result<Self, ResultsError> {
-        let out = BufWriter::with_capacity(Self::BUFFER_BYTES, writer);
-        let mut table = Self { out, path: path.to_owned() };
-        for (index, column) in R::COLUMNS.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "," };
-            let written = write!(table.out, "{separator}{}", column.name);
-            table.check(written)?;
-        }
-        let written = table.out.write_all(b"\n");
-        table.check(written)?;
-        Ok(table)
+        let mut file = TextFile::new(writer, path);
+        file.write(|out| {
+            for (index, column) in R::COLUMNS.iter().enumerate() {
+                let separator = if index == 0 { "" } else { "," };
+                write!(out, "{separator}{}", column.name)?;
+            }
+            out.write_all(b"\n")
+        })?;
+        Ok(Self { file })
     }
 
     /// Adds a row of the header's type.
     pub fn row(&mut self, row: &impl Row) -> Result<(), ResultsError> {
-        let written = row.write_fields(&mut self.out);
-        self.check(written)
+        self.file.write(|out| row.write_fields(out))
     }
 
     /// Empties the buffer and closes the file.
-    pub fn finish(mut self) -> Result<(), ResultsError> {
-        let written = self.out.flush();
-        self.check(written)
-    }
-
-    fn check(&self, written: io::Result<()>) -> Result<(), ResultsError> {
-        written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
+    pub fn finish(self) -> Result<(), ResultsError> {
+        self.file.finish()
     }
 }
 

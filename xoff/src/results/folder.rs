@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fabric_core::units::Nanos;
+use fabric_core::units::{Nanos, Picos};
 
 use super::capture::{CAPTURE_FILE, Capture, CaptureWire};
 use super::csv::{CsvTable, Row};
@@ -13,6 +13,7 @@ use super::drop::DropRow;
 use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::hpcc::{HpccFiles, HpccOptions};
 use super::manifest::Manifest;
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -39,6 +40,9 @@ const FILES: &[&str] = &[
     DropRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
+    HpccFiles::FILES[0],
+    HpccFiles::FILES[1],
+    HpccFiles::FILES[2],
     CAPTURE_FILE,
     Summary::FILE,
     Manifest::FILE,
@@ -53,6 +57,8 @@ pub struct ResultsOptions {
     pub snap_bytes: u32,
     /// Whether there is a `throughput.csv`.
     pub throughput: bool,
+    /// What the HPCC simulator's files are written with; none makes none.
+    pub hpcc: Option<HpccOptions>,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -64,6 +70,7 @@ pub struct ResultsFolder {
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
+    hpcc: Option<HpccFiles>,
     capture: Option<Capture<File>>,
     folder: PathBuf,
     staging: Staging,
@@ -89,6 +96,8 @@ impl ResultsFolder {
             let (file, path) = (staging.create(CAPTURE_FILE)?, staging.path(CAPTURE_FILE));
             Some(Capture::new(file, &path, application, &options.wires, options.snap_bytes)?)
         };
+        let hpcc = options.hpcc.clone();
+        let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
         Ok(Self {
             flows: table::<FlowRow>(&staging)?,
             pauses: table::<PauseRow>(&staging)?,
@@ -96,6 +105,7 @@ impl ResultsFolder {
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
+            hpcc,
             capture,
             folder: folder.to_owned(),
             staging,
@@ -104,7 +114,20 @@ impl ResultsFolder {
 
     /// Adds a flow, once it is known whether it completed.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
+        if let Some(files) = &mut self.hpcc {
+            files.flow(row)?;
+        }
         self.flows.row(row)
+    }
+
+    /// The HPCC simulator's files, until [`Self::close_hpcc`].
+    pub(super) const fn hpcc(&mut self) -> Option<&mut HpccFiles> {
+        self.hpcc.as_mut()
+    }
+
+    /// Ends these files with the run.
+    pub(super) fn close_hpcc(&mut self, now: Picos) -> Result<(), ResultsError> {
+        self.hpcc.take().map_or(Ok(()), |files| files.finish(now))
     }
 
     /// Adds a decision to pause, refresh or resume.
@@ -195,6 +218,7 @@ fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::hpcc::{HpccNode, QueueSampling};
     use crate::results::occupancy::Occupancy;
     use crate::results::pause::PauseEvent;
     use fabric_core::flow_control::Level;
@@ -204,7 +228,25 @@ mod tests {
     fn options() -> ResultsOptions {
         let rate = BitsPerSecond(100_000_000_000);
         let wires = vec![CaptureWire { name: "s0->h0".into(), rate }];
-        ResultsOptions { wires, snap_bytes: 0, throughput: true }
+        ResultsOptions { wires, snap_bytes: 0, throughput: true, hpcc: Some(hpcc()) }
+    }
+
+    fn hpcc() -> HpccOptions {
+        let host = |id| HpccNode { id, is_switch: false, interfaces: vec![1] };
+        let nodes = [("h0", host(0)), ("h1", host(1))];
+        HpccOptions {
+            nodes: nodes.map(|(name, node)| (name.to_owned(), node)).into(),
+            switches: Vec::new(),
+            destination_ports: std::collections::BTreeMap::new(),
+            time_offset: Nanos(0),
+            sampling: QueueSampling {
+                start: Nanos(0),
+                stop: None,
+                interval: Nanos(100),
+                dump_interval: Nanos(100),
+                before: Nanos(1000),
+            },
+        }
     }
 
     fn flow(number: u32) -> FlowRow<'static> {
@@ -259,6 +301,7 @@ mod tests {
         results.whole::<PauseTimeRow>(&[]).unwrap();
         results.whole(&Occupancy::new(Bytes(1)).finish("s0", Picos::ZERO)).unwrap();
         results.whole::<DistributionRow>(&[]).unwrap();
+        results.close_hpcc(Picos::ZERO).unwrap();
         let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
         results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
     }

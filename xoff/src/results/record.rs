@@ -11,6 +11,7 @@ use super::error::ResultsError;
 use super::flow::FlowRow;
 use super::flow_statistics::FlowStatistics;
 use super::folder::ResultsFolder;
+use super::hpcc::{FlowStart, HpccFiles};
 use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
@@ -26,7 +27,8 @@ use super::summary::Summary;
 use super::throughput::ThroughputMeter;
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
-/// of flows under way, not with finished flows, rows or frames.
+/// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
+/// flows, rows or frames.
 pub struct Record {
     folder: Option<ResultsFolder>,
     flows: FlowStatistics,
@@ -44,6 +46,8 @@ pub struct Record {
     buffer: Bytes,
     /// Switches whose pools are followed, by their numbers.
     occupancies: Vec<(String, Occupancy)>,
+    /// Whether the folder wants to know what waits at each port.
+    follows_ports: bool,
 }
 
 /// What a record follows.
@@ -74,11 +78,12 @@ pub struct RunDescription<'a> {
 
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
-    pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
+    pub fn new(mut folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
         let RecordOptions { flow_size_bins, followed_switches, buffer, throughput } = options;
         let empty = |name| (name, Occupancy::new(buffer));
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
+            follows_ports: folder.as_mut().is_some_and(|folder| folder.hpcc().is_some()),
             folder,
             flows: FlowStatistics::new(flow_size_bins),
             worst_flows: Vec::new(),
@@ -96,9 +101,12 @@ impl Record {
     }
 
     /// A flow begins. Flows begin in the order of their numbers.
-    pub fn flow_started(&mut self, flow: u32, label: &str) {
+    pub fn flow_started(&mut self, start: &FlowStart) {
         if let Some(meter) = &mut self.throughput {
-            meter.start(flow, label);
+            meter.start(start.flow, start.label);
+        }
+        if let Some(files) = self.hpcc() {
+            files.flow_started(start);
         }
     }
 
@@ -147,8 +155,34 @@ impl Record {
     }
 
     /// Adds a class of a PFC frame that reached the sender that it is about.
-    pub fn pause_received(&mut self, received: &PauseReceived) {
+    pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
         self.pause_times.receive(received);
+        self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
+    }
+
+    /// Whether [`Self::waiting`] is to be called.
+    #[inline]
+    pub const fn follows_ports(&self) -> bool {
+        self.follows_ports
+    }
+
+    /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
+    /// on. Calls come in time order.
+    pub fn waiting(
+        &mut self,
+        now: Picos,
+        switch: u32,
+        port: u16,
+        change: i64,
+    ) -> Result<(), ResultsError> {
+        self.hpcc().map_or(Ok(()), |files| files.waiting(now, switch, port, change))
+    }
+
+    const fn hpcc(&mut self) -> Option<&mut HpccFiles> {
+        match &mut self.folder {
+            Some(folder) => folder.hpcc(),
+            None => None,
+        }
     }
 
     /// Whether [`Self::pools`] is to be called.
@@ -242,6 +276,7 @@ impl Record {
             if let Some(meter) = &mut self.throughput {
                 meter.close(|row| folder.throughput(row))?;
             }
+            folder.close_hpcc(now)?;
             folder.whole(&fct_by_size)?;
             folder.whole(&self.pause_times.finish(end))?;
             if !occupancy.is_empty() {

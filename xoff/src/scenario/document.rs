@@ -298,7 +298,7 @@ impl Node {
 }
 
 /// Suggests what an unknown name was meant to be, and lists what there is.
-pub(super) fn suggestion<'a>(
+pub(crate) fn suggestion<'a>(
     name: &str,
     what: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,

@@ -18,11 +18,12 @@ mod generated;
 pub(crate) mod glob;
 mod headroom;
 mod host;
+mod hpcc;
 mod load;
 mod pairs;
 mod pause;
 mod priority;
-mod quantity;
+pub(crate) mod quantity;
 mod ratio;
 pub(crate) mod report;
 mod results;
@@ -51,6 +52,7 @@ pub use flows::{MAX_FLOWS, Transfer, Workload};
 pub use generated::{AllAtOnce, ManyIncasts, OpenLoop, Pace};
 pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
 pub use host::{Host, MAX_PAYLOAD};
+pub use hpcc::Hpcc;
 pub use load::{Load, LoadOf, Sigma};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse};
@@ -295,7 +297,7 @@ impl ScenarioKeys {
         let racks = Racks::of(&fabric).into();
         let expansion = Expansion { document, fabric: &fabric, racks, folder, duration };
         let (workloads, sources) = expansion.expand(self.flows)?;
-        let results = self.results.resolve(&workloads, document)?;
+        let results = self.results.resolve(&workloads, &fabric, document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }

@@ -8,14 +8,14 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 /// What can be written with a unit.
-pub(super) trait Dimension: Copy {
+pub(crate) trait Dimension: Copy {
     const KIND: &'static Kind;
     fn from_base(base: u64) -> Self;
     fn base(self) -> u64;
 }
 
 /// How a dimension is written.
-pub(super) struct Kind {
+pub(crate) struct Kind {
     name: &'static str,
     noun: &'static str,
     /// Smallest first; the first one's scale is 1.
@@ -115,7 +115,7 @@ pub(super) type Time = Quantity<Picos>;
 pub(super) type Size = Quantity<Bytes>;
 
 /// Reads a number and its unit. An error is a title and, on a second line, what would be right.
-pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
+pub(crate) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     let kind = D::KIND;
     let noun = kind.noun;
     let fault = |title: String| format!("{title}\n{}", kind.advice());
@@ -167,7 +167,7 @@ pub(super) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
 }
 
 /// The shortest exact text: `Bytes(2_000_000)` is `2MB`.
-pub(super) fn display<D: Dimension>(value: D) -> String {
+pub(crate) fn display<D: Dimension>(value: D) -> String {
     let base = value.base();
     let divides = |(_, scale): &&(&str, u64)| base != 0 && base.is_multiple_of(*scale);
     let decimal = |(name, _): &&(&str, u64)| !name.contains('i');

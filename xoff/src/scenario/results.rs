@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::document::{Document, suggestion};
 use super::flows::Workload;
 use super::glob;
+use super::hpcc::{Hpcc, HpccKeys};
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
+use crate::topology::Fabric;
 
 /// Bins of flow sizes at most: each has its own percentiles for each label.
 const MAX_BINS: usize = 64;
@@ -30,6 +32,9 @@ pub struct Results {
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
+    /// How the HPCC simulator's files are written; none are without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hpcc: Option<Hpcc>,
 }
 
 /// What `throughput.csv` counts.
@@ -67,6 +72,9 @@ pub(super) struct ResultsKeys {
     distributions: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
+    /// Asks for `fct.txt`, `pfc.txt` and `qlen.txt`, files as the HPCC simulator (ns-3) writes them;
+    /// {} takes all defaults, like `xoff run --format hpcc`. Default: none are written.
+    hpcc: Option<HpccKeys>,
 }
 
 /// What `throughput.csv` counts.
@@ -90,6 +98,7 @@ impl Default for ResultsKeys {
             occupancy: false,
             distributions: false,
             throughput: None,
+            hpcc: None,
         }
     }
 }
@@ -98,6 +107,7 @@ impl ResultsKeys {
     pub(super) fn resolve(
         self,
         workloads: &[Workload],
+        fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Results, ScenarioError> {
         if self.queue_period.0 == Picos::ZERO {
@@ -108,12 +118,14 @@ impl ResultsKeys {
         check_bins(&flow_size_bins, document)?;
         let throughput =
             self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
+        let hpcc = self.hpcc.map(|keys| keys.resolve(workloads, fabric, document)).transpose()?;
         Ok(Results {
             queue_period: self.queue_period.0,
             flow_size_bins,
             occupancy: self.occupancy,
             distributions: self.distributions,
             throughput,
+            hpcc,
         })
     }
 }

@@ -19,7 +19,7 @@
 
 mod arrivals;
 pub mod catalogue;
-mod decimal;
+pub(crate) mod decimal;
 mod demand;
 mod distribution;
 mod exchange;

@@ -32,7 +32,7 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
 fn run(folder: Option<&Path>) -> RunReport {
     let rate = BitsPerSecond(100_000_000_000);
     let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
-    let options = ResultsOptions { wires, snap_bytes: 64, throughput: true };
+    let options = ResultsOptions { wires, snap_bytes: 64, throughput: true, hpcc: None };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
     let switches = ["leaf0", "leaf1", "spine0"].map(str::to_owned);
     let options = RecordOptions {
@@ -43,20 +43,15 @@ fn run(folder: Option<&Path>) -> RunReport {
     };
     let mut record = Record::new(folder, options);
     for flow in 0..30 {
-        record.flow_started(flow, "incast");
+        record.flow_started(&FlowStart { flow, label: "incast", src: "h1", dst: "h0" });
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
     record.pools(1, Picos(500_000), PoolLevels { private: 1, shared: 2, headroom: 3 });
     for (time, until) in [(120, 5_000), (370, 370), (920, 5_000)] {
-        record.pause_received(&PauseReceived {
-            time: Nanos(time),
-            node: "h1",
-            port: 0,
-            by: "leaf0",
-            priority: 3,
-            binds: Nanos(time),
-            until: Nanos(until),
-        });
+        let (time, binds, until) = (Nanos(time), Nanos(time), Nanos(until));
+        let (node, by, port, priority) = ("h1", "leaf0", 0, 3);
+        let received = PauseReceived { time, node, port, by, priority, binds, until };
+        record.pause_received(&received).unwrap();
     }
     for flow in 0..30 {
         let fct = (flow != 17).then_some(Nanos(1_000 + u64::from(flow * 7 % 30) * 100));

@@ -1,0 +1,177 @@
+//! `xoff import hpcc` and `xoff run --format hpcc`, from the simulator's files to the simulator's
+//! files. Needs no privilege.
+
+use std::fs;
+
+use tests::command::{Finished, ScenarioFolder, finish, xoff};
+use tests::fabric::results::Table;
+
+const CONFIG: &str = "\
+ENABLE_QCN 1
+PACKET_PAYLOAD_SIZE 1000 {bytes of a packet}
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flow.txt
+TRACE_FILE mix/trace.txt
+FCT_OUTPUT_FILE mix/fct_small.txt
+SIMULATOR_STOP_TIME 2.1
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+RP_TIMER 300
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 20Mb/s
+RATE_HAI 200Mb/s
+MIN_RATE 1000Mb/s
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+HAS_WIN 0
+LINK_DOWN 0 0 0
+KMAX_MAP 1 100000000000 400
+KMIN_MAP 1 100000000000 100
+PMAX_MAP 1 100000000000 0.2
+BUFFER_SIZE 1
+QLEN_MON_START 2000000000
+QLEN_MON_END 2001000000
+";
+/// Switches 3 and 0, hosts 1, 2, 4 and 5.
+const TOPOLOGY: &str = "\
+6 2 5
+3 0
+0 1 100Gbps 1us 0
+0 2 100Gbps 0.001ms 0
+0 3 100Gb/s 1us 0
+3 4 100Gbps 1000ns 0
+5 3 100Gbps 1us 0
+";
+const FLOWS: &str = "\
+5
+1 4 3 200 1000000 2.00001
+2 4 3 200 1000000 2.00001
+5 4 3 200 1000000 2.00001
+1 5 3 100 60000 2.000015
+1 4 3 100 1000 2.00002
+The count is above.
+";
+
+/// A folder of the simulator, with some file changed.
+fn mix(name: &str, text: &str) -> ScenarioFolder {
+    let folder = ScenarioFolder::new();
+    fs::create_dir(folder.path("mix")).expect("a folder can be made");
+    for (file, shipped) in [("config.txt", CONFIG), ("topology.txt", TOPOLOGY), ("flow.txt", FLOWS)]
+    {
+        folder.write(&format!("mix/{file}"), if file == name { text } else { shipped });
+    }
+    folder
+}
+
+fn import(folder: &ScenarioFolder, more: &[&str]) -> Finished {
+    let (mix, out) = (folder.path("mix"), folder.path("small.toml"));
+    let arguments = ["import", "hpcc", &mix, "--out", &out].into_iter().chain(more.iter().copied());
+    finish(&mut xoff(arguments))
+}
+
+fn lines(folder: &ScenarioFolder, name: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(folder.path(&format!("results/{name}"))).expect("it is written");
+    text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn a_small_folder_becomes_a_run_with_the_simulators_files() {
+    let folder = mix("", "");
+    let imported = import(&folder, &[]).assert_code(0);
+    assert!(imported.stdout.contains("2 switches, 4 hosts, 5 flows"), "{}", imported.stdout);
+    for words in ["config.txt:5: TRACE_FILE", "flow.txt:7: from here on", "it is fct.txt"] {
+        assert!(imported.stderr.contains(words), "{words:?}: {}", imported.stderr);
+    }
+    assert_eq!(folder.entries(), ["mix", "small-100.csv", "small-200.csv", "small.toml"]);
+    let (scenario, out) = (folder.path("small.toml"), folder.path("results"));
+    finish(&mut xoff(["validate", &scenario])).assert_code(0);
+    let run = ["run", &scenario, "--datapath", "memory", "--format", "hpcc", "--out", &out];
+    finish(&mut xoff(run)).assert_code(0);
+
+    let flows = fs::read_to_string(folder.path("results/flows.csv")).expect("it is written");
+    let flows = Table::parse(&flows);
+    let fct = lines(&folder, "fct.txt");
+    assert_eq!(fct.len(), flows.rows().len());
+    for (line, row) in fct.iter().zip(flows.rows()) {
+        let id = |name: &str| row.text(name)[1..].parse::<u32>().expect("a name ends in its id");
+        let address = |id: u32| format!("0b00{id:02x}01");
+        let port = row.text("label").trim_start_matches("dport-");
+        assert_eq!(line[..2], [address(id("src")), address(id("dst"))]);
+        assert_eq!(line[3..5], [port, row.text("bytes")]);
+        assert_eq!(line[5], (row.number("start_ns") + 2_000_000_000).to_string());
+        assert_eq!(line[6..], [row.text("fct_ns"), row.text("ideal_ns")]);
+    }
+    // The third flow of a pair would have 10002: ports count by pairs of hosts.
+    let mut ports: Vec<&str> = fct.iter().map(|line| line[2].as_str()).collect();
+    ports.sort_unstable();
+    assert_eq!(ports, ["10000", "10000", "10000", "10000", "10001"]);
+
+    let pauses = fs::read_to_string(folder.path("results/pauses.csv")).expect("it is written");
+    let pauses = Table::parse(&pauses);
+    let stops = pauses.with("event", "xoff").count();
+    let pfc = lines(&folder, "pfc.txt");
+    assert!(stops > 0);
+    assert_eq!(pfc.iter().filter(|line| line[4] == "1").count(), stops);
+    // Switch 0 is the third link of itself and the first of switch 3.
+    let switch_stop = ["0", "1", "3", "1"].map(str::to_owned);
+    assert!(pfc.iter().any(|line| line[1..] == switch_stop), "{pfc:?}");
+
+    let qlen = lines(&folder, "qlen.txt");
+    let places: Vec<String> = qlen.iter().map(|line| line[..2].join(" ")).collect();
+    let ports = ["0 1", "0 2", "0 3", "3 1", "3 2", "3 3"];
+    assert_eq!(places[..7], [&["time: 2000000000"][..], &ports].concat());
+    assert_eq!(places[7..], [&["time: 2001000000"][..], &ports].concat());
+    for line in &qlen[8..] {
+        let looks: u64 = line[2..].iter().map(|count| count.parse::<u64>().expect("a count")).sum();
+        assert_eq!(looks, 10_001);
+    }
+}
+
+#[test]
+fn what_xoff_cannot_do_is_refused_unless_accepted() {
+    let folder =
+        mix("config.txt", &CONFIG.replace("CC_MODE 1", "CC_MODE 3").replace("HAS_WIN 0", ""));
+    let words = ["config.txt:8: CC_MODE 3: xoff has no HPCC", "no HAS_WIN: xoff's", "--lenient"];
+    import(&folder, &[]).assert_refused(&words);
+    assert_eq!(folder.entries(), ["mix"]);
+    let imported = import(&folder, &["--lenient"]).assert_code(0);
+    assert!(imported.stderr.contains("warning: "), "{}", imported.stderr);
+    let text = fs::read_to_string(folder.path("small.toml")).expect("it is written");
+    assert!(text.contains("# Not as there: ") && text.contains("CC_MODE 3"), "{text}");
+    // What is there is not overwritten.
+    import(&folder, &["--lenient"]).assert_refused(&["cannot create", "exists", "--out"]);
+}
+
+#[test]
+fn wrong_files_are_refused_at_their_place() {
+    for (name, from, to, words) in [
+        ("config.txt", "CC_MODE 1", "CC_MOD 1", ["config.txt:8:1", "did you mean `CC_MODE`?"]),
+        ("config.txt", "topology.txt", "topo.txt", ["config.txt:3:15", "there is no file"]),
+        ("config.txt", "SIZE 1000", "SIZE 4096", ["config.txt:2:21", "from 1 to 3072"]),
+        ("config.txt", "RP_TIMER 300\n", "", ["config.txt", "no `RP_TIMER`"]),
+        ("topology.txt", "6 2 5", "6 2 6", ["topology.txt:7", "the header counts 6"]),
+        ("topology.txt", "3 4 100Gbps", "3 9 100Gbps", ["topology.txt:6:3", "no node 9"]),
+        ("topology.txt", "1us", "1light-year", ["topology.txt:3:13", "not a unit of times"]),
+        ("flow.txt", "2.00002", "2.00001", ["flow.txt:6:16", "before the one above"]),
+        ("flow.txt", "5 4 3 200", "3 4 3 200", ["flow.txt:4:1", "node 3 is a switch"]),
+        ("flow.txt", "5\n1", "7\n1", ["flow.txt", "the header counts 7"]),
+    ] {
+        let shipped = match name {
+            "config.txt" => CONFIG,
+            "topology.txt" => TOPOLOGY,
+            _ => FLOWS,
+        };
+        assert!(shipped.contains(from), "{from}");
+        let folder = mix(name, &shipped.replacen(from, to, 1));
+        import(&folder, &[]).assert_refused(&["help: ", words[0], words[1]]);
+        assert_eq!(folder.entries(), ["mix"], "{to} left something behind");
+    }
+    let folder = ScenarioFolder::new();
+    fs::create_dir(folder.path("mix")).expect("a folder can be made");
+    import(&folder, &[]).assert_refused(&["no file here is called config*.txt"]);
+    folder.write("mix/config_a.txt", "");
+    folder.write("mix/config_b.txt", "");
+    import(&folder, &[]).assert_refused(&["2 config files", "config_a.txt, config_b.txt"]);
+}

@@ -1,0 +1,277 @@
+//! The config file: a key and its values on each line.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use fabric_core::units::{BitsPerSecond, Picos};
+
+use super::topology::{read_probability, read_rate};
+use crate::import::Source;
+use crate::import::source::{Line, Word};
+use crate::scenario::ScenarioError;
+use crate::scenario::document::suggestion;
+use crate::workload::decimal;
+
+/// Rates in a map at most.
+const MAX_RATES: u64 = 64;
+
+/// What stands behind a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A path.
+    Path,
+    /// 0 or 1.
+    Flag,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Decimal,
+    /// `50Mb/s` and the like.
+    Rate,
+    /// A time and two nodes.
+    LinkDown,
+    /// A count, then as many pairs of a rate in bit/s and a whole number.
+    Sizes,
+    /// Likewise with probabilities.
+    Probabilities,
+}
+
+/// Every key that the simulator reads.
+const KEYS: &[(&str, Kind)] = &[
+    ("ENABLE_QCN", Kind::Flag),
+    ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Flag),
+    ("CLAMP_TARGET_RATE", Kind::Flag),
+    ("PAUSE_TIME", Kind::Decimal),
+    ("DATA_RATE", Kind::Rate),
+    ("LINK_DELAY", Kind::Path),
+    ("PACKET_PAYLOAD_SIZE", Kind::Whole),
+    ("L2_CHUNK_SIZE", Kind::Whole),
+    ("L2_ACK_INTERVAL", Kind::Whole),
+    ("L2_BACK_TO_ZERO", Kind::Flag),
+    ("TOPOLOGY_FILE", Kind::Path),
+    ("FLOW_FILE", Kind::Path),
+    ("TRACE_FILE", Kind::Path),
+    ("TRACE_OUTPUT_FILE", Kind::Path),
+    ("SIMULATOR_STOP_TIME", Kind::Decimal),
+    ("ALPHA_RESUME_INTERVAL", Kind::Decimal),
+    ("RP_TIMER", Kind::Decimal),
+    ("EWMA_GAIN", Kind::Decimal),
+    ("FAST_RECOVERY_TIMES", Kind::Whole),
+    ("RATE_AI", Kind::Rate),
+    ("RATE_HAI", Kind::Rate),
+    ("ERROR_RATE_PER_LINK", Kind::Decimal),
+    ("CC_MODE", Kind::Whole),
+    ("RATE_DECREASE_INTERVAL", Kind::Decimal),
+    ("MIN_RATE", Kind::Rate),
+    ("FCT_OUTPUT_FILE", Kind::Path),
+    ("HAS_WIN", Kind::Flag),
+    ("GLOBAL_T", Kind::Flag),
+    ("MI_THRESH", Kind::Whole),
+    ("VAR_WIN", Kind::Flag),
+    ("FAST_REACT", Kind::Flag),
+    ("U_TARGET", Kind::Decimal),
+    ("INT_MULTI", Kind::Decimal),
+    ("RATE_BOUND", Kind::Flag),
+    ("ACK_HIGH_PRIO", Kind::Flag),
+    ("DCTCP_RATE_AI", Kind::Rate),
+    ("PFC_OUTPUT_FILE", Kind::Path),
+    ("LINK_DOWN", Kind::LinkDown),
+    ("ENABLE_TRACE", Kind::Flag),
+    ("KMAX_MAP", Kind::Sizes),
+    ("KMIN_MAP", Kind::Sizes),
+    ("PMAX_MAP", Kind::Probabilities),
+    ("BUFFER_SIZE", Kind::Whole),
+    ("QLEN_MON_FILE", Kind::Path),
+    ("QLEN_MON_START", Kind::Whole),
+    ("QLEN_MON_END", Kind::Whole),
+    ("MULTI_RATE", Kind::Flag),
+    ("SAMPLE_FEEDBACK", Kind::Flag),
+    ("PINT_LOG_BASE", Kind::Decimal),
+    ("PINT_PROB", Kind::Decimal),
+];
+
+/// Settings by their keys; each value can be read as its key's kind.
+#[derive(Clone, Debug)]
+pub struct Config {
+    source: Source,
+    settings: BTreeMap<&'static str, Setting>,
+}
+
+#[derive(Clone, Debug)]
+struct Setting {
+    /// The line's number.
+    line: usize,
+    /// Where the values stand.
+    values: Vec<Range<usize>>,
+}
+
+impl Config {
+    /// Understands a file.
+    pub fn parse(source: Source) -> Result<Self, ScenarioError> {
+        let mut settings: BTreeMap<&'static str, Setting> = BTreeMap::new();
+        for line in source.lines() {
+            let (key, values) = (line.words[0], &line.words[1..]);
+            let Some(&(name, kind)) = KEYS.iter().find(|(name, _)| *name == key.text) else {
+                let names = KEYS.iter().map(|(name, _)| *name);
+                let help = suggestion(key.text, "the simulator's keys are", names);
+                return Err(source.error(
+                    key.span(),
+                    &format!("unknown key `{}`", key.text),
+                    &help,
+                ));
+            };
+            check(&source, name, kind, &line)?;
+            let values = values.iter().map(Word::span).collect();
+            if let Some(first) = settings.insert(name, Setting { line: line.number, values }) {
+                let title = format!("`{name}` comes twice");
+                let help = format!("line {} has it, too: keep one", first.line);
+                return Err(source.error(key.span(), &title, &help));
+            }
+        }
+        Ok(Self { source, settings })
+    }
+
+    /// The file.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// `FILE:LINE: KEY VALUES`, for a remark on a setting; without a line if the key is not given.
+    pub fn place(&self, key: &str) -> String {
+        let name = self.source.name();
+        match self.settings.get(key) {
+            None => format!("{name}: no {key}"),
+            Some(Setting { line, values }) => {
+                let values = values.iter().map(|span| self.source.word(span).text);
+                let values: Vec<&str> = values.collect();
+                format!("{name}:{line}: {key} {}", values.join(" "))
+            }
+        }
+    }
+
+    /// Whether a key is given.
+    pub fn has(&self, key: &str) -> bool {
+        self.settings.contains_key(key)
+    }
+
+    /// A key's values; none if it is not given.
+    pub fn words(&self, key: &str) -> Vec<Word<'_>> {
+        let spans = self.settings.get(key).map_or(&[][..], |setting| &setting.values);
+        spans.iter().map(|span| self.source.word(span)).collect()
+    }
+
+    /// The first value of a key that has to be given.
+    pub fn word(&self, key: &str) -> Result<Word<'_>, ScenarioError> {
+        self.words(key).first().copied().ok_or_else(|| {
+            let help = format!("add a line: {key} and its value");
+            self.source.error_at_end(&format!("no `{key}`"), &help)
+        })
+    }
+
+    /// A whole number, or `default` if it is not given.
+    pub fn whole(&self, key: &str, default: u64) -> Result<u64, ScenarioError> {
+        let word = self.words(key).first().copied();
+        word.map_or(Ok(default), |word| self.source.number(word, key, u64::MAX))
+    }
+
+    /// A flag, or `default` if it is not given.
+    pub fn flag(&self, key: &str, default: bool) -> Result<bool, ScenarioError> {
+        Ok(self.whole(key, u64::from(default))? != 0)
+    }
+
+    /// Whole microseconds, to which the simulator cuts, or `default` of them.
+    pub fn micros(&self, key: &str, default: Option<u64>) -> Result<Picos, ScenarioError> {
+        let word = match (self.words(key).first(), default) {
+            (None, Some(micros)) => return Ok(Picos(micros * 1_000_000)),
+            _ => self.word(key)?,
+        };
+        let micros = read_decimal(&self.source, key, word)? / decimal::ONE;
+        if !(1..=1_000_000_000).contains(&micros) {
+            let title = format!("{key} is `{}`", word.text);
+            let help = "write microseconds, from 1 to 10^9; parts of one are cut";
+            return Err(self.source.error(word.span(), &title, help));
+        }
+        Ok(Picos(micros as u64 * 1_000_000))
+    }
+
+    /// A rate, or `default` if it is not given.
+    pub fn rate(
+        &self,
+        key: &str,
+        default: Option<BitsPerSecond>,
+    ) -> Result<BitsPerSecond, ScenarioError> {
+        match (self.words(key).first(), default) {
+            (None, Some(rate)) => Ok(rate),
+            _ => read_rate(&self.source, self.word(key)?),
+        }
+    }
+
+    /// The value of a map for a link rate.
+    pub fn mapped(&self, key: &str, rate: BitsPerSecond) -> Result<Word<'_>, ScenarioError> {
+        let map = self.word(key)?;
+        let words = self.words(key);
+        let of_rate = |pair: &&[Word<'_>]| pair[0].text.parse() == Ok(rate.0);
+        words[1..].chunks_exact(2).find(of_rate).map(|pair| pair[1]).ok_or_else(|| {
+            let title = format!("{key} has no value for links of {} bit/s", rate.0);
+            let help = "the simulator needs one for every rate of a link at a switch";
+            self.source.error(map.span(), &title, help)
+        })
+    }
+}
+
+/// A number without a sign, in 10^-18.
+pub fn read_decimal(source: &Source, key: &str, word: Word<'_>) -> Result<u128, ScenarioError> {
+    decimal::parse(word.text).ok_or_else(|| {
+        let title = format!("{key} is `{}`", word.text);
+        source.error(word.span(), &title, "write a number such as 0.25")
+    })
+}
+
+fn check(source: &Source, key: &str, kind: Kind, line: &Line<'_>) -> Result<(), ScenarioError> {
+    let values = &line.words[1..];
+    let count_is = |expected: usize, what: &str| match values.len() {
+        count if count == expected => Ok(()),
+        count => {
+            let title = format!("`{key}` with {count} values");
+            Err(source.error(line.span(), &title, &format!("write {what}")))
+        }
+    };
+    match kind {
+        Kind::Path => count_is(1, "one"),
+        Kind::Flag => {
+            count_is(1, "0 or 1")?;
+            source.number(values[0], key, 1).map(drop)
+        }
+        Kind::Whole => {
+            count_is(1, "one whole number")?;
+            source.number(values[0], key, u64::MAX).map(drop)
+        }
+        Kind::Decimal => {
+            count_is(1, "one number")?;
+            read_decimal(source, key, values[0]).map(drop)
+        }
+        Kind::Rate => {
+            count_is(1, "one rate, such as 50Mb/s")?;
+            read_rate(source, values[0]).map(drop)
+        }
+        Kind::LinkDown => {
+            count_is(3, "three numbers: microseconds after 2 s, and two nodes; 0 0 0 is none")?;
+            values.iter().try_for_each(|&word| source.number(word, key, 1 << 32).map(drop))
+        }
+        Kind::Sizes | Kind::Probabilities => {
+            let Some(&first) = values.first() else {
+                return count_is(1, "a count, then a rate and a value as often");
+            };
+            let count = source.number(first, "the count of rates", MAX_RATES)? as usize;
+            count_is(1 + 2 * count, &format!("{count} pairs of a rate in bit/s and a value"))?;
+            values[1..].chunks_exact(2).try_for_each(|pair| {
+                source.number(pair[0], "the rate", u64::MAX)?;
+                if kind == Kind::Sizes {
+                    source.number(pair[1], key, 1_000_000_000).map(drop)
+                } else {
+                    read_probability(source, pair[1], key).map(drop)
+                }
+            })
+        }
+    }
+}

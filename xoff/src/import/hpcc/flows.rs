@@ -1,0 +1,135 @@
+//! The flow file: a count, then `source destination pg dport bytes start_seconds` for each flow.
+
+use fabric_core::units::Nanos;
+
+use super::topology::Topology;
+use crate::import::Source;
+use crate::import::source::{Line, Word};
+use crate::scenario::{MAX_FLOWS, ScenarioError};
+use crate::workload::{LARGEST_SIZE, decimal};
+
+/// Latest start, in seconds: the span of a day that scenarios take.
+const LATEST_START: u128 = 86_400;
+
+/// All flows that the header counts, in the order of their start.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    name: String,
+    /// In the file's order.
+    pub list: Vec<FlowLine>,
+    /// Lines behind those that the header counts, from this one on.
+    pub unread_from: Option<usize>,
+}
+
+/// A flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLine {
+    /// The sending host.
+    pub source: u32,
+    /// The receiving host.
+    pub destination: u32,
+    /// Priority group, 0 to 7.
+    pub group: u8,
+    /// UDP destination port.
+    pub destination_port: u16,
+    /// Bytes to transfer.
+    pub bytes: u64,
+    /// When it starts.
+    pub start: Nanos,
+}
+
+impl Flows {
+    /// Understands a file about the hosts of `topology`.
+    pub fn parse(source: &Source, topology: &Topology) -> Result<Self, ScenarioError> {
+        let lines = source.lines();
+        let Some(header) = lines.first() else {
+            return Err(source.error_at_end("a flow file without a count", "write the count first"));
+        };
+        let &[count] = header.words.as_slice() else {
+            let title = format!("a header of {} fields", header.words.len());
+            return Err(source.error(header.span(), &title, "write the count of flows alone"));
+        };
+        let count = source.number(count, "the count of flows", MAX_FLOWS as u64)? as usize;
+        if count == 0 {
+            let help = "count the flows that follow";
+            return Err(source.error(header.span(), "a flow file without flows", help));
+        }
+        let rest = &lines[1..];
+        if rest.len() < count {
+            let title = format!("{} flows; the header counts {count}", rest.len());
+            return Err(source.error_at_end(&title, "write a line for each flow"));
+        }
+        let mut list: Vec<FlowLine> = Vec::with_capacity(count);
+        for line in &rest[..count] {
+            let flow = flow(source, line, topology)?;
+            if let Some(before) = list.last()
+                && flow.start < before.start
+            {
+                // The simulator asks for an event in the past and dies, or loses the flow.
+                let title = "a flow that starts before the one above it";
+                let help = "order the flows by their start, as the simulator needs them";
+                return Err(source.error(line.words[5].span(), title, help));
+            }
+            list.push(flow);
+        }
+        let unread_from = rest.get(count).map(|line| line.number);
+        Ok(Self { name: source.name().to_owned(), list, unread_from })
+    }
+
+    /// What the file is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn flow(source: &Source, line: &Line<'_>, topology: &Topology) -> Result<FlowLine, ScenarioError> {
+    let &[from, to, group, port, bytes, start] = line.words.as_slice() else {
+        let title = format!("a flow of {} fields", line.words.len());
+        let help = "write six: source destination pg dport bytes start_seconds";
+        return Err(source.error(line.span(), &title, help));
+    };
+    let (sender, receiver) = (host(source, from, topology)?, host(source, to, topology)?);
+    if sender == receiver {
+        let title = format!("a flow from host {sender} to itself");
+        return Err(source.error(to.span(), &title, "name two different hosts"));
+    }
+    let size = source.number(bytes, "the size", LARGEST_SIZE)?;
+    if size == 0 {
+        return Err(source.error(bytes.span(), "a flow of no bytes", "write at least 1"));
+    }
+    Ok(FlowLine {
+        source: sender,
+        destination: receiver,
+        group: source.number(group, "the priority group", 7)? as u8,
+        destination_port: source.number(port, "the destination port", 65_535)? as u16,
+        bytes: size,
+        start: seconds(source, start)?,
+    })
+}
+
+fn host(source: &Source, word: Word<'_>, topology: &Topology) -> Result<u32, ScenarioError> {
+    let id = source.number(word, "the host", u64::from(u32::MAX))? as u32;
+    if topology.is_switch(id) {
+        let title = format!("node {id} is a switch");
+        return Err(source.error(word.span(), &title, "flows go from host to host"));
+    }
+    if topology.nodes().contains(&id) {
+        return Ok(id);
+    }
+    let help = format!("the nodes are 0 to {}", topology.nodes().end.saturating_sub(1));
+    Err(source.error(word.span(), &format!("there is no node {id}"), &help))
+}
+
+/// Seconds in decimal, as whole nanoseconds, rounded down.
+pub fn seconds(source: &Source, word: Word<'_>) -> Result<Nanos, ScenarioError> {
+    match decimal::parse(word.text) {
+        Some(value) if value <= LATEST_START * decimal::ONE => {
+            Ok(Nanos((value / (decimal::ONE / 1_000_000_000)) as u64))
+        }
+        _ => {
+            let title = format!("the time is `{}`", word.text);
+            let help = format!("write seconds from 0 to {LATEST_START}, such as 2.000013");
+            Err(source.error(word.span(), &title, &help))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Good and bad files: what is wrong, where, and what becomes of a setting.
+
+use super::config::Config;
+use super::flows::Flows;
+use super::topology::Topology;
+use super::translation::Translation;
+use crate::import::Source;
+
+const CONFIG: &str = "\
+TOPOLOGY_FILE mix/t.txt
+FLOW_FILE mix/f.txt
+SIMULATOR_STOP_TIME 2.1
+CC_MODE 1
+RP_TIMER 300
+EWMA_GAIN 0.00390625
+RATE_AI 20Mb/s
+RATE_HAI 200Mb/s
+L2_ACK_INTERVAL 1
+HAS_WIN 0
+KMAX_MAP 2 100000000000 400 400000000000 1600
+KMIN_MAP 2 100000000000 100 400000000000 400
+PMAX_MAP 2 100000000000 0.2 400000000000 0.20
+";
+const TOPOLOGY: &str = "\
+4 2 3
+2 3
+0 2 100Gbps 1us 0
+2 3 100Gbps 0.001ms 0
+3 1 100Gb/s 1000ns 0
+";
+const FLOWS: &str = "2\n0 1 3 100 1000 2.000001\n1 0 3 100 1000 2.00002\n";
+
+/// Line and title of an error.
+fn fault<T: std::fmt::Debug>(
+    result: Result<T, crate::scenario::ScenarioError>,
+) -> (String, String) {
+    let report = result.expect_err("a file that is wrong").to_string();
+    let title = report.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let place = report.lines().nth(1).unwrap_or_default();
+    let line = place.rsplit(':').nth(1).unwrap_or_default();
+    assert!(report.contains("help: "), "{report}");
+    (line.to_owned(), title.to_owned())
+}
+
+fn topology(text: &str) -> Result<Topology, crate::scenario::ScenarioError> {
+    Topology::parse(&Source::of("t.txt", text))
+}
+
+fn flows(text: &str) -> Result<Flows, crate::scenario::ScenarioError> {
+    Flows::parse(&Source::of("f.txt", text), &topology(TOPOLOGY).unwrap())
+}
+
+fn config(text: &str) -> Result<Config, crate::scenario::ScenarioError> {
+    Config::parse(Source::of("c.txt", text))
+}
+
+/// What becomes of the three texts.
+fn translate(
+    config_text: &str,
+    topology_text: &str,
+    flow_text: &str,
+) -> Result<Translation, crate::scenario::ScenarioError> {
+    let topology = topology(topology_text).unwrap();
+    let flows = Flows::parse(&Source::of("f.txt", flow_text), &topology).unwrap();
+    Translation::new(&config(config_text)?, &topology, &flows)
+}
+
+/// The config with a line in place of the one with its key, or at the end.
+fn config_with(line: &str) -> String {
+    let key = line.split(' ').next().unwrap();
+    let others = CONFIG.lines().filter(|other| other.split(' ').next() != Some(key));
+    others.chain([line, ""]).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn topologies_that_are_wrong() {
+    for (from, to, line, title) in [
+        ("4 2 3", "4 2", "1", "a header of 2 fields"),
+        ("4 2 3", "4 two 3", "1", "the count of switches is `two`"),
+        ("4 2 3", "4 3 3", "3", "2 ids of switches; the header counts 3"),
+        ("4 2 3", "4 1 3", "2", "more ids of switches than the 1 of the header"),
+        ("4 2 3", "4 2 4", "5", "3 links; the header counts 4"),
+        ("4 2 3", "5 2 3", "1", "node 4 has no link"),
+        ("\n2 3\n", "\n2 4\n", "2", "there is no node 4"),
+        ("\n2 3\n", "\n2 2\n", "2", "switch 2 is listed twice"),
+        ("0 2 100Gbps 1us 0", "0 2 100Gbps 1us", "3", "a link of 4 fields"),
+        ("0 2 100Gbps 1us 0", "7 2 100Gbps 1us 0", "3", "there is no node 7"),
+        ("0 2 100Gbps 1us 0", "2 2 100Gbps 1us 0", "3", "a link from node 2 to itself"),
+        ("0 2 100Gbps 1us 0", "0 1 100Gbps 1us 0", "3", "a link between the hosts 0 and 1"),
+        ("0 2 100Gbps", "0 2 100Gbit", "3", "`Gbit` in `100Gbit` is not a unit of rates"),
+        ("0 2 100Gbps", "0 2 100", "3", "the rate `100` has no unit"),
+        ("1us 0\n", "1parsec 0\n", "3", "`parsec` in `1parsec` is not a unit of times"),
+        ("1us 0\n", "1us 1.5\n", "3", "the error rate is `1.5`"),
+        ("1us 0\n", "1us 0.0000001\n", "3", "the error rate is `0.0000001`"),
+        ("2 3 100Gbps", "0 3 100Gbps", "4", "host 0 has more than 1 links"),
+        ("3 1 100Gb/s", "3 2 100Gb/s", "5", "a second link between 3 and 2"),
+    ] {
+        let text = TOPOLOGY.replacen(from, to, 1);
+        assert_eq!(fault(topology(&text)), (line.into(), title.into()), "{text}");
+    }
+    assert_eq!(fault(topology("\n")).1, "a topology file without a header");
+    let many: Vec<String> = (1..=65).map(|host| format!("0 {host} 1Gbps 1us 0")).collect();
+    let (line, title) = fault(topology(&format!("66 1 65\n0\n{}", many.join("\n"))));
+    assert_eq!((line.as_str(), title.as_str()), ("67", "switch 0 has more than 64 links"));
+}
+
+#[test]
+fn flows_that_are_wrong() {
+    for (from, to, line, title) in [
+        ("2\n", "two\n", "1", "the count of flows is `two`"),
+        ("2\n", "0\n", "1", "a flow file without flows"),
+        ("2\n", "3\n", "3", "2 flows; the header counts 3"),
+        ("2\n", "2 1\n", "1", "a header of 2 fields"),
+        ("0 1 3 100 1000 2.000001", "0 1 3 100 1000", "2", "a flow of 5 fields"),
+        ("0 1 3", "0 9 3", "2", "there is no node 9"),
+        ("0 1 3", "0 2 3", "2", "node 2 is a switch"),
+        ("0 1 3", "0 0 3", "2", "a flow from host 0 to itself"),
+        ("0 1 3", "0 1 8", "2", "the priority group is `8`"),
+        ("100 1000", "65536 1000", "2", "the destination port is `65536`"),
+        ("100 1000", "100 0", "2", "a flow of no bytes"),
+        ("2.000001", "soon", "2", "the time is `soon`"),
+        ("2.000001", "2.1", "3", "a flow that starts before the one above it"),
+    ] {
+        let text = FLOWS.replacen(from, to, 1);
+        assert_eq!(fault(flows(&text)), (line.into(), title.into()), "{text}");
+    }
+    assert_eq!(fault(flows("")).1, "a flow file without a count");
+    // What the header does not count is not read, as in the simulator.
+    let more = flows(&format!("{FLOWS}what follows 1 2 3 is prose\n")).unwrap();
+    assert_eq!((more.list.len(), more.unread_from), (2, Some(4)));
+}
+
+#[test]
+fn configs_that_are_wrong() {
+    for (line, title) in [
+        ("CC_MOD 1", "unknown key `CC_MOD`"),
+        ("CC_MODE one", "CC_MODE is `one`"),
+        ("CC_MODE", "`CC_MODE` with 0 values"),
+        ("HAS_WIN 2", "HAS_WIN is `2`"),
+        ("RATE_AI 20Mbit", "`Mbit` in `20Mbit` is not a unit of rates"),
+        ("U_TARGET high", "U_TARGET is `high`"),
+        ("LINK_DOWN 1 2", "`LINK_DOWN` with 2 values"),
+        ("KMIN_MAP 2 100000000000 100", "`KMIN_MAP` with 3 values"),
+        ("PMAX_MAP 1 100000000000 2", "PMAX_MAP is `2`"),
+        ("KMIN_MAP 1 25000000000 100", "KMIN_MAP has no value for links of 100000000000 bit/s"),
+        ("EWMA_GAIN 2", "EWMA_GAIN is `2`"),
+        ("RP_TIMER 0.9", "RP_TIMER is `0.9`"),
+        ("LINK_DOWN 9 0 3", "no link joins the nodes 0 and 3"),
+        ("SIMULATOR_STOP_TIME 2", "the simulator stops before the first flow starts"),
+        ("KMAX_MAP 1 100000000000 99", "kmin of 100000000000 bit/s is above kmax"),
+    ] {
+        let text = config_with(line);
+        let number = text.lines().position(|other| other == line).unwrap() + 1;
+        let (place, found) = fault(translate(&text, TOPOLOGY, FLOWS));
+        assert_eq!(found, title, "{text}");
+        // Of the two maps it is the smaller threshold that is shown.
+        if !line.starts_with("KMAX_MAP") {
+            assert_eq!(place, number.to_string(), "{line}");
+        }
+    }
+    assert_eq!(fault(config(&format!("{CONFIG}CC_MODE 1\n"))).1, "`CC_MODE` comes twice");
+    let without = CONFIG.replace("RP_TIMER 300\n", "");
+    assert_eq!(fault(translate(&without, TOPOLOGY, FLOWS)).1, "no `RP_TIMER`");
+}
+
+#[test]
+fn a_plain_config_differs_in_nothing() {
+    let plain = translate(CONFIG, TOPOLOGY, FLOWS).unwrap();
+    assert_eq!(plain.differences, Vec::<String>::new());
+    assert_eq!(plain.time_offset.0, 2_000_000_000);
+    assert_eq!(plain.duration.0, 100_000_000);
+    assert_eq!((plain.qlen_start.0, plain.qlen_stop.0), (0, 100_000_000));
+    assert_eq!((plain.headroom, plain.alpha_shift), (Some(fabric_core::units::Bytes(37_500)), 3));
+    let dcqcn = plain.dcqcn.unwrap();
+    assert_eq!((dcqcn.g, dcqcn.alpha_update_interval.0), ((1, 256), 55_000_000));
+    assert_eq!(plain.ecn.unwrap().kmin.0, 100_000);
+    let (lossy, rate) =
+        (TOPOLOGY.replacen("1us 0\n", "1us 0.01\n", 1), config_with("ERROR_RATE_PER_LINK 0.002"));
+    let losses = translate(&rate, &lossy, FLOWS).unwrap().losses;
+    let expected = [("h0->s2", 10_000), ("s2->h0", 10_000), ("s2->s3", 2000), ("s3->s2", 2000)];
+    assert_eq!(losses[..4], expected.map(|(wire, rate)| (wire.to_owned(), rate)));
+    let everywhere = translate(&rate, TOPOLOGY, FLOWS).unwrap().losses;
+    assert_eq!(everywhere, [("*".to_owned(), 2000)]);
+}
+
+#[test]
+fn what_xoff_cannot_do_is_named() {
+    let fast = TOPOLOGY.replacen("2 3 100Gbps", "2 3 400Gbps", 1);
+    for (line, topology, flows, words) in [
+        ("CC_MODE 3", TOPOLOGY, FLOWS, &["c.txt:13: CC_MODE 3: xoff has no HPCC"][..]),
+        ("HAS_WIN 1", TOPOLOGY, FLOWS, &["HAS_WIN 1: xoff's senders have no window"]),
+        ("CLAMP_TARGET_RATE 1", TOPOLOGY, FLOWS, &["CLAMP_TARGET_RATE 1"]),
+        ("L2_BACK_TO_ZERO 1", TOPOLOGY, FLOWS, &["L2_BACK_TO_ZERO 1"]),
+        ("L2_ACK_INTERVAL 0", TOPOLOGY, FLOWS, &["L2_ACK_INTERVAL 0"]),
+        ("L2_ACK_INTERVAL 1001", TOPOLOGY, FLOWS, &["it counts bytes"]),
+        ("PAUSE_TIME 0.5", TOPOLOGY, FLOWS, &["it pauses nobody there"]),
+        ("LINK_DOWN 5 2 3", TOPOLOGY, FLOWS, &["it stays up"]),
+        ("CC_MODE 1", TOPOLOGY, "2\n0 1 3 1 9 2\n1 0 4 1 9 2\n", &["priority groups 3, 4"]),
+        ("CC_MODE 1", TOPOLOGY, "1\n0 1 0 1 9 2\n", &["group 0 takes no buffer"]),
+        (
+            "CC_MODE 1",
+            &fast,
+            FLOWS,
+            &["those of 100Gbps are taken everywhere", "links of different rates", "headroom"],
+        ),
+    ] {
+        let found = translate(&config_with(line), topology, flows).unwrap().differences;
+        assert_eq!(found.len(), words.len(), "{line}: {found:?}");
+        for (found, words) in found.iter().zip(words) {
+            assert!(found.contains(words), "{words:?} is not in {found:?}");
+        }
+    }
+    let nobody = translate(&config_with("CC_MODE 0"), TOPOLOGY, FLOWS).unwrap();
+    assert_eq!((nobody.dcqcn, nobody.differences.len()), (None, 0));
+    let late = FLOWS.replace("2.00000", "2.00001");
+    let down = translate(&config_with("LINK_DOWN 5 2 3"), TOPOLOGY, &late).unwrap();
+    assert_eq!((down.failed_link, down.differences.len()), (Some((2, 3)), 0));
+}

@@ -1,0 +1,248 @@
+//! The topology file: `nodes switches links`, the switches' ids, then `a b rate delay error_rate`.
+
+use std::collections::BTreeMap;
+
+use fabric_core::units::{BitsPerSecond, Picos};
+
+use crate::import::Source;
+use crate::import::source::{Line, Word};
+use crate::scenario::ScenarioError;
+use crate::scenario::quantity;
+use crate::topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
+use crate::workload::decimal;
+
+/// Nodes, by their ids, and links.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    source: Source,
+    /// Whether the node of an id is a switch.
+    is_switch: Vec<bool>,
+    /// In the file's order.
+    pub links: Vec<Link>,
+    /// Lines behind those that the header counts, from this one on.
+    pub unread_from: Option<usize>,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// One end.
+    pub a: u32,
+    /// The other end.
+    pub b: u32,
+    /// In each direction.
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    pub delay: Picos,
+    /// Millionths of frames that a receiver loses; the config's rate if zero.
+    pub error_millionths: u32,
+}
+
+impl Topology {
+    /// Understands a file.
+    pub fn parse(source: &Source) -> Result<Self, ScenarioError> {
+        let rows = source.lines();
+        let Some(header) = rows.first() else {
+            let help = "write: nodes switches links";
+            return Err(source.error_at_end("a topology file without a header", help));
+        };
+        let &[nodes, switches, links] = header.words.as_slice() else {
+            let title = format!("a header of {} fields", header.words.len());
+            return Err(source.error(header.span(), &title, "write three: nodes switches links"));
+        };
+        let limit = (MAX_HOSTS + MAX_SWITCHES) as u64;
+        let nodes = source.number(nodes, "the count of nodes", limit)?;
+        let switches = source.number(switches, "the count of switches", MAX_SWITCHES as u64)?;
+        let links = source.number(links, "the count of links", 1 << 20)? as usize;
+        let (is_switch, read) = switch_ids(source, &rows[1..], nodes as u32, switches)?;
+        let rest = &rows[1 + read..];
+        let mut topology = Self {
+            is_switch,
+            links: Vec::with_capacity(links),
+            unread_from: rest.get(links).map(|row| row.number),
+            source: source.clone(),
+        };
+        let mut degrees = vec![0; nodes as usize];
+        let mut joined = BTreeMap::new();
+        for number in 0..links {
+            let Some(row) = rest.get(number) else {
+                let title = format!("{number} links; the header counts {links}");
+                return Err(source.error_at_end(&title, "write a line for each link"));
+            };
+            let link = topology.link(row)?;
+            topology.check_degrees(row, link, &mut degrees)?;
+            if let Some(first) = joined.insert((link.a.min(link.b), link.a.max(link.b)), row.number)
+            {
+                let title = format!("a second link between {} and {}", link.a, link.b);
+                let help = format!("line {first} has the first: join them by one link");
+                return Err(source.error(row.span(), &title, &help));
+            }
+            topology.links.push(link);
+        }
+        let idle = (0..nodes as u32).find(|&node| degrees[node as usize] == 0);
+        if let Some(node) = idle {
+            let title = format!("node {node} has no link");
+            let help = "give each node a link, or count fewer nodes";
+            return Err(source.error(header.span(), &title, help));
+        }
+        Ok(topology)
+    }
+
+    /// What the file is called.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Ids of all nodes.
+    pub fn nodes(&self) -> std::ops::Range<u32> {
+        0..self.is_switch.len() as u32
+    }
+
+    /// Whether a node is a switch; else it is a host, if it exists.
+    pub fn is_switch(&self, node: u32) -> bool {
+        self.is_switch.get(node as usize).copied().unwrap_or(false)
+    }
+
+    /// A node's name in the scenario.
+    pub fn node_name(&self, node: u32) -> String {
+        let kind = if self.is_switch(node) { 's' } else { 'h' };
+        format!("{kind}{node}")
+    }
+
+    /// The link between two nodes.
+    pub fn link_between(&self, a: u32, b: u32) -> Option<&Link> {
+        self.links.iter().find(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a))
+    }
+
+    /// The rate of the first host's link.
+    pub fn nic_rate(&self) -> BitsPerSecond {
+        let first = self.nodes().find(|&node| !self.is_switch(node));
+        let touches = |link: &&Link| first.is_some_and(|host| link.a == host || link.b == host);
+        self.links.iter().find(touches).map_or(BitsPerSecond(0), |link| link.rate)
+    }
+
+    fn link(&self, row: &Line<'_>) -> Result<Link, ScenarioError> {
+        let &[a, b, rate, delay, error] = row.words.as_slice() else {
+            let title = format!("a link of {} fields", row.words.len());
+            let help = "write five: node node rate delay error_rate";
+            return Err(self.source.error(row.span(), &title, help));
+        };
+        let (from, to) = (self.node(a)?, self.node(b)?);
+        if from == to {
+            let title = format!("a link from node {from} to itself");
+            return Err(self.source.error(b.span(), &title, "name two different nodes"));
+        }
+        if !self.is_switch(from) && !self.is_switch(to) {
+            let title = format!("a link between the hosts {from} and {to}");
+            return Err(self.source.error(row.span(), &title, "put a switch between them"));
+        }
+        Ok(Link {
+            a: from,
+            b: to,
+            rate: read_rate(&self.source, rate)?,
+            delay: read_delay(&self.source, delay)?,
+            error_millionths: read_probability(&self.source, error, "the error rate")?,
+        })
+    }
+
+    fn node(&self, word: Word<'_>) -> Result<u32, ScenarioError> {
+        node_id(&self.source, word, self.is_switch.len() as u32)
+    }
+
+    fn check_degrees(
+        &self,
+        row: &Line<'_>,
+        link: Link,
+        degrees: &mut [usize],
+    ) -> Result<(), ScenarioError> {
+        for (node, word) in [(link.a, row.words[0]), (link.b, row.words[1])] {
+            let degree = &mut degrees[node as usize];
+            *degree += 1;
+            let (limit, kind) =
+                if self.is_switch(node) { (MAX_PORTS, "switch") } else { (1, "host") };
+            if *degree > limit {
+                let title = format!("{kind} {node} has more than {limit} links");
+                let help = "xoff's hosts have one link, its switches up to 64: change the topology";
+                return Err(self.source.error(word.span(), &title, help));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which nodes are switches, and how many rows list them.
+fn switch_ids(
+    source: &Source,
+    rows: &[Line<'_>],
+    nodes: u32,
+    switches: u64,
+) -> Result<(Vec<bool>, usize), ScenarioError> {
+    let mut is_switch = vec![false; nodes as usize];
+    let mut found = 0;
+    let mut read = 0;
+    while found < switches {
+        let Some(row) = rows.get(read) else {
+            let title = format!("{found} ids of switches; the header counts {switches}");
+            return Err(source.error_at_end(&title, "list the switches below the header"));
+        };
+        let is_id = |word: &Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit());
+        if !row.words.iter().all(is_id) {
+            let title = format!("{found} ids of switches; the header counts {switches}");
+            return Err(source.error(row.span(), &title, "list the switches below the header"));
+        }
+        for &word in &row.words {
+            if found == switches {
+                let title = format!("more ids of switches than the {switches} of the header");
+                return Err(source.error(word.span(), &title, "correct the header or the list"));
+            }
+            let id = node_id(source, word, nodes)?;
+            if std::mem::replace(&mut is_switch[id as usize], true) {
+                let title = format!("switch {id} is listed twice");
+                return Err(source.error(word.span(), &title, "list each switch once"));
+            }
+            found += 1;
+        }
+        read += 1;
+    }
+    Ok((is_switch, read))
+}
+
+fn node_id(source: &Source, word: Word<'_>, nodes: u32) -> Result<u32, ScenarioError> {
+    let id = source.number(word, "the node", u64::from(u32::MAX))? as u32;
+    if id < nodes {
+        return Ok(id);
+    }
+    let help = format!("the nodes are 0 to {}", nodes.saturating_sub(1));
+    Err(source.error(word.span(), &format!("there is no node {id}"), &help))
+}
+
+/// A rate as ns-3 writes it: `100Gbps`, `50Mb/s`.
+pub fn read_rate(source: &Source, word: Word<'_>) -> Result<BitsPerSecond, ScenarioError> {
+    let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");
+    quantity::parse(&text).map_err(|message| explain(source, word, &message))
+}
+
+/// A delay as ns-3 writes it: `1us`, `0.001ms`.
+pub fn read_delay(source: &Source, word: Word<'_>) -> Result<Picos, ScenarioError> {
+    quantity::parse(word.text).map_err(|message| explain(source, word, &message))
+}
+
+fn explain(source: &Source, word: Word<'_>, message: &str) -> ScenarioError {
+    let (title, help) = message.split_once('\n').unwrap_or((message, "write another"));
+    source.error(word.span(), title, help)
+}
+
+/// A probability in millionths.
+pub fn read_probability(source: &Source, word: Word<'_>, what: &str) -> Result<u32, ScenarioError> {
+    let scale = decimal::ONE / 1_000_000;
+    match decimal::parse(word.text) {
+        Some(value) if value <= decimal::ONE && value.is_multiple_of(scale) => {
+            Ok((value / scale) as u32)
+        }
+        _ => {
+            let title = format!("{what} is `{}`", word.text);
+            let help = "write a number from 0 to 1, with six digits behind the point at most";
+            Err(source.error(word.span(), &title, help))
+        }
+    }
+}
