@@ -23,6 +23,8 @@ pub enum Outcome {
         /// The frame's class-enable vector.
         class_enable: u8,
     },
+    /// It was a link delay frame, for the control plane.
+    LinkDelayReceived,
     /// It is gone.
     Dropped(DropReason),
 }
@@ -78,6 +80,7 @@ fn receive<F: Frame, T: Tables>(
             pause_state::receive(tables, config, switch, port_number, port, &pfc, now);
             Ok(Outcome::PauseReceived { class_enable: pfc.class_enable })
         }
+        Parsed::LinkDelay => Ok(Outcome::LinkDelayReceived),
         Parsed::Ipv4(fields) => {
             let at = Place { config, switch, port_number, port };
             let queued = forward(frame, tables, policy, &at, &fields, now)?;

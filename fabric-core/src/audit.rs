@@ -18,7 +18,7 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
                 counters.violations.add(1);
             }
         }
-        Ok(Parsed::Pfc(_)) => {
+        Ok(Parsed::Pfc(_) | Parsed::LinkDelay) => {
             tables.audit(ingress_index(port, 0))?.mac_control_frames.add(1);
         }
         Err(_) => {}

@@ -1,8 +1,10 @@
 //! What the pipeline reads and writes of a frame.
 
 use crate::drop_reason::DropReason;
-use crate::wire::ethernet::{ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL};
+use crate::map_abi::address_to_u64;
+use crate::wire::ethernet::{ETHER_TYPE_EXPERIMENTAL, ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL};
 use crate::wire::ipv4::incremental_checksum;
+use crate::wire::link_delay;
 use crate::wire::mac_control::{OPCODE_PAUSE, OPCODE_PFC};
 
 /// Protocols whose first four bytes are ports.
@@ -66,6 +68,8 @@ pub enum Parsed {
     Ipv4(Ipv4Fields),
     /// Pause state for this port.
     Pfc(PfcFields),
+    /// For the control plane: the neighbour measures the link, or answers.
+    LinkDelay,
 }
 
 /// A frame in the pipeline's hands.
@@ -188,6 +192,22 @@ impl<B: FrameBytes> ByteFrame<B> {
         }
         Ok(Parsed::Pfc(PfcFields { source: station(ethernet, 6), class_enable: body[1], quanta }))
     }
+
+    #[inline(always)]
+    fn parse_link_delay(&self, ethernet: &[u8; ETHERNET_LEN]) -> Result<Parsed, DropReason> {
+        let start: [u8; 4] = self.0.read(ETHERNET_LEN).ok_or(DropReason::Truncated)?;
+        if (self.0.length() as usize) < link_delay::LEN {
+            return Err(DropReason::Truncated);
+        }
+        let kind = link_delay::Kind::from_number(be16(start[2], start[3]));
+        if station(ethernet, 0) != address_to_u64(link_delay::DESTINATION)
+            || be16(start[0], start[1]) != link_delay::PROTOCOL
+            || kind.is_none()
+        {
+            return Err(DropReason::BadLinkDelay);
+        }
+        Ok(Parsed::LinkDelay)
+    }
 }
 
 impl<B: FrameBytes> Frame for ByteFrame<B> {
@@ -202,6 +222,7 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
         match be16(ethernet[12], ethernet[13]) {
             ETHER_TYPE_IPV4 => self.parse_ipv4(&ethernet),
             ETHER_TYPE_MAC_CONTROL => self.parse_mac_control(&ethernet),
+            ETHER_TYPE_EXPERIMENTAL => self.parse_link_delay(&ethernet),
             _ => Err(DropReason::UnknownEtherType),
         }
     }

@@ -1,6 +1,6 @@
 //! How much headroom a queue needs so that PAUSE comes in time.
 
-use crate::units::{BitsPerSecond, Bytes, Picos};
+use crate::units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 /// The response time that IEEE 802.1Qbb allows, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;
@@ -26,6 +26,19 @@ pub const fn lossless(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes)
     Bytes(required(rate, delay, max_wire_length).0 + beyond_eq_1(max_wire_length).0)
 }
 
+/// Headroom that loses no frame on a link that has been measured: what [`lossless`] counts, with the
+/// propagation of both ways and the peer's response time as measured and declared, instead of
+/// `2 C D_prop` and the most that a response may take.
+pub const fn measured(
+    rate: BitsPerSecond,
+    round_trip: Nanos,
+    response: Nanos,
+    max_wire_length: Bytes,
+) -> Bytes {
+    let in_flight = rate.bytes_in(Picos::from_nanos(Nanos(round_trip.0 + response.0)));
+    Bytes(in_flight.0 + 2 * max_wire_length.0 + beyond_eq_1(max_wire_length).0)
+}
+
 /// `B_h` (DSH, Eq. 3), summed over ports whose links may differ; saturates.
 pub fn total(per_port: impl Iterator<Item = Bytes>, lossless_queues: u64) -> Bytes {
     let ports = per_port.fold(0u64, |sum, bytes| sum.saturating_add(bytes.0));
@@ -40,6 +53,18 @@ pub fn insurance(per_port: impl Iterator<Item = Bytes>) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measured_link_needs_what_its_peer_takes() {
+        let (rate, longest) = (BitsPerSecond(100_000_000_000), Bytes(1098));
+        // 2 us and 307.2 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
+        let standard = measured(rate, Nanos(2000), Nanos(308), longest);
+        assert_eq!(standard, Bytes(25_000 + 3850 + 3 * 1098 + 84));
+        let known = lossless(rate, Picos(1_000_000), longest);
+        assert_eq!(known, Bytes(25_000 + 3840 + 3 * 1098 + 84));
+        let prompt = measured(rate, Nanos(2000), Nanos(0), longest);
+        assert_eq!(prompt, Bytes(25_000 + 3 * 1098 + 84));
+    }
 
     #[test]
     fn trident2_reserves_5_33_mib() {

@@ -83,7 +83,8 @@ pub struct Clock {
     pub now_ns: Cell64,
 }
 
-/// What the control plane tells a switch. Written before the first frame; thresholds also later.
+/// What the control plane tells a switch. Written before the first frame; the sizes of pools also later,
+/// where headroom is measured.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchConfig {
@@ -354,13 +355,13 @@ impl Default for Route {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct AuditCounters {
-    /// Frames, MAC control frames not counted.
+    /// Frames, PFC and link delay frames not counted.
     pub frames: Cell64,
     /// Their bytes.
     pub bytes: Cell64,
     /// Frames whose transmission began while the priority was paused and the response time was over.
     pub violations: Cell64,
-    /// PFC frames (in the row of priority 0).
+    /// PFC and link delay frames (in the row of priority 0).
     pub mac_control_frames: Cell64,
 }
 

@@ -4,6 +4,7 @@
 use crate::arrival::{Outcome, Queued};
 use crate::drop_reason::DropReason;
 use crate::flow_control::{Level, Order};
+use crate::wire::link_delay;
 
 /// Longest frame that a record holds: 3072 bytes of payload and every RoCEv2 header. A native XDP frame
 /// on veth is linear up to about 3.5 kB.
@@ -21,6 +22,8 @@ pub const KIND_PAUSE_RECEIVED: u32 = 2;
 pub const KIND_DROPPED: u32 = 3;
 /// A PAUSE frame to send; its bytes follow.
 pub const KIND_PAUSE: u32 = 4;
+/// A link delay frame; its bytes follow, without what comes after its [`link_delay::LEN`].
+pub const KIND_LINK_DELAY: u32 = 5;
 
 /// Set in `flags` of a queued packet: a [`KIND_PAUSE`] record follows.
 pub const FLAG_PAUSE_FOLLOWS: u32 = 1;
@@ -97,6 +100,18 @@ impl Header {
         }
     }
 
+    /// The record of a link delay frame that was received.
+    #[inline(always)]
+    pub fn of_link_delay(port: u32, time_ns: u64) -> Self {
+        Self {
+            kind: KIND_LINK_DELAY,
+            port,
+            time_ns,
+            length: link_delay::LEN as u32,
+            ..Self::default()
+        }
+    }
+
     /// The record of a dropped frame.
     #[inline(always)]
     pub fn of_drop(reason: DropReason, port: u32, time_ns: u64) -> Self {
@@ -148,6 +163,7 @@ impl Header {
             KIND_PAUSE_RECEIVED => {
                 Some(Outcome::PauseReceived { class_enable: self.class_enable as u8 })
             }
+            KIND_LINK_DELAY => Some(Outcome::LinkDelayReceived),
             KIND_DROPPED => DropReason::from_number(self.reason).map(Outcome::Dropped),
             _ => None,
         }

@@ -45,6 +45,8 @@ pub struct HostCounters {
     pub cnps_received: u64,
     /// Times that a reaction point cut its rate.
     pub rate_cuts: u64,
+    /// Requests for the link delay received, each of which is answered.
+    pub link_delay_requests: u64,
     /// PFC frames received that pause at least one priority.
     pub pauses_received: u64,
     /// PFC frames received that only resume.

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::wire::LinkDelayFrame;
+use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
 
 use crate::counters::HostCounters;
@@ -27,6 +29,8 @@ pub enum CongestionControl {
 pub struct HostConfig {
     /// IPv4 address, host order.
     pub address: u32,
+    /// The NIC's station address.
+    pub station: [u8; 6],
     /// Rate of the host's link.
     pub link_rate: BitsPerSecond,
     /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
@@ -75,9 +79,9 @@ pub enum HostEvent {
 /// One RoCEv2 host, without I/O.
 ///
 /// Whoever drives it calls, after every `start_flow`, `handle_*` and transmission,
-/// [`poll_transmit`](Self::poll_transmit) at [`next_transmission`](Self::next_transmission) from the
-/// instant on at which the port is free, and [`handle_deadline`](Self::handle_deadline) at
-/// [`next_timer`](Self::next_timer).
+/// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
+/// [`next_transmission`](Self::next_transmission) from the instant on at which the port is free, and
+/// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer).
 #[derive(Debug)]
 pub struct Host {
     config: HostConfig,
@@ -164,6 +168,28 @@ impl Host {
         }
     }
 
+    /// Takes a link delay frame whose last bit arrived at `now`: a request is answered, when the port is
+    /// free. A host asks nothing itself, so it ignores responses.
+    pub fn handle_link_delay(&mut self, now: Picos, frame: &LinkDelayFrame) {
+        if frame.kind != Kind::Request {
+            return;
+        }
+        self.counters.link_delay_requests += 1;
+        let response_time = self.config.pause_response.to_nanos_ceil();
+        let answer = frame.answer(self.config.station, now.to_nanos(), response_time);
+        self.nic.queue_link_delay_response(answer);
+    }
+
+    /// The link delay frame that starts onto the free port at `now`, ahead of any packet, if there is one:
+    /// stamped with the instant at which its last bit leaves.
+    #[inline]
+    pub fn poll_link_delay(&mut self, now: Picos) -> Option<LinkDelayFrame> {
+        let mut frame = self.nic.pop_link_delay_response()?;
+        let wire_length = link_delay::LEN as u64 + self.config.wire_overhead;
+        frame.stamp((now + self.config.link_rate.serialise(wire_length)).to_nanos());
+        Some(frame)
+    }
+
     /// Runs the retransmission timers that are due at `now`.
     pub fn handle_deadline(&mut self, now: Picos) {
         while let Some(&(at, slot)) = self.timers.first()
@@ -184,7 +210,7 @@ impl Host {
         }
     }
 
-    /// The packet that starts onto the free port at `now`, if one may.
+    /// The packet that starts onto the free port at `now`, if one may; after `poll_link_delay`.
     pub fn poll_transmit(&mut self, now: Picos) -> Option<RocePacket> {
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
@@ -204,8 +230,8 @@ impl Host {
         None
     }
 
-    /// The earliest instant from `from` on at which [`poll_transmit`](Self::poll_transmit) has a packet,
-    /// unless something arrives before.
+    /// The earliest instant from `from` on at which [`poll_link_delay`](Self::poll_link_delay) or
+    /// [`poll_transmit`](Self::poll_transmit) has something, unless something arrives before.
     #[inline]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
         self.nic.next_transmission(from)

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use fabric_core::units::Picos;
+use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::roce::RocePacket;
 
 use crate::pause::PauseTimers;
@@ -24,6 +25,7 @@ struct Turn {
 pub struct Nic {
     /// Pause timers of the port.
     pub pause: PauseTimers,
+    link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<RocePacket>,
     acknowledgements: VecDeque<RocePacket>,
     ready: [VecDeque<Turn>; 8],
@@ -41,6 +43,7 @@ impl Nic {
     pub fn new(pause: PauseTimers) -> Self {
         Self {
             pause,
+            link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
             acknowledgements: VecDeque::new(),
             ready: Default::default(),
@@ -49,6 +52,18 @@ impl Nic {
             ready_priorities: 0,
             next_turn: 0,
         }
+    }
+
+    /// Queues an answer to the neighbour's question for the link delay. It goes before all packets, as MAC
+    /// control frames do, and nothing pauses it.
+    pub fn queue_link_delay_response(&mut self, frame: LinkDelayFrame) {
+        self.link_delay_responses.push_back(frame);
+    }
+
+    /// Takes the next of these answers.
+    #[inline]
+    pub fn pop_link_delay_response(&mut self) -> Option<LinkDelayFrame> {
+        self.link_delay_responses.pop_front()
     }
 
     /// Queues a CNP. CNPs go before ACKs: they are what ends congestion.
@@ -115,6 +130,9 @@ impl Nic {
     /// the end of a pause or of a pacing gap.
     #[inline]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
+        if !self.link_delay_responses.is_empty() {
+            return Some(from);
+        }
         let mut waiting = self.ready_priorities;
         for queue in [&self.notifications, &self.acknowledgements] {
             waiting |= queue.front().map_or(0, |packet| 1 << priority_of(packet));

@@ -251,6 +251,7 @@ mod tests {
     fn requester(bytes: u64, initial_psn: u32) -> Requester {
         let config = HostConfig {
             address: 1,
+            station: [2, 1, 0, 0, 0, 1],
             link_rate: BitsPerSecond(100_000_000_000),
             wire_overhead: 24,
             payload: 1000,

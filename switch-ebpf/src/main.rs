@@ -18,7 +18,7 @@ use fabric_core::map_abi::address_from_u64;
 use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
 use fabric_core::tables::{Tables, count_drop};
 use fabric_core::units::Nanos;
-use fabric_core::wire::{PfcFrame, pfc};
+use fabric_core::wire::{PfcFrame, ethernet, link_delay, pfc};
 
 use frame::PacketBytes;
 use maps::{EVENTS, MapTables, SOCKETS, clock, policy};
@@ -78,6 +78,17 @@ pub fn switch_port(context: XdpContext) -> u32 {
             record.submit(NO_WAKEUP);
             log_record(&context, &header);
         }
+        Outcome::LinkDelayReceived => {
+            let header = Header::of_link_delay(port, now);
+            write_header(target, &header);
+            // SAFETY: the record holds MAX_FRAME bytes after its header, which is more.
+            unsafe {
+                let place = target.add(HEADER_LEN).cast();
+                bpf_xdp_load_bytes(context.ctx, 0, place, link_delay::LEN as u32);
+            }
+            record.submit(NO_WAKEUP);
+            log_record(&context, &header);
+        }
         Outcome::Dropped(reason) => {
             let header = Header::of_drop(reason, port, now);
             write_header(target, &header);
@@ -118,7 +129,7 @@ fn send_pause(context: &XdpContext, tables: &MapTables, order: &Order, port: u32
 #[inline(always)]
 fn log_record(context: &XdpContext, header: &Header) {
     use aya_log_ebpf::info;
-    use fabric_core::record::{KIND_DROPPED, KIND_PAUSE, KIND_PAUSE_RECEIVED};
+    use fabric_core::record::{KIND_DROPPED, KIND_LINK_DELAY, KIND_PAUSE, KIND_PAUSE_RECEIVED};
     let (time, port, classes) = (header.time_ns, header.port, header.class_enable);
     match header.kind {
         KIND_PAUSE => info!(
@@ -133,6 +144,7 @@ fn log_record(context: &XdpContext, header: &Header) {
         KIND_PAUSE_RECEIVED => {
             info!(context, "{} ns: PFC received at port {} classes {}", time, port, classes);
         }
+        KIND_LINK_DELAY => info!(context, "{} ns: link delay frame at port {}", time, port),
         KIND_DROPPED => {
             info!(context, "{} ns: drop at port {} reason {}", time, port, header.reason);
         }
@@ -163,15 +175,15 @@ pub fn egress_auditor(context: TcContext) -> i32 {
     TC_ACT_OK
 }
 
-/// A host's NIC: RoCE and MAC control frames go to the host's AF_XDP socket, the rest to its kernel
+/// A host's NIC: RoCE, MAC control and link delay frames go to its AF_XDP socket, the rest to its kernel
 /// stack. One program serves every host of a fabric: their interfaces have consecutive indices.
 #[xdp]
 pub fn host_port(context: XdpContext) -> u32 {
     let bytes = PacketBytes::new(context.data(), context.data_end());
     let Some(ether_type) = bytes.read::<2>(12) else { return xdp_action::XDP_PASS };
     let is_ours = match u16::from_be_bytes(ether_type) {
-        0x8808 => true,
-        0x0800 => {
+        ethernet::ETHER_TYPE_MAC_CONTROL | ethernet::ETHER_TYPE_EXPERIMENTAL => true,
+        ethernet::ETHER_TYPE_IPV4 => {
             bytes.read::<1>(23) == Some([17])
                 && bytes.read::<2>(36).map(u16::from_be_bytes)
                     == Some(fabric_core::wire::roce::UDP_PORT)

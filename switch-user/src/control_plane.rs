@@ -8,6 +8,7 @@ use fabric_core::map_abi::{
 };
 use fabric_core::policy::{HeadroomScheme, Policy};
 use fabric_core::tables::{Tables, egress_index, ingress_index};
+use fabric_core::threshold::shared_free;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
 
@@ -90,6 +91,29 @@ impl SwitchTables {
                 }
             }
         }
+    }
+
+    /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as can be
+    /// done now: what is freed goes to the shared pool, and what is added comes from its free bytes; no
+    /// queue gets less than it holds. Not under DSH. The headroom that the queues have from now on.
+    pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
+        let mut config = self.config[0];
+        let lossless = |priority: &u32| config.lossless_classes >> priority & 1 != 0;
+        let held = (0..PRIORITIES as u32).filter(lossless).map(|class| {
+            self.ingress_queues[ingress_index(port, class) as usize].headroom_bytes.load()
+        });
+        let least = held.max().unwrap_or(0);
+        let row = &self.ports[port as usize].headroom_bytes;
+        let before = row.load();
+        let queues = u64::from(config.lossless_queues);
+        let free = shared_free(&config, &self.switch[0]);
+        let most = before + free.checked_div(queues).unwrap_or(0);
+        let after = wanted.0.max(least).min(most);
+        row.store(after);
+        config.shared_pool_bytes = config.shared_pool_bytes + before * queues - after * queues;
+        config.headroom_pool_bytes = config.headroom_pool_bytes + after * queues - before * queues;
+        self.config.write(0, config);
+        Bytes(after)
     }
 
     /// Those of the queues `waiting` of `port`, a bit each, that must not start a transmission at `now`.
@@ -181,5 +205,80 @@ impl SwitchTables {
     /// The switch's configuration.
     pub fn settings(&self) -> &SwitchConfig {
         self.config().expect("the region has one entry")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::Capacity;
+
+    const CLASS: u32 = 3;
+
+    /// Two ports with two lossless queues of 10,000 bytes of headroom each, and 30,000 shared bytes.
+    fn tables() -> SwitchTables {
+        let capacity = Capacity { ports: 2, hosts: 1, slots: 64 };
+        let mut tables = SwitchTables::owned(capacity).expect("memory for a switch's tables");
+        let config = SwitchConfig {
+            shared_pool_bytes: 30_000,
+            headroom_pool_bytes: 40_000,
+            lossless_classes: 1 << CLASS | 1 << 4,
+            lossless_queues: 2,
+            ports: 2,
+            ..SwitchConfig::default()
+        };
+        let port = PortSettings {
+            rate: BitsPerSecond(100_000_000_000),
+            headroom: Bytes(10_000),
+            largest_estimate: Bytes(0),
+            response: Nanos(0),
+            address: [0; 6],
+            peer_address: [0; 6],
+        };
+        tables.configure(config, &[port; 2], 1);
+        tables
+    }
+
+    /// Sets port 1's headroom: what it and the pools then are.
+    fn set(tables: &mut SwitchTables, wanted: u64) -> [u64; 3] {
+        let set = tables.set_headroom(1, Bytes(wanted));
+        assert_eq!(tables.ports[1].headroom_bytes.load(), set.0);
+        assert_eq!(tables.ports[0].headroom_bytes.load(), 10_000);
+        let SwitchConfig { shared_pool_bytes, headroom_pool_bytes, .. } = *tables.settings();
+        [set.0, shared_pool_bytes, headroom_pool_bytes]
+    }
+
+    #[test]
+    fn freed_headroom_is_shared_and_comes_back() {
+        let mut tables = tables();
+        assert_eq!(set(&mut tables, 4000), [4000, 42_000, 28_000]);
+        assert_eq!(set(&mut tables, 12_000), [12_000, 26_000, 44_000]);
+    }
+
+    #[test]
+    fn no_queue_gets_less_than_it_holds() {
+        let mut tables = tables();
+        tables.ingress_queues[ingress_index(1, CLASS) as usize].headroom_bytes.store(7000);
+        assert_eq!(set(&mut tables, 4000), [7000, 36_000, 34_000]);
+    }
+
+    #[test]
+    fn headroom_grows_by_what_the_shared_pool_has_free() {
+        let mut tables = tables();
+        tables.switch[0].shared_bytes.store(25_000);
+        assert_eq!(set(&mut tables, 20_000), [12_500, 25_000, 45_000]);
+        assert_eq!(set(&mut tables, 20_000), [12_500, 25_000, 45_000]);
+        tables.switch[0].shared_bytes.store(5000);
+        assert_eq!(set(&mut tables, 20_000), [20_000, 10_000, 60_000]);
+    }
+
+    /// The peer may declare any response time.
+    #[test]
+    fn a_queue_that_holds_more_than_it_may_keeps_the_books() {
+        let mut tables = tables();
+        tables.switch[0].shared_bytes.store(30_000);
+        tables.ingress_queues[ingress_index(1, CLASS) as usize].headroom_bytes.store(9999);
+        assert_eq!(set(&mut tables, 0), [9999, 30_002, 39_998]);
+        assert_eq!(set(&mut tables, u64::MAX), [10_000, 30_000, 40_000]);
     }
 }

@@ -12,7 +12,9 @@ use fabric_core::arrival::Outcome;
 use fabric_core::flow_control::Order;
 use fabric_core::map_abi::{SwitchConfig, names};
 use fabric_core::policy::Policy;
-use fabric_core::record::{FLAG_PAUSE_FOLLOWS, HEADER_LEN, Header, KIND_PAUSE, KIND_QUEUED};
+use fabric_core::record::{
+    FLAG_PAUSE_FOLLOWS, HEADER_LEN, Header, KIND_LINK_DELAY, KIND_PAUSE, KIND_QUEUED,
+};
 
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
@@ -142,7 +144,8 @@ impl SwitchProgram {
     }
 
     /// Takes what one frame left in the ring: its record, and the PAUSE frame's if one is due. Hands the
-    /// frame's bytes to `frame` and the PAUSE frame's to `pause`. `None` while the ring is empty.
+    /// bytes of a queued packet or a link delay frame to `frame` and the PAUSE frame's to `pause`.
+    /// `None` while the ring is empty.
     pub fn take_records(
         &mut self,
         mut frame: impl FnMut(&Header, &[u8]),
@@ -150,7 +153,7 @@ impl SwitchProgram {
     ) -> Result<Option<Records>, ProgramError> {
         let Some(record) = self.ring.next() else { return Ok(None) };
         let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
-        if header.kind == KIND_QUEUED {
+        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY) {
             frame(&header, body(&header, &record)?);
         }
         drop(record);

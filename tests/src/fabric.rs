@@ -11,6 +11,7 @@ pub mod dissection;
 pub mod distributions;
 pub mod exactness;
 pub mod go_back_n;
+pub mod link_delay;
 pub mod measures;
 pub mod one_switch;
 pub mod pause;
@@ -36,7 +37,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 15] = [
+const SAME_FILES: [&str; 16] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -44,6 +45,7 @@ const SAME_FILES: [&str; 15] = [
     "pause_time.csv",
     "queues.csv",
     "occupancy.csv",
+    "link_delay.csv",
     "drops.csv",
     "deadlocks.csv",
     "distributions.csv",
@@ -198,6 +200,11 @@ impl Run {
     /// Whether the run left a file of this name.
     pub fn has(&self, name: &str) -> bool {
         self.folder.path().join(name).exists()
+    }
+
+    /// `link_delay.csv`.
+    pub fn link_delays(&self) -> Table {
+        self.table("link_delay.csv")
     }
 
     /// The frames of `capture.pcapng`, in the order of their arrival.

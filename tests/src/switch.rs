@@ -45,7 +45,7 @@ pub struct Arrival {
     pub port: u32,
     /// When.
     pub time_ns: u64,
-    /// Of a queued packet: the record's header and the frame as rewritten.
+    /// Of a queued packet or a link delay frame: the record's header and the frame, as rewritten.
     pub queued: Option<(Header, Vec<u8>)>,
     /// Of a PAUSE that is due: the record's header and the whole PAUSE frame.
     pub pause: Option<(Header, Vec<u8>)>,

@@ -3,7 +3,7 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tests::fabric::burst::bursts;
-use tests::fabric::{on_both, schemes};
+use tests::fabric::{link_delay, on_both, schemes};
 
 /// Bursts of which both datapaths must make the same.
 const BURSTS: usize = 6;
@@ -34,15 +34,38 @@ fn oversubscribed_headroom_loses() {
 }
 
 #[test]
+fn an_exchange_is_as_computed_by_hand() {
+    link_delay::by_hand(on_both);
+}
+
+#[test]
+fn a_busy_port_is_not_a_longer_link() {
+    link_delay::under_load(on_both);
+}
+
+#[test]
+fn a_lost_frame_costs_a_measurement() {
+    link_delay::lost_frames(on_both);
+}
+
+#[test]
+fn a_link_that_does_not_answer_gets_what_was_configured() {
+    link_delay::link_that_does_not_answer(on_both);
+}
+
+#[test]
 fn bursts_run_as_in_memory() {
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), random);
-    for estimation in ["practical", "conceptual"] {
+    for headroom in [
+        "kind = \"dsh\", estimation = \"practical\"",
+        "kind = \"dsh\", estimation = \"conceptual\"",
+        "kind = \"adaptive\", period = \"20us\"",
+    ] {
         for _ in 0..BURSTS {
             let burst =
                 bursts().new_tree(&mut runner).expect("a strategy without filters").current();
-            let headroom = format!("kind = \"dsh\", estimation = \"{estimation}\"");
-            burst.run(on_both, &headroom).assert_lossless();
+            burst.run(on_both, headroom).assert_lossless();
         }
     }
 }

@@ -30,9 +30,9 @@ fn runner() -> TestRunner {
 }
 
 /// Runs bursts and checks that none loses a packet. Hands each run to `look`.
-fn assert_never_loses(headroom: &str, look: impl Fn(&Run)) {
+fn assert_never_loses(headroom: &str, more: &[&str], look: impl Fn(&Run)) {
     let result = runner().run(&bursts(), |burst: Burst| {
-        let run = burst.run(in_memory, headroom);
+        let run = burst.run_with(in_memory, headroom, more);
         let summary = &run.summary;
         if !summary.books.is_empty() || !summary.lossless || summary.retransmitted_packets != 0 {
             return Err(TestCaseError::fail(format!("{summary:#?}\n{}", burst.text())));
@@ -62,14 +62,14 @@ fn uses_headroom(run: &Run) -> bool {
 #[test]
 fn sih_never_loses() {
     let headroom = Cell::new(0);
-    assert_never_loses("kind = \"sih\"", |run| count(&headroom, uses_headroom(run)));
+    assert_never_loses("kind = \"sih\"", &[], |run| count(&headroom, uses_headroom(run)));
     assert_often("headroom in use", &headroom);
 }
 
 #[test]
 fn dsh_never_loses() {
     let (insurance, ports, queues) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    assert_never_loses("kind = \"dsh\"", |run| {
+    assert_never_loses("kind = \"dsh\"", &[], |run| {
         let pauses = run.pauses();
         count(&insurance, uses_headroom(run));
         count(&ports, pauses.with("level", "port").next().is_some());
@@ -83,7 +83,28 @@ fn dsh_never_loses() {
 #[test]
 fn dsh_never_loses_in_its_other_forms() {
     for form in ["estimation = \"conceptual\"", "shared_headroom = false"] {
-        assert_never_loses(&format!("kind = \"dsh\", {form}"), |_| ());
+        assert_never_loses(&format!("kind = \"dsh\", {form}"), &[], |_| ());
+    }
+}
+
+/// With neighbours that take their time, so that as much is measured as Eq. 1 counts; with neighbours that
+/// obey at once; and where more was configured than any of these links takes.
+#[test]
+fn adaptive_never_loses() {
+    let prompt = ["host.pause_response=1ns", "switch.pause_response=1ns"];
+    for (configured, more) in [("", &[][..]), ("", &prompt), (", bytes = \"700kB\"", &prompt)] {
+        let (headroom, measured) = (Cell::new(0), Cell::new(0));
+        let kind = format!("kind = \"adaptive\", period = \"20us\"{configured}");
+        assert_never_loses(&kind, more, |run| {
+            count(&headroom, uses_headroom(run));
+            count(&measured, run.link_delays().rows().len() > 12);
+        });
+        assert_often("links measured", &measured);
+        if more.is_empty() {
+            assert_often("headroom in use", &headroom);
+        }
+        // What is freed is shared, and less of the rest is needed.
+        assert!(headroom.get() * 20 >= cases(), "{kind}: only {} bursts", headroom.get());
     }
 }
 

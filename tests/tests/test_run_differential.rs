@@ -32,6 +32,7 @@ struct Met {
     resumes: u64,
     port_resumes: u64,
     pauses_received: u64,
+    link_delays: u64,
     violations: u64,
     dropped: [u64; DropReason::ALL.len()],
 }
@@ -46,6 +47,7 @@ impl Met {
                 self.port_pauses += u64::from(of_port(queued.pause));
             }
             Outcome::PauseReceived { .. } => self.pauses_received += 1,
+            Outcome::LinkDelayReceived => self.link_delays += 1,
             Outcome::Dropped(reason) => self.dropped[*reason as usize] += 1,
         }
     }
@@ -67,6 +69,7 @@ impl Met {
             ("resumes", self.resumes),
             ("port-level resumes", self.port_resumes),
             ("pauses received", self.pauses_received),
+            ("link delay frames", self.link_delays),
             ("violations", self.violations),
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {

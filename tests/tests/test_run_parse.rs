@@ -10,10 +10,10 @@ use fabric_core::record::MAX_FRAME;
 use fabric_core::tables::{egress_index, ingress_index};
 use fabric_core::units::Nanos;
 use fabric_core::wire::roce::Ecn;
-use fabric_core::wire::{PauseFrame, PfcFrame, RocePacket, pause};
+use fabric_core::wire::{LinkDelayFrame, PauseFrame, PfcFrame, RocePacket, link_delay, pause};
 use tests::switch::frame::{
-    acknowledge, bytes, congestion_notification, data, inbound, message, outbound, pfc_bytes,
-    repair_checksum,
+    acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
+    outbound, pfc_bytes, repair_checksum,
 };
 use tests::switch::{NO_PORT, PORTS, State, Twins, in_namespace};
 
@@ -39,6 +39,8 @@ enum Expected {
     Paused { order: Order, frame: Vec<u8> },
     /// It was a PFC frame.
     PauseReceived { class_enable: u8 },
+    /// It was a link delay frame, and these bytes go to the control plane.
+    LinkDelayReceived(Vec<u8>),
     /// It is dropped.
     Dropped(DropReason),
 }
@@ -105,6 +107,11 @@ fn check_outcome(row: &Row, arrival: &tests::switch::Arrival) {
         Expected::PauseReceived { class_enable } => {
             let received = Outcome::PauseReceived { class_enable: *class_enable };
             assert_eq!(arrival.outcome, received, "{about}");
+        }
+        Expected::LinkDelayReceived(frame) => {
+            assert_eq!(arrival.outcome, Outcome::LinkDelayReceived, "{about}");
+            let (header, bytes) = arrival.queued.as_ref().expect("its bytes are handed over");
+            assert_eq!((header.length as usize, bytes), (frame.len(), frame), "{about}");
         }
         Expected::Dropped(reason) => {
             assert_eq!(arrival.outcome, Outcome::Dropped(*reason), "{about}");
@@ -396,6 +403,34 @@ fn mac_control_frames_that_do_nothing() {
         dropped("an opcode next to PFC's", unknown, DropReason::UnknownMacControl),
         dropped("PFC that enables no class", pfc_bytes(&all_set), DropReason::EmptyPfc),
         dropped("PFC with reserved bits alone", reserved, DropReason::EmptyPfc),
+    ]);
+}
+
+#[test]
+fn link_delay_frames_go_to_the_control_plane() {
+    let mut request = LinkDelayFrame::request([2, 1, 0, 0, 0, 1], 7);
+    request.stamp(Nanos(999_000));
+    let bytes = link_delay_bytes(&request);
+    let answer = request.answer([2, 1, 0, 0, 0, 1], Nanos(1), Nanos(300));
+    let accepted = |about, frame: Vec<u8>| {
+        let read = frame[..link_delay::LEN].to_vec();
+        row(about, frame, Expected::LinkDelayReceived(read))
+    };
+    let changed = |about, at: usize| {
+        let mut frame = bytes.clone();
+        frame[at] ^= 2;
+        dropped(about, frame, DropReason::BadLinkDelay)
+    };
+    let longer = [&bytes[..], &[7; 40]].concat();
+    check(&[
+        accepted("a request", bytes.clone()),
+        accepted("a response", link_delay_bytes(&answer)),
+        accepted("a frame with something behind it", longer),
+        changed("to a group address that bridges forward not either", 5),
+        changed("another protocol of the EtherType", 15),
+        changed("neither request nor response", 17),
+        dropped("without its kind", bytes[..17].to_vec(), DropReason::Truncated),
+        dropped("without its padding", bytes[..59].to_vec(), DropReason::Truncated),
     ]);
 }
 

@@ -10,10 +10,11 @@ use fabric_core::departure::departure;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::policy::{HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::units::Nanos;
-use fabric_core::wire::PfcFrame;
 use fabric_core::wire::roce::Ecn;
+use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use tests::switch::frame::{
-    acknowledge, bytes, congestion_notification, data, inbound, message, pfc_bytes, repair_checksum,
+    acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
+    pfc_bytes, repair_checksum,
 };
 use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
 
@@ -61,7 +62,7 @@ fn template(random: &mut Random) -> (u32, Vec<u8>) {
     let ecn = [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced]
         [random.below(4) as usize];
     let payload = random.below(1500) as u16;
-    let packet = match random.below(6) {
+    let packet = match random.below(7) {
         0 => message(host, priority, ecn, payload),
         1 => acknowledge(host, priority),
         2 => congestion_notification(host, priority),
@@ -70,6 +71,10 @@ fn template(random: &mut Random) -> (u32, Vec<u8>) {
             let source = if random.below(4) == 0 { [0; 6] } else { inbound(port).source };
             let pfc = PfcFrame { source, class_enable: random.byte(), quanta };
             return (port, pfc_bytes(&pfc));
+        }
+        4 => {
+            let request = LinkDelayFrame::request(inbound(port).source, random.next() as u32);
+            return (port, link_delay_bytes(&request));
         }
         _ => data(host, priority, ecn, payload),
     };
@@ -89,7 +94,7 @@ fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec
             frame.extend((0..length).map(|_| random.byte()));
             if random.below(2) == 0 {
                 frame[..6].copy_from_slice(&inbound(any_port).destination);
-                let ether_type = if random.below(2) == 0 { [8, 0] } else { [0x88, 8] };
+                let ether_type = [[8, 0], [0x88, 8], [0x88, 0xb5]][random.below(3) as usize];
                 frame[12..14].copy_from_slice(&ether_type);
             }
             return any_port;
@@ -134,6 +139,7 @@ fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec
 struct Counted {
     queued: u64,
     pauses: u64,
+    link_delays: u64,
     drops: BTreeMap<DropReason, u64>,
 }
 
@@ -195,6 +201,11 @@ fn run(seed: u64, headroom: HeadroomScheme, frames: u64) -> BTreeSet<DropReason>
                 assert_eq!(bytes[34..], frame[34..], "frame {number}: a router leaves the payload");
             }
             Outcome::PauseReceived { .. } => counted.pauses += 1,
+            Outcome::LinkDelayReceived => {
+                counted.link_delays += 1;
+                let (_, bytes) = arrival.queued.expect("a link delay frame has bytes");
+                assert_eq!(bytes, frame[..link_delay::LEN], "frame {number}");
+            }
             Outcome::Dropped(reason) => *counted.drops.entry(reason).or_default() += 1,
         }
         // Now and then, so that thresholds, headroom and descriptors all run out at times.
@@ -218,9 +229,10 @@ fn depart(switch: &KernelSwitch, policy: Policy, held: &mut Vec<u32>, keep: usiz
 
 fn check(switch: &KernelSwitch, counted: &Counted, frames: u64) {
     let tables = switch.tables();
-    println!("{} queued, {} PFC, {:?}", counted.queued, counted.pauses, counted.drops);
+    let Counted { queued, pauses, link_delays, drops } = counted;
+    println!("{queued} queued, {pauses} PFC, {link_delays} link delay, {drops:?}");
     let dropped: u64 = counted.drops.values().sum();
-    assert_eq!(counted.queued + counted.pauses + dropped, frames);
+    assert_eq!(queued + pauses + link_delays + dropped, frames);
     for reason in DropReason::ALL {
         let of_records = counted.drops.get(reason).copied().unwrap_or(0);
         assert_eq!(tables.dropped(*reason), of_records, "{reason}: counter against records");

@@ -93,7 +93,9 @@ pub fn control_plane_policy(scenario: &Scenario) -> Policy {
 
 fn with_headroom(scenario: &Scenario, policy: Policy) -> Policy {
     match scenario.switch.headroom {
-        Headroom::Sih { .. } => policy.with_headroom(HeadroomScheme::Independent),
+        Headroom::Sih { .. } | Headroom::Adaptive { .. } => {
+            policy.with_headroom(HeadroomScheme::Independent)
+        }
         Headroom::Oversubscribed { .. } => policy.with_headroom(HeadroomScheme::Pooled),
         Headroom::Dsh(dsh) => policy
             .with_headroom(HeadroomScheme::Dsh)
@@ -106,6 +108,12 @@ fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
         Threshold::Dt { .. } => ThresholdScheme::Dynamic,
         Threshold::Static { .. } => ThresholdScheme::Static,
     }
+}
+
+/// Whether switches measure the links of their ports.
+pub fn measures_links(scenario: &Scenario) -> bool {
+    let headroom = &scenario.switch.headroom;
+    matches!(headroom, Headroom::Adaptive { .. }) && scenario.switch.lossless.count() != 0
 }
 
 /// How large a switch's tables are.
@@ -138,7 +146,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     let capacity = capacity(scenario, switch);
     let dsh = match &settings.headroom {
         Headroom::Dsh(dsh) => Some(dsh),
-        Headroom::Sih { .. } | Headroom::Oversubscribed { .. } => None,
+        Headroom::Sih { .. } | Headroom::Adaptive { .. } | Headroom::Oversubscribed { .. } => None,
     };
     let config = SwitchConfig {
         shared_pool_bytes: pools.shared.0,
@@ -219,6 +227,7 @@ pub fn host_config(scenario: &Scenario, host: HostId) -> HostConfig {
     let scenario::Transport::RoceRc { congestion_control } = &settings.transport;
     HostConfig {
         address: FIRST_HOST_ADDRESS + host.0,
+        station: station(fabric, fabric.host_node(host), 0),
         link_rate,
         wire_overhead: scenario.switch.wire_overhead.0,
         payload: settings.payload.0 as u16,

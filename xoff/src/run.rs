@@ -186,8 +186,9 @@ fn claim(
         })
         .collect();
     let throughput = scenario.results.throughput.is_some();
+    let link_delay = build::measures_links(scenario);
     let hpcc = scenario.hpcc_options();
-    let options = ResultsOptions { wires, snap_bytes: 0, throughput, hpcc };
+    let options = ResultsOptions { wires, snap_bytes: 0, throughput, link_delay, hpcc };
     ResultsFolder::create(folder, &options)
 }
 

@@ -12,6 +12,8 @@ pub enum Layer {
     Ethernet,
     /// MAC control header with its opcode.
     MacControl,
+    /// Link delay frame.
+    LinkDelay,
     /// IPv4 header.
     Ipv4,
     /// UDP header.
@@ -33,6 +35,7 @@ impl fmt::Display for Layer {
         f.write_str(match self {
             Self::Ethernet => "Ethernet",
             Self::MacControl => "MAC control",
+            Self::LinkDelay => "link delay",
             Self::Ipv4 => "IPv4",
             Self::Udp => "UDP",
             Self::Bth => "BTH",
@@ -69,6 +72,12 @@ pub enum ParseError {
     MacControlDestination([u8; 6]),
     /// Another MAC control opcode than the one parsed for.
     MacControlOpcode(u16),
+    /// A link delay frame to another address than 01:80:c2:00:00:0e.
+    LinkDelayDestination([u8; 6]),
+    /// A link delay frame that is neither request nor response.
+    LinkDelayKind(u16),
+    /// Another protocol under the experimental EtherType than the one parsed for.
+    ExperimentalProtocol(u16),
     /// IP version other than 4.
     IpVersion(u8),
     /// IPv4 header length in words other than 5: options, or nonsense.
@@ -159,6 +168,13 @@ impl fmt::Display for ParseError {
             }
             Self::MacControlOpcode(found) => {
                 write!(f, "unexpected MAC control opcode {found:#06x}")
+            }
+            Self::LinkDelayDestination(found) => {
+                write!(f, "link delay frame to {}", super::ethernet::Address(found))
+            }
+            Self::LinkDelayKind(found) => write!(f, "unknown kind {found} of link delay frame"),
+            Self::ExperimentalProtocol(found) => {
+                write!(f, "unexpected experimental protocol {found}")
             }
             Self::IpVersion(found) => write!(f, "IP version {found}, not 4"),
             Self::IpHeaderLength(found) => write!(f, "IPv4 header of {found} words, not 5"),

@@ -16,6 +16,8 @@ use super::error::{EmitError, Layer, ParseError};
 pub const ETHER_TYPE_IPV4: u16 = 0x0800;
 /// EtherType of MAC control: PAUSE and PFC.
 pub const ETHER_TYPE_MAC_CONTROL: u16 = 0x8808;
+/// EtherType of protocols of xoff's own: local experimental EtherType 1 (IEEE 802-2014, 9.2.3).
+pub const ETHER_TYPE_EXPERIMENTAL: u16 = 0x88b5;
 /// The shortest frame, without FCS: 64 bytes on the wire less 4.
 pub const MINIMUM_FRAME_LENGTH: usize = 60;
 

@@ -18,6 +18,7 @@ pub mod ethernet;
 #[cfg(feature = "icrc")]
 pub mod icrc;
 pub mod ipv4;
+pub mod link_delay;
 pub mod mac_control;
 pub mod pause;
 pub mod payload;
@@ -35,6 +36,7 @@ pub use ethernet::{Address as EthernetAddress, Header as EthernetHeader, LinkAdd
 #[cfg(feature = "icrc")]
 pub use icrc::Trailer as IcrcTrailer;
 pub use ipv4::{Ecn, Header as Ipv4Header};
+pub use link_delay::{Frame as LinkDelayFrame, Header as LinkDelayHeader};
 pub use mac_control::Header as MacControlHeader;
 pub use pause::{Frame as PauseFrame, Header as PauseHeader};
 pub use pfc::{Frame as PfcFrame, Header as PfcHeader};

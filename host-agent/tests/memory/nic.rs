@@ -1,10 +1,13 @@
 //! Turns, pauses and pace at a host's port.
 
-use crate::testbed::{IdealWire, LINE_RATE, LosingWire, MarkingWire, OVERHEAD, Pfc, Testbed};
-use fabric_core::units::{BitsPerSecond, Picos};
+use crate::testbed::{
+    IdealWire, LINE_RATE, LosingWire, MarkingWire, OVERHEAD, Pfc, Testbed, address, config,
+};
+use fabric_core::units::{BitsPerSecond, Nanos, Picos};
 use fabric_core::wire::roce::{Opcode, RocePacket};
-use host_agent::CongestionControl;
+use fabric_core::wire::{LinkDelayFrame, Psn};
 use host_agent::dcqcn::Parameters;
+use host_agent::{CongestionControl, FlowRequest, Host};
 
 fn data(testbed: &Testbed) -> impl Iterator<Item = (Picos, &RocePacket)> {
     let sent = testbed.sent.iter();
@@ -134,4 +137,36 @@ fn a_lost_cnp_costs_a_cut_and_nothing_else() {
     assert_eq!(testbed.hosts[1].counters().cnps_sent, 1);
     assert_eq!(testbed.hosts[0].counters().cnps_received, 0);
     testbed.assert_delivered(&[(0, 1, 100_000)]);
+}
+
+/// The answer goes ahead of data that is ready, pauses or not, and its stamp is when its last bit leaves.
+#[test]
+fn a_question_for_the_link_delay_is_answered_first() {
+    let mut config = config(0);
+    config.pause_response = Picos(1_500);
+    let mut host = Host::new(config);
+    let request = |destination| FlowRequest {
+        flow: 0,
+        destination,
+        qp: 0,
+        initial_psn: Psn::new(0),
+        source_port: 0xc000,
+        priority: 3,
+        bytes: 1000,
+    };
+    host.start_flow(Picos::ZERO, &request(address(1)));
+    host.handle_pfc(Picos::ZERO, 0xff, &[100; 8]);
+    let mut question = LinkDelayFrame::request([2, 2, 0, 0, 0, 1], 7);
+    question.stamp(Nanos(5));
+    host.handle_link_delay(Picos(10_900), &question);
+    assert!(!host.is_idle());
+    assert_eq!(host.next_transmission(Picos(20_000)), Some(Picos(20_000)));
+    let mut expected = question.answer(config.station, Nanos(10), Nanos(2));
+    // 84 bytes of the wire take 6.72 ns.
+    expected.stamp(Nanos(26));
+    assert_eq!(host.poll_link_delay(Picos(20_000)), Some(expected));
+    assert_eq!(host.poll_link_delay(Picos(20_000)), None);
+    host.handle_link_delay(Picos(30_000), &expected);
+    assert_eq!(host.poll_link_delay(Picos(30_000)), None, "a host asks nothing");
+    assert_eq!(host.counters().link_delay_requests, 1);
 }

@@ -109,6 +109,7 @@ pub struct Testbed {
 pub fn config(host: usize) -> HostConfig {
     HostConfig {
         address: address(host),
+        station: [2, 1, 0, 0, 0, host as u8],
         link_rate: LINE_RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,

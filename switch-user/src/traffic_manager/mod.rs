@@ -8,8 +8,9 @@
 //! each selection, so that PFC (a bit per priority) and BFC (a bit per queue) are the same to this
 //! module.
 //!
-//! The order at a port: MAC control frames, which nothing pauses; then the control queue, if there
-//! is one; then the scheduler's choice among the others ([`Scheduler`]).
+//! The order at a port: MAC control frames, which nothing pauses; then frames that measure the link,
+//! so that no PAUSE waits for one; then the control queue, if there is one; then the scheduler's
+//! choice among the others ([`Scheduler`]).
 //!
 //! # What the schemes build on it
 //! - Queues 0 to 7 are the priorities. Schemes that assign queues dynamically (BFC: 32 a port)
@@ -39,6 +40,9 @@ pub const MAX_QUEUES: usize = 32;
 
 /// MAC control frames that a port holds without allocating: a PAUSE and a RESUME of every priority.
 const MAC_CONTROL_FRAMES: usize = 16;
+
+/// Frames that measure the link and that a port holds without allocating: a request and a response.
+const LINK_DELAY_FRAMES: usize = 2;
 
 /// How a port chooses among its queues that hold packets and are not paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +87,7 @@ pub struct PortQueues {
 /// What a port sends next. It has left its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection<C> {
-    /// A MAC control frame.
+    /// A MAC control frame, or one that measures the link.
     MacControl(C),
     /// A packet.
     Packet {
@@ -102,6 +106,7 @@ pub struct TrafficManager<C> {
     ports: Vec<Port>,
     queues: Vec<Fifo>,
     mac_control: Vec<VecDeque<C>>,
+    link_delay: Vec<VecDeque<C>>,
     packets: usize,
 }
 
@@ -119,10 +124,11 @@ impl<C> TrafficManager<C> {
                 port
             })
             .collect();
-        let mac_control =
-            ports.iter().map(|_| VecDeque::with_capacity(MAC_CONTROL_FRAMES)).collect();
+        let of_each_port = |frames| ports.iter().map(|_| VecDeque::with_capacity(frames)).collect();
+        let mac_control = of_each_port(MAC_CONTROL_FRAMES);
+        let link_delay = of_each_port(LINK_DELAY_FRAMES);
         let queues = vec![Fifo::EMPTY; first_queue];
-        Self { links: Links::new(slots), ports, queues, mac_control, packets: 0 }
+        Self { links: Links::new(slots), ports, queues, mac_control, link_delay, packets: 0 }
     }
 
     /// Appends the packet in `slot`, of `length` bytes, to a queue.
@@ -143,6 +149,13 @@ impl<C> TrafficManager<C> {
         self.ports[port].mac_control = true;
     }
 
+    /// Appends a frame that measures the link, to be sent ahead of all packets and behind MAC control
+    /// frames.
+    pub fn enqueue_link_delay(&mut self, port: usize, frame: C) {
+        self.link_delay[port].push_back(frame);
+        self.ports[port].mac_control = true;
+    }
+
     /// Takes what a free port sends next. `paused` has a bit for each queue that must not send.
     ///
     /// Never `None` while the port has a MAC control frame or a queue that is not paused has a
@@ -152,10 +165,11 @@ impl<C> TrafficManager<C> {
         let number = port;
         let port = &mut self.ports[number];
         if port.mac_control {
-            let frames = &mut self.mac_control[number];
-            let frame = frames.pop_front().expect("the port knows of a frame");
-            port.mac_control = !frames.is_empty();
-            return Some(Selection::MacControl(frame));
+            let (control, measuring) =
+                (&mut self.mac_control[number], &mut self.link_delay[number]);
+            let frame = control.pop_front().or_else(|| measuring.pop_front());
+            port.mac_control = !control.is_empty() || !measuring.is_empty();
+            return Some(Selection::MacControl(frame.expect("the port knows of a frame")));
         }
         let queues = &mut self.queues[port.queue_range()];
         let queue = port.choose(queues, &self.links, paused)?;

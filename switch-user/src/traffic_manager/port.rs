@@ -11,7 +11,7 @@ pub(super) struct Port {
     queues: usize,
     /// The queues that hold packets, a bit each.
     non_empty: u32,
-    /// Whether a MAC control frame waits.
+    /// Whether a MAC control frame waits, or one that measures the link.
     pub(super) mac_control: bool,
     /// The bit of the control queue, or zero.
     control: u32,

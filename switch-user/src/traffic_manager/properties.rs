@@ -23,6 +23,7 @@ fn one_port(scheduler: Scheduler, control: Option<u8>) -> TrafficManager<u32> {
 enum Event {
     Enqueue { port: usize, queue: usize, length: u32 },
     MacControl { port: usize, frame: u32 },
+    LinkDelay { port: usize, frame: u32 },
     Select { port: usize, paused: u32 },
 }
 
@@ -31,6 +32,7 @@ fn event() -> impl Strategy<Value = Event> {
         5 => (0..2_usize, 0..QUEUES, 60..=9000_u32)
             .prop_map(|(port, queue, length)| Event::Enqueue { port, queue, length }),
         1 => (0..2_usize, any::<u32>()).prop_map(|(port, frame)| Event::MacControl { port, frame }),
+        1 => (0..2_usize, any::<u32>()).prop_map(|(port, frame)| Event::LinkDelay { port, frame }),
         5 => (0..2_usize, any::<u32>(), any::<u32>())
             .prop_map(|(port, some, more)| Event::Select { port, paused: some & more }),
     ]
@@ -40,11 +42,16 @@ fn event() -> impl Strategy<Value = Event> {
 struct Model {
     queues: Vec<VecDeque<(u32, u32)>>,
     mac_control: VecDeque<u32>,
+    link_delay: VecDeque<u32>,
 }
 
 impl Model {
     fn new() -> Self {
-        Self { queues: vec![VecDeque::new(); QUEUES], mac_control: VecDeque::new() }
+        Self {
+            queues: vec![VecDeque::new(); QUEUES],
+            mac_control: VecDeque::new(),
+            link_delay: VecDeque::new(),
+        }
     }
 
     fn non_empty(&self) -> u32 {
@@ -69,6 +76,10 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
                 manager.enqueue_mac_control(port, frame);
                 models[port].mac_control.push_back(frame);
             }
+            Event::LinkDelay { port, frame } => {
+                manager.enqueue_link_delay(port, frame);
+                models[port].link_delay.push_back(frame);
+            }
             Event::Select { port, paused } => {
                 let selection = manager.select(port, paused);
                 free.extend(check(&mut models[port], scheduler, control, paused, selection));
@@ -76,7 +87,8 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
         }
         for (number, model) in models.iter().enumerate() {
             assert_eq!(manager.non_empty(number), model.non_empty());
-            let idle = model.non_empty() == 0 && model.mac_control.is_empty();
+            let waiting = model.mac_control.len() + model.link_delay.len();
+            let idle = model.non_empty() == 0 && waiting == 0;
             assert_eq!(manager.is_idle(number), idle);
             for (queue, packets) in model.queues.iter().enumerate() {
                 let bytes: u64 = packets.iter().map(|&(_, length)| u64::from(length)).sum();
@@ -97,8 +109,9 @@ fn check(
     selection: Option<Selection<u32>>,
 ) -> Option<u32> {
     let eligible = model.non_empty() & !paused;
-    if let Some(frame) = model.mac_control.pop_front() {
-        assert_eq!(selection, Some(Selection::MacControl(frame)), "MAC control goes first");
+    let before_packets = model.mac_control.pop_front().or_else(|| model.link_delay.pop_front());
+    if let Some(frame) = before_packets {
+        assert_eq!(selection, Some(Selection::MacControl(frame)), "MAC control, then link delay");
         return None;
     }
     match selection {

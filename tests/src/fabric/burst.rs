@@ -119,6 +119,11 @@ pub fn bursts() -> impl Strategy<Value = Burst> {
 impl Burst {
     /// Runs it with this headroom, `port_xon_offset` added if it is DSH.
     pub fn run(&self, run: Runner, headroom: &str) -> Run {
+        self.run_with(run, headroom, &[])
+    }
+
+    /// Likewise with more settings.
+    pub fn run_with(&self, run: Runner, headroom: &str, more: &[&str]) -> Run {
         let (text, headroom) = (self.text(), self.headroom(headroom));
         let overrides = [headroom.clone(), "switch.buffer=1GB".to_owned()];
         let scenario = Scenario::parse(&text, "test.toml".as_ref(), &overrides)
@@ -129,7 +134,7 @@ impl Burst {
             .max()
             .expect("a fabric has switches");
         let buffer = format!("switch.buffer={}B", reserved + self.shared);
-        run(&text, &[&headroom, &buffer])
+        run(&text, &[&[&*headroom, &*buffer], more].concat())
     }
 
     fn headroom(&self, kind: &str) -> String {

@@ -1,7 +1,7 @@
 //! `capture.pcapng` as frames on the wires of a fabric.
 
 use fabric_core::units::Picos;
-use fabric_core::wire::{PfcFrame, RocePacket};
+use fabric_core::wire::{LinkDelayFrame, PfcFrame, RocePacket};
 use xoff::topology::{Fabric, Wire, WireId};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -17,6 +17,8 @@ pub enum Content {
     Roce(RocePacket),
     /// A PFC frame.
     Pfc(PfcFrame),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
 }
 
 /// A frame that has arrived.
@@ -39,7 +41,7 @@ impl CapturedFrame {
     pub fn roce(&self) -> Option<RocePacket> {
         match self.content {
             Content::Roce(packet) => Some(packet),
-            Content::Pfc(_) => None,
+            Content::Pfc(_) | Content::LinkDelay(_) => None,
         }
     }
 
@@ -52,7 +54,15 @@ impl CapturedFrame {
     pub fn pfc(&self) -> Option<PfcFrame> {
         match self.content {
             Content::Pfc(frame) => Some(frame),
-            Content::Roce(_) => None,
+            Content::Roce(_) | Content::LinkDelay(_) => None,
+        }
+    }
+
+    /// The link delay frame, if it is one.
+    pub fn link_delay(&self) -> Option<LinkDelayFrame> {
+        match self.content {
+            Content::LinkDelay(frame) => Some(frame),
+            Content::Roce(_) | Content::Pfc(_) => None,
         }
     }
 }
@@ -104,11 +114,12 @@ fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame 
     let (captured, original) = (le32(body, 12) as usize, le32(body, 16) as usize);
     assert_eq!(captured, original, "frames are captured whole");
     let bytes = &body[20..20 + captured];
-    let content = if bytes[12..14] == [0x88, 0x08] {
-        Content::Pfc(PfcFrame::parse(bytes).expect("the capture holds well-formed PFC frames"))
-    } else {
-        Content::Roce(RocePacket::parse(bytes).expect("the capture holds well-formed packets"))
+    let content = match bytes[12..14] {
+        [0x88, 0x08] => PfcFrame::parse(bytes).map(Content::Pfc),
+        [0x88, 0xb5] => LinkDelayFrame::parse(bytes).map(Content::LinkDelay),
+        _ => RocePacket::parse(bytes).map(Content::Roce),
     };
+    let content = content.expect("the capture holds well-formed frames");
     let wire = fabric.wire(id);
     let length = captured as u64;
     let start = Picos(arrival_ns * 1000).since(transit(wire, length));

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fabric_core::wire::Syndrome;
+use fabric_core::units::Nanos;
+use fabric_core::wire::link_delay::Kind;
+use fabric_core::wire::{EthernetAddress, Syndrome};
 
 use super::Run;
 use super::capture::{CapturedFrame, Content};
@@ -62,25 +64,56 @@ const FIELDS: [&str; 12] = [
 
 /// Asserts that tshark reads each frame of a capture as our own reader does, and finds no fault with any.
 pub fn assert_tshark_agrees(run: &Run) {
-    let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(run.capture_path());
-    tshark.args(["-o", "ip.check_checksum:TRUE", "-T", "fields"]);
-    for field in FIELDS {
-        tshark.args(["-e", field]);
-    }
-    for class in 0..8 {
-        tshark.args(["-e", &format!("macc.cbfc.pause_time.c{class}")]);
-    }
-    let output = tshark
-        .output()
-        .unwrap_or_else(|error| panic!("cannot run tshark ({error}): install the package tshark"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("tshark prints text");
+    let classes = (0..8).map(|class| format!("macc.cbfc.pause_time.c{class}"));
+    let fields = FIELDS.into_iter().map(str::to_owned).chain(classes);
+    let text = tshark(run, &["-o", "ip.check_checksum:TRUE"], fields);
     let frames = run.frames();
     assert_eq!(text.lines().count(), frames.len(), "tshark reads every frame");
     for (number, (line, frame)) in (1..).zip(text.lines().zip(&frames)) {
         assert_eq!(normalised(line), expected(run, frame), "frame {number}: {line}");
     }
+}
+
+/// Asserts that the dissector that ships reads each link delay frame of a capture as our own reader does,
+/// and finds no fault with any. How many there are.
+pub fn assert_dissector_agrees(run: &Run) -> usize {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dissectors/xoff.lua");
+    let script = format!("lua_script:{}", script.display());
+    let of_link_delay = ["kind", "sequence", "t1", "t2", "t3", "response_time"]
+        .map(|name| format!("xoff.link_delay.{name}"));
+    let fields = ["eth.src", "_ws.expert.severity", "xoff.protocol"].map(str::to_owned);
+    let fields = fields.into_iter().chain(of_link_delay);
+    let text = tshark(run, &["-X", &script, "-Y", "xoff"], fields);
+    let frames: Vec<_> = run.frames().iter().filter_map(CapturedFrame::link_delay).collect();
+    assert_eq!(text.lines().count(), frames.len(), "the dissector takes every link delay frame");
+    for (line, frame) in text.lines().zip(&frames) {
+        let (source, sequence) = (EthernetAddress(frame.source), frame.sequence);
+        let (Nanos(t1), Nanos(t2), Nanos(t3)) =
+            (frame.request_sent, frame.request_received, frame.response_sent);
+        let expected = match frame.kind {
+            Kind::Request => format!("{source}\t\t1\t1\t{sequence}\t{t1}\t\t\t"),
+            Kind::Response => {
+                let time = frame.response_time_ns;
+                format!("{source}\t\t1\t2\t{sequence}\t{t1}\t{t2}\t{t3}\t{time}")
+            }
+        };
+        assert_eq!(line, expected, "{frame}");
+    }
+    frames.len()
+}
+
+/// What tshark prints of these fields of a capture, a line for each frame.
+fn tshark(run: &Run, options: &[&str], fields: impl Iterator<Item = String>) -> String {
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(run.capture_path()).args(options).args(["-T", "fields"]);
+    for field in fields {
+        tshark.args(["-e", &field]);
+    }
+    let output = tshark
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run tshark ({error}): install the package tshark"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("tshark prints text")
 }
 
 /// The fields with all numbers but the time in decimal.
@@ -107,6 +140,8 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
             let _ = write!(line, "1\t{opcode}\t{qp}\t{psn}\t{pad}\t{syndrome}\t\t");
             line.push_str(&"\t".repeat(8));
         }
+        // tshark itself knows the EtherType and nothing else of it.
+        Content::LinkDelay(_) => line.push_str(&"\t".repeat(15)),
         Content::Pfc(pfc) => {
             let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);
             for quanta in pfc.quanta {

@@ -10,7 +10,7 @@ use super::{Run, Runner};
 
 /// Packets that make the shared pool reach its threshold.
 const PACKETS_TO_THRESHOLD: u64 = 20;
-/// When the sender starts; by then frames go the other way without a gap.
+/// When the sender starts on a link without delay; by then frames go the other way without a gap.
 const START_NS: u64 = 3000;
 
 /// What sends the PAUSE.
@@ -52,15 +52,27 @@ impl WorstCase {
     /// Runs it, the sender starting `phase_ns` later, until all that comes before the PAUSE binds has
     /// come. `headroom` overrides the headroom of h0's ingress queue and of all others.
     pub fn run(&self, run: Runner, phase_ns: u64, headroom: Option<u64>) -> Run {
+        self.run_scheme(run, phase_ns, &sih(headroom), &[])
+    }
+
+    /// Likewise with headroom of any kind, and with more settings.
+    pub fn run_scheme(
+        &self,
+        run: Runner,
+        phase_ns: u64,
+        headroom: &str,
+        overrides: &[&str],
+    ) -> Run {
         let window_ns = 4 * self.eq_1() * 8 / self.gigabits;
-        let warm_up_ns = START_NS + 2 * PACKETS_TO_THRESHOLD * self.frame() * 8 / self.gigabits;
+        let warm_up_ns =
+            self.start_ns() + 2 * PACKETS_TO_THRESHOLD * self.frame() * 8 / self.gigabits;
         let duration = format!("duration={}ns", warm_up_ns + window_ns);
-        self.run_with(run, phase_ns, headroom, &[&duration])
+        self.run_with(run, phase_ns, headroom, &[&[&*duration], overrides].concat())
     }
 
     /// Runs it until the flows are done.
     pub fn run_to_the_end(&self, run: Runner, phase_ns: u64, headroom: Option<u64>) -> Run {
-        self.run_with(run, phase_ns, headroom, &["duration=20s"])
+        self.run_with(run, phase_ns, &sih(headroom), &["duration=20s"])
     }
 
     /// The greatest headroom in use over all phases, with headroom as by default.
@@ -79,6 +91,11 @@ impl WorstCase {
         (0..count).map(move |phase| phase * frame_ns / count)
     }
 
+    /// Late enough for an exchange of link delay frames to have ended.
+    const fn start_ns(&self) -> u64 {
+        START_NS + 3 * self.delay_ns
+    }
+
     /// A full frame.
     fn frame(&self) -> u64 {
         58 + self.payload
@@ -88,16 +105,9 @@ impl WorstCase {
         BitsPerSecond(self.gigabits * 1_000_000_000)
     }
 
-    fn run_with(
-        &self,
-        run: Runner,
-        phase_ns: u64,
-        headroom: Option<u64>,
-        overrides: &[&str],
-    ) -> Run {
+    fn run_with(&self, run: Runner, phase_ns: u64, headroom: &str, overrides: &[&str]) -> Run {
         let text = self.text(phase_ns);
-        let headroom = headroom.map_or(String::new(), |bytes| format!(", bytes = \"{bytes}B\""));
-        let headroom = format!("switch.headroom={{ kind = \"sih\"{headroom} }}");
+        let headroom = format!("switch.headroom={{ {headroom} }}");
         let buffer = format!("switch.buffer={}B", self.buffer(&text, &headroom));
         run(&text, &[&[headroom.as_str(), buffer.as_str()], overrides].concat())
     }
@@ -117,8 +127,8 @@ impl WorstCase {
     fn text(&self, phase_ns: u64) -> String {
         let Self { gigabits, delay_ns, payload, trigger } = *self;
         let forward = 3 * PACKETS_TO_THRESHOLD * payload + 2 * self.eq_1();
-        let reverse = 3 * PACKETS_TO_THRESHOLD * payload + START_NS * gigabits / 8;
-        let start = START_NS + phase_ns;
+        let reverse = 3 * PACKETS_TO_THRESHOLD * payload + self.start_ns() * gigabits / 8;
+        let start = self.start_ns() + phase_ns;
         let threshold = match trigger {
             Trigger::InShared => "kind = \"dt\", alpha = \"1\"".to_owned(),
             Trigger::InHeadroom => {
@@ -163,6 +173,12 @@ start = "{start}ns"
 "#
         )
     }
+}
+
+/// Static headroom of so many bytes, or as by default.
+fn sih(headroom: Option<u64>) -> String {
+    let bytes = headroom.map_or(String::new(), |bytes| format!(", bytes = \"{bytes}B\""));
+    format!("kind = \"sih\"{bytes}")
 }
 
 /// How long the first PAUSE to h0 waited for its port, in nanoseconds; of a run that captures.

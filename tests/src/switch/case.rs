@@ -3,15 +3,16 @@
 use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::wire::PfcFrame;
+use fabric_core::units::Nanos;
 use fabric_core::wire::roce::Ecn;
+use fabric_core::wire::{LinkDelayFrame, PfcFrame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::frame::{
-    acknowledge, bytes, congestion_notification, data, inbound, message, outbound, pfc_bytes,
-    repair_checksum,
+    acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
+    outbound, pfc_bytes, repair_checksum,
 };
 use super::{CAPACITY, EgressQueueRow, HOSTS, IngressQueueRow, NO_PORT, PORTS, PauseRow, State};
 
@@ -136,9 +137,26 @@ fn pfc() -> impl Strategy<Value = (u32, Vec<u8>)> {
     )
 }
 
+fn link_delay() -> impl Strategy<Value = (u32, Vec<u8>)> {
+    (port(), any::<u32>(), any::<bool>(), any::<[u32; 4]>()).prop_map(
+        |(port, sequence, is_response, [sent, received, answered, response])| {
+            let [sent, received, answered, response] =
+                [sent, received, answered, response].map(|time| Nanos(time.into()));
+            let source = inbound(port).source;
+            let mut message = LinkDelayFrame::request(source, sequence);
+            message.stamp(sent);
+            if is_response {
+                message = message.answer(source, received, response);
+                message.stamp(answered);
+            }
+            (port, link_delay_bytes(&message))
+        },
+    )
+}
+
 /// A frame that was right until a few of its bytes, or its length, changed.
 fn mutated() -> impl Strategy<Value = (u32, Vec<u8>)> {
-    let whole = prop_oneof![3 => roce(false), 1 => pfc()];
+    let whole = prop_oneof![6 => roce(false), 2 => pfc(), 1 => link_delay()];
     // IPv4 options, the opcode of a global PAUSE, a class-enable vector of nothing.
     let telling = select(vec![(14, 0x46), (14, 0), (17, 0)]);
     let changes = vec(prop_oneof![3 => (0..64usize, any::<u8>()), 1 => telling], 0..4);
@@ -168,11 +186,12 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         12 => roce(false).prop_map(arrive),
         3 => pfc().prop_map(arrive),
+        1 => link_delay().prop_map(arrive),
         3 => mutated().prop_map(arrive),
         1 => garbage().prop_map(arrive),
         6 => any::<Index>().prop_map(Action::Depart),
         1 => (0..CAPACITY.slots as u32).prop_map(Action::DepartSlot),
-        3 => (prop_oneof![5 => roce(true), 1 => pfc()], 0..2000u32).prop_map(audit),
+        3 => (prop_oneof![5 => roce(true), 1 => pfc(), 1 => link_delay()], 0..2000u32).prop_map(audit),
         1 => select(policies()).prop_filter("computed", |policy| {
             policy.threshold() != ThresholdScheme::Stored
         }).prop_map(Action::Thresholds),

@@ -3,7 +3,8 @@
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, address_from_u64, address_to_u64};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{
-    AethFields, LinkAddresses, Opcode, PfcFrame, Psn, RethFields, RocePacket, Syndrome, pfc,
+    AethFields, LinkAddresses, LinkDelayFrame, Opcode, PfcFrame, Psn, RethFields, RocePacket,
+    Syndrome, link_delay, pfc,
 };
 
 /// The address of a switch's port, as the tables hold it.
@@ -89,6 +90,13 @@ pub fn bytes(packet: &RocePacket, addresses: &LinkAddresses) -> Vec<u8> {
 pub fn pfc_bytes(pfc: &PfcFrame) -> Vec<u8> {
     let mut frame = [0; pfc::LEN];
     pfc.emit(&mut frame);
+    frame.to_vec()
+}
+
+/// The bytes of a link delay frame.
+pub fn link_delay_bytes(message: &LinkDelayFrame) -> Vec<u8> {
+    let mut frame = [0; link_delay::LEN];
+    message.emit(&mut frame);
     frame.to_vec()
 }
 

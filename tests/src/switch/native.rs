@@ -10,7 +10,7 @@ use fabric_core::policy::Policy;
 use fabric_core::record::{Header, MAX_FRAME};
 use fabric_core::tables::{Tables, count_drop};
 use fabric_core::units::Nanos;
-use fabric_core::wire::{PfcFrame, pfc};
+use fabric_core::wire::{PfcFrame, link_delay, pfc};
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::Arrival;
@@ -52,6 +52,10 @@ impl NativeSwitch {
             Outcome::Queued(packet) => {
                 let header = Header::of_queued(packet, port, now.0, length);
                 (Some((header, frame)), packet.pause.map(|order| self.pause(&order, port, now)))
+            }
+            Outcome::LinkDelayReceived => {
+                frame.truncate(link_delay::LEN);
+                (Some((Header::of_link_delay(port, now.0), frame)), None)
             }
             _ => (None, None),
         };

@@ -14,7 +14,7 @@ use fabric_core::frame::mark_admitted;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::units::Nanos;
-use fabric_core::wire::{PfcFrame, RocePacket, mac_control, pfc};
+use fabric_core::wire::{LinkDelayFrame, PfcFrame, RocePacket, link_delay, mac_control, pfc};
 use host_agent::af_xdp;
 use netns::Deployment;
 use switch_user::packet_socket::PacketSocket;
@@ -87,7 +87,7 @@ struct Sockets {
 
 impl KernelDatapath {
     /// Makes the namespaces, loads and attaches the programs, opens the sockets. `capacities` has one
-    /// entry per switch. The tables still have to be configured: see [`Self::tables_mut`].
+    /// entry per switch. The tables still have to be configured: see [`Datapath::tables_mut`].
     pub fn deploy(
         fabric: &Fabric,
         wires: Vec<WireEnds>,
@@ -108,11 +108,6 @@ impl KernelDatapath {
         })
     }
 
-    /// A switch's tables, to be configured before the first frame.
-    pub fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables {
-        &mut self.switches[switch as usize].tables
-    }
-
     /// A switch's program.
     pub fn program_mut(&mut self, switch: u32) -> &mut SwitchProgram {
         &mut self.switches[switch as usize].program
@@ -125,6 +120,13 @@ impl KernelDatapath {
 
     fn buffer(pool: &mut Vec<Buffer>) -> Buffer {
         pool.pop().unwrap_or_else(|| Vec::with_capacity(MAX_FRAME))
+    }
+
+    fn copied(pool: &mut Vec<Buffer>, bytes: &[u8]) -> Buffer {
+        let mut buffer = Self::buffer(pool);
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        buffer
     }
 
     fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
@@ -190,6 +192,10 @@ impl Datapath for KernelDatapath {
         &self.switches[switch as usize].tables
     }
 
+    fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables {
+        &mut self.switches[switch as usize].tables
+    }
+
     fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Buffer {
         let mut buffer = Self::buffer(&mut self.pool);
         buffer.resize(packet.frame_length(), 0);
@@ -200,12 +206,28 @@ impl Datapath for KernelDatapath {
     }
 
     fn pfc(&mut self, frame: &PfcFrame) -> Buffer {
-        let mut buffer = Self::buffer(&mut self.pool);
         let mut bytes = [0; pfc::LEN];
         frame.emit(&mut bytes);
-        buffer.clear();
-        buffer.extend_from_slice(&bytes);
-        buffer
+        Self::copied(&mut self.pool, &bytes)
+    }
+
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> Buffer {
+        let mut bytes = [0; link_delay::LEN];
+        message.emit(&mut bytes);
+        Self::copied(&mut self.pool, &bytes)
+    }
+
+    fn stamp(&mut self, frame: &mut Buffer, sent: Nanos) {
+        if let Ok(mut message) = LinkDelayFrame::parse(frame)
+            && let Some(bytes) = frame.first_chunk_mut()
+        {
+            message.stamp(sent);
+            message.emit(bytes);
+        }
+    }
+
+    fn read_link_delay(&self, frame: &Buffer) -> LinkDelayFrame {
+        LinkDelayFrame::parse(frame).expect("eBPF has parsed it")
     }
 
     fn arrive_at_switch(
@@ -230,12 +252,7 @@ impl Datapath for KernelDatapath {
                     queued.clear();
                     queued.extend_from_slice(bytes);
                 },
-                |_, bytes| {
-                    let mut buffer = Self::buffer(pool);
-                    buffer.clear();
-                    buffer.extend_from_slice(bytes);
-                    pause = Some(buffer);
-                },
+                |_, bytes| pause = Some(Self::copied(pool, bytes)),
             )
         })
         .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
@@ -246,13 +263,13 @@ impl Datapath for KernelDatapath {
             let what = format!("a frame at port {}", records.port);
             return Err(self.foreign(crossing, what));
         }
-        let mut dropped = None;
+        let mut returned = None;
         match &records.outcome {
             Outcome::Queued(packet) => switch.buffered[packet.slot as usize] = Some(queued),
             Outcome::PauseReceived { .. } => self.pool.push(queued),
-            Outcome::Dropped(_) => dropped = Some(queued),
+            Outcome::LinkDelayReceived | Outcome::Dropped(_) => returned = Some(queued),
         }
-        Ok(SwitchArrival { outcome: records.outcome, pause, dropped })
+        Ok(SwitchArrival { outcome: records.outcome, pause, returned })
     }
 
     fn arrive_at_host(
@@ -305,6 +322,7 @@ impl Datapath for KernelDatapath {
         match parse(frame) {
             Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
             Ok(HostArrival::Pfc(pfc)) => FrameKind::of_pfc(&pfc),
+            Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
             // Only frames that hosts and switches of the fabric made are ever asked about.
             Err(_) => FrameKind::Data,
         }
@@ -325,9 +343,10 @@ impl Datapath for KernelDatapath {
 
 /// What a NIC makes of a frame's bytes.
 fn parse(bytes: &[u8]) -> Result<HostArrival, String> {
-    if bytes.get(..6) == Some(&mac_control::DESTINATION[..]) {
-        PfcFrame::parse(bytes).map(HostArrival::Pfc).map_err(|error| error.to_string())
-    } else {
-        RocePacket::parse(bytes).map(HostArrival::Roce).map_err(|error| error.to_string())
-    }
+    let parsed = match bytes.first_chunk() {
+        Some(&mac_control::DESTINATION) => PfcFrame::parse(bytes).map(HostArrival::Pfc),
+        Some(&link_delay::DESTINATION) => LinkDelayFrame::parse(bytes).map(HostArrival::LinkDelay),
+        _ => RocePacket::parse(bytes).map(HostArrival::Roce),
+    };
+    parsed.map_err(|error| error.to_string())
 }

@@ -7,8 +7,9 @@ use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
 use fabric_core::map_abi::address_to_u64;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
+use fabric_core::units::Nanos;
 use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
-use fabric_core::wire::{LinkAddresses, PfcFrame, ipv4, pfc};
+use fabric_core::wire::{LinkAddresses, LinkDelayFrame, PfcFrame, ipv4, link_delay, pfc};
 use switch_user::tables::SwitchTables;
 
 use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
@@ -22,6 +23,8 @@ pub enum MemoryFrame {
     Roce(RocePacket),
     /// A PFC frame.
     Pfc(PfcFrame),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
 }
 
 /// UDP's protocol number.
@@ -69,7 +72,7 @@ impl Frame for PacketView<'_> {
     }
 }
 
-/// A PFC frame as the pipeline sees it. The two kinds are views of their own so that the compiler drops
+/// A PFC frame as the pipeline sees it. The kinds are views of their own so that the compiler drops
 /// from each pipeline what its frames never do.
 struct PfcView<'a>(&'a PfcFrame);
 
@@ -86,6 +89,31 @@ impl Frame for PfcView<'_> {
             class_enable: self.0.class_enable,
             quanta: self.0.quanta,
         }))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+}
+
+/// A link delay frame as the pipeline sees it: for the control plane, which reads it itself.
+struct LinkDelayView;
+
+impl Frame for LinkDelayView {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        link_delay::LEN as u32
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(Parsed::LinkDelay)
     }
 
     #[inline(always)]
@@ -184,6 +212,7 @@ impl MemoryDatapath {
                     audit(&view, tables, port, crossing.started)
                 }
                 MemoryFrame::Pfc(pfc) => audit(&PfcView(pfc), tables, port, crossing.started),
+                MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, crossing.started),
             };
         }
     }
@@ -196,12 +225,33 @@ impl Datapath for MemoryDatapath {
         &self.switches[switch as usize].tables
     }
 
+    fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables {
+        &mut self.switches[switch as usize].tables
+    }
+
     fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
         self.slab.insert(MemoryFrame::Roce(*packet))
     }
 
     fn pfc(&mut self, pfc: &PfcFrame) -> FrameId {
         self.slab.insert(MemoryFrame::Pfc(*pfc))
+    }
+
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
+        self.slab.insert(MemoryFrame::LinkDelay(*message))
+    }
+
+    fn stamp(&mut self, frame: &mut FrameId, sent: Nanos) {
+        if let MemoryFrame::LinkDelay(message) = self.slab.get_mut(*frame) {
+            message.stamp(sent);
+        }
+    }
+
+    fn read_link_delay(&self, frame: &FrameId) -> LinkDelayFrame {
+        match self.slab.get(*frame) {
+            MemoryFrame::LinkDelay(message) => *message,
+            other => unreachable!("{other:?} is for no control plane"),
+        }
     }
 
     // Called from one place; its result is larger than what it does.
@@ -226,8 +276,9 @@ impl Datapath for MemoryDatapath {
                 arrival(&mut view, tables, policy, port, now)
             }
             MemoryFrame::Pfc(pfc) => arrival(&mut PfcView(pfc), tables, policy, port, now),
+            MemoryFrame::LinkDelay(_) => arrival(&mut LinkDelayView, tables, policy, port, now),
         };
-        let (mut pause, mut dropped) = (None, None);
+        let (mut pause, mut returned) = (None, None);
         match &outcome {
             Outcome::Queued(queued) => {
                 buffered[queued.slot as usize] = frame.0;
@@ -237,9 +288,9 @@ impl Datapath for MemoryDatapath {
                 }
             }
             Outcome::PauseReceived { .. } => drop(self.slab.remove(frame)),
-            Outcome::Dropped(_) => dropped = Some(frame),
+            Outcome::LinkDelayReceived | Outcome::Dropped(_) => returned = Some(frame),
         }
-        Ok(SwitchArrival { outcome, pause, dropped })
+        Ok(SwitchArrival { outcome, pause, returned })
     }
 
     #[inline]
@@ -252,6 +303,7 @@ impl Datapath for MemoryDatapath {
         Ok(match self.slab.remove(frame) {
             MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
             MemoryFrame::Pfc(pfc) => HostArrival::Pfc(pfc),
+            MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(message),
         })
     }
 
@@ -270,7 +322,7 @@ impl Datapath for MemoryDatapath {
     fn priority(&self, frame: &FrameId) -> Option<u8> {
         match self.slab.get(*frame) {
             MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
-            MemoryFrame::Pfc(_) => None,
+            MemoryFrame::Pfc(_) | MemoryFrame::LinkDelay(_) => None,
         }
     }
 
@@ -278,6 +330,7 @@ impl Datapath for MemoryDatapath {
         match self.slab.get(*frame) {
             MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
             MemoryFrame::Pfc(pfc) => FrameKind::of_pfc(pfc),
+            MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
         }
     }
 
@@ -305,6 +358,11 @@ pub fn write_frame(addresses: &LinkAddresses, frame: &MemoryFrame, buffer: &mut 
         MemoryFrame::Pfc(pfc) => {
             let mut bytes = [0; pfc::LEN];
             pfc.emit(&mut bytes);
+            buffer.extend_from_slice(&bytes);
+        }
+        MemoryFrame::LinkDelay(message) => {
+            let mut bytes = [0; link_delay::LEN];
+            message.emit(&mut bytes);
             buffer.extend_from_slice(&bytes);
         }
     }

@@ -7,7 +7,7 @@ pub mod memory;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::units::Nanos;
-use fabric_core::wire::{AethFields, Opcode, PfcFrame, RocePacket, Syndrome};
+use fabric_core::wire::{AethFields, LinkDelayFrame, Opcode, PfcFrame, RocePacket, Syndrome};
 use switch_user::tables::SwitchTables;
 
 use crate::build::WireEnds;
@@ -28,6 +28,8 @@ pub enum FrameKind {
     Pause,
     /// PFC frame that only resumes.
     Resume,
+    /// Link delay frame, a request or a response.
+    LinkDelay,
 }
 
 /// What a switch made of a frame.
@@ -37,8 +39,9 @@ pub struct SwitchArrival<F> {
     pub outcome: Outcome,
     /// The PAUSE frame that `outcome` asks for.
     pub pause: Option<F>,
-    /// The frame, as it was sent, if it was dropped.
-    pub dropped: Option<F>,
+    /// The frame, if the switch does not keep it: as it was sent, if it was dropped; as it came in, if
+    /// it is for the control plane.
+    pub returned: Option<F>,
 }
 
 /// What a host's NIC received.
@@ -48,6 +51,8 @@ pub enum HostArrival {
     Roce(RocePacket),
     /// A PFC frame.
     Pfc(PfcFrame),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
 }
 
 /// A frame that has crossed a wire.
@@ -119,10 +124,18 @@ pub trait Datapath {
 
     /// A switch's tables, on which departures work.
     fn tables(&self, switch: u32) -> &SwitchTables;
+    /// The same for the control plane, which changes what is configured.
+    fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables;
     /// The frame of a packet that a host sends on `wire`.
     fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Self::Frame;
     /// The frame of a PFC message.
     fn pfc(&mut self, pfc: &PfcFrame) -> Self::Frame;
+    /// The frame of a link delay message.
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> Self::Frame;
+    /// Writes into a link delay frame when its last bit leaves; other frames carry no stamp.
+    fn stamp(&mut self, frame: &mut Self::Frame, sent: Nanos);
+    /// The message of a link delay frame that a switch has returned.
+    fn read_link_delay(&self, frame: &Self::Frame) -> LinkDelayFrame;
     /// Hands a frame to the switch at the end of its wire; a packet that is queued stays inside.
     fn arrive_at_switch(
         &mut self,

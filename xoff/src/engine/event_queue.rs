@@ -61,6 +61,8 @@ pub enum Event {
     Sample,
     /// Switches' thresholds are computed.
     ControlPlane,
+    /// Switches measure their links.
+    LinkDelays,
 }
 
 /// An event in a word: the kind in the low four bits, then wire or host, class and pause. Events are moved
@@ -98,6 +100,7 @@ impl Packed {
             Event::DeadlockLook => plain(8, 0),
             Event::Sample => plain(9, 0),
             Event::ControlPlane => plain(10, 0),
+            Event::LinkDelays => plain(11, 0),
         })
     }
 
@@ -122,7 +125,8 @@ impl Packed {
             7 => Event::PauseSettled { wire, class },
             8 => Event::DeadlockLook,
             9 => Event::Sample,
-            _ => Event::ControlPlane,
+            10 => Event::ControlPlane,
+            _ => Event::LinkDelays,
         }
     }
 }
@@ -375,6 +379,7 @@ mod tests {
             Event::DeadlockLook,
             Event::Sample,
             Event::ControlPlane,
+            Event::LinkDelays,
         ];
         for event in events {
             assert_eq!(Packed::new(event).event(), event);

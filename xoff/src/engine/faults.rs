@@ -58,5 +58,6 @@ fn matches(class: FrameClass, kind: FrameKind) -> bool {
         FrameClass::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
         FrameClass::Pause => kind == FrameKind::Pause,
         FrameClass::Resume => kind == FrameKind::Resume,
+        FrameClass::LinkDelay => kind == FrameKind::LinkDelay,
     }
 }

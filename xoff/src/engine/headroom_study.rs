@@ -239,7 +239,7 @@ impl<D: Datapath> Engine<'_, D> {
 fn effect(scenario: &Scenario, wire: WireId) -> Picos {
     let fabric = scenario.fabric();
     let wire = fabric.wire(wire);
-    let response = scenario.pause_response(fabric.node(wire.from).kind);
+    let response = scenario.pause_response(wire.from);
     let longest = scenario.longest_frame().0 + scenario.switch.wire_overhead.0;
     let serialisation = wire.rate.serialise(2 * longest + PAUSE_WIRE_BYTES);
     serialisation + wire.delay + wire.delay + response.at(wire.rate)

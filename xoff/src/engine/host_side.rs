@@ -1,6 +1,7 @@
 //! What the engine does with hosts.
 
 use fabric_core::units::Picos;
+use fabric_core::wire::link_delay;
 use fabric_core::wire::pfc::quantum_duration;
 use host_agent::{Host, HostEvent};
 
@@ -111,6 +112,7 @@ impl<D: Datapath> Engine<'_, D> {
                     self.record.delivered(self.now, flow, delivered)?;
                 }
             }
+            HostArrival::LinkDelay(frame) => agent.handle_link_delay(self.now, &frame),
             HostArrival::Pfc(pfc) => {
                 agent.handle_pfc(self.now, pfc.class_enable, &pfc.quanta);
                 let rate = self.wires[crossing.wire.0 as usize].rate;
@@ -130,11 +132,14 @@ impl<D: Datapath> Engine<'_, D> {
     pub(super) fn kick_host(&mut self, host: u32) -> Result<(), RunError> {
         let node = &mut self.hosts[host as usize];
         let number = node.wire;
-        if self.wires[number as usize].busy_until <= self.now
-            && let Some(packet) = node.host.poll_transmit(self.now)
-        {
-            let frame = self.datapath.roce(WireId(number), &packet);
-            self.transmit(number, frame, packet.frame_length() as u32)?;
+        if self.wires[number as usize].busy_until <= self.now {
+            if let Some(response) = node.host.poll_link_delay(self.now) {
+                let frame = self.datapath.link_delay(&response);
+                self.transmit(number, frame, link_delay::LEN as u32)?;
+            } else if let Some(packet) = node.host.poll_transmit(self.now) {
+                let frame = self.datapath.roce(WireId(number), &packet);
+                self.transmit(number, frame, packet.frame_length() as u32)?;
+            }
         }
         let node = &mut self.hosts[host as usize];
         let free = Picos(self.wires[number as usize].busy_until.0.max(self.now.0));

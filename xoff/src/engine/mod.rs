@@ -9,6 +9,7 @@ mod event_queue;
 mod faults;
 mod headroom_study;
 mod host_side;
+mod link_delay;
 mod recording;
 mod sampler;
 mod switch_side;
@@ -22,6 +23,7 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::policy::Policy;
 use fabric_core::units::{Bytes, Nanos, Picos};
 use host_agent::{Host, HostCounters};
+use switch_user::link_delay::LinkDelayMeter;
 use switch_user::traffic_manager::TrafficManager;
 
 use crate::build;
@@ -134,7 +136,9 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 let ports = tables.settings().ports as usize;
                 let queues = build::port_queues(scenario);
                 let queues = std::iter::repeat_n(queues, ports);
+                let meters = if build::measures_links(scenario) { ports } else { 0 };
                 SwitchNode {
+                    meters: vec![LinkDelayMeter::default(); meters].into(),
                     manager: TrafficManager::new(tables.settings().slots as usize, queues),
                     wires: fabric
                         .switch(SwitchId(switch))
@@ -180,6 +184,10 @@ impl<'a, D: Datapath> Engine<'a, D> {
             misdelivered: Vec::new(),
             scratch: Vec::new(),
         };
+        if build::measures_links(scenario) {
+            // Before the first flow, so that a port that is free asks before it sends.
+            engine.events.schedule(Picos::ZERO, Event::LinkDelays);
+        }
         engine.schedule_next_flow();
         engine.events.schedule(Picos::ZERO, Event::Sample);
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
@@ -262,6 +270,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 Ok(())
             }
             Event::PauseRefresh { wire, class, pause } => self.refresh_pause(wire, class, pause),
+            Event::LinkDelays => self.measure_links(),
             Event::Sample => {
                 let now = self.now.to_nanos();
                 self.sampler.sample(

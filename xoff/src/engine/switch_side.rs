@@ -6,7 +6,9 @@ use fabric_core::flow_control::{Level, Order, renewal};
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::units::{Bytes, Picos};
-use fabric_core::wire::{PfcFrame, pfc};
+use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
+use fabric_core::wire::{PfcFrame, link_delay, pfc};
+use switch_user::link_delay::LinkDelayMeter;
 use switch_user::traffic_manager::{Selection, TrafficManager};
 
 use super::event_queue::Event;
@@ -15,12 +17,18 @@ use crate::datapath::{Crossing, Datapath};
 use crate::results::{PauseEvent, PauseRow};
 use crate::topology::{NodeKind, SwitchId};
 
+/// Length of what a MAC sends by itself.
+const CONTROL_FRAME_LENGTH: u32 = MINIMUM_FRAME_LENGTH as u32;
+const _: () = assert!(pfc::LEN == MINIMUM_FRAME_LENGTH && link_delay::LEN == MINIMUM_FRAME_LENGTH);
+
 /// A switch's queues and the wires that leave its ports.
 pub struct SwitchNode<F> {
     /// Its egress queues.
     pub manager: TrafficManager<F>,
     /// The wire that each port sends on.
     pub wires: Box<[u32]>,
+    /// The exchanges of each port that measures its link.
+    pub meters: Box<[LinkDelayMeter]>,
 }
 
 impl<D: Datapath> Engine<'_, D> {
@@ -62,8 +70,14 @@ impl<D: Datapath> Engine<'_, D> {
                 self.pauses_changed(wire)?;
                 self.kick_switch_port(switch, wire)
             }
+            Outcome::LinkDelayReceived => {
+                let frame = arrival.returned.expect("a frame for the control plane is handed over");
+                let received = self.datapath.read_link_delay(&frame);
+                self.datapath.discard(frame);
+                self.receive_link_delay(switch, crossing, &received)
+            }
             Outcome::Dropped(reason) => {
-                let frame = arrival.dropped.expect("a dropped frame is handed back");
+                let frame = arrival.returned.expect("a dropped frame is handed back");
                 let priority = self.datapath.priority(&frame);
                 self.datapath.discard(frame);
                 self.drop_row(crossing, reason, priority)
@@ -88,9 +102,11 @@ impl<D: Datapath> Engine<'_, D> {
         let paused = tables.paused_queues(u32::from(port), waiting, self.now.to_nanos());
         match manager.select(usize::from(port), paused) {
             None => Ok(()),
-            Some(Selection::MacControl(frame)) => {
+            Some(Selection::MacControl(mut frame)) => {
                 let busy = !manager.is_idle(usize::from(port));
-                self.transmit(number, frame, pfc::LEN as u32)?;
+                let sent = self.now + wire.serialise(CONTROL_FRAME_LENGTH);
+                self.datapath.stamp(&mut frame, sent.to_nanos());
+                self.transmit(number, frame, CONTROL_FRAME_LENGTH)?;
                 if busy {
                     self.wake_when_free(number);
                 }
@@ -208,7 +224,7 @@ impl<D: Datapath> Engine<'_, D> {
     }
 
     #[inline]
-    fn wire_from(&self, switch: u32, port: u16) -> u32 {
+    pub(super) fn wire_from(&self, switch: u32, port: u16) -> u32 {
         self.switches[switch as usize].wires[usize::from(port)]
     }
 

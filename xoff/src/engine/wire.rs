@@ -88,7 +88,7 @@ impl<F> Wire<F> {
 
     /// How long a frame of `length` bytes occupies the port.
     #[inline]
-    fn serialise(&self, length: u32) -> Picos {
+    pub fn serialise(&self, length: u32) -> Picos {
         let bytes = u64::from(length) + self.overhead;
         // A division is most of the work of a transmission, and at the usual rates there is none to do.
         if self.byte.0 == 0 { self.rate.serialise(bytes) } else { Picos(bytes * self.byte.0) }

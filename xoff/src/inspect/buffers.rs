@@ -1,9 +1,11 @@
 //! How buffers are divided, alike switches together.
 
+use fabric_core::headroom;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
+use crate::build;
 use crate::scenario::{BufferPools, Scenario};
-use crate::topology::SwitchId;
+use crate::topology::{SwitchId, Wire};
 
 /// Switches whose buffers are divided alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct PortGroup {
     pub delay: Picos,
     /// Headroom of each lossless ingress queue, under DSH of the port.
     pub headroom: Bytes,
+    /// What it will come to once the link is measured, but for the rounding of time stamps; if it is.
+    pub once_measured: Option<Bytes>,
 }
 
 /// The groups, in the order of the first switch of each.
@@ -39,7 +43,10 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
         let mut ports: Vec<PortGroup> = Vec::new();
         for (&id, &headroom) in node.ports.iter().zip(&pools.headroom_by_port) {
             let wire = fabric.wire(id);
-            let port = PortGroup { count: 0, rate: wire.rate, delay: wire.delay, headroom };
+            let (rate, delay) = (wire.rate, wire.delay);
+            let once_measured =
+                build::measures_links(scenario).then(|| once_measured(scenario, wire));
+            let port = PortGroup { count: 0, rate, delay, headroom, once_measured };
             let alike = |group: &&mut PortGroup| PortGroup { count: 0, ..**group } == port;
             match ports.iter_mut().find(alike) {
                 Some(group) => group.count += 1,
@@ -56,4 +63,11 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
         }
     }
     groups
+}
+
+/// The headroom of a port with this wire to its neighbour, by what an exchange would tell.
+fn once_measured(scenario: &Scenario, wire: &Wire) -> Bytes {
+    let response = scenario.pause_response(wire.to).at(wire.rate).to_nanos_ceil();
+    let round_trip = Picos(2 * wire.delay.0).to_nanos_ceil();
+    headroom::measured(wire.rate, round_trip, response, scenario.longest_on_the_wire())
 }

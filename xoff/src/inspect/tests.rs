@@ -162,3 +162,16 @@ fn uniform_load_is_even_over_a_healthy_fabric() {
     }
     assert_eq!(load.len(), 6);
 }
+
+#[test]
+fn headroom_to_be_measured_is_foretold() {
+    let text = report(&scenario(include_str!("../../../scenarios/adaptive-headroom.toml")));
+    let of = |line: &str| assert!(text.contains(line), "{text}");
+    // 12.5 bytes a nanosecond, 3 x 1098 + 84 bytes of frames.
+    of(
+        "3 x 100 Gbit/s, 100 ns: 60000 B headroom for a queue, about 8378 B once the link is measured\n",
+    );
+    of(
+        "1 x 100 Gbit/s, 1.5 us: 60000 B headroom for a queue, about 42128 B once the link is measured\n",
+    );
+}

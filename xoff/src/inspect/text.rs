@@ -171,7 +171,11 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         let headroom = port.headroom.0;
         let count = port.count;
         let of = if pools.insurance { "insurance headroom" } else { "headroom for a queue" };
-        writeln!(f, "    {count:>4} x {rate}, {delay}: {headroom} B {of}")?;
+        write!(f, "    {count:>4} x {rate}, {delay}: {headroom} B {of}")?;
+        match port.once_measured {
+            Some(measured) => writeln!(f, ", about {} B once the link is measured", measured.0)?,
+            None => writeln!(f)?,
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::drop::DropRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::hpcc;
+use super::link_delay::LinkDelayRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -48,6 +49,7 @@ pub fn columns_markdown() -> String {
     table::<PauseTimeRow>(&mut text);
     table::<QueueRow>(&mut text);
     table::<OccupancyRow>(&mut text);
+    table::<LinkDelayRow>(&mut text);
     table::<DropRow>(&mut text);
     table::<DeadlockRow>(&mut text);
     table::<DistributionRow>(&mut text);
@@ -82,7 +84,8 @@ mod tests {
     fn every_file_has_its_section_and_every_row_two_cells() {
         let text = columns_markdown();
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
-        let tables = tables.into_iter().chain(["occupancy", "drops", "deadlocks", "distributions"]);
+        let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
+        let tables = tables.chain(["deadlocks", "distributions"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -123,6 +126,10 @@ mod tests {
             "node,kind,mean_bytes,p50_bytes,p90_bytes,p99_bytes,p999_bytes,max_bytes"
         );
         assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
+        assert_eq!(
+            header::<LinkDelayRow>(),
+            "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"
+        );
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
         assert_eq!(header::<DeadlockRow>(), "circle,priority,onset_ns,confirmed_ns,end_ns,queues");
         assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");

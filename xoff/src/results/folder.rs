@@ -14,6 +14,7 @@ use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::hpcc::{HpccFiles, HpccOptions};
+use super::link_delay::LinkDelayRow;
 use super::manifest::Manifest;
 use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
@@ -37,6 +38,7 @@ const FILES: &[&str] = &[
     PauseTimeRow::FILE,
     QueueRow::FILE,
     OccupancyRow::FILE,
+    LinkDelayRow::FILE,
     DropRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
@@ -59,6 +61,8 @@ pub struct ResultsOptions {
     pub throughput: bool,
     /// What the HPCC simulator's files are written with; none makes none.
     pub hpcc: Option<HpccOptions>,
+    /// Whether there is a `link_delay.csv`.
+    pub link_delay: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -71,6 +75,7 @@ pub struct ResultsFolder {
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
     hpcc: Option<HpccFiles>,
+    link_delay: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
     folder: PathBuf,
     staging: Staging,
@@ -106,6 +111,7 @@ impl ResultsFolder {
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
             hpcc,
+            link_delay: options.link_delay.then(|| table::<LinkDelayRow>(&staging)).transpose()?,
             capture,
             folder: folder.to_owned(),
             staging,
@@ -158,6 +164,14 @@ impl ResultsFolder {
         self.throughput.as_mut().expect("throughput is written where it is asked for").row(row)
     }
 
+    /// Adds a measurement of a link.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::link_delay`].
+    pub fn link_delay(&mut self, row: &LinkDelayRow) -> Result<(), ResultsError> {
+        self.link_delay.as_mut().expect("links are measured where it is asked for").row(row)
+    }
+
     /// Writes a table that is known as a whole only at the run's end.
     pub fn whole<R: Row>(&self, rows: &[R]) -> Result<(), ResultsError> {
         let mut table = table::<R>(&self.staging)?;
@@ -182,7 +196,8 @@ impl ResultsFolder {
         summary: &Summary,
     ) -> Result<ResultFiles, ResultsError> {
         let tables = [self.flows, self.pauses, self.queues, self.drops, self.deadlocks];
-        tables.into_iter().chain(self.throughput).try_for_each(CsvTable::finish)?;
+        let optional = self.throughput.into_iter().chain(self.link_delay);
+        tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
         }
@@ -228,7 +243,13 @@ mod tests {
     fn options() -> ResultsOptions {
         let rate = BitsPerSecond(100_000_000_000);
         let wires = vec![CaptureWire { name: "s0->h0".into(), rate }];
-        ResultsOptions { wires, snap_bytes: 0, throughput: true, hpcc: Some(hpcc()) }
+        ResultsOptions {
+            wires,
+            snap_bytes: 0,
+            throughput: true,
+            link_delay: true,
+            hpcc: Some(hpcc()),
+        }
     }
 
     fn hpcc() -> HpccOptions {

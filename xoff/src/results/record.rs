@@ -12,6 +12,7 @@ use super::flow::FlowRow;
 use super::flow_statistics::FlowStatistics;
 use super::folder::ResultsFolder;
 use super::hpcc::{FlowStart, HpccFiles};
+use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
@@ -44,6 +45,7 @@ pub struct Record {
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     /// What each switch's buffer can hold.
     buffer: Bytes,
+    link_delays: Option<LinkDelayRange>,
     /// Switches whose pools are followed, by their numbers.
     occupancies: Vec<(String, Occupancy)>,
     /// Whether the folder wants to know what waits at each port.
@@ -96,6 +98,7 @@ impl Record {
             first_deadlock: None,
             buffers: BTreeMap::new(),
             buffer,
+            link_delays: None,
             occupancies: followed_switches.into_iter().map(empty).collect(),
         }
     }
@@ -183,6 +186,12 @@ impl Record {
             Some(folder) => folder.hpcc(),
             None => None,
         }
+    }
+
+    /// Adds a measurement of a link.
+    pub fn link_delay(&mut self, row: &LinkDelayRow) -> Result<(), ResultsError> {
+        self.link_delays = LinkDelayRange::with(self.link_delays, row);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.link_delay(row))
     }
 
     /// Whether [`Self::pools`] is to be called.
@@ -296,6 +305,7 @@ impl Record {
             first_deadlock: self.first_deadlock,
             buffer: most_congested(self.buffers, end, self.buffer),
             occupancy,
+            link_delays: self.link_delays,
             lossless: description.lossless,
             files,
         })

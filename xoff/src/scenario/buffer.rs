@@ -1,14 +1,14 @@
 //! How a switch's buffer is divided, by the links that the switch has.
 
 use fabric_core::headroom;
-use fabric_core::units::Bytes;
+use fabric_core::units::{Bytes, Picos};
 
 use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
-use super::{Headroom, Ratio, Scenario, Threshold};
-use crate::topology::SwitchId;
+use super::{Headroom, PauseResponse, Ratio, Scenario, Threshold};
 use crate::topology::ideal::data_frame;
+use crate::topology::{NodeId, NodeKind, SwitchId, Wire};
 
 /// The pools of one switch; together they are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,20 @@ impl Scenario {
         data_frame(self.host.payload, true)
     }
 
-    /// How a switch's buffer is divided.
+    /// How fast a node obeys a PAUSE.
+    pub fn pause_response(&self, node: NodeId) -> PauseResponse {
+        match self.fabric.node(node).kind {
+            NodeKind::Switch(_) => self.switch.pause_response,
+            NodeKind::Host(_) => self.host.pause_response,
+        }
+    }
+
+    /// The longest frame of the fabric with its preamble, FCS and inter-frame gap: `L_MTU` in DSH.
+    pub fn longest_on_the_wire(&self) -> Bytes {
+        Bytes(self.longest_frame().0 + self.switch.wire_overhead.0)
+    }
+
+    /// How a switch's buffer is divided; headroom that is measured, before the first measurement.
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
         let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
@@ -44,20 +57,22 @@ impl Scenario {
     /// Phi by port, all headroom, and all private buffer.
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
-        let longest = Bytes(self.longest_frame().0 + self.switch.wire_overhead.0);
+        let longest = self.longest_on_the_wire();
         let bytes = match self.switch.headroom {
-            Headroom::Sih { bytes } | Headroom::Oversubscribed { bytes, .. } => bytes,
+            Headroom::Sih { bytes }
+            | Headroom::Adaptive { bytes, .. }
+            | Headroom::Oversubscribed { bytes, .. } => bytes,
             Headroom::Dsh(dsh) => dsh.bytes,
         };
         let ports = &self.fabric.switch(switch).ports;
-        let of_port = |wire: &crate::topology::Wire| {
+        let of_port = |wire: &Wire| {
             bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest))
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
         let phi = by_port.iter().copied();
         let all = match self.switch.headroom {
-            Headroom::Sih { .. } => headroom::total(phi, queues),
+            Headroom::Sih { .. } | Headroom::Adaptive { .. } => headroom::total(phi, queues),
             Headroom::Oversubscribed { ratio, .. } => {
                 let inverse = Ratio { numerator: ratio.denominator, denominator: ratio.numerator };
                 Bytes(inverse.of(headroom::total(phi, queues).0))
@@ -75,7 +90,30 @@ impl Scenario {
         for switch in (0..self.fabric.switch_count()).map(SwitchId) {
             self.check_buffer(switch, document)?;
         }
-        Ok(())
+        self.check_period(document)
+    }
+
+    /// Checks that an exchange ends before the next one begins.
+    fn check_period(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Headroom::Adaptive { period, .. } = self.switch.headroom else { return Ok(()) };
+        // Each of the two frames may wait for a frame that is being sent.
+        let bytes = self.longest_on_the_wire().0 + headroom::PAUSE_WIRE_BYTES;
+        let exchange = |wire: &Wire| Picos(2 * (wire.delay + wire.rate.serialise(bytes)).0);
+        let longest = self.fabric.wires().iter().rev().max_by_key(|wire| exchange(wire));
+        match longest {
+            Some(wire) if exchange(wire) >= period => {
+                let title = format!(
+                    "a period of {}, in which no exchange ends on `{}`",
+                    display(period),
+                    wire.name
+                );
+                let time = display(Picos::from_nanos(exchange(wire).to_nanos_ceil()));
+                let help =
+                    format!("an exchange takes up to {time} there: write more, \"100us\" say");
+                Err(document.error("switch.headroom.period", &title, &help))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_buffer(&self, switch: SwitchId, document: &Document<'_>) -> Result<(), ScenarioError> {
@@ -95,7 +133,9 @@ impl Scenario {
                 display(private),
             );
             let each = match self.switch.headroom {
-                Headroom::Sih { .. } => format!("each with up to {largest} of headroom"),
+                Headroom::Sih { .. } | Headroom::Adaptive { .. } => {
+                    format!("each with up to {largest} of headroom")
+                }
                 Headroom::Oversubscribed { ratio, .. } => {
                     format!("each with up to {largest} of headroom that is divided by {ratio}")
                 }
@@ -104,8 +144,8 @@ impl Scenario {
                 }
             };
             let equations = match self.switch.headroom {
-                Headroom::Sih { .. } | Headroom::Oversubscribed { .. } => "DSH Eq. 1, 3",
                 Headroom::Dsh(_) => "DSH Eq. 1, 9",
+                _ => "DSH Eq. 1, 3",
             };
             let help = format!(
                 "it has {ports} ports x {} lossless priorities = {queues} ingress queues, {each} \

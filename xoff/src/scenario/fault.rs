@@ -56,6 +56,8 @@ pub enum FrameClass {
     Pause,
     /// PFC frames that only resume.
     Resume,
+    /// Frames that measure links.
+    LinkDelay,
 }
 
 /// Something that goes wrong on wires, for tests of what then happens.
@@ -68,8 +70,8 @@ pub(super) enum FaultKeys {
         /// Wires by name, such as "h0->leaf0"; `*` stands for any text. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// Frames that count: "all", "data", "ack", "nak", "cnp", "pfc", "pause" or "resume".
-        /// Default "all".
+        /// Frames that count: "all", "data", "ack", "nak", "cnp", "pfc", "pause", "resume" or
+        /// "link-delay". Default "all".
         #[serde(default)]
         r#match: FrameClass,
         /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.

@@ -23,6 +23,18 @@ pub enum Headroom {
         )]
         bytes: Option<Bytes>,
     },
+    /// As `Sih`, with the delay of each link measured (after IEEE P802.1Qdt).
+    Adaptive {
+        /// As of `Sih`: what each queue has until its port's link is measured.
+        #[serde(
+            serialize_with = "quantity::serialize_option",
+            skip_serializing_if = "Option::is_none"
+        )]
+        bytes: Option<Bytes>,
+        /// Time from one measurement to the next.
+        #[serde(serialize_with = "quantity::serialize")]
+        period: Picos,
+    },
     /// One pool for all lossless ingress queues, smaller than what they may ask for.
     Oversubscribed {
         /// As of `Sih`.
@@ -135,6 +147,17 @@ pub(super) enum HeadroomKeys {
         /// 3840 B, and what it leaves out: one more frame, and the PAUSE itself (84 B).
         bytes: Option<Size>,
     },
+    /// As "sih", but ports measure the delay of their links by exchanging time-stamped frames with
+    /// their neighbours (after IEEE P802.1Qdt), and neighbours declare how fast they obey a PAUSE:
+    /// what a queue does not need is shared.
+    Adaptive {
+        /// What each queue has until its port's link is measured, and again when ten measurements
+        /// in a row are lost. Default: as of "sih".
+        bytes: Option<Size>,
+        /// Time from one measurement to the next, from the run's start on. Default "100us".
+        #[serde(default = "default_period")]
+        period: Time,
+    },
     /// One pool for all lossless ingress queues, smaller than what they may ask for: packets may be
     /// lost.
     Oversubscribed {
@@ -185,6 +208,10 @@ const fn default_ratio() -> Ratio {
     Ratio::new(5, 4)
 }
 
+const fn default_period() -> Time {
+    Quantity(Picos(100_000_000))
+}
+
 impl Default for DshKeys {
     /// DSH's evaluation, section V.
     fn default() -> Self {
@@ -209,6 +236,12 @@ impl HeadroomKeys {
         };
         match self {
             Self::Sih { bytes } => Ok(Headroom::Sih { bytes: bytes.map(|size| size.0) }),
+            Self::Adaptive { period: Quantity(Picos::ZERO), .. } => {
+                wrong("period", "a period of no time", "write a time such as \"100us\"")
+            }
+            Self::Adaptive { bytes, period } => {
+                Ok(Headroom::Adaptive { bytes: bytes.map(|size| size.0), period: period.0 })
+            }
             Self::Oversubscribed { ratio, .. } if ratio.numerator < ratio.denominator => wrong(
                 "ratio",
                 &format!("headroom that is oversubscribed {ratio} times"),

@@ -256,14 +256,6 @@ impl Scenario {
         &self.fabric
     }
 
-    /// How long nodes of this kind take to obey a PAUSE.
-    pub const fn pause_response(&self, kind: NodeKind) -> PauseResponse {
-        match kind {
-            NodeKind::Switch(_) => self.switch.pause_response,
-            NodeKind::Host(_) => self.host.pause_response,
-        }
-    }
-
     /// All flows one by one, in order of start; flows of one start are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
         FlowStream::new(&self.sources, self.seed)

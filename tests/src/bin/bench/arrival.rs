@@ -118,7 +118,7 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
                     ensure!(queued.pause.is_none(), "the buffer is too small for a batch");
                     departure(switch.tables(), policy, queued.slot);
                 }
-                Outcome::PauseReceived { .. } => {}
+                Outcome::PauseReceived { .. } | Outcome::LinkDelayReceived => {}
                 Outcome::Dropped(reason) => anyhow::bail!("a frame was dropped: {reason}"),
             }
         }

@@ -32,7 +32,8 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
 fn run(folder: Option<&Path>) -> RunReport {
     let rate = BitsPerSecond(100_000_000_000);
     let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
-    let options = ResultsOptions { wires, snap_bytes: 64, throughput: true, hpcc: None };
+    let (throughput, link_delay) = (true, false);
+    let options = ResultsOptions { wires, snap_bytes: 64, throughput, link_delay, hpcc: None };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
     let switches = ["leaf0", "leaf1", "spine0"].map(str::to_owned);
     let options = RecordOptions {

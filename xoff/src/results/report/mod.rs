@@ -20,6 +20,7 @@ use super::buffer_series::BufferChart;
 use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::SlowdownSummary;
 use super::folder::ResultFiles;
+use super::link_delay::LinkDelayRange;
 use super::occupancy::OccupancyRow;
 use super::pause_intervals::{PauseTotal, PausedPeer};
 use super::queue::QueueKind;
@@ -49,6 +50,8 @@ pub struct RunReport {
     pub buffer: Option<ReportedBuffer>,
     /// How full switches were over time, if that was followed; shown is the most congested one.
     pub occupancy: Vec<OccupancyRow>,
+    /// What links were measured to be, if they were.
+    pub link_delays: Option<LinkDelayRange>,
     /// The priorities whose PAUSE the tshark line shows.
     pub lossless: Vec<u8>,
     /// What the run left, if it left anything.
@@ -122,6 +125,7 @@ impl RunReport {
         self.deadlocks(out, style)?;
         out.push('\n');
         self.buffer(out, style)?;
+        self.link_delays(out)?;
         out.push('\n');
         self.losses(out, style)?;
         out.push('\n');
@@ -325,6 +329,22 @@ impl RunReport {
             let mean = quantity::bytes(row.mean);
             writeln!(out, "over time: mean {mean}, p50 {p50}, p99 {p99}, p99.9 {p999}")
         })
+    }
+
+    /// What links were measured to be, and the headroom that follows.
+    fn link_delays(&self, out: &mut String) -> fmt::Result {
+        let Some(LinkDelayRange { exchanges, link_delay, headroom }) = self.link_delays else {
+            return Ok(());
+        };
+        writeln!(
+            out,
+            "links: {} to {} ({}); headroom of a queue {} to {}",
+            quantity::span(link_delay.0),
+            quantity::span(link_delay.1),
+            quantity::counted(exchanges, "exchange"),
+            quantity::bytes(headroom.0),
+            quantity::bytes(headroom.1),
+        )
     }
 
     fn losses(&self, out: &mut String, style: Style) -> fmt::Result {

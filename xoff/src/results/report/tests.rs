@@ -103,6 +103,7 @@ fn report() -> RunReport {
             occupied(QueueKind::Headroom, 0),
         ],
         buffer: Some(ReportedBuffer { switch: "leaf0".into(), capacity: Bytes(2_000_000), chart }),
+        link_delays: None,
         lossless: vec![3],
         files: Some(ResultFiles {
             folder: "out/incast".into(),
@@ -308,4 +309,20 @@ fn a_deadlock_says_who_waits_for_whom() {
         circles of waiting that dissolved: 4\n\n";
     assert!(text.contains(section), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn measured_links_follow_the_buffer() {
+    let range = LinkDelayRange {
+        exchanges: 1234,
+        link_delay: (Nanos(100), Nanos(1500)),
+        headroom: (Bytes(9_123), Bytes(44_300)),
+    };
+    let text = RunReport { link_delays: Some(range), ..report() }.render(Style::plain());
+    let line = text.lines().find(|line| line.starts_with("links: "));
+    let expected =
+        "links: 100 ns to 1.5 us (1,234 exchanges); headroom of a queue 9.123 kB to 44.3 kB";
+    assert_eq!(line, Some(expected));
+    assert!(widest(&text) <= 100, "{}", widest(&text));
+    assert!(!report().render(Style::plain()).contains("links: "));
 }

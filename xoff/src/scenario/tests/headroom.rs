@@ -61,6 +61,7 @@ headroom = { kind = "dsh", bytes = "10kB", gradient_weight = "1/8", deviation_we
 fn each_kind_sets_aside_its_own() {
     for (headroom, expected) in [
         ("kind = \"sih\"", 90_000),
+        ("kind = \"adaptive\"", 90_000),
         ("kind = \"oversubscribed\"", 72_000),
         ("kind = \"oversubscribed\", ratio = 3", 30_000),
         ("kind = \"dsh\"", 30_000),
@@ -206,5 +207,65 @@ fn insurance_beyond_the_buffer() {
        |          ^^^^^^
        |
        = help: it has 3 ports x 2 lossless priorities = 6 ingress queues, each with up to 32218B of headroom that is divided by 5/4 (DSH Eq. 1, 3): write a buffer of at least 172646B, or less headroom
+    "#);
+}
+
+#[test]
+fn adaptive_headroom_measures_every_100_us() {
+    let parsed = |keys: &str| {
+        let text = format!("{SMALL}[switch]\nheadroom = {{ kind = \"adaptive\"{keys} }}\n");
+        let scenario = parse(&text);
+        assert_eq!(parse(&scenario.to_toml()).switch, scenario.switch);
+        scenario.switch.headroom
+    };
+    let usual = Headroom::Adaptive { bytes: None, period: Picos(100_000_000) };
+    assert_eq!(parsed(""), usual);
+    let given = Headroom::Adaptive { bytes: Some(Bytes(60_000)), period: Picos(5_000_000) };
+    assert_eq!(parsed(", bytes = \"60kB\", period = \"5us\""), given);
+}
+
+#[test]
+fn a_period_of_no_time() {
+    let text = "[switch]\nheadroom = { kind = \"adaptive\", period = \"0us\" }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: a period of no time
+      --> bad.toml:13:42
+       |
+    13 | headroom = { kind = "adaptive", period = "0us" }
+       |                                          ^^^^^
+       |
+       = help: write a time such as "100us"
+    "#);
+}
+
+/// 2 x (1 us + 1182 B at 100 Gbit/s).
+#[test]
+fn a_period_in_which_no_exchange_ends() {
+    let of = |period: u32| {
+        format!("[switch]\nheadroom = {{ kind = \"adaptive\", period = \"{period}ns\" }}\n")
+    };
+    parse(&format!("{SMALL}{}", of(2190)));
+    assert_snapshot!(report_on(&of(2189)), @r#"
+    error: a period of 2189ns, in which no exchange ends on `h0->s0`
+      --> bad.toml:13:42
+       |
+    13 | headroom = { kind = "adaptive", period = "2189ns" }
+       |                                          ^^^^^^^^
+       |
+       = help: an exchange takes up to 2190ns there: write more, "100us" say
+    "#);
+}
+
+#[test]
+fn an_unknown_key_of_adaptive_headroom() {
+    let text = "[switch]\nheadroom = { kind = \"adaptive\", interval = \"1us\" }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: unknown key `interval` in `switch.headroom`
+      --> bad.toml:13:33
+       |
+    13 | headroom = { kind = "adaptive", interval = "1us" }
+       |                                 ^^^^^^^^
+       |
+       = help: the keys here are `bytes` and `period`
     "#);
 }

@@ -1,0 +1,137 @@
+//! One port's exchanges with its neighbour, by which the control plane sizes headroom: sans-I/O, as the
+//! requester of the peer delay mechanism of IEEE 802.1AS. docs/link-delay.md has the protocol.
+
+use fabric_core::headroom;
+use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
+use fabric_core::wire::LinkDelayFrame;
+use fabric_core::wire::link_delay::Kind;
+
+/// Exchanges in a row that may stay without a response before a measurement is forgotten, as
+/// `allowedLostResponses` of IEEE 802.1AS has it by default in the edition of 2020.
+pub const ALLOWED_LOST_RESPONSES: u32 = 9;
+
+/// Each of an exchange's four stamps is rounded down to a nanosecond, so that a round trip may come out
+/// shorter than it was by less than this.
+pub const ROUNDING: Nanos = Nanos(2);
+
+/// What an exchange told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// From this port to its neighbour and back, without the neighbour's own time: (t4 - t1) - (t3 - t2).
+    pub round_trip: Nanos,
+    /// How long a PAUSE may go unanswered at the neighbour, as it declared.
+    pub response: Nanos,
+}
+
+impl Measurement {
+    /// The mean of both ways, rounded up.
+    pub const fn link_delay(&self) -> Nanos {
+        Nanos(self.round_trip.0.div_ceil(2))
+    }
+
+    /// The headroom that loses no frame of a neighbour that sends at `rate`.
+    pub const fn headroom(&self, rate: BitsPerSecond, max_wire_length: Bytes) -> Bytes {
+        let round_trip = Nanos(self.round_trip.0 + ROUNDING.0);
+        headroom::measured(rate, round_trip, self.response, max_wire_length)
+    }
+}
+
+/// The requester of one port. One exchange is under way at a time.
+#[derive(Clone, Debug, Default)]
+pub struct LinkDelayMeter {
+    /// Of the latest request.
+    sequence: u32,
+    /// Whether its response is still to come.
+    waiting: bool,
+    /// Exchanges without a response since the latest measurement.
+    lost: u32,
+}
+
+impl LinkDelayMeter {
+    /// The next request of the station `source`. An exchange that is under way counts as lost.
+    pub fn request(&mut self, source: [u8; 6]) -> LinkDelayFrame {
+        self.lost += u32::from(self.waiting);
+        self.sequence = self.sequence.wrapping_add(1);
+        self.waiting = true;
+        LinkDelayFrame::request(source, self.sequence)
+    }
+
+    /// Whether so many exchanges in a row were lost that the last measurement may be that of another link.
+    pub const fn is_out_of_date(&self) -> bool {
+        self.lost > ALLOWED_LOST_RESPONSES
+    }
+
+    /// Takes a response that came in at `received`. `None` if it is not that of the latest request, or
+    /// if its stamps contradict each other.
+    pub fn receive(&mut self, response: &LinkDelayFrame, received: Nanos) -> Option<Measurement> {
+        if response.kind != Kind::Response || !self.waiting || response.sequence != self.sequence {
+            return None;
+        }
+        let away = received.0.checked_sub(response.request_sent.0)?;
+        let residence = response.response_sent.0.checked_sub(response.request_received.0)?;
+        let round_trip = Nanos(away.checked_sub(residence)?);
+        self.waiting = false;
+        self.lost = 0;
+        Some(Measurement { round_trip, response: Nanos(response.response_time_ns.into()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: [u8; 6] = [2, 2, 0, 0, 0, 1];
+    const THERE: [u8; 6] = [2, 1, 0, 0, 0, 9];
+
+    /// The response to `request` over a link of 1000 ns; the neighbour's clock is 5000 ns ahead, and it
+    /// takes 250 ns to answer.
+    fn response(mut request: LinkDelayFrame, sent: u64) -> LinkDelayFrame {
+        request.stamp(Nanos(sent));
+        let mut response = request.answer(THERE, Nanos(sent + 6000), Nanos(100));
+        response.stamp(Nanos(sent + 6250));
+        response
+    }
+
+    #[test]
+    fn the_neighbours_clock_and_its_own_time_do_not_count() {
+        let mut meter = LinkDelayMeter::default();
+        let response = response(meter.request(HERE), 700);
+        let measured = meter.receive(&response, Nanos(700 + 2250)).unwrap();
+        assert_eq!(measured, Measurement { round_trip: Nanos(2000), response: Nanos(100) });
+        assert_eq!(measured.link_delay(), Nanos(1000));
+        // 2102 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
+        let headroom = measured.headroom(BitsPerSecond(100_000_000_000), Bytes(1098));
+        assert_eq!(headroom, Bytes(26_275 + 3 * 1098 + 84));
+        assert_eq!(meter.receive(&response, Nanos(9999)), None, "a second response");
+    }
+
+    #[test]
+    fn what_is_no_response_to_the_latest_request_is_ignored() {
+        let mut meter = LinkDelayMeter::default();
+        let unasked = response(LinkDelayFrame::request(HERE, 0), 0);
+        assert_eq!(meter.receive(&unasked, Nanos(2250)), None);
+        let late = response(meter.request(HERE), 0);
+        let request = meter.request(HERE);
+        assert_eq!(meter.receive(&late, Nanos(2250)), None);
+        assert_eq!(meter.receive(&request, Nanos(2250)), None, "a request");
+        let mut forged = response(request, 0);
+        forged.stamp(Nanos(1 << 60));
+        assert_eq!(meter.receive(&forged, Nanos(2250)), None, "it stayed longer than it was away");
+        forged.stamp(Nanos(0));
+        assert_eq!(meter.receive(&forged, Nanos(2250)), None, "it was sent before it was received");
+        assert!(meter.receive(&response(request, 0), Nanos(2250)).is_some());
+    }
+
+    #[test]
+    fn ten_lost_exchanges_in_a_row_are_too_many() {
+        let mut meter = LinkDelayMeter::default();
+        for _ in 0..=ALLOWED_LOST_RESPONSES {
+            meter.request(HERE);
+            assert!(!meter.is_out_of_date());
+        }
+        let request = meter.request(HERE);
+        assert!(meter.is_out_of_date());
+        meter.receive(&response(request, 0), Nanos(2250)).unwrap();
+        assert!(!meter.is_out_of_date());
+    }
+}
