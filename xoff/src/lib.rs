@@ -2,7 +2,7 @@
 //!
 //! [`scenario`] parses a file, [`topology`] makes a fabric of it and [`workload`] flows, [`build`] configures nodes, a
 //! [`datapath`] carries frames, the [`engine`] runs, [`results`] remembers, and [`run`] joins these; a [`sweep`] is many
-//! runs.
+//! runs, and [`reproduce`] has the sweeps of papers.
 
 pub mod build;
 pub mod commands;
@@ -10,6 +10,7 @@ pub mod datapath;
 pub mod engine;
 pub mod import;
 pub mod inspect;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod scenario;

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xoff::commands::{Exit, destroy, doctor, import, inspect, run, schema, sweep, validate};
+use xoff::commands::{
+    Exit, destroy, doctor, import, inspect, reproduce, run, schema, sweep, validate,
+};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -19,6 +21,8 @@ enum Command {
     Run(run::Arguments),
     /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
     Sweep(sweep::Arguments),
+    /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
+    Reproduce(reproduce::Arguments),
     /// Checks a scenario without running it.
     Validate(validate::Arguments),
     /// Makes a scenario of another program's files.
@@ -38,6 +42,7 @@ fn main() -> ExitCode {
     let exit: Exit = match Arguments::parse().command {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Sweep(arguments) => sweep::execute(&arguments),
+        Command::Reproduce(arguments) => reproduce::execute(&arguments),
         Command::Validate(arguments) => validate::execute(&arguments),
         Command::Import(arguments) => import::execute(&arguments),
         Command::Inspect(arguments) => inspect::execute(&arguments),

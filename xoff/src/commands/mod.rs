@@ -6,6 +6,7 @@ pub mod import;
 pub mod inspect;
 mod interrupt;
 mod open_files;
+pub mod reproduce;
 pub mod run;
 pub mod schema;
 pub mod sweep;

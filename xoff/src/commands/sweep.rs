@@ -1,7 +1,7 @@
 //! `xoff sweep`: a scenario over a matrix of settings and seeds.
 
 use std::fmt::Write;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,7 +10,9 @@ use super::Exit;
 use super::sweep_progress::SweepProgress;
 use crate::results::ResultsError;
 use crate::scenario::{DatapathKind, ScenarioError};
-use crate::sweep::{self, Claim, Failure, Plan, Run, RunResult, Sweep, SweepFolder, tables};
+use crate::sweep::{
+    self, Claim, Failure, Plan, Run, RunResult, Sweep, SweepFolder, SweepOptions, tables,
+};
 
 /// Arguments of `xoff sweep`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +23,12 @@ pub struct Arguments {
     /// Default: the file's name with `.sweep` for `.toml`, in the current folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// One of the file's scales: settings for all runs, such as a smaller fabric.
+    #[arg(long, value_name = "NAME")]
+    scale: Option<String>,
+    /// Seeds 1 to N instead of the file's.
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroU32>,
     /// Runs at a time. Default: one for each processor.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -32,8 +40,14 @@ pub struct Arguments {
     only: Option<usize>,
 }
 
+impl Arguments {
+    fn options(&self) -> SweepOptions {
+        SweepOptions { scale: self.scale.clone(), seeds: self.seeds }
+    }
+}
+
 /// Why a sweep could not go on.
-enum Fault {
+pub(super) enum Fault {
     Scenario(ScenarioError),
     Results(ResultsError),
     Text(String),
@@ -46,18 +60,23 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Arguments { only: Some(index), .. } => run_one(arguments, *index),
         _ => run_all(arguments),
     };
-    exit.unwrap_or_else(|fault| {
-        match fault {
-            Fault::Scenario(error) => eprintln!("{error}"),
-            Fault::Results(error) => super::complain(&error),
-            Fault::Text(message) => eprintln!("error: {message}"),
+    exit.unwrap_or_else(|fault| fault.complain())
+}
+
+impl Fault {
+    /// Says what is wrong.
+    pub(super) fn complain(&self) -> Exit {
+        match self {
+            Self::Scenario(error) => eprintln!("{error}"),
+            Self::Results(error) => super::complain(error),
+            Self::Text(message) => eprintln!("error: {message}"),
         }
         Exit::BadInput
-    })
+    }
 }
 
 fn list(arguments: &Arguments) -> Result<Exit, Fault> {
-    let plan = Plan::of(Sweep::load(&arguments.file)?)?;
+    let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let out = out(arguments);
     let mut text = String::new();
     for run in &plan.runs {
@@ -73,7 +92,7 @@ fn list(arguments: &Arguments) -> Result<Exit, Fault> {
 }
 
 fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
-    let sweep = Sweep::load(&arguments.file)?;
+    let sweep = Sweep::load(&arguments.file, &arguments.options())?;
     let count = sweep.run_count();
     if index >= count {
         let last = count - 1;
@@ -105,21 +124,49 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
 }
 
 fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
-    let plan = Plan::of(Sweep::load(&arguments.file)?)?;
+    let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let interrupted = prepare(&plan.runs)?;
-    let out = out(arguments);
-    let folder = SweepFolder::claim(&out, plan.sweep.text(), Claim::Alone)?;
+    let folder = SweepFolder::claim(&out(arguments), plan.sweep.text(), Claim::Alone)?;
+    let completed = run_waiting(&plan, &folder, arguments.jobs, interrupted)?;
+    let complete = completed.results.iter().flatten().count();
+    if completed.interrupted {
+        let all = plan.runs.len();
+        eprintln!("interrupted: {complete} of {all} runs are complete; the same command goes on");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(report(&plan, &completed))
+}
+
+/// What a sweep has when it ends.
+pub(super) struct Completed {
+    /// A place for each run of the plan.
+    pub results: Vec<Option<RunResult>>,
+    /// Runs that were complete before.
+    earlier: usize,
+    /// Whether the user interrupted it before its end.
+    pub interrupted: bool,
+    /// `sweep.csv` and `summary.csv`.
+    tables: [PathBuf; 2],
+}
+
+/// Runs what is not complete, and writes both tables of what is.
+pub(super) fn run_waiting(
+    plan: &Plan,
+    folder: &SweepFolder,
+    jobs: Option<NonZeroUsize>,
+    interrupted: &AtomicBool,
+) -> Result<Completed, Fault> {
     let mut results: Vec<Option<RunResult>> =
         plan.runs.iter().map(|run| folder.result(&run.id)).collect();
-    write_tables(&plan, &folder, &results)?;
+    write_tables(plan, folder, &results)?;
     let waits = |run: &&Run| results[run.index].is_none();
     let waiting: Vec<&Run> = plan.runs.iter().filter(waits).collect();
     let earlier = plan.runs.len() - waiting.len();
     let mut progress = SweepProgress::new(plan.runs.len(), earlier);
-    let mut failures = Vec::new();
-    let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok());
+    let mut failures = 0;
+    let jobs = jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    sweep::execute(&plan.sweep, &waiting, &folder, jobs, interrupted, |run, result| {
+    sweep::execute(&plan.sweep, &waiting, folder, jobs, interrupted, |run, result| {
         let what = plan.sweep.describe(&run.choices, run.seed);
         match result {
             Ok(result) => {
@@ -127,29 +174,27 @@ fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
                 results[run.index] = Some(result);
                 if progress.is_table_due() {
                     // What hinders it will hinder the last one, which says so.
-                    let _ = folder.write_runs(&tables::runs(&plan, &results));
+                    let _ = folder.write_runs(&tables::runs(plan, &results));
                 }
             }
             Err(Failure::Failed(why)) => {
                 progress.failed(&named(run, &what, &why));
-                failures.push(run.index);
+                failures += 1;
             }
             Err(Failure::Interrupted) => {}
         }
     });
     progress.finish();
-    let written = write_tables(&plan, &folder, &results)?;
-    let complete = results.iter().flatten().count();
-    if complete + failures.len() < plan.runs.len() && interrupted.load(Ordering::Relaxed) {
-        let all = plan.runs.len();
-        eprintln!("interrupted: {complete} of {all} runs are complete; the same command goes on");
-        return Ok(Exit::Interrupted);
-    }
-    Ok(report(&plan, &results, earlier, &written))
+    let tables = write_tables(plan, folder, &results)?;
+    let ended = results.iter().flatten().count() + failures;
+    let interrupted = ended < plan.runs.len() && interrupted.load(Ordering::Relaxed);
+    Ok(Completed { results, earlier, interrupted, tables })
 }
 
 /// What is needed before anything runs; the flag is set when the user interrupts.
-fn prepare<'a>(runs: impl IntoIterator<Item = &'a Run>) -> Result<&'static AtomicBool, Fault> {
+pub(super) fn prepare<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+) -> Result<&'static AtomicBool, Fault> {
     if runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel) {
         super::doctor::require_kernel_datapath().map_err(Fault::Text)?;
     }
@@ -176,12 +221,8 @@ fn write_tables(
     Ok([runs, folder.write_cells(&tables::cells(plan, results))?])
 }
 
-fn report(
-    plan: &Plan,
-    results: &[Option<RunResult>],
-    earlier: usize,
-    tables: &[PathBuf; 2],
-) -> Exit {
+fn report(plan: &Plan, completed: &Completed) -> Exit {
+    let Completed { results, earlier, tables, .. } = completed;
     let mut exit = Exit::Success;
     for (run, result) in plan.runs.iter().zip(results) {
         let doubt = result.as_ref().map(|result| result.doubt.as_deref());

@@ -2,7 +2,6 @@
 
 use crate::scenario::{Scenario, Source};
 use crate::topology::{Racks, SHARE_UNIT, WireId};
-use crate::workload::IncastRecipe;
 
 use super::links::tier_names;
 
@@ -30,9 +29,7 @@ pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
     for source in scenario.sources() {
         let (demand, rate) = match source {
             Source::Arrivals(recipe) => (recipe.pairs.demand(fabric, racks), recipe.rate),
-            Source::Incasts(recipe) => {
-                (IncastRecipe::demand(fabric, racks, recipe.receiver), recipe.rate)
-            }
+            Source::Incasts(recipe) => (recipe.parties.demand(fabric), recipe.rate),
             Source::Listed(_) | Source::Permutation(_) | Source::AllToAll(_) => continue,
         };
         has_rate = true;

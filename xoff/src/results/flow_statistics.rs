@@ -35,6 +35,19 @@ pub struct SlowdownSummary {
     pub p99: Slowdown,
 }
 
+/// The flows of one label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelSummary {
+    /// Flows, done or not; of the long-lived ones only those that are done.
+    pub flows: u64,
+    /// Those that completed.
+    pub completed: u64,
+    /// Completion times; none if no flow completed.
+    pub fct_ns: Option<FctSummary>,
+    /// Slowdowns; none if no flow completed.
+    pub slowdown: Option<SlowdownSummary>,
+}
+
 /// Collects flows: all, by size, and by label and size. Memory grows with the number of labels and
 /// bins, not with the number of flows.
 #[derive(Clone, Debug)]
@@ -43,7 +56,13 @@ pub struct FlowStatistics {
     bins: Vec<Bytes>,
     all: FlowGroup,
     by_size: Vec<FlowGroup>,
-    by_label: BTreeMap<String, Vec<FlowGroup>>,
+    by_label: BTreeMap<String, LabelGroups>,
+}
+
+#[derive(Clone, Debug)]
+struct LabelGroups {
+    all: FlowGroup,
+    by_size: Vec<FlowGroup>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,6 +79,14 @@ impl FlowGroup {
             self.fct_ns.record(fct);
             self.slowdown.record(slowdown);
         }
+    }
+
+    fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
+        let Self { fct_ns, slowdown, .. } = self;
+        let [p50, p99] = fct_ns.percentiles([50, 99])?;
+        let fct = FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() };
+        let [p50, p99] = slowdown.percentiles([50, 99])?.map(Slowdown);
+        Some((fct, SlowdownSummary { mean: Slowdown(slowdown.mean()?), p50, p99 }))
     }
 
     fn times(&self) -> Option<GroupTimes> {
@@ -88,11 +115,13 @@ impl FlowStatistics {
         self.all.record(flow);
         self.by_size[bin].record(flow);
         if !self.by_label.contains_key(flow.label) {
-            let groups = vec![FlowGroup::default(); self.bins.len() + 1];
+            let by_size = vec![FlowGroup::default(); self.bins.len() + 1];
+            let groups = LabelGroups { all: FlowGroup::default(), by_size };
             self.by_label.insert(flow.label.to_owned(), groups);
         }
         let groups = self.by_label.get_mut(flow.label).expect("the line above put it there");
-        groups[bin].record(flow);
+        groups.all.record(flow);
+        groups.by_size[bin].record(flow);
     }
 
     /// Flows counted.
@@ -107,16 +136,22 @@ impl FlowStatistics {
 
     /// Completion times and slowdowns of all flows; `None` if none completed.
     pub fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
-        let FlowGroup { fct_ns, slowdown, .. } = &self.all;
-        let [p50, p99] = fct_ns.percentiles([50, 99])?;
-        let fct = FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() };
-        let [p50, p99] = slowdown.percentiles([50, 99])?.map(Slowdown);
-        Some((fct, SlowdownSummary { mean: Slowdown(slowdown.mean()?), p50, p99 }))
+        self.all.summaries()
+    }
+
+    /// Likewise label by label.
+    pub fn by_label(&self) -> BTreeMap<String, LabelSummary> {
+        let summary = |groups: &LabelGroups| {
+            let (flows, completed) = (groups.all.flows, groups.all.fct_ns.count());
+            let (fct_ns, slowdown) = groups.all.summaries().unzip();
+            LabelSummary { flows, completed, fct_ns, slowdown }
+        };
+        self.by_label.iter().map(|(label, groups)| (label.clone(), summary(groups))).collect()
     }
 
     /// The groups that have flows: all labels together, then label by label; by size in each.
     pub fn by_size(&self) -> Vec<FctBySizeRow> {
-        let labels = self.by_label.iter().map(|(label, groups)| (Some(label), groups));
+        let labels = self.by_label.iter().map(|(label, groups)| (Some(label), &groups.by_size));
         let groups = std::iter::once((None, &self.by_size)).chain(labels);
         groups.flat_map(|(label, groups)| self.rows(label, groups)).collect()
     }
@@ -211,6 +246,10 @@ mod tests {
                 (Some("mice"), 10, hundred, 1, 0),
             ]
         );
+        let labels = statistics.by_label();
+        let mice = &labels["mice"];
+        assert_eq!((mice.flows, mice.completed, mice.fct_ns.unwrap().mean), (3, 2, 200));
+        assert_eq!(labels["background"].fct_ns, None);
         assert_eq!(rows[0].times.unwrap().slowdown_mean, Slowdown(20_000));
         assert_eq!(rows[0].times.unwrap().fct_p99, Nanos(300));
         assert_eq!(rows[6].times, None);

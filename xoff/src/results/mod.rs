@@ -47,7 +47,7 @@ pub use drop::{DropRow, class_name};
 pub use error::ResultsError;
 pub use fct_by_size::{FctBySizeRow, GroupTimes};
 pub use flow::FlowRow;
-pub use flow_statistics::{FctSummary, FlowStatistics, SlowdownSummary};
+pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling};
 pub use link_delay::{LinkDelayRange, LinkDelayRow};

@@ -273,6 +273,7 @@ impl Record {
             flows_completed,
             fct_ns,
             slowdown,
+            labels: self.flows.by_label(),
             pause_frames: self.pause_frames,
             pause_refresh_frames: self.refresh_frames,
             resume_frames: self.resume_frames,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
-use super::flow_statistics::{FctSummary, SlowdownSummary};
+use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 
 /// What a run came to. All but [`Summary::MACHINE_KEYS`] is the same in every run of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Summary {
     pub fct_ns: Option<FctSummary>,
     /// Slowdowns; none if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
+    /// Both, by the flows' label.
+    pub labels: BTreeMap<String, LabelSummary>,
     /// PAUSE frames decided on, refreshes included.
     pub pause_frames: u64,
     /// Those of them that only renewed the quanta.
@@ -93,6 +95,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "slowdown",
         about: "`mean`, `p50`, `p99` of the completed flows likewise, four decimals; null if there \
                 are none.",
+    },
+    Column {
+        name: "labels",
+        about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
+                `fct_ns` and `slowdown` likewise.",
     },
     Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
     Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
@@ -250,6 +257,7 @@ mod tests {
         "p50": 1.0,
         "p99": 7.15
       },
+      "labels": {},
       "pause_frames": 0,
       "pause_refresh_frames": 0,
       "resume_frames": 0,

@@ -70,7 +70,9 @@ impl Scenario {
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
-        let phi = by_port.iter().copied();
+        let unlinked = self.port_count(switch) - ports.len() as u64;
+        let largest = by_port.iter().max().copied().unwrap_or_default();
+        let phi = by_port.iter().copied().chain((0..unlinked).map(|_| largest));
         let all = match self.switch.headroom {
             Headroom::Sih { .. } | Headroom::Adaptive { .. } => headroom::total(phi, queues),
             Headroom::Oversubscribed { ratio, .. } => {
@@ -80,8 +82,14 @@ impl Scenario {
             Headroom::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
             Headroom::Dsh(_) => Bytes(0),
         };
-        let private = self.switch.private_per_queue.0 * ports.len() as u64 * queues;
+        let private = self.switch.private_per_queue.0 * self.port_count(switch) * queues;
         (by_port, all, Bytes(private))
+    }
+
+    /// Ports of a switch for which buffer is set aside.
+    fn port_count(&self, switch: SwitchId) -> u64 {
+        let linked = self.fabric.switch(switch).ports.len() as u64;
+        self.switch.ports.map_or(linked, |ports| linked.max(ports.into()))
     }
 
     /// Checks that every switch has room for what is set aside, and that fixed thresholds can be
@@ -118,10 +126,18 @@ impl Scenario {
 
     fn check_buffer(&self, switch: SwitchId, document: &Document<'_>) -> Result<(), ScenarioError> {
         let node = self.fabric.switch(switch);
-        let (name, ports) = (&node.name, node.ports.len());
+        let (name, linked) = (&node.name, node.ports.len());
+        if let Some(ports) = self.switch.ports
+            && (ports as usize) < linked
+        {
+            let title = format!("switch `{name}` has {linked} links, and {ports} ports");
+            let help = format!("write {linked} or more, or leave the key out");
+            return Err(document.error("switch.ports", &title, &help));
+        }
+        let ports = self.port_count(switch);
         let (by_port, headroom, private) = self.reserved(switch);
         let buffer = self.switch.buffer;
-        let queues = ports as u64 * u64::from(self.switch.lossless.count());
+        let queues = ports * u64::from(self.switch.lossless.count());
         let needed = Bytes(headroom.0.saturating_add(private.0));
         if needed > buffer {
             let largest = display(by_port.iter().max().copied().unwrap_or_default());

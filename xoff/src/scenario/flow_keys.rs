@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::incasts::DegreeKeys;
 use super::load::{LoadOf, Sigma};
 use super::pairs::PairChoice;
 use super::priority::Priority;
@@ -86,6 +87,9 @@ pub(super) enum WorkloadKeys {
         /// Who sends to whom. Default "uniform".
         #[serde(default)]
         pairs: PairChoice,
+        /// Flows that a sender starts at once; each draws its own receiver, size and priority.
+        /// Default 1.
+        batch: Option<u32>,
         /// Flows start from here on. Default "0s".
         #[serde(default)]
         start: Time,
@@ -113,6 +117,9 @@ pub(super) enum WorkloadKeys {
         /// Who sends to whom. Default "uniform".
         #[serde(default)]
         pairs: PairChoice,
+        /// Flows that a sender starts at once; each draws its own receiver, size and priority.
+        /// Default 1.
+        batch: Option<u32>,
         /// Flows start from here on. Default "0s".
         #[serde(default)]
         start: Time,
@@ -168,10 +175,15 @@ const fn default_priority() -> Priority {
 pub(super) struct IncastKeys {
     /// Name of the flows in the results. Default: the kind.
     pub(super) label: Option<String>,
-    /// Senders of an incast; drawn anew for each.
-    pub(super) degree: u32,
-    /// Bytes that each sender transfers, above zero.
-    pub(super) bytes: Size,
+    /// Senders of an incast, drawn anew for each: a number, or { least = 1, most = 15 }, between
+    /// which each incast draws its own.
+    pub(super) degree: DegreeKeys,
+    /// Bytes of each flow, above zero.
+    pub(super) bytes: Option<Size>,
+    /// Sizes from which each flow draws its own, such as "hadoop"; instead of `bytes`.
+    pub(super) sizes: Option<Sizes>,
+    /// Flows of an incast, dealt to its senders in turn. Default: one for each sender.
+    pub(super) flows: Option<u32>,
     /// Time from one incast to the next, the mean of it if they are random; instead of `load`.
     pub(super) period: Option<Time>,
     /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
@@ -181,6 +193,15 @@ pub(super) struct IncastKeys {
     pub(super) of: Option<LoadOf>,
     /// The receiving host. Default: each incast draws one.
     pub(super) receiver: Option<String>,
+    /// Hosts from which each incast draws its receiver, by name; a switch's name stands for its
+    /// hosts. Instead of `receiver`. Default: all.
+    pub(super) receivers: Option<Vec<String>>,
+    /// Hosts from which each incast draws its senders, likewise. Default: all.
+    pub(super) senders: Option<Vec<String>>,
+    /// Whether hosts of the receiver's rack send to it as well; in a fabric of one rack they do.
+    /// Default false.
+    #[serde(default)]
+    pub(super) own_rack: bool,
     /// Incasts come from here on. Default "0s".
     #[serde(default)]
     pub(super) start: Time,

@@ -1,26 +1,27 @@
-//! Workloads that generate their flows, resolved: at a load, as repeated incasts, and over all
-//! hosts at once.
+//! Workloads that generate their flows, resolved: at a load, and over all hosts at once.
 
 use std::sync::Arc;
 
-use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use fabric_core::units::{BitsPerSecond, Picos};
 use serde::Serialize;
 
-use super::flow_keys::{IncastKeys, WorkloadKeys};
+use super::flow_keys::WorkloadKeys;
 use super::flows::{Expansion, Workload};
-use super::load::{Load, LoadOf};
+use super::load::Load;
 use super::pairs::PairChoice;
 use super::priority::Priority;
-use super::quantity::{self, Size, Time};
-use super::ratio::Probability;
+use super::quantity::{self, Time};
 use super::report::ScenarioError;
 use super::sizes::{LengthText, Sizes};
 use crate::topology::HostId;
 use crate::workload::variate::Gaps;
 use crate::workload::{
-    AllToAllRecipe, ArrivalRecipe, Demand, IncastRecipe, Length, Pairs, PayloadRate,
-    PermutationRecipe, PriorityChoice, Source, Stamp, Window, exact_gap, load, mean_gap,
+    AllToAllRecipe, ArrivalRecipe, Demand, Length, Pairs, PayloadRate, PermutationRecipe,
+    PriorityChoice, Source, Stamp, Window, load, mean_gap,
 };
+
+/// Flows that a sender may start at once.
+const LARGEST_BATCH: u32 = 65_536;
 
 /// Flows at a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +35,8 @@ pub struct OpenLoop {
     pub sizes: Sizes,
     /// Who sends to whom.
     pub pairs: PairChoice,
+    /// Flows that a sender starts at once.
+    pub batch: u32,
     /// Flows start from here on.
     #[serde(serialize_with = "quantity::serialize")]
     pub start: Picos,
@@ -43,47 +46,6 @@ pub struct OpenLoop {
     /// The flows' priority.
     #[serde(flatten)]
     pub priority: PriorityChoice,
-}
-
-/// Incasts that come again and again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ManyIncasts {
-    /// The label of each flow.
-    pub label: String,
-    /// Senders of an incast.
-    pub degree: u32,
-    /// Bytes of each flow.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub bytes: Bytes,
-    /// How often.
-    #[serde(flatten)]
-    pub pace: Pace,
-    /// The receiver's name; without one, each incast draws its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receiver: Option<String>,
-    /// Incasts come from here on.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub start: Picos,
-    /// No incast from here on.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub stop: Picos,
-    /// The flows' priority.
-    #[serde(flatten)]
-    pub priority: PriorityChoice,
-}
-
-/// How often incasts come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Pace {
-    /// With this time in between, or this mean time.
-    Period {
-        /// Above zero.
-        #[serde(serialize_with = "quantity::serialize")]
-        period: Picos,
-    },
-    /// As often as makes a load.
-    Load(Load),
 }
 
 /// Flows between all hosts that start at once.
@@ -106,20 +68,8 @@ fn serialize_length<S: serde::Serializer>(length: &Length, out: S) -> Result<S::
     LengthText(*length).serialize(out)
 }
 
-/// The keys of incasts.
-struct IncastPlan {
-    label: String,
-    degree: u32,
-    bytes: Size,
-    period: Option<Time>,
-    load: Option<Probability>,
-    of: Option<LoadOf>,
-    receiver: Option<String>,
-    window: Window,
-    priority: PriorityChoice,
-}
-
-type Key<'a> = &'a mut dyn FnMut(&str) -> u64;
+/// Names the random streams of the workload with a label.
+pub(super) type Key<'a> = &'a mut dyn FnMut(&str) -> u64;
 
 impl Expansion<'_> {
     /// A workload that generates its flows.
@@ -135,12 +85,12 @@ impl Expansion<'_> {
             }
             WorkloadKeys::PeriodicIncast(keys) => {
                 let (incasts, source) =
-                    self.many_incasts(path, "periodic-incast", keys, Gaps::Even, key)?;
+                    self.incasts(path, "periodic-incast", keys, Gaps::Even, key)?;
                 Ok((Workload::PeriodicIncast(incasts), source))
             }
             WorkloadKeys::PoissonIncast(keys) => {
                 let (incasts, source) =
-                    self.many_incasts(path, "poisson-incast", keys, Gaps::Exponential, key)?;
+                    self.incasts(path, "poisson-incast", keys, Gaps::Exponential, key)?;
                 Ok((Workload::PoissonIncast(incasts), source))
             }
             WorkloadKeys::Permutation { label, bytes, start, priority, priorities } => {
@@ -184,6 +134,7 @@ impl Expansion<'_> {
             of,
             sizes,
             pairs,
+            batch,
             start,
             stop,
             priority,
@@ -195,6 +146,7 @@ impl Expansion<'_> {
             of,
             sizes,
             pairs,
+            batch,
             start,
             stop,
             priority,
@@ -208,7 +160,8 @@ impl Expansion<'_> {
         let Window { start, stop } = self.window(path, start, stop)?;
         let priority = self.priority(path, priority, priorities)?;
         let load = Load { part: load, of };
-        let keys = OpenLoop { label, load, sizes, pairs, start, stop, priority };
+        let batch = self.batch(path, batch)?;
+        let keys = OpenLoop { label, load, sizes, pairs, batch, start, stop, priority };
         if let Some(sigma) = sigma {
             let gaps = Gaps::Lognormal { sigma_thousandths: sigma.thousandths };
             let (arrivals, source) = self.open_loop(path, keys, gaps, key)?;
@@ -218,23 +171,6 @@ impl Expansion<'_> {
         Ok((Workload::Poisson(arrivals), source))
     }
 
-    fn many_incasts(
-        &self,
-        path: &str,
-        kind: &str,
-        keys: IncastKeys,
-        gaps: Gaps,
-        key: Key<'_>,
-    ) -> Result<(ManyIncasts, Source), ScenarioError> {
-        let IncastKeys { label, degree, bytes, period, load, of, receiver, .. } = keys;
-        let label = label.unwrap_or_else(|| kind.to_owned());
-        let window = self.window(path, keys.start, keys.stop)?;
-        let priority = self.priority(path, keys.priority, keys.priorities)?;
-        let plan =
-            IncastPlan { label, degree, bytes, period, load, of, receiver, window, priority };
-        self.incasts(path, plan, gaps, key)
-    }
-
     fn open_loop(
         &self,
         path: &str,
@@ -242,7 +178,7 @@ impl Expansion<'_> {
         gaps: Gaps,
         key: Key<'_>,
     ) -> Result<(OpenLoop, Source), ScenarioError> {
-        let OpenLoop { label, load, sizes, pairs, start, stop, priority } = keys;
+        let OpenLoop { label, load, sizes, pairs, batch, start, stop, priority } = keys;
         let (choice, pairs) = self.pairs(&format!("{path}.pairs"), pairs)?;
         let (named, sizes) = self.sizes(&format!("{path}.sizes"), sizes)?;
         let demand = pairs.demand(self.fabric, &self.racks);
@@ -254,112 +190,15 @@ impl Expansion<'_> {
         let mean = sizes.mean_q16();
         let gap = |&(host, weight): &(HostId, u64)| {
             let part = PayloadRate(rate.0 * u128::from(weight) / total);
-            (host, mean_gap(mean, part))
+            (host, mean_gap(mean, part) * u128::from(batch))
         };
         let senders = weights.iter().map(gap).collect();
         let stamp = stamp(&label, &priority, key);
         let window = Window { start, stop };
-        let recipe = ArrivalRecipe { stamp, window, gaps, sizes, pairs, senders, rate };
+        let recipe = ArrivalRecipe { stamp, window, gaps, sizes, pairs, batch, senders, rate };
         let pairs = choice;
-        let resolved = OpenLoop { label, load, sizes: named, pairs, start, stop, priority };
+        let resolved = OpenLoop { label, load, sizes: named, pairs, batch, start, stop, priority };
         Ok((resolved, Source::Arrivals(recipe.into())))
-    }
-
-    fn incasts(
-        &self,
-        path: &str,
-        keys: IncastPlan,
-        gaps: Gaps,
-        key: Key<'_>,
-    ) -> Result<(ManyIncasts, Source), ScenarioError> {
-        let IncastPlan { label, degree, receiver, window, priority, .. } = keys;
-        let bytes = keys.bytes.0;
-        self.check_bytes(&format!("{path}.bytes"), bytes)?;
-        self.check_two_hosts(path)?;
-        let named = receiver.as_ref();
-        let only = named.map(|name| self.host(&format!("{path}.receiver"), name)).transpose()?;
-        let hosts = (0..self.fabric.host_count()).map(HostId);
-        let receivers: Vec<HostId> =
-            hosts.filter(|host| only.is_none_or(|only| only == *host)).collect();
-        self.check_degree(&format!("{path}.degree"), degree, &receivers)?;
-        let demand = IncastRecipe::demand(self.fabric, &self.racks, only);
-        self.check_reach(path, &demand)?;
-        let event_q16 = (u128::from(bytes.0) * u128::from(degree)) << 16;
-        let (pace, mean_gap, rate) = match (keys.period, keys.load) {
-            (Some(period), None) => {
-                if keys.of.is_some() {
-                    let help = "leave it out: with `period` there is no load";
-                    let title = "`of` says which links a load is a part of";
-                    return Err(self.document.error(&format!("{path}.of"), title, help));
-                }
-                let period = self.period(path, period)?;
-                (
-                    Pace::Period { period },
-                    exact_gap(period),
-                    PayloadRate::average(event_q16, period),
-                )
-            }
-            (None, Some(load)) => {
-                let load = Load { part: load, of: keys.of.unwrap_or_default() };
-                let rate = self.payload_rate(path, load, &receivers, &demand)?;
-                (Pace::Load(load), mean_gap(event_q16, rate), rate)
-            }
-            (Some(_), Some(_)) => {
-                let help = "leave one out: a load follows from a period, and a period from a load";
-                return Err(self.document.error(
-                    &format!("{path}.load"),
-                    "a period and a load",
-                    help,
-                ));
-            }
-            (None, None) => {
-                let help = "add period = \"100us\", or load = 0.1";
-                return Err(self.document.error(path, "incasts without a period or a load", help));
-            }
-        };
-        let stamp = stamp(&label, &priority, key);
-        let racks = self.racks.clone();
-        let recipe = IncastRecipe {
-            stamp,
-            window,
-            gaps,
-            mean_gap,
-            degree,
-            bytes,
-            receiver: only,
-            racks,
-            rate,
-        };
-        let Window { start, stop } = window;
-        let resolved = ManyIncasts { label, degree, bytes, pace, receiver, start, stop, priority };
-        Ok((resolved, Source::Incasts(recipe.into())))
-    }
-
-    fn check_degree(
-        &self,
-        path: &str,
-        degree: u32,
-        receivers: &[HostId],
-    ) -> Result<(), ScenarioError> {
-        if degree == 0 {
-            let help = "write how many hosts send at once, from 1 up";
-            return Err(self.document.error(path, "an incast without senders", help));
-        }
-        let hosts = self.fabric.host_count();
-        let eligible = |host: &HostId| IncastRecipe::eligible(&self.racks, hosts, *host);
-        let fewest = receivers.iter().min_by_key(|host| eligible(host));
-        match fewest.map(|host| (host, eligible(host))) {
-            Some((&host, count)) if count < degree => {
-                let name = &self.fabric.host(host).name;
-                let title = format!("{count} hosts can send to `{name}` at once, not {degree}");
-                let help = format!(
-                    "senders are of other racks than the receiver: write {count} at most, or use \
-                     more hosts"
-                );
-                Err(self.document.error(path, &title, &help))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn all_at_once(
@@ -378,7 +217,22 @@ impl Expansion<'_> {
         Ok(AllAtOnce { label, bytes, start, priority })
     }
 
-    fn window(&self, path: &str, start: Time, stop: Option<Time>) -> Result<Window, ScenarioError> {
+    fn batch(&self, path: &str, batch: Option<u32>) -> Result<u32, ScenarioError> {
+        let batch = batch.unwrap_or(1);
+        if batch == 0 || batch > LARGEST_BATCH {
+            let title = format!("{batch} flows at once");
+            let help = format!("write a number from 1 to {LARGEST_BATCH}");
+            return Err(self.document.error(&format!("{path}.batch"), &title, &help));
+        }
+        Ok(batch)
+    }
+
+    pub(super) fn window(
+        &self,
+        path: &str,
+        start: Time,
+        stop: Option<Time>,
+    ) -> Result<Window, ScenarioError> {
         let start = self.start(path, start)?;
         let stop = stop.map_or(self.duration, |stop| stop.0);
         let display = quantity::display::<Picos>;
@@ -396,7 +250,7 @@ impl Expansion<'_> {
         Ok(Window { start, stop })
     }
 
-    fn priority(
+    pub(super) fn priority(
         &self,
         path: &str,
         priority: Option<Priority>,
@@ -421,19 +275,7 @@ impl Expansion<'_> {
         }
     }
 
-    fn period(&self, path: &str, period: Time) -> Result<Picos, ScenarioError> {
-        if period.0 == Picos::ZERO {
-            let help = "write a time such as \"100us\"";
-            return Err(self.document.error(
-                &format!("{path}.period"),
-                "a period of no time",
-                help,
-            ));
-        }
-        Ok(period.0)
-    }
-
-    fn check_reach(&self, path: &str, demand: &Demand) -> Result<(), ScenarioError> {
+    pub(super) fn check_reach(&self, path: &str, demand: &Demand) -> Result<(), ScenarioError> {
         match demand.unreachable(self.fabric, &self.racks) {
             None => Ok(()),
             Some((from, to)) => {
@@ -456,6 +298,6 @@ impl AllAtOnce {
     }
 }
 
-fn stamp(label: &str, priority: &PriorityChoice, key: Key<'_>) -> Stamp {
+pub(super) fn stamp(label: &str, priority: &PriorityChoice, key: Key<'_>) -> Stamp {
     Stamp { label: label.into(), priority: priority.clone(), key: key(label) }
 }

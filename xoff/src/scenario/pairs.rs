@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::document::suggestion;
 use super::flows::Expansion;
 use super::report::ScenarioError;
+use crate::topology::HostId;
 use crate::workload::{PairMatrix, Pairs};
 
 /// Who sends to whom.
@@ -24,6 +25,13 @@ pub enum PairChoice {
         from: String,
         /// The switch of the receiving hosts, another one.
         to: String,
+    },
+    /// The hosts of one group send to those of another; the groups may overlap.
+    Groups {
+        /// The sending hosts, by name; a switch's name stands for its hosts. Default: all.
+        from: Option<Vec<String>>,
+        /// The receiving hosts, likewise. Default: all.
+        to: Option<Vec<String>>,
     },
     /// By weights between hosts.
     Matrix {
@@ -48,11 +56,16 @@ impl Serialize for PairChoice {
         #[serde(tag = "kind", rename_all = "kebab-case")]
         enum Table<'a> {
             RackToRack { from: &'a str, to: &'a str },
+            Groups { from: Option<&'a [String]>, to: Option<&'a [String]> },
             Matrix { file: &'a str },
         }
         match self {
             Self::Uniform => out.serialize_str("uniform"),
             Self::RackToRack { from, to } => Table::RackToRack { from, to }.serialize(out),
+            Self::Groups { from, to } => {
+                let (from, to) = (from.as_deref(), to.as_deref());
+                Table::Groups { from, to }.serialize(out)
+            }
             Self::Matrix { file } => Table::Matrix { file }.serialize(out),
         }
     }
@@ -80,7 +93,22 @@ impl Expansion<'_> {
                     return Err(self.document.error(&receiving, &title, "name another switch"));
                 }
                 let hosts = |rack| Arc::from(self.racks.hosts(rack));
-                let pairs = Pairs::Racks { from: hosts(senders), to: hosts(receivers) };
+                let pairs = Pairs::Groups { from: hosts(senders), to: hosts(receivers) };
+                Ok((choice, pairs))
+            }
+            PairChoice::Groups { ref from, ref to } => {
+                self.check_two_hosts(path)?;
+                let sending = self.group(&format!("{path}.from"), from.as_deref())?;
+                let receiving = self.group(&format!("{path}.to"), to.as_deref())?;
+                if let [only] = receiving[..]
+                    && sending.contains(&only)
+                {
+                    let name = &self.fabric.host(only).name;
+                    let title = format!("`{name}` has none but itself to send to");
+                    let help = "name more receivers, or fewer senders";
+                    return Err(self.document.error(path, &title, help));
+                }
+                let pairs = Pairs::Groups { from: sending.into(), to: receiving.into() };
                 Ok((choice, pairs))
             }
             PairChoice::Matrix { file } => {
@@ -99,6 +127,39 @@ impl Expansion<'_> {
             return Err(self.document.error(path, "a fabric of one host", help));
         }
         Ok(())
+    }
+
+    /// The hosts of a list of names, ascending: a host stands for itself and a switch for its hosts.
+    /// Without a list they are all hosts.
+    pub(super) fn group(
+        &self,
+        path: &str,
+        names: Option<&[String]>,
+    ) -> Result<Vec<HostId>, ScenarioError> {
+        let all = (0..self.fabric.host_count()).map(HostId);
+        let Some(names) = names else { return Ok(all.collect()) };
+        if names.is_empty() {
+            let help = "name hosts, or switches for all of their hosts; or leave the key out";
+            return Err(self.document.error(path, "a group of no hosts", help));
+        }
+        let mut hosts = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let path = format!("{path}.{place}");
+            let switch = |rack| &self.fabric.switch(self.racks.switch(rack)).name;
+            let rack = (0..self.racks.len()).find(|&rack| switch(rack) == name);
+            let members = match rack {
+                Some(rack) => self.racks.hosts(rack).to_vec(),
+                None => vec![self.host(&path, name)?],
+            };
+            if let Some(host) = members.iter().find(|host| hosts.contains(*host)) {
+                let title = format!("`{}` is in the group twice", self.fabric.host(*host).name);
+                let help = "name each host once, and leave out those of switches that you name";
+                return Err(self.document.error(&path, &title, help));
+            }
+            hosts.extend(members);
+        }
+        hosts.sort();
+        Ok(hosts)
     }
 
     /// The rack of a switch's name.

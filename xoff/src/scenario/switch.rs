@@ -19,6 +19,9 @@ pub struct Switch {
     /// The whole packet buffer.
     #[serde(serialize_with = "quantity::serialize")]
     pub buffer: Bytes,
+    /// Ports for which buffer is set aside, where a switch has fewer links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u32>,
     /// Private buffer of each lossless ingress queue, rho in DSH.
     #[serde(serialize_with = "quantity::serialize")]
     pub private_per_queue: Bytes,
@@ -115,6 +118,10 @@ pub(super) struct SwitchKeys {
     /// The whole packet buffer of a switch. Private pools and headroom are taken from it; the rest
     /// is shared by lossless and lossy traffic. Default "16MB".
     buffer: Size,
+    /// Ports of every switch, with a link or without: buffer is set aside for all of them, and for
+    /// one without a link as much as for the switch's port that needs most. Default: those with a
+    /// link.
+    ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
     private_per_queue: Size,
     /// Priorities that PFC protects; the others are lossy. Any subset of 0 to 7. Default [3].
@@ -222,6 +229,7 @@ impl Default for SwitchKeys {
     fn default() -> Self {
         Self {
             buffer: Quantity(Bytes(16_000_000)),
+            ports: None,
             private_per_queue: Quantity(Bytes(3000)),
             lossless: Priorities(1 << 3),
             threshold: ThresholdKeys::Dt { alpha: default_alpha(), xon_offset: Size::default() },
@@ -264,6 +272,7 @@ impl SwitchKeys {
         }
         Ok(Switch {
             buffer: self.buffer.0,
+            ports: self.ports,
             private_per_queue: self.private_per_queue.0,
             lossless: self.lossless,
             threshold: self.threshold.resolve(document)?,

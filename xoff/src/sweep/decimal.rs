@@ -9,6 +9,24 @@ pub struct Decimal(pub i128);
 const ONE: i128 = 1_000_000;
 
 impl Decimal {
+    /// The number one.
+    pub const ONE: Self = Self(ONE);
+
+    /// So many tenths of a per cent, as a part of 1.
+    pub const fn per_mille(value: i32) -> Self {
+        Self(value as i128 * (ONE / 1000))
+    }
+
+    /// A whole number.
+    pub const fn whole(value: i32) -> Self {
+        Self(value as i128 * ONE)
+    }
+
+    /// `part / whole`, rounded half up. `whole` is above zero.
+    pub const fn ratio(part: i128, whole: i128) -> Self {
+        Self((2 * part * ONE + whole).div_euclid(2 * whole))
+    }
+
     /// A number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
     pub fn of_json(value: &serde_json::Value) -> Option<Self> {
         match value {

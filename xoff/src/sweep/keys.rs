@@ -31,8 +31,26 @@ pub(super) struct SweepKeys {
     #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     #[expect(dead_code, reason = "read from the document; here it is a key of the schema")]
     pub(super) matrix: Paths,
-    /// Settings that go together under a name, such as a scheme's.
+    /// Settings that go together under a name, such as a scheme's: an axis called "variant".
     #[serde(default)]
+    pub(super) variants: Vec<VariantKeys>,
+    /// More axes of settings that go together, such as the loads of two workloads.
+    #[serde(default)]
+    pub(super) axes: Vec<AxisKeys>,
+    /// Settings of every run that `--scale NAME` asks for, by name: a smaller fabric, a shorter time.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
+    #[expect(clippy::zero_sized_map_values, reason = "values are read from the document")]
+    pub(super) scales: BTreeMap<String, Paths>,
+}
+
+/// An axis of settings that go together.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AxisKeys {
+    /// What the axis is called in the tables.
+    pub(super) name: String,
+    /// Its variants, one or more.
     pub(super) variants: Vec<VariantKeys>,
 }
 

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::decimal::Decimal;
 use super::sweep_file::Pattern;
-use crate::results::{DeadlockTotals, FctSummary, Slowdown, SlowdownSummary, Summary};
+use crate::results::{
+    DeadlockTotals, FctSummary, LabelSummary, Slowdown, SlowdownSummary, Summary,
+};
 use crate::scenario::Scenario;
 use crate::scenario::glob;
 use crate::topology::SwitchId;
@@ -55,9 +57,14 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         let ids = (0..scenario.fabric().switch_count()).map(SwitchId);
         ids.map(|id| (scenario.fabric().switch(id).name.clone(), 0)).collect()
     };
+    let fct_ns = Some(FctSummary { mean: 0, p50: 0, p99: 0, max: 0 });
+    let slowdown = Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) });
+    let label = LabelSummary { flows: 0, completed: 0, fct_ns, slowdown };
+    let labels = scenario.workloads.iter().map(|it| (it.label().to_owned(), label.clone()));
     let mut summary = Summary {
-        fct_ns: Some(FctSummary { mean: 0, p50: 0, p99: 0, max: 0 }),
-        slowdown: Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) }),
+        fct_ns,
+        slowdown,
+        labels: labels.collect(),
         deadlock: DeadlockTotals { first_onset_ns: Some(0), ..DeadlockTotals::default() },
         buffer_max_bytes: switches(),
         headroom_max_bytes: switches(),

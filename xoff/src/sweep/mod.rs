@@ -20,7 +20,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use bootstrap::RESAMPLES;
+pub use bootstrap::{RESAMPLES, interval};
 pub use decimal::Decimal;
 pub use execute::{Failure, execute};
 pub use folder::{Claim, RunResult, SweepFolder, result_in};
@@ -28,4 +28,4 @@ pub use keys::json_schema;
 pub use metrics::Metrics;
 pub use plan::{Plan, Run};
 pub use run_id::RunId;
-pub use sweep_file::{Axis, Choice, Pattern, Sweep};
+pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};

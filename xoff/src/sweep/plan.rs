@@ -47,6 +47,11 @@ impl Sweep {
         Ok((run, scenario))
     }
 
+    /// Names of the metrics that a run of a scenario can have.
+    pub fn metric_names(scenario: &Scenario) -> Vec<String> {
+        metrics::names(scenario)
+    }
+
     /// What is varied in a run, and how: `switch.buffer=2MB seed=1`.
     pub fn describe(&self, choices: &[usize], seed: u64) -> String {
         let axes = self.axes.iter().zip(choices);

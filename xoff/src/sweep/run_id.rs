@@ -5,7 +5,7 @@ use std::fs;
 
 use sha2::{Digest, Sha256};
 
-use crate::scenario::{PairChoice, Scenario, Sizes, Workload};
+use crate::scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
 
 /// 16 hexadecimal digits: of the SHA-256 of xoff's version, the resolved scenario and the files that
 /// it names. Where those files lie is not a part of it.
@@ -45,11 +45,14 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
                     *file = digest(file)?;
                 }
             }
+            Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
+                if let IncastBytes::Drawn { sizes: Sizes::File(file) } = &mut incasts.bytes {
+                    *file = digest(file)?;
+                }
+            }
             Workload::One { .. }
             | Workload::Incast { .. }
             | Workload::LongLived { .. }
-            | Workload::PeriodicIncast(_)
-            | Workload::PoissonIncast(_)
             | Workload::Permutation(_)
             | Workload::AllToAll(_) => {}
         }

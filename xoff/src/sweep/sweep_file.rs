@@ -1,9 +1,13 @@
 //! A sweep file, understood: axes with their values, and seeds.
 
+use std::io;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use super::keys::{Seeds, SweepKeys};
-use crate::scenario::document::{Document, DocumentKind, Entry, Node, Origin, Settings, Value};
+use super::keys::{Seeds, SweepKeys, VariantKeys};
+use crate::scenario::document::{
+    Document, DocumentKind, Entry, Node, Origin, Settings, Value, suggestion,
+};
 use crate::scenario::report::Place;
 use crate::scenario::{DatapathKind, Scenario, ScenarioError};
 
@@ -20,7 +24,9 @@ pub struct Sweep {
     scenario_file: PathBuf,
     scenario_text: String,
     datapath: DatapathKind,
-    /// Variants first, then the matrix in the order of the file.
+    /// What every run sets.
+    scale: Vec<Entry>,
+    /// Variants first, then axes of their own, then the matrix in the order of the file.
     pub axes: Vec<Axis>,
     /// Each seed once.
     pub seeds: Vec<u64>,
@@ -40,7 +46,7 @@ pub struct Pattern {
 /// What is varied.
 #[derive(Debug)]
 pub struct Axis {
-    /// The path of a key, or "variant".
+    /// The path of a key, "variant", or what the file calls it.
     pub name: String,
     /// At least one.
     pub choices: Vec<Choice>,
@@ -56,11 +62,29 @@ pub struct Choice {
     settings: Vec<Entry>,
 }
 
+/// What a command asks of a sweep beyond its file.
+#[derive(Clone, Debug, Default)]
+pub struct SweepOptions {
+    /// The name of one of its scales.
+    pub scale: Option<String>,
+    /// Seeds instead of its own: 1 and so on, this many.
+    pub seeds: Option<NonZeroU32>,
+}
+
 impl Sweep {
     /// Reads a sweep file and the scenario that it names.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+    pub fn load(path: &Path, options: &SweepOptions) -> Result<Self, ScenarioError> {
+        Self::read(path, options, &|path| std::fs::read_to_string(path))
+    }
+
+    /// Likewise of files whose texts `read` gives.
+    pub fn read(
+        path: &Path,
+        options: &SweepOptions,
+        read: &dyn Fn(&Path) -> io::Result<String>,
+    ) -> Result<Self, ScenarioError> {
         let file = path.to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read(path).map_err(|error| {
             let place = Place { name: &file, text: "", span: None };
             let help = "give the path of a sweep, a TOML file";
             ScenarioError::at(&place, &format!("cannot read the sweep: {error}"), Some(help))
@@ -70,13 +94,18 @@ impl Sweep {
         let keys: SweepKeys = document.read()?;
         let reader = Reader { document: &document, text: &text };
         let scenario_file = path.parent().unwrap_or(Path::new("")).join(&keys.scenario);
-        let scenario_text = std::fs::read_to_string(&scenario_file).map_err(|error| {
+        let scenario_text = read(&scenario_file).map_err(|error| {
             let shown = scenario_file.display();
             let title = format!("cannot read the scenario {shown}: {error}");
             document.error("scenario", &title, "the path is relative to the sweep file's folder")
         })?;
-        let axes = reader.axes(&keys)?;
-        let seeds = reader.seeds(keys.seeds)?;
+        let scale = reader.scale(&keys, options.scale.as_deref())?;
+        let axes = reader.axes(&keys, &scale)?;
+        let seeds = match options.seeds {
+            Some(count) => Seeds::Count(u64::from(count.get())),
+            None => keys.seeds,
+        };
+        let seeds = reader.seeds(seeds)?;
         let metrics = keys.metrics.map(|patterns| reader.metrics(patterns)).transpose()?;
         let count =
             axes.iter().map(|axis| axis.choices.len()).fold(seeds.len(), usize::saturating_mul);
@@ -86,7 +115,7 @@ impl Sweep {
             return Err(document.error("seeds", &title, help));
         }
         let datapath = keys.datapath;
-        Ok(Self { file, text, scenario_file, scenario_text, datapath, axes, seeds, metrics })
+        Ok(Self { file, text, scenario_file, scenario_text, datapath, scale, axes, seeds, metrics })
     }
 
     /// The text of the file.
@@ -102,7 +131,8 @@ impl Sweep {
         };
         let overrides = [format!("datapath.kind={datapath:?}"), format!("seed={seed}")];
         let chosen = self.axes.iter().zip(choices).map(|(axis, choice)| &axis.choices[*choice]);
-        let entries: Vec<&Entry> = chosen.flat_map(|choice| &choice.settings).collect();
+        let chosen = chosen.flat_map(|choice| &choice.settings);
+        let entries: Vec<&Entry> = self.scale.iter().chain(chosen).collect();
         let settings = Settings { file: &self.file, text: &self.text, entries: &entries };
         Scenario::parse_with(&self.scenario_text, &self.scenario_file, &overrides, settings)
     }
@@ -127,15 +157,34 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn axes(&self, keys: &SweepKeys) -> Result<Vec<Axis>, ScenarioError> {
-        let mut axes = Vec::new();
+    fn axes(&self, keys: &SweepKeys, scale: &[Entry]) -> Result<Vec<Axis>, ScenarioError> {
+        let mut axes: Vec<Axis> = Vec::new();
         if !keys.variants.is_empty() {
-            axes.push(self.variants(keys)?);
+            axes.push(self.named_axis(VARIANT.into(), "variants", &keys.variants)?);
+        }
+        for (number, axis) in keys.axes.iter().enumerate() {
+            let path = format!("axes.{number}");
+            let error = |key: &str, title: &str, help| {
+                Err(self.document.error(&format!("{path}.{key}"), title, help))
+            };
+            if axis.variants.is_empty() {
+                let help = "add [[axes.variants]] with a name and what it sets";
+                return error("variants", "an axis without variants", help);
+            }
+            let taken = |entry: &Entry| entry.key == axis.name;
+            if axes.iter().any(|other| other.name == axis.name)
+                || self.entries("matrix").iter().any(taken)
+            {
+                let title = format!("two axes are called `{}`", axis.name);
+                return error("name", &title, "an axis is a column of the tables: write another");
+            }
+            let variants = format!("{path}.variants");
+            axes.push(self.named_axis(axis.name.clone(), &variants, &axis.variants)?);
         }
         for entry in self.entries("matrix") {
             axes.push(self.matrix_axis(entry)?);
         }
-        let mut earlier: Vec<&Entry> = Vec::new();
+        let mut earlier: Vec<&Entry> = scale.iter().collect();
         for axis in &axes {
             let settings = || axis.choices.iter().flat_map(|choice| &choice.settings);
             settings().try_for_each(|entry| self.check_apart(entry, &earlier))?;
@@ -144,27 +193,54 @@ impl Reader<'_> {
         Ok(axes)
     }
 
-    fn variants(&self, keys: &SweepKeys) -> Result<Axis, ScenarioError> {
+    /// The settings of a scale.
+    fn scale(&self, keys: &SweepKeys, name: Option<&str>) -> Result<Vec<Entry>, ScenarioError> {
+        let Some(name) = name else { return Ok(Vec::new()) };
+        if !keys.scales.contains_key(name) {
+            let title = format!("the sweep has no scale `{name}`");
+            let known = keys.scales.keys().map(String::as_str);
+            let help = if keys.scales.is_empty() {
+                format!("add [scales.{name}] with what it sets, or leave --scale out")
+            } else {
+                suggestion(name, "its scales are", known)
+            };
+            return Err(self.document.error("scales", &title, &help));
+        }
+        self.settings(&format!("scales.{name}"))
+    }
+
+    /// A table of settings, each of them apart from the others.
+    fn settings(&self, path: &str) -> Result<Vec<Entry>, ScenarioError> {
+        let settings = self.entries(path).to_vec();
+        let mut earlier: Vec<&Entry> = Vec::new();
+        for entry in &settings {
+            self.check_key(entry)?;
+            self.check_apart(entry, &earlier)?;
+            earlier.push(entry);
+        }
+        Ok(settings)
+    }
+
+    fn named_axis(
+        &self,
+        axis: String,
+        path: &str,
+        variants: &[VariantKeys],
+    ) -> Result<Axis, ScenarioError> {
         let mut choices: Vec<Choice> = Vec::new();
-        for (number, variant) in keys.variants.iter().enumerate() {
-            let path = format!("variants.{number}");
+        for (number, variant) in variants.iter().enumerate() {
+            let path = format!("{path}.{number}");
             if choices.iter().any(|choice| choice.label == variant.name) {
                 let title = format!("two variants are called `{}`", variant.name);
                 let help = "names tell variants apart in the tables: write another one";
                 return Err(self.document.error(&format!("{path}.name"), &title, help));
             }
-            let settings = self.entries(&format!("{path}.set")).to_vec();
-            let mut earlier: Vec<&Entry> = Vec::new();
-            for entry in &settings {
-                self.check_key(entry)?;
-                self.check_apart(entry, &earlier)?;
-                earlier.push(entry);
-            }
+            let settings = self.settings(&format!("{path}.set"))?;
             let name = self.node(&format!("{path}.name")).expect("serde has read it");
             let (label, origin) = (variant.name.clone(), name.origin.clone());
             choices.push(Choice { label, origin, settings });
         }
-        Ok(Axis { name: VARIANT.into(), choices })
+        Ok(Axis { name: axis, choices })
     }
 
     fn matrix_axis(&self, entry: &Entry) -> Result<Axis, ScenarioError> {

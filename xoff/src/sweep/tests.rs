@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use super::{Plan, Sweep};
+use super::{Plan, Sweep, SweepOptions};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -24,7 +24,7 @@ fn planned(text: &str) -> Result<Plan, String> {
     fs::write(folder.path().join("base.toml"), SCENARIO).unwrap();
     let path = folder.path().join("sweep.toml");
     fs::write(&path, format!("scenario = \"base.toml\"\n{text}")).unwrap();
-    let plan = Sweep::load(&path).and_then(Plan::of);
+    let plan = Sweep::load(&path, &SweepOptions::default()).and_then(Plan::of);
     plan.map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
 }
 
@@ -65,6 +65,89 @@ set = { "switch.headroom" = { kind = "sih", bytes = "60kB" }, "switch.lossless" 
     assert_eq!(runs(""), ["seed=1"]);
 }
 
+const AXES: &str = r#"
+[[axes]]
+name = "size"
+[[axes.variants]]
+name = "small"
+set = { "switch.buffer" = "1MB", "flows.0.bytes" = "10kB" }
+[[axes.variants]]
+name = "large"
+set = { "switch.buffer" = "2MB", "flows.0.bytes" = "20kB" }
+[[axes]]
+name = "scheme"
+[[axes.variants]]
+name = "dsh"
+set = { "switch.headroom" = { kind = "dsh" } }
+[scales.short]
+duration = "500us"
+[scales.wrong]
+"flows.0" = {}
+"#;
+
+#[test]
+fn axes_of_their_own_are_columns_and_a_scale_is_in_every_run() {
+    assert_eq!(runs(AXES), ["size=small scheme=dsh seed=1", "size=large scheme=dsh seed=1"]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("base.toml"), SCENARIO).unwrap();
+    let path = folder.path().join("sweep.toml");
+    fs::write(&path, format!("scenario = \"base.toml\"\n{AXES}")).unwrap();
+    let load = |scale: &str, seeds| {
+        let options = SweepOptions { scale: Some(scale.into()), seeds };
+        Sweep::load(&path, &options).and_then(Plan::of)
+    };
+    let short = load("short", std::num::NonZeroU32::new(2)).unwrap();
+    assert_eq!(short.runs.len(), 4);
+    let scenario = short.sweep.run(3).unwrap().1;
+    assert_eq!((scenario.duration.0, scenario.seed), (500_000_000, 2));
+    assert_eq!(scenario.switch.buffer.0, 2_000_000);
+    let text = |scale: &str| {
+        let error = load(scale, None).expect_err("a wrong scale").to_string();
+        error.replace(&folder.path().display().to_string(), "")
+    };
+    assert_snapshot!(text("shorter"), @r"
+    error: the sweep has no scale `shorter`
+      --> /sweep.toml:16:2
+       |
+    16 | [scales.short]
+       |  ^^^^^^
+       |
+       = help: did you mean `short`? its scales are `short` and `wrong`
+    ");
+    assert_snapshot!(text("wrong"), @r#"
+    error: `flows.0` and `flows.0.bytes` set the same
+     --> /sweep.toml:7:34
+      |
+    7 | set = { "switch.buffer" = "1MB", "flows.0.bytes" = "10kB" }
+      |                                  ^^^^^^^^^^^^^^^
+      |
+      = help: set a key in one place: a variant, or the matrix
+    "#);
+}
+
+#[test]
+fn axes_that_cannot_be() {
+    let twice = "[[axes]]\nname = \"a\"\nvariants = [{ name = \"b\", set = {} }]\n";
+    assert_snapshot!(report(&format!("{twice}{twice}")), @r#"
+    error: two axes are called `a`
+     --> /sweep.toml:6:8
+      |
+    6 | name = "a"
+      |        ^^^
+      |
+      = help: an axis is a column of the tables: write another
+    "#);
+    assert_snapshot!(report("[[axes]]\nname = \"a\"\nvariants = []\n"), @r"
+    error: an axis without variants
+     --> /sweep.toml:4:12
+      |
+    4 | variants = []
+      |            ^^
+      |
+      = help: add [[axes.variants]] with a name and what it sets
+    ");
+}
+
 #[test]
 fn a_run_of_an_index_is_that_of_the_plan() {
     let plan = planned("seeds = 2\n[matrix]\n\"switch.buffer\" = [\"1MB\", \"2MB\"]").unwrap();
@@ -88,7 +171,7 @@ fn the_name_of_a_run_follows_the_content_of_files_and_not_their_place() {
         fs::write(folder.path().join("flows.csv"), format!("{header}\n{rows}\n")).unwrap();
         let path = folder.path().join("sweep.toml");
         fs::write(&path, "scenario = \"base.toml\"").unwrap();
-        Plan::of(Sweep::load(&path).unwrap()).unwrap().runs[0].id.clone()
+        Plan::of(Sweep::load(&path, &SweepOptions::default()).unwrap()).unwrap().runs[0].id.clone()
     };
     assert_eq!(list("0,h0,h1,9,3"), list("0,h0,h1,9,3"));
     assert_ne!(list("0,h0,h1,9,3"), list("0,h0,h1,8,3"));
@@ -243,7 +326,7 @@ fn wrong_keys_are_refused() {
     2 | seed = 3
       | ^^^^
       |
-      = help: did you mean `seeds`? the keys here are `scenario`, `datapath`, `seeds`, `metrics`, `matrix` and `variants`
+      = help: did you mean `seeds`? the keys here are `scenario`, `datapath`, `seeds`, `metrics`, `matrix`, `variants`, `axes` and `scales`
     ");
     assert_snapshot!(report("seeds = [1, 2, 1]"), @r"
     error: seed 1 is listed twice
@@ -361,7 +444,9 @@ fn wrong_metrics_and_sections_are_refused() {
 
 #[test]
 fn wrong_files_are_refused() {
-    let missing = Sweep::load(std::path::Path::new("/nowhere/sweep.toml")).unwrap_err();
+    let missing =
+        Sweep::load(std::path::Path::new("/nowhere/sweep.toml"), &SweepOptions::default())
+            .unwrap_err();
     assert_snapshot!(missing, @r"
     error: cannot read the sweep: No such file or directory (os error 2)
     --> /nowhere/sweep.toml
@@ -371,7 +456,7 @@ fn wrong_files_are_refused() {
     let path = folder.path().join("sweep.toml");
     let report = |text: &str| {
         fs::write(&path, text).unwrap();
-        let error = Sweep::load(&path).unwrap_err().to_string();
+        let error = Sweep::load(&path, &SweepOptions::default()).unwrap_err().to_string();
         error.replace(&folder.path().display().to_string(), "")
     };
     assert_snapshot!(report("scenario = \"base.toml\""), @r#"

@@ -58,7 +58,9 @@ pub struct ArrivalRecipe {
     pub sizes: SizeChoice,
     /// Who sends to whom.
     pub pairs: Pairs,
-    /// Each sender and its mean gap, as [`mean_gap`] gives it.
+    /// Flows that start at once, one or more.
+    pub batch: u32,
+    /// Each sender and its mean gap between batches, as [`mean_gap`] gives it.
     pub senders: Vec<(HostId, u128)>,
     /// What all senders offer together.
     pub rate: PayloadRate,
@@ -69,6 +71,7 @@ impl ArrivalRecipe {
     pub fn expected_flows(&self) -> u64 {
         let span = u128::from(self.window.stop.since(self.window.start).0) << GAP_BITS;
         let flows: u128 = self.senders.iter().map(|(_, gap)| span / gap).sum();
+        let flows = flows.saturating_mul(u128::from(self.batch));
         u64::try_from(flows).unwrap_or(u64::MAX)
     }
 }
@@ -81,6 +84,9 @@ pub struct Arrivals {
     random: Vec<RandomStream>,
     /// The next flow of each sender that has one: when (with [`GAP_BITS`]), and the sender's place.
     due: BinaryHeap<Reverse<(u128, u32)>>,
+    /// The batch that is being handed out, as in `due`, and how many of its flows are left.
+    batch: (u128, u32),
+    left: u32,
 }
 
 impl Arrivals {
@@ -90,7 +96,7 @@ impl Arrivals {
             recipe.senders.iter().map(|(host, _)| recipe.stamp.random(seed, host.0.into()));
         let random = random.collect();
         let due = BinaryHeap::with_capacity(recipe.senders.len());
-        let mut arrivals = Self { recipe, random, due };
+        let mut arrivals = Self { recipe, random, due, batch: (0, 0), left: 0 };
         let start = u128::from(arrivals.recipe.window.start.0) << GAP_BITS;
         for sender in 0..arrivals.random.len() as u32 {
             arrivals.schedule(sender, start);
@@ -118,7 +124,12 @@ impl Iterator for Arrivals {
     type Item = Flow;
 
     fn next(&mut self) -> Option<Flow> {
-        let Reverse((due, sender)) = self.due.pop()?;
+        if self.left == 0 {
+            Reverse(self.batch) = self.due.pop()?;
+            self.left = self.recipe.batch;
+        }
+        self.left -= 1;
+        let (due, sender) = self.batch;
         let random = &mut self.random[sender as usize];
         let recipe = &self.recipe;
         let (source, _) = recipe.senders[sender as usize];
@@ -126,7 +137,9 @@ impl Iterator for Arrivals {
         let bytes = recipe.sizes.draw(random);
         let start = Picos((due >> GAP_BITS) as u64);
         let flow = recipe.stamp.flow((source, destination), (bytes, false), start, random);
-        self.schedule(sender, due);
+        if self.left == 0 {
+            self.schedule(sender, due);
+        }
         Some(flow)
     }
 }

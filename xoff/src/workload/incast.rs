@@ -1,14 +1,15 @@
-//! Incasts that come again and again: at each event one receiver, and a number of senders from
-//! other racks that all start at once.
+//! Incasts that come again and again: at each event one receiver, and a number of senders that all
+//! start at once.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use fabric_core::units::{Bytes, Picos};
+use fabric_core::units::Picos;
 
 use super::arrivals::{GAP_BITS, PayloadRate};
 use super::demand::Demand;
-use super::flow::{Flow, Stamp, Window};
+use super::flow::{Flow, SizeChoice, Stamp, Window};
 use super::random::RandomStream;
 use super::variate::Gaps;
 use crate::topology::{Fabric, HostId, Racks};
@@ -24,49 +25,152 @@ pub struct IncastRecipe {
     pub gaps: Gaps,
     /// The mean gap between events, as [`super::mean_gap`] gives it.
     pub mean_gap: u128,
-    /// Senders of an event, at most as many as are [eligible](Self::eligible).
-    pub degree: u32,
+    /// Senders of an event.
+    pub degree: Degree,
+    /// Flows of an event, dealt to its senders in turn; `None` is one for each.
+    pub flows: Option<u32>,
     /// Bytes of each flow.
-    pub bytes: Bytes,
-    /// The receiver; without one, each event draws its own.
-    pub receiver: Option<HostId>,
-    /// The racks of the fabric.
-    pub racks: Arc<Racks>,
+    pub sizes: SizeChoice,
+    /// Who sends to whom.
+    pub parties: IncastParties,
     /// What all events offer together.
     pub rate: PayloadRate,
 }
 
+/// How many senders an event has: each number between these with equal probability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Degree {
+    /// At least one.
+    pub least: u32,
+    /// At least `least`, and at most as many as are [eligible](IncastParties::eligible).
+    pub most: u32,
+}
+
+impl Degree {
+    fn draw(self, random: &mut RandomStream) -> u32 {
+        let numbers = u64::from(self.most - self.least) + 1;
+        if numbers == 1 { self.least } else { self.least + random.below(numbers) as u32 }
+    }
+}
+
 impl IncastRecipe {
-    /// How many hosts can send to a receiver: those of other racks, or in a fabric of one rack all
-    /// other hosts.
-    pub fn eligible(racks: &Racks, hosts: u32, receiver: HostId) -> u32 {
-        let own = racks.hosts(racks.of_host(receiver)).len() as u32;
-        if racks.len() == 1 { hosts - 1 } else { hosts - own }
+    /// The mean of an event's bytes, with 16 fractional bits.
+    pub fn event_q16(sizes: &SizeChoice, degree: Degree, flows: Option<u32>) -> u128 {
+        let twice = flows
+            .map_or(u64::from(degree.least) + u64::from(degree.most), |flows| 2 * u64::from(flows));
+        sizes.mean_q16() * u128::from(twice) / 2
     }
 
     /// How many flows are expected.
     pub fn expected_flows(&self) -> u64 {
         let span = u128::from(self.window.stop.since(self.window.start).0) << GAP_BITS;
-        let events = span.div_ceil(self.mean_gap) * u128::from(self.degree);
-        u64::try_from(events).unwrap_or(u64::MAX)
+        let events = span.div_ceil(self.mean_gap);
+        let Degree { least, most } = self.degree;
+        let flows = self.flows.map_or_else(
+            || (events * (u128::from(least) + u128::from(most))).div_ceil(2),
+            |flows| events * u128::from(flows),
+        );
+        u64::try_from(flows).unwrap_or(u64::MAX)
+    }
+}
+
+/// Who may send to whom in an incast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IncastParties {
+    /// Who may send, rack by rack.
+    senders: Vec<HostId>,
+    /// Who may receive, ascending; each event draws one.
+    receivers: Vec<HostId>,
+    /// Whether hosts of the receiver's rack send as well.
+    own_rack: bool,
+    /// The racks of the fabric.
+    racks: Arc<Racks>,
+}
+
+impl IncastParties {
+    /// Groups of hosts, each host once. In a fabric of one rack its hosts send in any case.
+    pub fn new(
+        mut senders: Vec<HostId>,
+        mut receivers: Vec<HostId>,
+        own_rack: bool,
+        racks: Arc<Racks>,
+    ) -> Self {
+        senders.sort_by_key(|&host| (racks.of_host(host), host));
+        receivers.sort();
+        let own_rack = own_rack || racks.len() == 1;
+        Self { senders, receivers, own_rack, racks }
     }
 
-    /// The expected traffic of incasts to one receiver, or to all, in proportion.
-    pub fn demand(fabric: &Fabric, racks: &Racks, receiver: Option<HostId>) -> Demand {
+    /// Who may receive, ascending.
+    pub fn receivers(&self) -> &[HostId] {
+        &self.receivers
+    }
+
+    /// How many hosts can send to a receiver.
+    pub fn eligible(&self, receiver: HostId) -> u32 {
+        (self.senders.len() - self.excluded(receiver).len()) as u32
+    }
+
+    /// The places of those that do not send to a receiver.
+    fn excluded(&self, receiver: HostId) -> Range<usize> {
+        let rack = self.racks.of_host(receiver);
+        let place = |&host: &HostId| (self.racks.of_host(host), host);
+        if self.own_rack {
+            let own = self.senders.binary_search_by_key(&(rack, receiver), place);
+            own.map_or(0..0, |own| own..own + 1)
+        } else {
+            let first = self.senders.partition_point(|host| self.racks.of_host(*host) < rack);
+            first..self.senders.partition_point(|host| self.racks.of_host(*host) <= rack)
+        }
+    }
+
+    /// The expected traffic of incasts, in proportion.
+    pub fn demand(&self, fabric: &Fabric) -> Demand {
         const UNIT: u128 = 1 << 32;
-        let mut demand = Demand::none(fabric, racks);
-        let all = (0..fabric.host_count()).map(HostId);
-        for destination in all.clone().filter(|host| receiver.is_none_or(|only| only == *host)) {
-            let own = racks.of_host(destination);
-            let can_send = |host: &HostId| {
-                *host != destination && (racks.len() == 1 || racks.of_host(*host) != own)
-            };
-            let senders = Self::eligible(racks, fabric.host_count(), destination);
-            for source in all.clone().filter(can_send) {
-                demand.send(source, destination, UNIT / u128::from(senders), racks);
+        let mut demand = Demand::none(fabric, &self.racks);
+        for &receiver in &self.receivers {
+            let excluded = self.excluded(receiver);
+            let eligible = (self.senders.len() - excluded.len()).max(1);
+            let senders = self.senders.iter().enumerate();
+            for (_, &sender) in senders.filter(|(place, _)| !excluded.contains(place)) {
+                demand.send(sender, receiver, UNIT / eligible as u128, &self.racks);
             }
         }
         demand
+    }
+
+    fn draw_receiver(&self, random: &mut RandomStream) -> HostId {
+        match self.receivers[..] {
+            [only] => only,
+            _ => self.receivers[random.below(self.receivers.len() as u64) as usize],
+        }
+    }
+
+    /// Draws `degree` different senders by Floyd's algorithm, each set with equal probability, and
+    /// puts them into `senders`, ascending.
+    fn draw_senders(
+        &self,
+        receiver: HostId,
+        degree: u32,
+        random: &mut RandomStream,
+        senders: &mut Vec<HostId>,
+    ) {
+        let excluded = self.excluded(receiver);
+        let eligible = (self.senders.len() - excluded.len()) as u64;
+        let mut places = BTreeSet::new();
+        for last in eligible - u64::from(degree)..eligible {
+            let place = random.below(last + 1);
+            if !places.insert(place) {
+                places.insert(last);
+            }
+        }
+        let host = |place: &u64| {
+            let place = *place as usize;
+            self.senders[place + if place >= excluded.start { excluded.len() } else { 0 }]
+        };
+        senders.clear();
+        senders.extend(places.iter().map(host));
+        senders.sort();
     }
 }
 
@@ -75,14 +179,13 @@ impl IncastRecipe {
 pub struct Incasts {
     recipe: Arc<IncastRecipe>,
     random: RandomStream,
-    /// All hosts, rack by rack.
-    hosts: Vec<HostId>,
     /// When the next event is, with [`GAP_BITS`] fractional bits.
     due: u128,
-    /// The last event's senders, receiver and time; senders are taken from the end.
+    /// The last event: its senders, receiver and time, and which of its flows are still to come.
     senders: Vec<HostId>,
     receiver: HostId,
     now: Picos,
+    flows: Range<u32>,
 }
 
 impl Incasts {
@@ -94,54 +197,26 @@ impl Incasts {
             Gaps::Even => 0,
             gaps => gaps.draw(recipe.mean_gap, &mut random),
         };
-        let racks = &recipe.racks;
-        let hosts = (0..racks.len()).flat_map(|rack| racks.hosts(rack)).copied().collect();
-        let senders = Vec::with_capacity(recipe.degree as usize);
+        let senders = Vec::with_capacity(recipe.degree.most as usize);
         let due = start.saturating_add(first);
-        Self { recipe, random, hosts, due, senders, receiver: HostId(0), now: Picos::ZERO }
+        Self { recipe, random, due, senders, receiver: HostId(0), now: Picos::ZERO, flows: 0..0 }
     }
 
     /// Draws the next event; `false` if there is none.
     fn next_event(&mut self) -> bool {
-        if self.due >> GAP_BITS >= u128::from(self.recipe.window.stop.0) {
+        let recipe = &self.recipe;
+        if self.due >> GAP_BITS >= u128::from(recipe.window.stop.0) {
             return false;
         }
         self.now = Picos((self.due >> GAP_BITS) as u64);
-        let count = self.hosts.len() as u64;
-        self.receiver =
-            self.recipe.receiver.unwrap_or_else(|| HostId(self.random.below(count) as u32));
-        self.draw_senders();
-        let gap = self.recipe.gaps.draw(self.recipe.mean_gap, &mut self.random);
+        let (parties, random) = (&recipe.parties, &mut self.random);
+        self.receiver = parties.draw_receiver(random);
+        let degree = recipe.degree.draw(random);
+        parties.draw_senders(self.receiver, degree, random, &mut self.senders);
+        self.flows = 0..recipe.flows.unwrap_or(degree);
+        let gap = recipe.gaps.draw(recipe.mean_gap, random);
         self.due = self.due.saturating_add(gap);
         true
-    }
-
-    /// Draws `degree` different senders by Floyd's algorithm, each set with equal probability.
-    fn draw_senders(&mut self) {
-        let racks = &self.recipe.racks;
-        let excluded = if racks.len() == 1 {
-            // The hosts of a single rack are in ascending order from 0.
-            self.receiver.0 as usize..self.receiver.0 as usize + 1
-        } else {
-            let own = racks.of_host(self.receiver);
-            let before: usize = (0..own).map(|rack| racks.hosts(rack).len()).sum();
-            before..before + racks.hosts(own).len()
-        };
-        let eligible = (self.hosts.len() - excluded.len()) as u64;
-        let mut places = BTreeSet::new();
-        for last in eligible - u64::from(self.recipe.degree)..eligible {
-            let place = self.random.below(last + 1);
-            if !places.insert(place) {
-                places.insert(last);
-            }
-        }
-        let host = |place: &u64| {
-            let place = *place as usize;
-            self.hosts[place + if place >= excluded.start { excluded.len() } else { 0 }]
-        };
-        self.senders.clear();
-        self.senders.extend(places.iter().map(host));
-        self.senders.sort_by_key(|host| std::cmp::Reverse(*host));
     }
 }
 
@@ -149,12 +224,12 @@ impl Iterator for Incasts {
     type Item = Flow;
 
     fn next(&mut self) -> Option<Flow> {
-        if self.senders.is_empty() && !self.next_event() {
+        if self.flows.is_empty() && !self.next_event() {
             return None;
         }
-        let source = self.senders.pop()?;
-        let recipe = &self.recipe;
-        let pair = (source, self.receiver);
-        Some(recipe.stamp.flow(pair, (recipe.bytes, false), self.now, &mut self.random))
+        let turn = self.flows.next()? as usize;
+        let pair = (self.senders[turn % self.senders.len()], self.receiver);
+        let bytes = self.recipe.sizes.draw(&mut self.random);
+        Some(self.recipe.stamp.flow(pair, (bytes, false), self.now, &mut self.random))
     }
 }

@@ -41,7 +41,7 @@ pub use demand::Demand;
 pub use distribution::{CERTAIN, FileFault, LARGEST_SIZE, SizeDistribution};
 pub use exchange::{AllToAllRecipe, PermutationRecipe};
 pub use flow::{Flow, Length, PriorityChoice, SizeChoice, Stamp, Window};
-pub use incast::IncastRecipe;
+pub use incast::{Degree, IncastParties, IncastRecipe};
 pub use matrix::PairMatrix;
 pub use pairs::Pairs;
 pub use stream::{FlowStream, MaterialisedFlows, Source};

@@ -7,6 +7,9 @@ use super::matrix::PairMatrix;
 use super::random::RandomStream;
 use crate::topology::{Fabric, HostId, Racks};
 
+/// Keeps the rounding of a demand that is divided among receivers small.
+const DEMAND_UNIT: u128 = 1 << 16;
+
 /// The pairs of a workload's flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pairs {
@@ -15,11 +18,12 @@ pub enum Pairs {
         /// How many hosts there are, at least two.
         hosts: u32,
     },
-    /// The hosts of one rack send to those of another, with equal probability.
-    Racks {
-        /// The senders.
+    /// The hosts of a group send, by their links' rates, to those of another with equal
+    /// probability.
+    Groups {
+        /// The senders, ascending.
         from: Arc<[HostId]>,
-        /// The receivers, none of the senders.
+        /// The receivers, ascending; every sender has another host among them.
         to: Arc<[HostId]>,
     },
     /// By weights between hosts.
@@ -32,7 +36,7 @@ impl Pairs {
         let by_rate = |host: HostId| (host, fabric.wire(fabric.host(host).ports[0]).rate.0);
         match self {
             Self::Uniform { hosts } => (0..*hosts).map(|host| by_rate(HostId(host))).collect(),
-            Self::Racks { from, .. } => from.iter().map(|&host| by_rate(host)).collect(),
+            Self::Groups { from, .. } => from.iter().map(|&host| by_rate(host)).collect(),
             Self::Matrix(matrix) => {
                 matrix.senders().map(|host| (host, matrix.row_sum(host))).collect()
             }
@@ -46,7 +50,13 @@ impl Pairs {
                 let other = random.below(u64::from(hosts - 1)) as u32;
                 HostId(other + u32::from(other >= sender.0))
             }
-            Self::Racks { to, .. } => to[random.below(to.len() as u64) as usize],
+            Self::Groups { to, .. } => match to.binary_search(&sender) {
+                Err(_) => to[random.below(to.len() as u64) as usize],
+                Ok(own) => {
+                    let other = random.below(to.len() as u64 - 1) as usize;
+                    to[other + usize::from(other >= own)]
+                }
+            },
             Self::Matrix(matrix) => matrix.draw(sender, random),
         }
     }
@@ -58,8 +68,10 @@ impl Pairs {
             let weight = u128::from(weight);
             match self {
                 Self::Uniform { hosts } => demand.send_evenly(sender, weight, *hosts, racks),
-                Self::Racks { to, .. } => {
-                    to.iter().for_each(|&receiver| demand.send(sender, receiver, weight, racks));
+                Self::Groups { to, .. } => {
+                    let others = || to.iter().filter(|&&receiver| receiver != sender);
+                    let each = weight * DEMAND_UNIT / others().count() as u128;
+                    others().for_each(|&receiver| demand.send(sender, receiver, each, racks));
                 }
                 Self::Matrix(matrix) => matrix
                     .row(sender)

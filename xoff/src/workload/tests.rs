@@ -189,6 +189,78 @@ period = \"10us\"\nstart = \"1us\"\nstop = \"21us\"",
 }
 
 #[test]
+fn groups_bound_who_sends_to_whom() {
+    let scenario = scenario(
+        "duration = \"10ms\"",
+        "[[flows]]\nkind = \"poisson\"\nload = 0.3\nsizes = \"10kB\"
+pairs = { kind = \"groups\", from = [\"leaf0\", \"h30\"], to = [\"leaf0\", \"leaf1\"] }
+[[flows]]\nkind = \"poisson-incast\"\nload = 0.3\nbytes = \"10kB\"
+degree = { least = 2, most = 4 }\nsenders = [\"leaf1\", \"leaf2\"]\nreceivers = [\"leaf1\", \"h0\"]",
+    );
+    let flows: Vec<Flow> = scenario.flow_stream().collect();
+    let of = |label: &'static str| flows.iter().filter(move |flow| &*flow.label == label);
+    let mut to = [0u32; 16];
+    for flow in of("poisson") {
+        let (source, destination) = (flow.source.0, flow.destination.0);
+        assert!(source < 8 || source == 30, "{source}");
+        assert!(source != destination && destination < 16, "{destination}");
+        if source == 3 {
+            to[destination as usize] += 1;
+        }
+    }
+    // 0.3 of 100 Gbit/s in 10 ms are 3750 flows, to 15 receivers.
+    assert!(to.iter().enumerate().all(|(host, &flows)| match host {
+        3 => flows == 0,
+        _ => (180..330).contains(&flows),
+    }));
+    let mut degrees = [0u32; 5];
+    let incasts: Vec<&Flow> = of("poisson-incast").collect();
+    for event in incasts.chunk_by(|a, b| a.start == b.start) {
+        degrees[event.len()] += 1;
+        for flow in event {
+            let (source, destination) = (flow.source.0, flow.destination.0);
+            assert!(destination == 0 || (8..16).contains(&destination), "{destination}");
+            assert!((8..24).contains(&source) && source / 8 != destination / 8, "{source}");
+        }
+    }
+    // 9 receivers at 0.3 of their links in 10 ms: 33,750 flows, three at a time.
+    assert!(degrees[2..].iter().all(|&events| (3500..4000).contains(&events)), "{degrees:?}");
+    assert_eq!(degrees[..2], [0, 0]);
+}
+
+#[test]
+fn more_flows_than_senders_are_dealt_in_turn() {
+    let scenario = with(
+        "kind = \"periodic-incast\"\ndegree = 31\nflows = 64\nsizes = \"hadoop\"
+own_rack = true\nperiod = \"10us\"\nstop = \"10us\"",
+    );
+    let flows: Vec<Flow> = scenario.flow_stream().collect();
+    assert_eq!(flows.len(), 64);
+    let receiver = flows[0].destination;
+    let mut counts = [0u32; 32];
+    for flow in &flows {
+        counts[flow.source.0 as usize] += 1;
+    }
+    assert_eq!(counts[receiver.0 as usize], 0);
+    let mut sorted = counts;
+    sorted.sort_unstable();
+    assert_eq!((sorted[1], sorted[29], sorted[30], sorted[31]), (2, 2, 3, 3));
+    assert!(flows.iter().any(|flow| flow.bytes != flows[0].bytes));
+}
+
+#[test]
+fn a_batch_starts_at_once_and_keeps_the_load() {
+    let batches = with("kind = \"poisson\"\nload = 0.5\nsizes = \"10kB\"\nbatch = 8");
+    assert!((host_load(&batches) - 0.5).abs() < 0.004, "{}", host_load(&batches));
+    let flows: Vec<Flow> = batches.flow_stream().take(800).collect();
+    for batch in flows.chunk_by(|a, b| a.start == b.start) {
+        assert_eq!(batch.len() % 8, 0);
+        assert!(batch[..8].iter().all(|flow| flow.source == batch[0].source));
+        assert!(batch.iter().any(|flow| flow.destination != batch[0].destination));
+    }
+}
+
+#[test]
 fn long_lived_flows_cannot_end_before_the_run() {
     let scenario = with(
         "kind = \"long-lived\"\nsenders = [\"h1\", \"h2\"]\nreceiver = \"h0\"

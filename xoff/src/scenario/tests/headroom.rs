@@ -78,6 +78,32 @@ fn each_kind_sets_aside_its_own() {
     }
 }
 
+/// A Tomahawk has 32 ports whatever is linked to it: DSH, section V-A.
+#[test]
+fn ports_without_a_link_have_headroom_and_private_pools() {
+    let pools = |headroom: &str| {
+        let text = format!(
+            "{SMALL}[switch]\nlossless = [1, 2, 3, 4, 5, 6, 7]\nports = 32\nbuffer = \"16MiB\"
+private_per_queue = \"3KiB\"\nheadroom = {{ {headroom}, bytes = \"60000B\" }}\n"
+        );
+        parse(&text).buffer_pools(SwitchId(0))
+    };
+    let sih = pools("kind = \"sih\"");
+    assert_eq!((sih.headroom, sih.private), (Bytes(13_440_000), Bytes(688_128)));
+    assert_eq!(sih.shared, Bytes(16 * (1 << 20) - 13_440_000 - 688_128));
+    assert_eq!(sih.headroom_by_port.len(), 3);
+    assert_eq!(pools("kind = \"dsh\"").headroom, Bytes(1_920_000));
+    assert_snapshot!(report_on("[switch]\nports = 1\n"), @r"
+    error: switch `s0` has 3 links, and 1 ports
+      --> bad.toml:13:9
+       |
+    13 | ports = 1
+       |         ^
+       |
+       = help: write 3 or more, or leave the key out
+    ");
+}
+
 /// DSH, Section III-A: Trident2 has 12 MB and 32 ports of 40 Gbit/s. Eq. 1 and 3 ask for 5.33 MiB; xoff
 /// counts frames with what they take of the wire, and what Eq. 1 leaves out.
 #[test]

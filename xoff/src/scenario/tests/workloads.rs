@@ -40,6 +40,11 @@ pairs = {{ kind = \"matrix\", file = \"my.csv\" }}\npriority = 0
 [[flows]]\nkind = \"periodic-incast\"\ndegree = 2\nbytes = \"1kB\"\nperiod = \"10us\"
 receiver = \"h0\"
 [[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\nof = \"core-links\"
+[[flows]]\nkind = \"poisson-incast\"\ndegree = {{ least = 1, most = 2 }}\nload = 0.01
+sizes = {{ file = \"my.cdf\" }}\nsenders = [\"leaf0\", \"h3\"]\nreceivers = [\"h0\", \"h2\"]
+own_rack = true\nflows = 5
+[[flows]]\nkind = \"poisson\"\nload = 0.25\nsizes = \"hadoop\"\nbatch = 8
+pairs = {{ kind = \"groups\", from = [\"leaf0\", \"h3\"], to = [\"leaf1\"] }}
 [[flows]]\nkind = \"permutation\"\nbytes = \"unlimited\"\npriorities = [4]
 [[flows]]\nkind = \"all-to-all\"\nbytes = \"1MiB\"\nstart = \"5us\"
 [[flows]]\nkind = \"long-lived\"\nsenders = [\"h3\"]\nreceiver = \"h1\"\n"
@@ -159,7 +164,7 @@ fn incasts_that_cannot_be() {
     12 | degree = 3
        |          ^
        |
-       = help: senders are of other racks than the receiver: write 2 at most, or use more hosts
+       = help: senders are of other racks than the receiver: write 2 at most, or use more hosts, or own_rack = true
     ");
     assert_snapshot!(report(&format!("{incast}degree = 2\nload = 0.1\nperiod = \"1us\"")), @r"
     error: a period and a load
@@ -179,6 +184,84 @@ fn incasts_that_cannot_be() {
       |
       = help: add period = "100us", or load = 0.1
     "#);
+}
+
+#[test]
+fn incasts_whose_flows_or_parties_cannot_be() {
+    let incast = "kind = \"periodic-incast\"\nperiod = \"10us\"\n";
+    let title = |keys: &str| {
+        let report = report(&format!("{incast}{keys}"));
+        let lines: Vec<&str> = report.lines().collect();
+        format!("{}\n{}\n{}", lines[0], lines[1].trim(), lines.last().unwrap().trim())
+    };
+    assert_snapshot!(title("degree = 2"), @r#"
+    error: incasts without bytes or sizes
+    --> bad.toml:9:1
+    = help: add bytes = "64kB", or sizes = "websearch"
+    "#);
+    assert_snapshot!(title("degree = 2\nbytes = \"1kB\"\nsizes = \"hadoop\""), @r"
+    error: `bytes` and `sizes`
+    --> bad.toml:14:9
+    = help: leave one out: `bytes` is for all flows, `sizes` are drawn from
+    ");
+    assert_snapshot!(title("degree = { least = 2, most = 1 }\nbytes = \"1kB\""), @r"
+    error: incasts of 2 to 1 senders
+    --> bad.toml:12:10
+    = help: write how many hosts send at once, from 1 up; of a range, the least first
+    ");
+    assert_snapshot!(title("degree = 2\nflows = 1\nbytes = \"1kB\""), @r"
+    error: 1 flows of 2 senders
+    --> bad.toml:13:9
+    = help: each sends at least one: write 2 to 1048576
+    ");
+    assert_snapshot!(
+        title("degree = 1\nbytes = \"1kB\"\nreceiver = \"h0\"\nreceivers = [\"h1\"]"),
+        @r"
+    error: `receiver` and `receivers`
+    --> bad.toml:15:13
+    = help: leave one out: `receiver` is always the same, `receivers` are drawn from
+    "
+    );
+    assert_snapshot!(title("degree = 1\nbytes = \"1kB\"\nsenders = [\"leaf0\", \"h1\"]"), @r"
+    error: `h1` is in the group twice
+    --> bad.toml:14:21
+    = help: name each host once, and leave out those of switches that you name
+    ");
+    assert_snapshot!(title("degree = 1\nbytes = \"1kB\"\nsenders = [\"leaf0\"]"), @r"
+    error: 0 hosts can send to `h0` at once, not 1
+    --> bad.toml:12:10
+    = help: senders are of other racks than the receiver: write 0 at most, or use more hosts, or own_rack = true
+    ");
+}
+
+#[test]
+fn groups_and_batches_that_cannot_be() {
+    let poisson = "kind = \"poisson\"\nload = 0.5\nsizes = \"1kB\"\n";
+    let title = |keys: &str| {
+        let report = report(&format!("{poisson}{keys}"));
+        let lines: Vec<&str> = report.lines().collect();
+        format!("{}\n{}\n{}", lines[0], lines[1].trim(), lines.last().unwrap().trim())
+    };
+    assert_snapshot!(title("batch = 0"), @r"
+    error: 0 flows at once
+    --> bad.toml:13:9
+    = help: write a number from 1 to 65536
+    ");
+    assert_snapshot!(title("pairs = { kind = \"groups\", from = [] }"), @r"
+    error: a group of no hosts
+    --> bad.toml:13:35
+    = help: name hosts, or switches for all of their hosts; or leave the key out
+    ");
+    assert_snapshot!(title("pairs = { kind = \"groups\", to = [\"h0\"] }"), @r"
+    error: `h0` has none but itself to send to
+    --> bad.toml:13:9
+    = help: name more receivers, or fewer senders
+    ");
+    assert_snapshot!(title("pairs = { kind = \"groups\", to = [\"h9\"] }"), @r"
+    error: no host is called `h9`
+    --> bad.toml:13:34
+    = help: the hosts are `h0`, `h1`, `h2` and `h3`
+    ");
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! `xoff reproduce`: a paper's figures, run and compared.
+
+use std::fs;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::Exit;
+use super::sweep::{Fault, prepare, run_waiting};
+use crate::reproduce::{Figure, Outcome, PAPERS, Paper, report};
+use crate::results::ResultsError;
+use crate::sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
+
+/// Arguments of `xoff reproduce`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The paper: "dsh".
+    #[arg(value_parser = paper)]
+    paper: &'static Paper,
+    /// Its figures, such as fig14 fig17. Default: all that it has.
+    figures: Vec<String>,
+    /// A smaller version of the figures that have one, such as "small".
+    #[arg(long, value_name = "NAME")]
+    scale: Option<String>,
+    /// Seeds 1 to N instead of each figure's own.
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroU32>,
+    /// Runs at a time. Default: one for each processor.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Folder for the results; made if it is missing. Runs that it holds complete are not run again.
+    /// Default: the paper's name with `.reproduction`, in the current folder.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Prints the figures and how many runs of each are complete, and runs none.
+    #[arg(long, conflicts_with_all = ["jobs", "tables"])]
+    list: bool,
+    /// Writes the tables of what is complete, and runs nothing.
+    #[arg(long, conflicts_with = "jobs")]
+    tables: bool,
+}
+
+/// The name of the report in the results' folder.
+const REPORT: &str = "report.md";
+
+fn paper(name: &str) -> Result<&'static Paper, String> {
+    let names = || PAPERS.map(|paper| paper.name).join(", ");
+    Paper::named(name).ok_or_else(|| format!("no paper is called that; there is {}", names()))
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let exit = plans(arguments).and_then(|plans| match arguments {
+        Arguments { list: true, .. } => Ok(list(arguments, &plans)),
+        _ => reproduce(arguments, &plans),
+    });
+    exit.unwrap_or_else(|fault| fault.complain())
+}
+
+/// The figures that are asked for, each once and in the paper's order, with their runs, all of them
+/// checked.
+fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, Fault> {
+    let paper = arguments.paper;
+    let asked = |name: &String| {
+        paper.figure(name).map(|figure| figure.name).ok_or_else(|| {
+            let figures = paper.figures.iter();
+            let names = figures.flat_map(|it| [it.name].into_iter().chain(it.also.iter().copied()));
+            let names: Vec<&str> = names.collect();
+            Fault::Text(format!("there is no {name}; there are {}", names.join(", ")))
+        })
+    };
+    let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
+    let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&figure.name);
+    let planned = |figure: &'static Figure| {
+        let scale = arguments.scale.clone().filter(|_| figure.has_small);
+        let options = SweepOptions { scale, seeds: arguments.seeds };
+        let path = format!("scenarios/{}/{}.toml", paper.name, figure.name);
+        let read = |path: &Path| paper.read(path);
+        let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::of)?;
+        Ok((figure, plan))
+    };
+    paper.figures.iter().filter(wanted).map(planned).collect()
+}
+
+fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
+    let out = out(arguments);
+    let line = |(figure, plan): &(&'static Figure, Plan)| {
+        let folder = out.join(figure.name);
+        let complete = |run: &&Run| result_in(&folder, &run.id);
+        let count = plan.runs.iter().filter(|run| complete(run).is_some()).count();
+        format!("{}\t{count} of {} runs\t{}\n", figure.name, plan.runs.len(), figure.title)
+    };
+    super::print(&plans.iter().map(line).collect::<String>(), Exit::Success)
+}
+
+fn reproduce(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Result<Exit, Fault> {
+    let interrupted = prepare(plans.iter().flat_map(|(_, plan)| &plan.runs))?;
+    let out = out(arguments);
+    let mut text = format!("# {}\n", arguments.paper.title);
+    let mut exit = Exit::Success;
+    for (figure, plan) in plans {
+        let (outcome, stopped) = one_figure(arguments, figure, plan, &out, interrupted)?;
+        text.push('\n');
+        text += &report::markdown(arguments.paper, &outcome, arguments.scale.as_deref());
+        write(&out.join(format!("{}.csv", figure.name)), &report::csv(&outcome))?;
+        write(&out.join(REPORT), &text)?;
+        if outcome.runs.0 < outcome.runs.1 && exit == Exit::Success {
+            exit = Exit::Unsound;
+        }
+        if stopped {
+            eprintln!("interrupted in {}; the same command goes on", figure.name);
+            return Ok(Exit::Interrupted);
+        }
+    }
+    Ok(super::print(&text, exit))
+}
+
+/// What a figure comes to, and whether the user interrupted it.
+fn one_figure(
+    arguments: &Arguments,
+    figure: &'static Figure,
+    plan: &Plan,
+    out: &Path,
+    interrupted: &AtomicBool,
+) -> Result<(Outcome, bool), Fault> {
+    let folder = SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), Claim::Alone)?;
+    if arguments.tables {
+        let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
+        return Ok((Outcome::of(figure, plan, &results, &folder), false));
+    }
+    eprintln!("{}: {}", figure.name, figure.title);
+    let completed = run_waiting(plan, &folder, arguments.jobs, interrupted)?;
+    let outcome = Outcome::of(figure, plan, &completed.results, &folder);
+    Ok((outcome, completed.interrupted))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), ResultsError> {
+    fs::write(path, text).map_err(|source| ResultsError::Write { path: path.to_owned(), source })
+}
+
+fn out(arguments: &Arguments) -> PathBuf {
+    let default = || format!("{}.reproduction", arguments.paper.name).into();
+    arguments.out.clone().unwrap_or_else(default)
+}

@@ -1,0 +1,496 @@
+//! D. Shan et al., "Efficient Headroom Allocation With Two-Level Flow Control for Lossless Datacenter
+//! Networks", IEEE Transactions on Networking, 2025. Figures 4, 11, 12 and 13 show no measurement.
+
+use super::{Claim, Expected, Figure, Paper, Quantity, Source, Unit, View};
+use crate::sweep::Decimal;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/dsh/", $name)))),*]
+    };
+}
+
+/// The paper.
+pub const PAPER: Paper = Paper {
+    name: "dsh",
+    title: "D. Shan et al., Efficient Headroom Allocation With Two-Level Flow Control for Lossless \
+            Datacenter Networks, IEEE Transactions on Networking, 2025",
+    files: files![
+        "asymmetric.toml",
+        "burst.toml",
+        "collateral.toml",
+        "deadlock.toml",
+        "fig05.toml",
+        "fig06.toml",
+        "fig14.toml",
+        "fig15.toml",
+        "fig16.toml",
+        "fig17.toml",
+        "fig20.toml",
+        "fig21.toml",
+        "fig22.toml",
+        "fig23.toml",
+        "fig24.toml",
+        "fig25.toml",
+        "groups.toml",
+        "isolation.toml",
+        "large.toml",
+        "motivation.toml",
+    ],
+    figures: &[FIG05, FIG06, FIG14, FIG15, FIG16, FIG17, FIG20, FIG21, FIG22, FIG23, FIG24, FIG25],
+};
+
+const SIH: (&str, &str) = ("scheme", "sih");
+const CC: &str = "congestion control";
+
+const PAUSE: Quantity = Quantity {
+    name: "total pause duration",
+    unit: Unit::Milliseconds,
+    source: Source::Metric("pause_time_ns"),
+};
+const FAN_IN: Quantity = Quantity {
+    name: "mean FCT of fan-in",
+    unit: Unit::Microseconds,
+    source: Source::Metric("labels.fan-in.fct_ns.mean"),
+};
+const BACKGROUND: Quantity = Quantity {
+    name: "mean FCT of background",
+    unit: Unit::Microseconds,
+    source: Source::Metric("labels.background.fct_ns.mean"),
+};
+const DROPS: Quantity =
+    Quantity { name: "drops", unit: Unit::Plain, source: Source::Metric("drops.policy") };
+const RESENT: Quantity = Quantity {
+    name: "packets sent again",
+    unit: Unit::Plain,
+    source: Source::Metric("retransmitted_packets"),
+};
+
+const fn percent(tenths: i32) -> Decimal {
+    Decimal::per_mille(tenths)
+}
+
+const fn up_to(
+    place: &'static str,
+    text: &'static str,
+    tenths: i32,
+    quantity: usize,
+    cells: &'static [(&'static str, &'static str)],
+) -> Claim {
+    let paper = Expected::UpTo(percent(tenths));
+    Claim { place, text, paper, quantity, view: View::Reduction, cells }
+}
+
+const fn words(
+    place: &'static str,
+    text: &'static str,
+    paper: &'static str,
+    (quantity, view): (usize, View),
+    cells: &'static [(&'static str, &'static str)],
+) -> Claim {
+    Claim { place, text, paper: Expected::Words(paper), quantity, view, cells }
+}
+
+const DSH: &[(&str, &str)] = &[("scheme", "dsh")];
+const DSH_DCQCN: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "dcqcn")];
+const DSH_NONE: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "none")];
+const POOL: &[(&str, &str)] = &[("scheme", "oversubscribed")];
+
+const FIG05: Figure = Figure {
+    name: "fig05",
+    also: &["fig5"],
+    title: "Fig. 5: completion time against buffer size (III-A)",
+    notes: "The paper has PowerTCP, which xoff has not: this is DCQCN. Section III-A names WebSearch at \
+            90 % and no fan-in, so there is none.",
+    has_small: true,
+    baseline: ("switch.buffer", "30MiB"),
+    quantities: &[
+        Quantity {
+            name: "mean FCT",
+            unit: Unit::Microseconds,
+            source: Source::Metric("fct_ns.mean"),
+        },
+        PAUSE,
+    ],
+    claims: &[Claim {
+        place: "III-A",
+        text: "with 14 MB the mean FCT is above that with 30 MB by (PowerTCP)",
+        paper: Expected::About(percent(781)),
+        quantity: 0,
+        view: View::Increase,
+        cells: &[("switch.buffer", "14MiB")],
+    }],
+};
+
+const SEVEN: &[(&str, &str)] = &[("classes", "7")];
+const ONE: &[(&str, &str)] = &[("classes", "1")];
+
+const fn percentile(
+    name: &'static str,
+    measure: &'static str,
+    percent: u32,
+    (unit, divisor): (Unit, u32),
+) -> Quantity {
+    Quantity { name, unit, source: Source::Percentile { measure, percent, divisor } }
+}
+
+const FIG06: Figure = Figure {
+    name: "fig06",
+    also: &["fig6", "fig7", "fig8", "fig9", "fig10"],
+    title: "Fig. 6 to 10: what static headroom leaves unused (III-B)",
+    notes: "SIH, DCQCN, WebSearch at 90 %. Headroom utilisation is each local maximum of a switch's headroom \
+            in use over all that it reserves. Queues in OFF are weighted by time while headroom is in use, and \
+            half of a switch's 7 x 32 queues are 112. Spines have 16 of 32 ports in use.",
+    has_small: true,
+    baseline: ("classes", "1"),
+    quantities: &[
+        percentile("headroom utilisation p50", "switch-headroom", 50, (Unit::Percent, 10_000)),
+        percentile("headroom utilisation p99", "switch-headroom", 99, (Unit::Percent, 10_000)),
+        Quantity {
+            name: "time with fewer than half of the queues OFF",
+            unit: Unit::Percent,
+            source: Source::ShareUpTo { measure: "queues-off", value: 111 },
+        },
+        percentile("arrival rate p50", "arrival-rate", 50, (Unit::Gigabits, 1)),
+        percentile("departure rate p50", "departure-rate", 50, (Unit::Gigabits, 1)),
+    ],
+    claims: &[
+        Claim {
+            place: "Fig. 6",
+            text: "headroom utilisation, median",
+            paper: Expected::About(Decimal(49_600)),
+            quantity: 0,
+            view: View::Itself,
+            cells: SEVEN,
+        },
+        Claim {
+            place: "Fig. 6",
+            text: "headroom utilisation, 99th percentile",
+            paper: Expected::About(Decimal(253_300)),
+            quantity: 1,
+            view: View::Itself,
+            cells: SEVEN,
+        },
+        Claim {
+            place: "Fig. 7",
+            text: "cases in which fewer than half of the queues are OFF",
+            paper: Expected::Over(percent(600)),
+            quantity: 2,
+            view: View::Itself,
+            cells: SEVEN,
+        },
+        words(
+            "Fig. 8",
+            "arrival rate to a paused queue, one class, median",
+            "near line rate most of the time",
+            (3, View::Itself),
+            ONE,
+        ),
+        Claim {
+            place: "Fig. 9",
+            text: "arrival rate to a paused queue, seven classes, median",
+            paper: Expected::About(Decimal::whole(60)),
+            quantity: 3,
+            view: View::Itself,
+            cells: SEVEN,
+        },
+        Claim {
+            place: "Fig. 10",
+            text: "departure rate from a paused queue, median",
+            paper: Expected::Over(Decimal::whole(20)),
+            quantity: 4,
+            view: View::Itself,
+            cells: SEVEN,
+        },
+    ],
+};
+
+const FIG14: Figure = Figure {
+    name: "fig14",
+    also: &[],
+    title: "Fig. 14: collateral damage (V-A)",
+    notes: "F0's least rate of payload in any 20 us from the burst on; before it is about half of the link. F0, F1 \
+            and the burst are of one class, which the paper does not say. Nothing is random without congestion \
+            control. HPCC and PowerTCP are missing.",
+    has_small: false,
+    baseline: SIH,
+    quantities: &[
+        Quantity {
+            name: "least rate of F0 before",
+            unit: Unit::Gigabits,
+            source: Source::LeastRate { from_ns: 9_000_000, to_ns: 10_000_000 },
+        },
+        Quantity {
+            name: "least rate of F0 after",
+            unit: Unit::Gigabits,
+            source: Source::LeastRate { from_ns: 10_000_000, to_ns: 11_000_000 },
+        },
+        PAUSE,
+    ],
+    claims: &[
+        words(
+            "Fig. 14(b)",
+            "F0's least rate with DSH, no congestion control",
+            "no degradation",
+            (1, View::Itself),
+            DSH_NONE,
+        ),
+        words(
+            "Fig. 14(b)",
+            "F0's least rate with SIH, no congestion control",
+            "degraded",
+            (1, View::Itself),
+            &[SIH, (CC, "none")],
+        ),
+        words(
+            "Fig. 14",
+            "F0's least rate with DSH, DCQCN",
+            "no degradation",
+            (1, View::Itself),
+            DSH_DCQCN,
+        ),
+    ],
+};
+
+const INTERFERED: Quantity = Quantity {
+    name: "mean FCT of interfered",
+    unit: Unit::Microseconds,
+    source: Source::Metric("labels.interfered.fct_ns.mean"),
+};
+const INTERFERING: Quantity = Quantity {
+    name: "mean FCT of interfering",
+    unit: Unit::Microseconds,
+    source: Source::Metric("labels.interfering.fct_ns.mean"),
+};
+
+const FIG15: Figure = Figure {
+    name: "fig15",
+    also: &[],
+    title: "Fig. 15: isolation of classes at a port (V-A)",
+    notes: "Arrivals for 20 ms. Loads are parts of a sender's link: the paper sees harm above 0.5, where the receiver's \
+            link is full. The size of interfered flows is not given: 64 KB here. PowerTCP is missing.",
+    has_small: false,
+    baseline: SIH,
+    quantities: &[INTERFERED, INTERFERING, PAUSE],
+    claims: &[
+        words(
+            "Fig. 15",
+            "DSH against SIH, interfered, increase",
+            "comparable",
+            (0, View::Increase),
+            DSH,
+        ),
+        words(
+            "Fig. 15",
+            "DSH without shared headroom, likewise",
+            "significantly worse above a load of 0.5",
+            (0, View::Increase),
+            &[("scheme", "dsh-without-shared")],
+        ),
+    ],
+};
+
+const FIG16: Figure = Figure {
+    name: "fig16",
+    also: &[],
+    title: "Fig. 16: deadlocks (V-A)",
+    notes: "10 runs for each scheme instead of 100. Headroom follows DSH Eq. 1 for each link, as 60,000 B \
+            would lose packets at 400 Gbit/s, and switches have the ports that are linked. A load of 0.5 is twice what \
+            the one link of leaf0 and leaf3 can carry; 0.2 is less than that. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[
+        Quantity {
+            name: "runs with a deadlock",
+            unit: Unit::Percent,
+            source: Source::Metric("deadlock.at_end"),
+        },
+        Quantity {
+            name: "onset",
+            unit: Unit::Milliseconds,
+            source: Source::Metric("deadlock.first_onset_ns"),
+        },
+    ],
+    claims: &[
+        Claim {
+            place: "Fig. 16(b)",
+            text: "runs with a deadlock, SIH",
+            paper: Expected::About(percent(1000)),
+            quantity: 0,
+            view: View::Itself,
+            cells: &[SIH, ("load", "0.5")],
+        },
+        Claim {
+            place: "Fig. 16(b)",
+            text: "deadlocks that DSH avoids, DCQCN",
+            paper: Expected::About(percent(960)),
+            quantity: 0,
+            view: View::Reduction,
+            cells: &[("scheme", "dsh"), ("load", "0.5")],
+        },
+    ],
+};
+
+const FIG17: Figure = Figure {
+    name: "fig17",
+    also: &["fig18", "fig19"],
+    title: "Fig. 17, 18 and 19: pauses and completion times at scale (V-B)",
+    notes: "Arrivals for 5 ms. The axis is the load of fan-in traffic; background traffic makes it 0.9. The paper's \
+            values of it cannot be read from its text but for one, 0.2. HPCC, PowerTCP and adaptive PFC headroom are \
+            missing; oversubscription is one pool of 80 % of what SIH reserves.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[PAUSE, FAN_IN, BACKGROUND, DROPS, RESENT],
+    claims: &[
+        Claim {
+            place: "Fig. 17, V-B",
+            text: "DSH reduces the total pause duration, DCQCN",
+            paper: Expected::Range(percent(188), percent(528)),
+            quantity: 0,
+            view: View::Reduction,
+            cells: DSH_DCQCN,
+        },
+        Claim {
+            place: "Fig. 17, V-B",
+            text: "likewise, no congestion control",
+            paper: Expected::Range(percent(180), percent(468)),
+            quantity: 0,
+            view: View::Reduction,
+            cells: DSH_NONE,
+        },
+        up_to("Fig. 18, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 1, DSH_DCQCN),
+        up_to("Fig. 18, V-B", "likewise, no congestion control", 517, 1, DSH_NONE),
+        up_to("Fig. 19, V-B", "DSH reduces the FCT of background, DCQCN", 379, 2, DSH_DCQCN),
+        up_to("Fig. 19, V-B", "likewise, no congestion control", 369, 2, DSH_NONE),
+        Claim {
+            place: "Fig. 18, V-B",
+            text: "oversubscription extends the FCT of fan-in",
+            paper: Expected::UpTo(percent(243)),
+            quantity: 1,
+            view: View::Increase,
+            cells: POOL,
+        },
+        Claim {
+            place: "Fig. 19, V-B",
+            text: "oversubscription extends the FCT of background",
+            paper: Expected::UpTo(percent(333)),
+            quantity: 2,
+            view: View::Increase,
+            cells: POOL,
+        },
+    ],
+};
+
+const FIG20: Figure = Figure {
+    name: "fig20",
+    also: &[],
+    title: "Fig. 20: other workloads (V-B)",
+    notes: "DCQCN, arrivals for 5 ms, a fan-in load of 0.2. The paper's \"Hadoop\", \"cache\" and \"storage\" are \
+            `hadoop`, `cache-follower` and `ali-storage` of xoff.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[BACKGROUND, FAN_IN, PAUSE],
+    claims: &[words(
+        "Fig. 20",
+        "DSH reduces the FCT of background",
+        "improves with each workload",
+        (0, View::Reduction),
+        DSH,
+    )],
+};
+
+const FIG21: Figure = Figure {
+    name: "fig21",
+    also: &[],
+    title: "Fig. 21: insurance headroom (V-B)",
+    notes: "DCQCN, arrivals for 5 ms. The paper does not say how its loads are divided: a load of 0.2 is fan-in here.",
+    has_small: true,
+    baseline: ("scheme", "dsh"),
+    quantities: &[DROPS, BACKGROUND, FAN_IN, PAUSE],
+    claims: &[
+        words("Fig. 21(a)", "drops with insurance headroom", "none", (0, View::Itself), DSH),
+        words(
+            "Fig. 21(a)",
+            "drops without",
+            "packets can be dropped",
+            (0, View::Itself),
+            &[("scheme", "dsh-without-insurance")],
+        ),
+        words(
+            "Fig. 21(c)",
+            "the FCT of background without it, increase",
+            "significant at high load",
+            (1, View::Increase),
+            &[("scheme", "dsh-without-insurance")],
+        ),
+    ],
+};
+
+const FIG22: Figure = Figure {
+    name: "fig22",
+    also: &[],
+    title: "Fig. 22: high bursts (V-B)",
+    notes: "DCQCN, arrivals for 5 ms; fan-in of 1024 flows of 8 KB from all other hosts. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE, DROPS],
+    claims: &[
+        up_to("Fig. 22, V-B", "DSH reduces the FCT of fan-in, DCQCN", 562, 0, DSH),
+        up_to("Fig. 22, V-B", "DSH reduces the FCT of background, DCQCN", 386, 1, DSH),
+    ],
+};
+
+const FIG23: Figure = Figure {
+    name: "fig23",
+    also: &[],
+    title: "Fig. 23: asymmetric traffic (V-B)",
+    notes: "DCQCN, arrivals for 5 ms. Groups are of senders; receivers are any hosts. The axis is the fan-in load on \
+            the links of group 1. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE],
+    claims: &[
+        up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 0, DSH),
+        up_to("Fig. 23, V-B", "DSH reduces the FCT of background, DCQCN", 541, 1, DSH),
+    ],
+};
+
+const FIG24: Figure = Figure {
+    name: "fig24",
+    also: &[],
+    title: "Fig. 24: eight flows at a time (V-B)",
+    notes: "DCQCN, arrivals for 5 ms; each of the eight draws its own receiver. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE],
+    claims: &[
+        up_to("Fig. 24, V-B", "DSH reduces the FCT of fan-in, DCQCN", 482, 0, DSH),
+        up_to("Fig. 24, V-B", "DSH reduces the FCT of background, DCQCN", 347, 1, DSH),
+    ],
+};
+
+const FIG25: Figure = Figure {
+    name: "fig25",
+    also: &[],
+    title: "Fig. 25: isolation of classes at scale (V-B)",
+    notes: "DCQCN, arrivals for 5 ms.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[INTERFERED, INTERFERING, PAUSE],
+    claims: &[
+        words(
+            "Fig. 25",
+            "DSH against SIH, interfered, increase",
+            "comparable",
+            (0, View::Increase),
+            DSH,
+        ),
+        words(
+            "Fig. 25",
+            "DSH without shared headroom, likewise",
+            "significantly worse at high load",
+            (0, View::Increase),
+            &[("scheme", "dsh-without-shared")],
+        ),
+    ],
+};

@@ -1,0 +1,80 @@
+//! Papers that ship are whole: their sweeps load, and what they claim is about cells and numbers that
+//! there are.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{PAPERS, Source};
+use crate::sweep::{Plan, Sweep, SweepOptions};
+
+fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
+    let path = format!("{}/{name}.toml", paper.name);
+    let options = SweepOptions { scale: scale.map(str::to_owned), seeds: None };
+    let sweep = Sweep::read(Path::new(&path), &options, &|path| paper.read(path));
+    sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_figure_has_its_runs_and_every_claim_its_cells() {
+    for paper in PAPERS {
+        for figure in paper.figures {
+            let plan = plan(paper, figure.name, None);
+            let axes = &plan.sweep.axes;
+            let has = |&(axis, choice): &(&str, &str)| {
+                let found = axes.iter().find(|it| it.name == axis);
+                found.is_some_and(|axis| axis.choices.iter().any(|it| it.label == choice))
+            };
+            assert!(has(&figure.baseline), "{}: {:?}", figure.name, figure.baseline);
+            for claim in figure.claims {
+                assert!(claim.quantity < figure.quantities.len(), "{}", claim.text);
+                assert!(claim.cells.iter().all(has), "{}: {:?}", figure.name, claim.cells);
+            }
+            let scenario = plan.sweep.run(0).unwrap().1;
+            let results = &scenario.results;
+            for quantity in figure.quantities {
+                match quantity.source {
+                    Source::Metric(name) => assert!(
+                        Sweep::metric_names(&scenario).iter().any(|known| known == name),
+                        "{}: {name}",
+                        figure.name
+                    ),
+                    Source::Percentile { .. } | Source::ShareUpTo { .. } => {
+                        assert!(results.distributions);
+                    }
+                    Source::LeastRate { .. } => assert!(results.throughput.is_some()),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn small_figures_are_small() {
+    for paper in PAPERS {
+        for figure in paper.figures.iter().filter(|figure| figure.has_small) {
+            let small = plan(paper, figure.name, Some("small"));
+            let (full, small_run) = (plan(paper, figure.name, None), &small.runs[0]);
+            assert_ne!(full.runs[0].id, small_run.id, "{}", figure.name);
+            let hosts = |plan: &Plan| plan.sweep.run(0).unwrap().1.fabric().host_count();
+            assert!(hosts(&small) <= 64, "{}", figure.name);
+        }
+    }
+}
+
+#[test]
+fn names_and_files_are_there_once_and_used() {
+    for paper in PAPERS {
+        let mut names = BTreeSet::new();
+        for figure in paper.figures {
+            for name in [figure.name].iter().chain(figure.also) {
+                assert!(names.insert(*name), "{name} stands for two figures");
+            }
+        }
+        let texts: Vec<&str> = paper.files.iter().map(|(_, text)| *text).collect();
+        for (file, _) in paper.files {
+            let is_figure = paper.figures.iter().any(|it| format!("{}.toml", it.name) == *file);
+            let reference = format!("scenario = \"{file}\"");
+            assert!(is_figure || texts.iter().any(|text| text.contains(&reference)), "{file}");
+        }
+    }
+}
