@@ -8,6 +8,16 @@ fn the_deadlock_of_figure_16() {
 }
 
 #[test]
+fn a_deadlock_under_dsh() {
+    deadlock::under_dsh(in_memory);
+}
+
+#[test]
+fn a_deadlock_of_ports() {
+    deadlock::of_ports(in_memory);
+}
+
+#[test]
 fn pauses_without_a_circle_are_none() {
     deadlock::pauses_without_a_circle(in_memory);
 }

@@ -13,6 +13,11 @@ fn a_queue_that_drains() {
 }
 
 #[test]
+fn a_port() {
+    distributions::a_port(in_memory);
+}
+
+#[test]
 fn queues_and_those_who_do_not_ask() {
     distributions::queues_and_those_who_do_not_ask(in_memory);
 }

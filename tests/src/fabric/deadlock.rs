@@ -9,6 +9,8 @@ use super::{Run, Runner};
 /// The fabric and the incasts of DSH, Fig. 16(a), with a buffer that is too small for them.
 const DEADLOCK: &str = include_str!("../../../scenarios/deadlock.toml");
 
+const DSH: &str = "switch.headroom={ kind = \"dsh\" }";
+
 /// One way round the fabric.
 const FORWARD: &str = "spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0";
 /// The other.
@@ -17,7 +19,11 @@ const BACK: &str = "leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1";
 /// Rows of `deadlocks.csv` as (onset, confirmed, end, queues).
 fn circles(run: &Run) -> Vec<(u64, Option<u64>, Option<u64>, String)> {
     let circles = run.deadlocks();
-    assert!(circles.rows().iter().all(|row| row.text("priority") == "3"));
+    for row in circles.rows() {
+        let of_each = |column| row.text(column).split(' ').count();
+        assert_eq!(of_each("priorities"), of_each("queues"));
+        assert_eq!(of_each("levels"), of_each("queues"));
+    }
     let row = |row: &Row| {
         let maybe = |column| (!row.text(column).is_empty()).then(|| row.number(column));
         let queues = row.text("queues").to_owned();
@@ -59,6 +65,61 @@ pub fn figure_16(run: Runner) {
     );
     assert_eq!(to_the_end.summary.books, [why]);
     assert!(to_the_end.summary.pause_refresh_frames > 0, "queues are kept paused");
+}
+
+/// DSH leaves more room for bursts, but these fill it, too; its queues pause before its ports.
+pub fn under_dsh(run: Runner) {
+    let run = run(DEADLOCK, &[DSH]);
+    let expected = [
+        (4620, Some(15_014), None, BACK.to_owned()),
+        (4720, Some(15_014), None, FORWARD.to_owned()),
+    ];
+    assert_eq!(circles(&run), expected);
+    run.assert_lossless();
+    for row in run.deadlocks().rows() {
+        assert_eq!(
+            (row.text("priorities"), row.text("levels")),
+            ("3 3 3 3", "queue queue queue queue")
+        );
+    }
+    assert_eq!((run.summary.ended, run.summary.flows_completed), (RunEnd::Deadlock, 0));
+}
+
+/// Traffic between leaf0 and leaf3 has priority 3, between leaf1 and leaf2 priority 5. At each switch of the
+/// circle one of them turns and the other leaves it, so that queues alone never wait in a circle. Under
+/// DSH the ports do: what is stuck in one priority keeps the port OFF and with it the other.
+pub fn of_ports(run: Runner) {
+    let (outer, inner) = DEADLOCK.split_once("label = \"1 to 2\"").expect("the incasts in order");
+    let of_class = |text: &str, class: u8| {
+        let bytes = "bytes = \"400kB\"";
+        text.replace(bytes, &format!("{bytes}\npriority = {class}"))
+    };
+    let text = of_class(outer, 3) + "label = \"1 to 2\"" + &of_class(inner, 5);
+    let settings = [
+        "switch.lossless=[3, 5]",
+        "switch.buffer=300kB",
+        "switch.threshold.alpha=\"1/128\"",
+        "duration=1ms",
+        "stop=done",
+    ];
+    let by_port = run(&text, &[&settings[..], &[DSH]].concat());
+    assert!(by_port.summary.lossless);
+    assert_eq!(circles(&by_port), [(6433, Some(16_537), None, BACK.to_owned())]);
+    let table = by_port.deadlocks();
+    let circle = &table.rows()[0];
+    assert_eq!(circle.text("priorities"), "3 5 3 5");
+    assert_eq!(circle.text("levels"), "port port port port");
+    assert_eq!((by_port.summary.ended, by_port.summary.flows_completed), (RunEnd::Duration, 4));
+    let renewed = by_port.pauses();
+    let mut renewed = renewed.with("event", "xoff-refresh");
+    assert!(renewed.any(|row| row.text("level") == "port" && row.number("time_ns") > 500_000));
+
+    // The same headroom, by queue: more than 300 kB.
+    let by_queue = run(&text, &[&settings[..], &["switch.buffer=900kB"]].concat());
+    by_queue.assert_lossless();
+    assert_ne!(by_queue.summary.pause_frames, 0);
+    assert_eq!(circles(&by_queue), []);
+    assert_eq!((by_queue.summary.ended, by_queue.summary.flows_completed), (RunEnd::Drained, 16));
 }
 
 /// PAUSE alone is no deadlock: not where routes have no cycle, and not where queues wait in a line.

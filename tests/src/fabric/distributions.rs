@@ -39,6 +39,29 @@ pub fn a_queue_that_drains(run: Runner) {
     assert_eq!(table.only("measure", "departure-rate").number("value"), 4168);
 }
 
+/// A port that pauses its three priorities does so once, whatever its queues do.
+pub fn a_port(run: Runner) {
+    let flows: String = [1, 2, 3].map(|class| flow("h1", "h0", 60, class)).concat();
+    let dsh = "switch.headroom={ kind = \"dsh\", port_xon_offset = \"2kB\" }";
+    let dt = "switch.threshold={ kind = \"dt\", alpha = \"1/4\", xon_offset = \"2kB\" }";
+    let settings = ["switch.lossless=[1, 2, 3]", "switch.buffer=70kB", dsh, dt, ON];
+    let run = run(&funnel(&flows), &settings);
+    run.assert_lossless();
+    let table = run.distributions();
+    let pauses = run.pauses();
+    let off = pauses.with("event", "xoff").filter(|row| row.text("level") == "port").count();
+    // Three rows a pause: one for each priority.
+    let weight =
+        |measure| -> u64 { table.with("measure", measure).map(|row| row.number("weight")).sum() };
+    for measure in ["port-pause-duration", "port-arrival-rate", "port-departure-rate"] {
+        assert_eq!(weight(measure), off as u64 / 3, "{measure}");
+    }
+    assert_ne!(off, 0);
+    assert_eq!(weight("ports-off"), weight("queues-off"), "while headroom is in use");
+    let values = table.with("measure", "ports-off").map(|row| row.number("value"));
+    assert_eq!(values.max(), Some(1), "all that pauses comes in by one port");
+}
+
 /// Two queues that are paused together count as two; lossy ones and runs that do not ask leave nothing.
 pub fn queues_and_those_who_do_not_ask(run: Runner) {
     let flows = flow("h1", "h0", 200, 3) + &flow("h2", "h0", 200, 3);

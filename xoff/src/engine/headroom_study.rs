@@ -1,4 +1,4 @@
-//! Measurements of headroom and of paused ingress queues, for those who ask: what DSH plots in
+//! Measurements of headroom and of paused ingress queues and ports, for those who ask: what DSH plots in
 //! Fig. 6 to 10.
 //!
 //! Exact and driven by events: it is told of each packet that comes to or leaves an ingress queue, and
@@ -12,9 +12,10 @@ use fabric_core::units::{Nanos, Picos};
 use switch_user::tables::SwitchTables;
 
 use super::Engine;
+use super::off_state::{OffMeasures, OffState};
 use crate::datapath::Datapath;
 use crate::results::{Measure, Measurements};
-use crate::scenario::Scenario;
+use crate::scenario::{Headroom, Scenario};
 use crate::topology::{SwitchId, WireId};
 
 /// What a packet did to its ingress queue.
@@ -43,23 +44,11 @@ impl Level {
     }
 }
 
-/// What passes an ingress queue until its PAUSE must have taken effect.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    end: Picos,
-    arrived_bytes: u64,
-    departed_bytes: u64,
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct IngressQueue {
     reserved: u64,
     headroom: Level,
-    /// How long a PAUSE takes until nothing more comes in.
-    effect: Picos,
-    /// When it was paused that is in state OFF.
-    paused: Option<Picos>,
-    window: Option<Window>,
+    state: OffState,
 }
 
 #[derive(Debug, Default)]
@@ -67,11 +56,26 @@ struct Switch {
     reserved: u64,
     headroom: Level,
     queues_off: u64,
-    /// When `headroom` or `queues_off` last changed.
+    ports_off: u64,
+    /// When `headroom`, `queues_off` or `ports_off` last changed.
     since: Nanos,
     /// By [`ingress_index`].
     queues: Vec<IngressQueue>,
+    /// By number; empty where ports do not pause.
+    ports: Vec<OffState>,
 }
+
+const OF_QUEUES: OffMeasures = OffMeasures {
+    arrival_rate: Measure::ArrivalRate,
+    departure_rate: Measure::DepartureRate,
+    duration: Measure::PauseDuration,
+};
+
+const OF_PORTS: OffMeasures = OffMeasures {
+    arrival_rate: Measure::PortArrivalRate,
+    departure_rate: Measure::PortDepartureRate,
+    duration: Measure::PortPauseDuration,
+};
 
 /// The state of all lossless ingress queues, and what was measured so far.
 #[derive(Debug, Default)]
@@ -85,19 +89,27 @@ impl HeadroomStudy {
     /// Before the first packet.
     pub fn new(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
+        let ports_pause = matches!(scenario.switch.headroom, Headroom::Dsh(_));
         let switches = (0..fabric.switch_count()).map(|number| {
             let pools = scenario.buffer_pools(SwitchId(number));
-            let ports = fabric.switch(SwitchId(number)).ports.iter().zip(pools.headroom_by_port);
-            let queues = ports.flat_map(|(out, reserved)| {
-                let effect = effect(scenario, out.reverse());
-                std::iter::repeat_with(move || IngressQueue {
-                    reserved: reserved.0,
-                    effect,
-                    ..IngressQueue::default()
-                })
-                .take(PRIORITIES)
-            });
-            Switch { reserved: pools.headroom.0, queues: queues.collect(), ..Switch::default() }
+            let wires = &fabric.switch(SwitchId(number)).ports;
+            let effects = wires.iter().map(|out| effect(scenario, out.reverse()));
+            let queues =
+                effects.clone().zip(pools.headroom_by_port).flat_map(|(effect, reserved)| {
+                    std::iter::repeat_with(move || IngressQueue {
+                        reserved: reserved.0,
+                        headroom: Level::default(),
+                        state: OffState::new(OF_QUEUES, effect),
+                    })
+                    .take(PRIORITIES)
+                });
+            let ports = effects.map(|effect| OffState::new(OF_PORTS, effect));
+            Switch {
+                reserved: pools.headroom.0,
+                queues: queues.collect(),
+                ports: if ports_pause { ports.collect() } else { Vec::new() },
+                ..Switch::default()
+            }
         });
         Self {
             switches: switches.collect(),
@@ -125,48 +137,45 @@ impl HeadroomStudy {
         let state = tables.ingress_queue(row).expect("the port is the switch's");
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
-        switch.count_queues_off(now.to_nanos(), measured);
-        let in_use = tables.state().headroom_bytes.load();
-        if let Some(most) = switch.headroom.moves_to(in_use) {
-            measured.record(Measure::SwitchHeadroom, share(most, switch.reserved), 1);
-        }
+        switch.count_off(now.to_nanos(), measured);
+        switch.headroom_moves_to(tables.state().headroom_bytes.load(), measured);
         let queue = &mut switch.queues[row as usize];
         if let Some(most) = queue.headroom.moves_to(state.headroom_bytes.load()) {
             measured.record(Measure::QueueHeadroom, share(most, queue.reserved), 1);
         }
-        queue.count_passage(now, length, passage, measured);
-        match (state.off.load() != 0, queue.paused) {
-            (true, None) => {
-                queue.paused = Some(now);
-                let end = now + queue.effect;
-                queue.window.get_or_insert(Window { end, arrived_bytes: 0, departed_bytes: 0 });
-                switch.queues_off += 1;
-            }
-            (false, Some(since)) => {
-                measured.record(Measure::PauseDuration, (now - since).to_nanos().0, 1);
-                queue.paused = None;
-                switch.queues_off -= 1;
-            }
-            _ => {}
+        queue.state.count_passage(now, length, passage, measured);
+        switch.queues_off -= u64::from(queue.state.is_off());
+        queue.state.turn(state.off.load() != 0, now, measured);
+        switch.queues_off += u64::from(queue.state.is_off());
+        if let Some(port_state) = switch.ports.get_mut(port as usize) {
+            port_state.count_passage(now, length, passage, measured);
+            switch.turn_port(now, port, tables, measured);
         }
+    }
+
+    /// The pause of a port was about to run out: it may be ON now, without a packet having passed.
+    pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u32) {
+        let switch = &mut self.switches[switch as usize];
+        let measured = &mut self.measured;
+        switch.count_off(now.to_nanos(), measured);
+        switch.headroom_moves_to(tables.state().headroom_bytes.load(), measured);
+        switch.turn_port(now, port, tables, measured);
     }
 
     /// The run is over: maxima and pauses that it left count as they are.
     pub fn finish(mut self, now: Picos) -> Measurements {
         let measured = &mut self.measured;
         for switch in &mut self.switches {
-            switch.count_queues_off(now.to_nanos(), measured);
-            if let Some(most) = switch.headroom.moves_to(0) {
-                measured.record(Measure::SwitchHeadroom, share(most, switch.reserved), 1);
-            }
+            switch.count_off(now.to_nanos(), measured);
+            switch.headroom_moves_to(0, measured);
             for queue in &mut switch.queues {
                 if let Some(most) = queue.headroom.moves_to(0) {
                     measured.record(Measure::QueueHeadroom, share(most, queue.reserved), 1);
                 }
-                queue.close_window(now, measured);
-                if let Some(since) = queue.paused {
-                    measured.record(Measure::PauseDuration, (now - since).to_nanos().0, 1);
-                }
+                queue.state.finish(now, measured);
+            }
+            for port in &mut switch.ports {
+                port.finish(now, measured);
             }
         }
         self.measured
@@ -174,39 +183,37 @@ impl HeadroomStudy {
 }
 
 impl Switch {
-    /// Closes the interval in which the number of queues in OFF was what it is.
-    fn count_queues_off(&mut self, now: Nanos, measured: &mut Measurements) {
+    /// Closes the interval in which the numbers of queues and ports in OFF were what they are.
+    fn count_off(&mut self, now: Nanos, measured: &mut Measurements) {
         if self.headroom.value != 0 {
-            measured.record(Measure::QueuesOff, self.queues_off, now.0 - self.since.0);
+            let span = now.0 - self.since.0;
+            measured.record(Measure::QueuesOff, self.queues_off, span);
+            if !self.ports.is_empty() {
+                measured.record(Measure::PortsOff, self.ports_off, span);
+            }
         }
         self.since = now;
     }
-}
 
-impl IngressQueue {
-    fn count_passage(
-        &mut self,
-        now: Picos,
-        length: u64,
-        passage: Passage,
-        measured: &mut Measurements,
-    ) {
-        self.close_window(now, measured);
-        if let Some(window) = &mut self.window {
-            match passage {
-                Passage::Arrival => window.arrived_bytes += length,
-                Passage::Departure => window.departed_bytes += length,
-            }
+    fn headroom_moves_to(&mut self, in_use: u64, measured: &mut Measurements) {
+        if let Some(most) = self.headroom.moves_to(in_use) {
+            measured.record(Measure::SwitchHeadroom, share(most, self.reserved), 1);
         }
     }
 
-    /// Takes the rates of a window that ended before `now`.
-    fn close_window(&mut self, now: Picos, measured: &mut Measurements) {
-        if let Some(window) = self.window.take_if(|window| window.end < now) {
-            let rate = |bytes| megabits(bytes, self.effect);
-            measured.record(Measure::ArrivalRate, rate(window.arrived_bytes), 1);
-            measured.record(Measure::DepartureRate, rate(window.departed_bytes), 1);
-        }
+    /// A port is in the state that the tables show.
+    fn turn_port(
+        &mut self,
+        now: Picos,
+        port: u32,
+        tables: &SwitchTables,
+        measured: &mut Measurements,
+    ) {
+        let off = tables.port(port).is_some_and(|port| port.off.load() != 0);
+        let state = &mut self.ports[port as usize];
+        self.ports_off -= u64::from(state.is_off());
+        state.turn(off, now, measured);
+        self.ports_off += u64::from(state.is_off());
     }
 }
 
@@ -219,6 +226,14 @@ impl<D: Datapath> Engine<'_, D> {
             let packet = tables.descriptor(slot).expect("a queued slot has a descriptor");
             let queue = (u32::from(port), packet.priority.load());
             study.observe(self.now, switch, tables, queue, length, Passage::Arrival);
+        }
+    }
+
+    /// The pause of a port was to be renewed.
+    pub(super) fn study_renewal(&mut self, switch: u32, port: u16) {
+        if let Some(study) = &mut self.study {
+            let tables = self.datapath.tables(switch);
+            study.observe_renewal(self.now, switch, tables, u32::from(port));
         }
     }
 
@@ -250,12 +265,6 @@ fn share(part: u64, whole: u64) -> u64 {
     part * 10_000 / whole.max(1)
 }
 
-/// Mbit/s.
-fn megabits(bytes: u64, span: Picos) -> u64 {
-    const BITS_IN_A_MICROSECOND: u128 = 8_000_000;
-    (u128::from(bytes) * BITS_IN_A_MICROSECOND / u128::from(span.0)) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,8 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_in_80_picoseconds_is_100_gigabits_a_second() {
-        assert_eq!(megabits(1000, Picos(80_000)), 100_000);
+    fn a_share_is_in_ten_thousandths() {
         assert_eq!(share(32_218, 64_436), 5_000);
     }
 }

@@ -10,6 +10,8 @@ mod faults;
 mod headroom_study;
 mod host_side;
 mod link_delay;
+mod off_state;
+mod paused_lanes;
 mod recording;
 mod sampler;
 mod switch_side;

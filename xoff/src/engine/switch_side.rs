@@ -189,6 +189,9 @@ impl<D: Datapath> Engine<'_, D> {
         let Some(order) = renewal(tables, self.policy, u32::from(port), class, pause) else {
             return Ok(());
         };
+        if class.is_none() {
+            self.study_renewal(switch, port);
+        }
         if order.quanta == 0 {
             return self.resume(switch, port, &order);
         }

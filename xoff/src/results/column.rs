@@ -131,7 +131,10 @@ mod tests {
             "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"
         );
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
-        assert_eq!(header::<DeadlockRow>(), "circle,priority,onset_ns,confirmed_ns,end_ns,queues");
+        assert_eq!(
+            header::<DeadlockRow>(),
+            "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels"
+        );
         assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");
     }
 }

@@ -1,77 +1,111 @@
 //! `deadlocks.csv`.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
+use fabric_core::flow_control::Level;
 use fabric_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
 use super::csv::{Maybe, Row, Text};
+use super::pause::level_name;
 
 /// A circle of paused queues that waited for each other: a deadlock, if it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockRow<'a> {
     /// Its number, in the order in which circles were found.
     pub circle: u32,
-    /// The priority that is paused.
-    pub priority: u8,
     /// When the circle closed.
     pub onset: Nanos,
     /// When it was known that none of its queues can resume.
     pub confirmed: Option<Nanos>,
     /// When one of them resumed, unless the run ended before.
     pub end: Option<Nanos>,
-    /// The wires that its egress queues send on, in the order of waiting.
-    pub queues: &'a str,
+    /// Its egress queues, in the order of waiting.
+    pub members: &'a [DeadlockMember<'a>],
+}
+
+/// A paused egress queue of a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockMember<'a> {
+    /// The wire that it sends on.
+    pub wire: &'a str,
+    /// Its priority.
+    pub priority: u8,
+    /// Why it waits for the next.
+    pub level: Level,
+}
+
+impl<'a> DeadlockRow<'a> {
+    fn listed<T: Display>(&self, of: impl Fn(&DeadlockMember<'a>) -> T) -> String {
+        let listed: Vec<String> =
+            self.members.iter().map(|member| of(member).to_string()).collect();
+        listed.join(" ")
+    }
 }
 
 impl Row for DeadlockRow<'_> {
     const FILE: &'static str = "deadlocks.csv";
     const ABOUT: &'static str = "One row per circle of paused egress queues of switches, each of \
                                  which waits for the next: the ingress queue that pauses it holds \
-                                 packets that lie in the next one. Rows come as circles dissolve, \
-                                 at last those that the run's end found. A circle counts from when \
+                                 packets that lie in the next one. Where a port pauses it (DSH), that \
+                                 counts for packets of all lossless priorities that came in by the \
+                                 port, so that queues of several priorities may wait for each \
+                                 other. Rows come as circles dissolve, at last those that the \
+                                 run's end found. A circle counts from when \
                                  the PAUSE frames have taken effect: response time, longest frame \
                                  and propagation after they were received.";
     const COLUMNS: &'static [Column] = &[
         Column { name: "circle", about: "Its number, from 0, in the order of their discovery." },
-        Column { name: "priority", about: "Paused priority." },
         Column {
             name: "onset_ns",
-            about: "When the circle closed: the latest of the receptions of its PAUSE frames, and \
-                    of the arrivals of the packets by which each queue waits for the next.",
+            about: "When the circle closed: the latest of the receptions of its PAUSE frames, those \
+                    of ports included, and of the arrivals of the packets by which each queue waits \
+                    for the next.",
         },
         Column {
             name: "confirmed_ns",
             about: "When it was certain that this is a deadlock: every packet in the ingress queues \
                     that pause its members lies in a queue that is stuck like them, and nothing \
                     more is on its way to them, so that no packet will leave and none of them will \
-                    resume. Looked at when a circle is found, every 10 us and at the run's end. \
-                    Empty of circles that could still dissolve; under DSH also of those in which only \
-                    a port is OFF, and not the queue, because departures elsewhere may resume it.",
+                    resume. Where only a port pauses a member, this holds of all the port's lossless \
+                    queues; and as it may also resume when the rest of the switch drains, its \
+                    threshold must stay too low even if all left the shared pool but what is stuck. \
+                    Looked at when a circle is found, every 10 us and at the run's end. Empty of \
+                    circles that could still dissolve.",
         },
         Column {
             name: "end_ns",
-            about: "When a queue of it resumed; empty if it lasted until the run's end. A confirmed \
-                    circle ends only by a PAUSE that runs out because its refreshes were lost or late.",
+            about: "When a queue of it resumed, or, unless it was confirmed, a port by which one \
+                    waited for the next; empty if \
+                    it lasted until the run's end. A confirmed circle ends only by a PAUSE that runs out because its refreshes were lost or late.",
         },
         Column {
             name: "queues",
             about: "The wires that its egress queues send on, in the order of waiting, the last \
                     waiting for the first, separated by spaces.",
         },
+        Column { name: "priorities", about: "Paused priority of each of them, likewise." },
+        Column {
+            name: "levels",
+            about: "Why each of them waits for the next, likewise: `queue` if the ingress queue that \
+                    pauses it is OFF and holds packets there, `port` if it is the port (DSH); as it \
+                    was when the circle was confirmed or last looked at.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
-            "{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{}",
             self.circle,
-            self.priority,
             self.onset.0,
             Maybe(self.confirmed.map(|time| time.0)),
             Maybe(self.end.map(|time| time.0)),
-            Text(self.queues),
+            Text(&self.listed(|member| member.wire)),
+            self.listed(|member| member.priority),
+            self.listed(|member| level_name(member.level)),
         )
     }
 }
@@ -116,18 +150,22 @@ mod tests {
     fn row(onset: u64, confirmed: Option<u64>, end: Option<u64>) -> DeadlockRow<'static> {
         DeadlockRow {
             circle: 7,
-            priority: 3,
             onset: Nanos(onset),
             confirmed: confirmed.map(Nanos),
             end: end.map(Nanos),
-            queues: "a->b b->c c->a",
+            members: &MEMBERS,
         }
     }
 
+    const MEMBERS: [DeadlockMember<'_>; 2] = [
+        DeadlockMember { wire: "a->b", priority: 3, level: Level::Queue },
+        DeadlockMember { wire: "b->a", priority: 5, level: Level::Port },
+    ];
+
     #[test]
     fn a_deadlock_has_no_end() {
-        assert_eq!(line(&row(12, Some(20), None)), "7,3,12,20,,a->b b->c c->a\n");
-        assert_eq!(line(&row(12, None, Some(15))), "7,3,12,,15,a->b b->c c->a\n");
+        assert_eq!(line(&row(12, Some(20), None)), "7,12,20,,a->b b->a,3 5,queue port\n");
+        assert_eq!(line(&row(12, None, Some(15))), "7,12,,15,a->b b->a,3 5,queue port\n");
     }
 
     #[test]

@@ -24,17 +24,29 @@ pub enum Measure {
     DepartureRate,
     /// Nanoseconds from a decision to pause to the decision to resume.
     PauseDuration,
+    /// Ports of a switch in state OFF (DSH, Section IV-E), while its headroom is in use.
+    PortsOff,
+    /// As `ArrivalRate`, of all lossless classes of a port that pauses them all.
+    PortArrivalRate,
+    /// As `DepartureRate`, likewise.
+    PortDepartureRate,
+    /// As `PauseDuration`, likewise.
+    PortPauseDuration,
 }
 
 impl Measure {
     /// Every measure, in the order of the file.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::SwitchHeadroom,
         Self::QueueHeadroom,
         Self::QueuesOff,
         Self::ArrivalRate,
         Self::DepartureRate,
         Self::PauseDuration,
+        Self::PortsOff,
+        Self::PortArrivalRate,
+        Self::PortDepartureRate,
+        Self::PortPauseDuration,
     ];
 
     /// As `distributions.csv` names it.
@@ -46,6 +58,10 @@ impl Measure {
             Self::ArrivalRate => "arrival-rate",
             Self::DepartureRate => "departure-rate",
             Self::PauseDuration => "pause-duration",
+            Self::PortsOff => "ports-off",
+            Self::PortArrivalRate => "port-arrival-rate",
+            Self::PortDepartureRate => "port-departure-rate",
+            Self::PortPauseDuration => "port-pause-duration",
         }
     }
 }
@@ -111,8 +127,9 @@ impl Row for DistributionRow {
             about: "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
                     1/10000 of all headroom that it reserves (a maximum is passed when the use \
                     falls, or the run ends). `queue-headroom`: likewise of one ingress queue, of \
-                    its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless ingress queues of a switch in state OFF, \
-                    weighted by the time for which its headroom is in use. `arrival-rate`: Mbit/s of \
+                    its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless \
+                    ingress queues of a switch in state OFF, weighted by the time for which its \
+                    headroom is in use. `arrival-rate`: Mbit/s of \
                     frames that come to a queue, from a decision to pause until the PAUSE must have \
                     taken effect: two longest frames, the PAUSE itself, the response time and both \
                     ways' propagation. That is the time for which its headroom is meant, and it \
@@ -120,13 +137,19 @@ impl Row for DistributionRow {
                     frames that leave the queue in that time. Both count frames with their headers \
                     when their last bit has come in or their transmission begins, and not the \
                     one that triggers the PAUSE. `pause-duration`: nanoseconds from a decision to \
-                    pause to the decision to resume, or to the run's end. Pauses are those of \
-                    queues: under DSH, when a queue goes OFF; that a port does is not measured.",
+                    pause to the decision to resume, or to the run's end. All these are of queues \
+                    that are OFF themselves, also under DSH: each is one that asks for headroom of \
+                    its own, which is what is compared with the scheme that reserves it by queue. \
+                    A port that is OFF stops all its lossless priorities for the sake of its one \
+                    insurance headroom, however many of its queues ask for it. It is measured as one, \
+                    under DSH only: `ports-off`, `port-arrival-rate`, `port-departure-rate` and \
+                    `port-pause-duration` are the same of ports, the rates those of all lossless \
+                    priorities together.",
         },
         Column { name: "value", about: "Value, in the unit of its measure." },
         Column {
             name: "weight",
-            about: "How often it occurred; nanoseconds summed over switches for `queues-off`.",
+            about: "How often it occurred; nanoseconds summed over switches for `queues-off` and `ports-off`.",
         },
         Column {
             name: "cumulative",

@@ -41,7 +41,7 @@ pub use capture::{CAPTURE_FILE, CaptureWire};
 pub(crate) use column::section;
 pub use column::{Column, columns_markdown};
 pub(crate) use csv::Text as CsvText;
-pub use deadlock::{DeadlockRow, DeadlockTotals};
+pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals};
 pub use distribution::Distribution;
 pub use drop::{DropRow, class_name};
 pub use error::ResultsError;

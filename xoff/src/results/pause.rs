@@ -116,11 +116,16 @@ impl Row for PauseRow<'_> {
             self.occupancy.0,
             self.threshold.0,
             self.shared_free.0,
-            match self.level {
-                Level::Queue => "queue",
-                Level::Port => "port",
-            },
+            level_name(self.level),
         )
+    }
+}
+
+/// As tables name it.
+pub(super) const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Queue => "queue",
+        Level::Port => "port",
     }
 }
 

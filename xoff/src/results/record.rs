@@ -234,10 +234,13 @@ impl Record {
         if let Some(confirmed) = row.confirmed
             && self.first_deadlock.as_ref().is_none_or(|first| row.onset < first.onset)
         {
-            let queues = row.queues.split(' ').map(str::to_owned).collect();
-            let (onset, end, priority) = (row.onset, row.end, row.priority);
-            self.first_deadlock =
-                Some(ReportedDeadlock { onset, confirmed, end, priority, queues });
+            self.first_deadlock = Some(ReportedDeadlock {
+                onset: row.onset,
+                confirmed,
+                end: row.end,
+                priorities: row.members.iter().map(|member| member.priority).collect(),
+                queues: row.members.iter().map(|member| member.wire.to_owned()).collect(),
+            });
         }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
     }

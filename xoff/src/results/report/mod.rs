@@ -7,7 +7,7 @@ mod style;
 mod text_table;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use fabric_core::units::{Bytes, Nanos};
@@ -90,8 +90,8 @@ pub struct ReportedDeadlock {
     pub confirmed: Nanos,
     /// When it dissolved in spite of that.
     pub end: Option<Nanos>,
-    /// The priority.
-    pub priority: u8,
+    /// The priorities of its queues.
+    pub priorities: BTreeSet<u8>,
     /// The wires that its egress queues send on, in the order of waiting.
     pub queues: Vec<String>,
 }
@@ -286,9 +286,11 @@ impl RunReport {
                 || format!("certain at {}", quantity::span(first.confirmed)),
                 |end| format!("until a PAUSE ran out at {}", quantity::span(end)),
             );
+            let numbers: Vec<String> = first.priorities.iter().map(u8::to_string).collect();
             let line = format!(
-                "priority {}, from {}, {until}: these egress queues wait for each other",
-                first.priority,
+                "{} {}, from {}, {until}: these egress queues wait for each other",
+                if numbers.len() == 1 { "priority" } else { "priorities" },
+                numbers.join(", "),
                 quantity::span(first.onset),
             );
             writeln!(out, "{}", style.bad(wrap(line.split(' '), 2, "").trim_end()))?;

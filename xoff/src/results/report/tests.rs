@@ -297,7 +297,7 @@ fn a_deadlock_says_who_waits_for_whom() {
         onset: Nanos(33_836),
         confirmed: Nanos(45_059),
         end: None,
-        priority: 3,
+        priorities: [3].into(),
         queues: ["spine0->leaf1", "leaf1->spine0"].map(str::to_owned).to_vec(),
     });
     let text = report.render(Style::plain());
@@ -309,6 +309,10 @@ fn a_deadlock_says_who_waits_for_whom() {
         circles of waiting that dissolved: 4\n\n";
     assert!(text.contains(section), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100));
+
+    report.first_deadlock.as_mut().unwrap().priorities.insert(5);
+    let text = report.render(Style::plain());
+    assert!(text.contains("\npriorities 3, 5, from 33.836 us"), "{text}");
 }
 
 #[test]
