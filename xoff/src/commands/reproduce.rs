@@ -19,8 +19,8 @@ pub struct Arguments {
     paper: &'static Paper,
     /// Its figures, such as fig14 fig17. Default: all that it has.
     figures: Vec<String>,
-    /// A smaller version of the figures that have one, such as "small".
-    #[arg(long, value_name = "NAME")]
+    /// A smaller version of the figures that have one; the others are small.
+    #[arg(long, value_name = "NAME", value_parser = ["small"])]
     scale: Option<String>,
     /// Seeds 1 to N instead of each figure's own.
     #[arg(long, value_name = "N")]

@@ -9,6 +9,7 @@ use crate::sweep::Decimal;
 /// The Markdown of one figure.
 pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String {
     let figure = outcome.figure;
+    let scale = scale.filter(|_| figure.has_small);
     let mut text = format!("## {}\n\n", figure.title);
     let command = scale.map_or_else(String::new, |scale| format!(" --scale {scale}"));
     line(&mut text, &format!("`xoff reproduce {} {}{command}`", paper.name, figure.name));
@@ -19,7 +20,7 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
         write!(state, "; in {count} of them not every flow completed").expect(FITS);
     }
     line(&mut text, &format!("\n{state}."));
-    if let Some(scale) = scale.filter(|_| figure.has_small) {
+    if let Some(scale) = scale {
         line(&mut text, &format!("\n**This is the scale `{scale}`, not the paper's.**"));
     }
     line(&mut text, &format!("\n{}\n", figure.notes.trim()));
