@@ -94,6 +94,7 @@ const fn words(
 const DSH: &[(&str, &str)] = &[("scheme", "dsh")];
 const DSH_DCQCN: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "dcqcn")];
 const DSH_NONE: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "none")];
+const ADAPTIVE: &[(&str, &str)] = &[("scheme", "adaptive"), (CC, "dcqcn")];
 const POOL: &[(&str, &str)] = &[("scheme", "oversubscribed")];
 
 const FIG05: Figure = Figure {
@@ -336,8 +337,8 @@ const FIG17: Figure = Figure {
     also: &["fig18", "fig19"],
     title: "Fig. 17, 18 and 19: pauses and completion times at scale (V-B)",
     notes: "Arrivals for 5 ms. The axis is the load of fan-in traffic; background traffic makes it 0.9. The paper's \
-            values of it cannot be read from its text but for one, 0.2. HPCC, PowerTCP and adaptive PFC headroom are \
-            missing; oversubscription is one pool of 80 % of what SIH reserves.",
+            values of it cannot be read from its text but for one, 0.2. HPCC and PowerTCP are missing; \
+            oversubscription is one pool of 80 % of what SIH reserves.",
     has_small: true,
     baseline: SIH,
     quantities: &[PAUSE, FAN_IN, BACKGROUND, DROPS, RESENT],
@@ -362,6 +363,14 @@ const FIG17: Figure = Figure {
         up_to("Fig. 18, V-B", "likewise, no congestion control", 517, 1, DSH_NONE),
         up_to("Fig. 19, V-B", "DSH reduces the FCT of background, DCQCN", 379, 2, DSH_DCQCN),
         up_to("Fig. 19, V-B", "likewise, no congestion control", 369, 2, DSH_NONE),
+        up_to(
+            "Fig. 18, V-B",
+            "adaptive headroom reduces the FCT of fan-in, DCQCN",
+            80,
+            1,
+            ADAPTIVE,
+        ),
+        up_to("Fig. 19, V-B", "adaptive headroom reduces the FCT of background", 60, 2, ADAPTIVE),
         Claim {
             place: "Fig. 18, V-B",
             text: "oversubscription extends the FCT of fan-in",
