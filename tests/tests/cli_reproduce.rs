@@ -25,7 +25,7 @@ fn a_figure_is_run_once_and_compared() {
     };
     // The paper's point: without congestion control SIH harms F0, and DSH does not.
     assert!(rate("none", "sih") < 0.8 * rate("none", "dsh"), "{table}");
-    let again = reproduce(&["--tables"]);
+    let again = reproduce(&["--scale", "small", "--tables"]);
     assert_eq!((again.code, again.stdout), (0, first.stdout));
     assert_eq!(again.stderr, "");
     let listed = reproduce(&["--list"]);

@@ -16,7 +16,7 @@ use tests::command::{
 const STAR_NODES: usize = 10;
 /// Interface indices of the star's switch start with 2, for h0.
 const TOWARDS_H0: u32 = 2;
-const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb6];
 
 /// A run of some seconds during which a program does something in the namespace of `node`.
 fn disturbed(node: &str, disturb: impl FnOnce(&str)) -> Finished {
