@@ -71,7 +71,7 @@ impl Source {
         &self.name
     }
 
-    /// The word at a place, which a [`Word`] had.
+    /// The word at a place, which a `Word` had.
     pub fn word(&self, span: &Range<usize>) -> Word<'_> {
         Word { text: &self.text[span.clone()], start: span.start }
     }
