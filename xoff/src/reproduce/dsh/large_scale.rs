@@ -1,0 +1,179 @@
+//! The simulations of 256 hosts (Section V-B).
+
+use super::{
+    ADAPTIVE, BACKGROUND, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED, INTERFERING, PAUSE,
+    POOL, RESENT, SIH, percent, up_to, words,
+};
+use crate::reproduce::{Claim, Expected, Figure, View};
+
+pub(super) const FIG17: Figure = Figure {
+    name: "fig17",
+    also: &["fig18", "fig19"],
+    title: "Fig. 17, 18 and 19: pauses and completion times at scale (V-B)",
+    notes: "Arrivals for 5 ms. The axis is the load of fan-in traffic; background traffic makes it 0.9. The paper's \
+            values of it cannot be read from its text but for one, 0.2. HPCC and PowerTCP are missing; \
+            oversubscription is one pool of 80 % of what SIH reserves.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[PAUSE, FAN_IN, BACKGROUND, DROPS, RESENT],
+    claims: &[
+        Claim {
+            place: "Fig. 17, V-B",
+            text: "DSH reduces the total pause duration, DCQCN",
+            paper: Expected::Range(percent(188), percent(528)),
+            quantity: 0,
+            view: View::Reduction,
+            cells: DSH_DCQCN,
+        },
+        Claim {
+            place: "Fig. 17, V-B",
+            text: "likewise, no congestion control",
+            paper: Expected::Range(percent(180), percent(468)),
+            quantity: 0,
+            view: View::Reduction,
+            cells: DSH_NONE,
+        },
+        up_to("Fig. 18, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 1, DSH_DCQCN),
+        up_to("Fig. 18, V-B", "likewise, no congestion control", 517, 1, DSH_NONE),
+        up_to("Fig. 19, V-B", "DSH reduces the FCT of background, DCQCN", 379, 2, DSH_DCQCN),
+        up_to("Fig. 19, V-B", "likewise, no congestion control", 369, 2, DSH_NONE),
+        up_to(
+            "Fig. 18, V-B",
+            "adaptive headroom reduces the FCT of fan-in, DCQCN",
+            80,
+            1,
+            ADAPTIVE,
+        ),
+        up_to("Fig. 19, V-B", "adaptive headroom reduces the FCT of background", 60, 2, ADAPTIVE),
+        Claim {
+            place: "Fig. 18, V-B",
+            text: "oversubscription extends the FCT of fan-in",
+            paper: Expected::UpTo(percent(243)),
+            quantity: 1,
+            view: View::Increase,
+            cells: POOL,
+        },
+        Claim {
+            place: "Fig. 19, V-B",
+            text: "oversubscription extends the FCT of background",
+            paper: Expected::UpTo(percent(333)),
+            quantity: 2,
+            view: View::Increase,
+            cells: POOL,
+        },
+    ],
+};
+
+pub(super) const FIG20: Figure = Figure {
+    name: "fig20",
+    also: &[],
+    title: "Fig. 20: other workloads (V-B)",
+    notes: "DCQCN, arrivals for 5 ms, a fan-in load of 0.2. The paper's \"Hadoop\", \"cache\" and \"storage\" are \
+            `hadoop`, `cache-follower` and `ali-storage` of xoff.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[BACKGROUND, FAN_IN, PAUSE],
+    claims: &[words(
+        "Fig. 20",
+        "DSH reduces the FCT of background",
+        "improves with each workload",
+        (0, View::Reduction),
+        DSH,
+    )],
+};
+
+pub(super) const FIG21: Figure = Figure {
+    name: "fig21",
+    also: &[],
+    title: "Fig. 21: insurance headroom (V-B)",
+    notes: "DCQCN, arrivals for 5 ms. The paper does not say how its loads are divided: a load of 0.2 is fan-in here.",
+    has_small: true,
+    baseline: ("scheme", "dsh"),
+    quantities: &[DROPS, BACKGROUND, FAN_IN, PAUSE],
+    claims: &[
+        words("Fig. 21(a)", "drops with insurance headroom", "none", (0, View::Itself), DSH),
+        words(
+            "Fig. 21(a)",
+            "drops without",
+            "packets can be dropped",
+            (0, View::Itself),
+            &[("scheme", "dsh-without-insurance")],
+        ),
+        words(
+            "Fig. 21(c)",
+            "the FCT of background without it, increase",
+            "significant at high load",
+            (1, View::Increase),
+            &[("scheme", "dsh-without-insurance")],
+        ),
+    ],
+};
+
+pub(super) const FIG22: Figure = Figure {
+    name: "fig22",
+    also: &[],
+    title: "Fig. 22: high bursts (V-B)",
+    notes: "DCQCN, arrivals for 5 ms; fan-in of 1024 flows of 8 KB from all other hosts. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE, DROPS],
+    claims: &[
+        up_to("Fig. 22, V-B", "DSH reduces the FCT of fan-in, DCQCN", 562, 0, DSH),
+        up_to("Fig. 22, V-B", "DSH reduces the FCT of background, DCQCN", 386, 1, DSH),
+    ],
+};
+
+pub(super) const FIG23: Figure = Figure {
+    name: "fig23",
+    also: &[],
+    title: "Fig. 23: asymmetric traffic (V-B)",
+    notes: "DCQCN, arrivals for 5 ms. Groups are of senders; receivers are any hosts. The axis is the fan-in load on \
+            the links of group 1. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE],
+    claims: &[
+        up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 0, DSH),
+        up_to("Fig. 23, V-B", "DSH reduces the FCT of background, DCQCN", 541, 1, DSH),
+    ],
+};
+
+pub(super) const FIG24: Figure = Figure {
+    name: "fig24",
+    also: &[],
+    title: "Fig. 24: eight flows at a time (V-B)",
+    notes: "DCQCN, arrivals for 5 ms; each of the eight draws its own receiver. PowerTCP is missing.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[FAN_IN, BACKGROUND, PAUSE],
+    claims: &[
+        up_to("Fig. 24, V-B", "DSH reduces the FCT of fan-in, DCQCN", 482, 0, DSH),
+        up_to("Fig. 24, V-B", "DSH reduces the FCT of background, DCQCN", 347, 1, DSH),
+    ],
+};
+
+pub(super) const FIG25: Figure = Figure {
+    name: "fig25",
+    also: &[],
+    title: "Fig. 25: isolation of classes at scale (V-B)",
+    notes: "DCQCN, arrivals for 5 ms.",
+    has_small: true,
+    baseline: SIH,
+    quantities: &[INTERFERED, INTERFERING, PAUSE],
+    claims: &[
+        words(
+            "Fig. 25",
+            "DSH against SIH, interfered, increase",
+            "comparable",
+            (0, View::Increase),
+            DSH,
+        ),
+        words(
+            "Fig. 25",
+            "DSH without shared headroom, likewise",
+            "significantly worse at high load",
+            (0, View::Increase),
+            &[("scheme", "dsh-without-shared")],
+        ),
+    ],
+};
