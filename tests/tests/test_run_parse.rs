@@ -4,7 +4,7 @@
 use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::flow_control::{Level, Order};
-use fabric_core::map_abi::{FIRST_HOST_ADDRESS, Pool};
+use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::record::MAX_FRAME;
 use fabric_core::tables::{egress_index, ingress_index};
@@ -479,28 +479,5 @@ fn a_pause_without_a_source_is_honoured_and_counted() {
         let tables = twins.kernel.tables();
         assert!(tables.paused_queues(PORT, 1 << 3, Nanos(NOW.0 + 1000)) != 0);
         assert_eq!(tables.state().zero_source_pfc.load(), 1);
-    });
-}
-
-#[test]
-fn a_pool_is_charged_what_a_frame_is_long() {
-    let pools = [(0, 0, Pool::Private), (2500, 0, Pool::Shared), (2500, 100_000, Pool::Headroom)];
-    in_namespace(|| {
-        let mut twins = Twins::load(policy());
-        for (private, shared, pool) in pools {
-            let mut state = State::fresh();
-            state.ingress_queues[LOSSLESS].private_bytes = private;
-            state.switch.shared_bytes = shared;
-            twins.reset(&state);
-            twins.arrive(PORT, NOW, &received(&packet())).expect("both agree");
-            let of_switch = twins.native.tables().state();
-            let charged = match pool {
-                Pool::Private => of_switch.private_bytes.load(),
-                Pool::Shared => of_switch.shared_bytes.load() - shared,
-                Pool::Headroom => of_switch.headroom_bytes.load(),
-            };
-            assert_eq!(charged, 1058, "{pool:?}");
-            twins.depart(0).expect("both agree").expect("slot 0 holds the packet");
-        }
     });
 }

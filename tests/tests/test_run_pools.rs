@@ -1,0 +1,39 @@
+//! What a packet is charged, in eBPF and natively. Needs root.
+
+use fabric_core::map_abi::Pool;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::tables::ingress_index;
+use fabric_core::units::Nanos;
+use fabric_core::wire::roce::Ecn;
+use tests::switch::frame::{bytes, data, inbound};
+use tests::switch::{State, Twins, in_namespace};
+
+/// Frames come in here.
+const PORT: u32 = 1;
+const NOW: Nanos = Nanos(1_000_000);
+/// Ingress queue of the lossless priority.
+const LOSSLESS: usize = ingress_index(PORT, 3) as usize;
+
+#[test]
+fn a_pool_is_charged_what_a_frame_is_long() {
+    let pools = [(0, 0, Pool::Private), (2500, 0, Pool::Shared), (2500, 100_000, Pool::Headroom)];
+    let frame = bytes(&data(2, 3, Ecn::Capable0, 1000), &inbound(PORT));
+    in_namespace(|| {
+        let mut twins = Twins::load(Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off));
+        for (private, shared, pool) in pools {
+            let mut state = State::fresh();
+            state.ingress_queues[LOSSLESS].private_bytes = private;
+            state.switch.shared_bytes = shared;
+            twins.reset(&state);
+            twins.arrive(PORT, NOW, &frame).expect("both agree");
+            let of_switch = twins.native.tables().state();
+            let charged = match pool {
+                Pool::Private => of_switch.private_bytes.load(),
+                Pool::Shared => of_switch.shared_bytes.load() - shared,
+                Pool::Headroom => of_switch.headroom_bytes.load(),
+            };
+            assert_eq!(charged, 1058, "{pool:?}");
+            twins.depart(0).expect("both agree").expect("slot 0 holds the packet");
+        }
+    });
+}
