@@ -8,14 +8,13 @@
 //! | `PORTS` | [`Port`] | [`MAX_PORTS`] | control plane; counters: eBPF | both |
 //! | `INGRESS_QUEUES` | [`IngressQueue`] | [`MAX_PORTS`] x 8 | both | both |
 //! | `EGRESS_QUEUES` | [`EgressQueue`] | [`MAX_PORTS`] x [`MAX_QUEUES`] | both | both |
-//! | `PAUSES` | [`PauseState`] | [`MAX_PORTS`] x 8 | eBPF | both |
+//! | `LANES` | [`Lane`] | [`MAX_PORTS`] x 8 | eBPF; counters: TC egress | both |
 //! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
 //! | `LOGARITHMS` | [`Logarithms`] | 1 | control plane | eBPF |
 //! | `HEADROOM_STEPS` | [`HeadroomSteps`] | [`MAX_PORTS`] | control plane | both |
-//! | `AUDIT` | [`AuditCounters`] | [`MAX_PORTS`] x 8 | TC egress | user space |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
 //!
 //! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
@@ -28,7 +27,7 @@ pub const MAX_PORTS: usize = 64;
 pub const PRIORITIES: usize = 8;
 /// Queues a port may have: what BFC assumes of a 100 Gbit/s port (Section 3.1).
 pub const MAX_QUEUES: usize = 32;
-/// Hosts a fabric may have: `ROUTES` stays below a megabyte a switch.
+/// Hosts a fabric may have.
 pub const MAX_HOSTS: usize = 4096;
 /// Descriptors a switch may have: a 16 MB buffer full of minimum-size frames.
 pub const MAX_SLOTS: usize = 1 << 18;
@@ -51,8 +50,8 @@ pub mod names {
     pub const INGRESS_QUEUES: &str = "INGRESS_QUEUES";
     /// [`super::EgressQueue`].
     pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
-    /// [`super::PauseState`].
-    pub const PAUSES: &str = "PAUSES";
+    /// [`super::Lane`].
+    pub const LANES: &str = "LANES";
     /// [`super::Route`].
     pub const ROUTES: &str = "ROUTES";
     /// [`super::Descriptor`].
@@ -65,8 +64,6 @@ pub mod names {
     pub const LOGARITHMS: &str = "LOGARITHMS";
     /// [`super::HeadroomSteps`].
     pub const HEADROOM_STEPS: &str = "HEADROOM_STEPS";
-    /// [`super::AuditCounters`].
-    pub const AUDIT: &str = "AUDIT";
     /// The ring of records.
     pub const EVENTS: &str = "EVENTS";
     /// The `.rodata` constant that selects the schemes.
@@ -319,37 +316,40 @@ pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
 /// The slot is taken.
 pub const DESCRIPTOR_IN_USE: u32 = 2;
 
+/// One (port, priority) as a way out: whether it may be used, and what was. In one row, because whoever
+/// lets a packet go and whoever looks after it ask the same.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Lane {
+    /// What the neighbour allows.
+    pub pause: PauseState,
+    /// What left.
+    pub audit: AuditCounters,
+}
+
 /// What a neighbour's PFC frames have told one (port, priority); see `pause_state`.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct PauseState {
-    /// When the latest pause began: reception of its first PAUSE.
-    pub since_ns: Cell64,
+    /// From when on the latest pause binds: reception of its first PAUSE, and the port's response time.
+    pub binds_ns: Cell64,
     /// When it ends, or ended: expiry, or reception of XON.
     pub until_ns: Cell64,
     /// The pause before that, for frames that were on the wire when a new one began.
-    pub previous_since_ns: Cell64,
+    pub previous_binds_ns: Cell64,
     /// Its end.
     pub previous_until_ns: Cell64,
 }
 
-/// Next hops towards one host.
+/// Next hops towards one host. A word, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// How many of `ports` are used; 0 means no route.
-    pub count: u32,
-    /// Keeps the size a multiple of eight, the stride of a BPF array.
-    pub reserved: u32,
-    /// The ECMP group.
-    pub ports: [u8; MAX_PORTS],
+    /// Bit n: port n is in the ECMP group. Zero means no route.
+    pub ports: u64,
 }
 
-impl Default for Route {
-    fn default() -> Self {
-        Self { count: 0, reserved: 0, ports: [0; MAX_PORTS] }
-    }
-}
+const _: () = assert!(MAX_PORTS == u64::BITS as usize, "a route has a bit for each port");
 
 /// What the auditor saw leave one (port, priority).
 #[repr(C)]
@@ -387,9 +387,8 @@ const _: () = {
     assert!(size_of::<IngressQueue>() == 64);
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);
-    assert!(size_of::<PauseState>() == 32);
-    assert!(size_of::<Route>() == 72);
+    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<Route>() == 8);
     assert!(size_of::<Logarithms>() == 2048);
     assert!(size_of::<HeadroomSteps>() == 264);
-    assert!(size_of::<AuditCounters>() == 32);
 };

@@ -10,9 +10,9 @@ use crate::tables::{Tables, ingress_index};
 use crate::units::Nanos;
 
 impl PauseState {
-    /// A PAUSE for `duration_ns` was received at `now`; 0 is XON.
+    /// A PAUSE for `duration_ns` was received at `now`; 0 is XON. A first PAUSE binds `response_ns` later.
     #[inline(always)]
-    pub fn receive(&self, now: Nanos, duration_ns: u64) {
+    pub fn receive(&self, now: Nanos, duration_ns: u64, response_ns: u64) {
         let running = self.until_ns.load() > now.0;
         if duration_ns == 0 {
             if running {
@@ -21,25 +21,24 @@ impl PauseState {
             return;
         }
         if !running {
-            self.previous_since_ns.store(self.since_ns.load());
+            self.previous_binds_ns.store(self.binds_ns.load());
             self.previous_until_ns.store(self.until_ns.load());
-            self.since_ns.store(now.0);
+            self.binds_ns.store(now.0 + response_ns);
         }
         self.until_ns.store(now.0 + duration_ns);
     }
 
     /// Whether a transmission that starts at `start` would break the latest pause.
     #[inline(always)]
-    pub fn forbids(&self, start: Nanos, response_ns: u64) -> bool {
-        start.0 >= self.since_ns.load() + response_ns && start.0 < self.until_ns.load()
+    pub fn forbids(&self, start: Nanos) -> bool {
+        start.0 >= self.binds_ns.load() && start.0 < self.until_ns.load()
     }
 
     /// Likewise, or the pause before it: for frames seen after they have left.
     #[inline(always)]
-    pub fn forbade(&self, start: Nanos, response_ns: u64) -> bool {
-        self.forbids(start, response_ns)
-            || (start.0 >= self.previous_since_ns.load() + response_ns
-                && start.0 < self.previous_until_ns.load())
+    pub fn forbade(&self, start: Nanos) -> bool {
+        self.forbids(start)
+            || (start.0 >= self.previous_binds_ns.load() && start.0 < self.previous_until_ns.load())
     }
 }
 
@@ -63,9 +62,9 @@ pub fn receive<T: Tables>(
         if pfc.class_enable >> class & 1 != 0 {
             if config.lossless_classes >> class & 1 == 0 {
                 switch.lossy_pauses_ignored.add(1);
-            } else if let Some(state) = tables.pause(ingress_index(port_number, class)) {
+            } else if let Some(lane) = tables.lane(ingress_index(port_number, class)) {
                 let duration_ps = u64::from(pfc.quanta[class as usize]) * port.quantum_ps.load();
-                state.receive(now, duration_ps / 1000);
+                lane.pause.receive(now, duration_ps / 1000, port.response_ns.load());
             }
         }
         class += 1;
@@ -81,40 +80,40 @@ mod tests {
     #[test]
     fn a_pause_binds_after_the_response_time_until_it_expires() {
         let state = PauseState::default();
-        state.receive(Nanos(1000), 5000);
-        assert!(!state.forbids(Nanos(1000), RESPONSE));
-        assert!(!state.forbids(Nanos(1299), RESPONSE));
-        assert!(state.forbids(Nanos(1300), RESPONSE));
-        assert!(state.forbids(Nanos(5999), RESPONSE));
-        assert!(!state.forbids(Nanos(6000), RESPONSE));
+        state.receive(Nanos(1000), 5000, RESPONSE);
+        assert!(!state.forbids(Nanos(1000)));
+        assert!(!state.forbids(Nanos(1299)));
+        assert!(state.forbids(Nanos(1300)));
+        assert!(state.forbids(Nanos(5999)));
+        assert!(!state.forbids(Nanos(6000)));
     }
 
     #[test]
     fn a_refresh_extends_without_a_new_response_time() {
         let state = PauseState::default();
-        state.receive(Nanos(1000), 5000);
-        state.receive(Nanos(4000), 5000);
-        assert!(state.forbids(Nanos(4000), RESPONSE));
-        assert!(state.forbids(Nanos(8999), RESPONSE));
-        assert!(!state.forbids(Nanos(9000), RESPONSE));
+        state.receive(Nanos(1000), 5000, RESPONSE);
+        state.receive(Nanos(4000), 5000, RESPONSE);
+        assert!(state.forbids(Nanos(4000)));
+        assert!(state.forbids(Nanos(8999)));
+        assert!(!state.forbids(Nanos(9000)));
     }
 
     #[test]
     fn xon_resumes_at_once_and_the_past_is_remembered() {
         let state = PauseState::default();
-        state.receive(Nanos(1000), 5000);
-        state.receive(Nanos(2000), 0);
-        assert!(!state.forbids(Nanos(2000), RESPONSE));
-        assert!(state.forbade(Nanos(1500), RESPONSE));
-        state.receive(Nanos(2500), 5000);
-        assert!(state.forbade(Nanos(1500), RESPONSE));
-        assert!(!state.forbade(Nanos(2100), RESPONSE));
+        state.receive(Nanos(1000), 5000, RESPONSE);
+        state.receive(Nanos(2000), 0, RESPONSE);
+        assert!(!state.forbids(Nanos(2000)));
+        assert!(state.forbade(Nanos(1500)));
+        state.receive(Nanos(2500), 5000, RESPONSE);
+        assert!(state.forbade(Nanos(1500)));
+        assert!(!state.forbade(Nanos(2100)));
     }
 
     #[test]
     fn xon_without_a_pause_changes_nothing() {
         let state = PauseState::default();
-        state.receive(Nanos(1000), 0);
-        assert!(!state.forbade(Nanos(1000), 0));
+        state.receive(Nanos(1000), 0, RESPONSE);
+        assert!(!state.forbade(Nanos(1000)));
     }
 }

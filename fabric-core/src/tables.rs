@@ -6,8 +6,8 @@ pub mod owned;
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    AuditCounters, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms, MAX_QUEUES,
-    PRIORITIES, PauseState, Port, Route, SwitchConfig, SwitchState,
+    Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Lane, Logarithms, MAX_PORTS, Port, Route,
+    SwitchConfig, SwitchState,
 };
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
@@ -23,8 +23,8 @@ pub trait Tables {
     fn ingress_queue(&self, index: u32) -> Option<&IngressQueue>;
     /// Row `index` of the egress queues; see [`egress_index`].
     fn egress_queue(&self, index: u32) -> Option<&EgressQueue>;
-    /// Pause state in row `index`; see [`ingress_index`].
-    fn pause(&self, index: u32) -> Option<&PauseState>;
+    /// Row `index` of the ways out; see [`ingress_index`].
+    fn lane(&self, index: u32) -> Option<&Lane>;
     /// The route to host `host`.
     fn route(&self, host: u32) -> Option<&Route>;
     /// The descriptor in slot `slot`.
@@ -38,20 +38,20 @@ pub trait Tables {
     fn logarithms(&self) -> Option<&Logarithms>;
     /// How port `port` turns a gradient into headroom.
     fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps>;
-    /// The auditor's row `index`; see [`ingress_index`].
-    fn audit(&self, index: u32) -> Option<&AuditCounters>;
 }
 
-/// Row of (port, priority) in tables that have one per priority.
+/// Row of (port, priority) in tables that have one per priority. `port` is below [`MAX_PORTS`].
+///
+/// A priority's rows lie together: most fabrics use two or three priorities and all ports.
 #[inline(always)]
 pub const fn ingress_index(port: u32, priority: u32) -> u32 {
-    port * PRIORITIES as u32 + (priority & 7)
+    (priority & 7) * MAX_PORTS as u32 + port
 }
 
-/// Row of (port, queue) in tables that have one per queue.
+/// Row of (port, queue) in tables that have one per queue; likewise.
 #[inline(always)]
 pub const fn egress_index(port: u32, queue: u32) -> u32 {
-    port * MAX_QUEUES as u32 + (queue & 31)
+    (queue & 31) * MAX_PORTS as u32 + port
 }
 
 /// Counts a drop and passes its reason on.

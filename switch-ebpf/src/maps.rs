@@ -6,9 +6,8 @@ use aya_ebpf::maps::{Array, RingBuf, XskMap};
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms,
-    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig,
-    SwitchState,
+    Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Lane, Logarithms,
+    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, Port, Route, SwitchConfig, SwitchState,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
@@ -31,7 +30,7 @@ static INGRESS_QUEUES: Array<IngressQueue> = Array::with_max_entries(PORT_PRIORI
 static EGRESS_QUEUES: Array<EgressQueue> =
     Array::with_max_entries((MAX_PORTS * MAX_QUEUES) as u32, MMAPABLE);
 #[map]
-static PAUSES: Array<PauseState> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+static LANES: Array<Lane> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
 #[map]
 static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
 #[map]
@@ -44,8 +43,6 @@ static DROPS: Array<Cell64> = Array::with_max_entries(MAX_DROP_REASONS as u32, M
 static LOGARITHMS: Array<Logarithms> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static HEADROOM_STEPS: Array<HeadroomSteps> = Array::with_max_entries(MAX_PORTS as u32, MMAPABLE);
-#[map]
-static AUDIT: Array<AuditCounters> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
 #[map]
 pub static EVENTS: RingBuf = RingBuf::with_byte_size(128 * 1024, 0);
 #[map]
@@ -97,8 +94,8 @@ impl Tables for MapTables {
     }
 
     #[inline(always)]
-    fn pause(&self, index: u32) -> Option<&PauseState> {
-        PAUSES.get(index)
+    fn lane(&self, index: u32) -> Option<&Lane> {
+        LANES.get(index)
     }
 
     #[inline(always)]
@@ -129,10 +126,5 @@ impl Tables for MapTables {
     #[inline(always)]
     fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
         HEADROOM_STEPS.get(port)
-    }
-
-    #[inline(always)]
-    fn audit(&self, index: u32) -> Option<&AuditCounters> {
-        AUDIT.get(index)
     }
 }

@@ -64,10 +64,12 @@ impl SwitchTables {
 
     /// Installs the ECMP group towards a host.
     pub fn install_route(&mut self, host: usize, ports: &[u8]) {
-        assert!(ports.len() <= MAX_PORTS, "an ECMP group has at most {MAX_PORTS} members");
-        let mut route = Route { count: ports.len() as u32, ..Route::default() };
-        route.ports[..ports.len()].copy_from_slice(ports);
-        self.routes.write(host, route);
+        let bit = |&port: &u8| {
+            assert!(usize::from(port) < MAX_PORTS, "ports are numbered below {MAX_PORTS}");
+            1 << port
+        };
+        let ports = ports.iter().map(bit).fold(0, |group: u64, bit: u64| group | bit);
+        self.routes.write(host, Route { ports });
     }
 
     /// Sets the time that eBPF reads.
@@ -119,20 +121,19 @@ impl SwitchTables {
     /// Those of the queues `waiting` of `port`, a bit each, that must not start a transmission at `now`.
     #[inline]
     pub fn paused_queues(&self, port: u32, waiting: u32, now: Nanos) -> u32 {
-        let response_ns = self.ports[port as usize].response_ns.load();
         let (mut left, mut paused) = (waiting, 0);
         while left != 0 {
             let queue = left.trailing_zeros();
             left &= left - 1;
-            let pause = &self.pauses[ingress_index(port, queue) as usize];
-            paused |= u32::from(pause.forbids(now, response_ns)) << queue;
+            let lane = &self.lanes[ingress_index(port, queue) as usize];
+            paused |= u32::from(lane.pause.forbids(now)) << queue;
         }
         paused
     }
 
     /// When the pause of (port, priority) ends by itself.
     pub fn pause_expiry(&self, port: u32, priority: u32) -> Nanos {
-        Nanos(self.pauses[ingress_index(port, priority) as usize].until_ns.load())
+        Nanos(self.lanes[ingress_index(port, priority) as usize].pause.until_ns.load())
     }
 
     /// Frames dropped for `reason`.
@@ -147,12 +148,12 @@ impl SwitchTables {
 
     /// What the auditor saw of one (port, priority).
     pub fn audited(&self, port: u32, priority: u32) -> &AuditCounters {
-        &self.audit[ingress_index(port, priority) as usize]
+        &self.lanes[ingress_index(port, priority) as usize].audit
     }
 
     /// Frames that left any port while their priority was paused.
     pub fn violations(&self) -> u64 {
-        self.audit.iter().map(|row| row.violations.load()).sum()
+        self.lanes.iter().map(|lane| lane.audit.violations.load()).sum()
     }
 
     /// Bytes in the egress queue.

@@ -6,9 +6,9 @@ use std::os::fd::BorrowedFd;
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Logarithms,
-    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, PauseState, Port, Route, SwitchConfig,
-    SwitchState, names,
+    Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Lane, Logarithms,
+    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, Port, Route, SwitchConfig, SwitchState,
+    names,
 };
 use fabric_core::tables::Tables;
 
@@ -34,35 +34,33 @@ pub struct SwitchTables {
     pub(crate) ports: Region<Port>,
     pub(crate) ingress_queues: Region<IngressQueue>,
     pub(crate) egress_queues: Region<EgressQueue>,
-    pub(crate) pauses: Region<PauseState>,
+    pub(crate) lanes: Region<Lane>,
     pub(crate) routes: Region<Route>,
     pub(crate) descriptors: Region<Descriptor>,
     pub(crate) free_slots: Region<Cell64>,
     pub(crate) drops: Region<Cell64>,
     pub(crate) logarithms: Region<Logarithms>,
     pub(crate) headroom_steps: Region<HeadroomSteps>,
-    pub(crate) audit: Region<AuditCounters>,
 }
 
 impl SwitchTables {
     /// Memory of our own: the switch runs natively.
     pub fn owned(capacity: Capacity) -> io::Result<Self> {
-        let port_priorities = capacity.ports * PRIORITIES;
+        let port_priorities = MAX_PORTS * PRIORITIES;
         Ok(Self {
             clock: Region::owned(1)?,
             config: Region::owned(1)?,
             switch: Region::owned(1)?,
             ports: Region::owned(capacity.ports)?,
             ingress_queues: Region::owned(port_priorities)?,
-            egress_queues: Region::owned(capacity.ports * MAX_QUEUES)?,
-            pauses: Region::owned(port_priorities)?,
+            egress_queues: Region::owned(MAX_PORTS * MAX_QUEUES)?,
+            lanes: Region::owned(port_priorities)?,
             routes: Region::owned(capacity.hosts)?,
             descriptors: Region::owned(capacity.slots)?,
             free_slots: Region::owned(capacity.slots)?,
             drops: Region::owned(MAX_DROP_REASONS)?,
             logarithms: Region::owned(1)?,
             headroom_steps: Region::owned(capacity.ports)?,
-            audit: Region::owned(port_priorities)?,
         })
     }
 
@@ -79,14 +77,13 @@ impl SwitchTables {
             ports: Region::of_array(map(names::PORTS)?, MAX_PORTS)?,
             ingress_queues: Region::of_array(map(names::INGRESS_QUEUES)?, port_priorities)?,
             egress_queues: Region::of_array(map(names::EGRESS_QUEUES)?, MAX_PORTS * MAX_QUEUES)?,
-            pauses: Region::of_array(map(names::PAUSES)?, port_priorities)?,
+            lanes: Region::of_array(map(names::LANES)?, port_priorities)?,
             routes: Region::of_array(map(names::ROUTES)?, capacity.hosts)?,
             descriptors: Region::of_array(map(names::DESCRIPTORS)?, capacity.slots)?,
             free_slots: Region::of_array(map(names::FREE_SLOTS)?, capacity.slots)?,
             drops: Region::of_array(map(names::DROPS)?, MAX_DROP_REASONS)?,
             logarithms: Region::of_array(map(names::LOGARITHMS)?, 1)?,
             headroom_steps: Region::of_array(map(names::HEADROOM_STEPS)?, MAX_PORTS)?,
-            audit: Region::of_array(map(names::AUDIT)?, port_priorities)?,
         })
     }
 }
@@ -118,8 +115,8 @@ impl Tables for SwitchTables {
     }
 
     #[inline]
-    fn pause(&self, index: u32) -> Option<&PauseState> {
-        self.pauses.get(index as usize)
+    fn lane(&self, index: u32) -> Option<&Lane> {
+        self.lanes.get(index as usize)
     }
 
     #[inline]
@@ -150,10 +147,5 @@ impl Tables for SwitchTables {
     #[inline]
     fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
         self.headroom_steps.get(port as usize)
-    }
-
-    #[inline]
-    fn audit(&self, index: u32) -> Option<&AuditCounters> {
-        self.audit.get(index as usize)
     }
 }

@@ -4,9 +4,8 @@ use super::{Tables, ingress_index};
 use crate::cell::{Cell32, Cell64};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    AuditCounters, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, LINE_RATE,
-    LOGARITHM_ENTRIES, Logarithms, PRIORITIES, PauseState, Port, Route, STEPS, SwitchConfig,
-    SwitchState,
+    Descriptor, EgressQueue, HeadroomSteps, IngressQueue, LINE_RATE, LOGARITHM_ENTRIES, Lane,
+    Logarithms, MAX_PORTS, PRIORITIES, Port, Route, STEPS, SwitchConfig, SwitchState,
 };
 
 /// Ports.
@@ -21,7 +20,7 @@ pub struct OwnedTables {
     /// The ports.
     pub ports: [Port; PORTS],
     /// Their ingress queues.
-    pub queues: [IngressQueue; PORTS * PRIORITIES],
+    pub queues: [IngressQueue; MAX_PORTS * PRIORITIES],
     /// Their gradients.
     pub steps: [HeadroomSteps; PORTS],
     /// Logarithm and exponential.
@@ -89,7 +88,7 @@ impl Tables for OwnedTables {
         None
     }
 
-    fn pause(&self, _index: u32) -> Option<&PauseState> {
+    fn lane(&self, _index: u32) -> Option<&Lane> {
         None
     }
 
@@ -115,9 +114,5 @@ impl Tables for OwnedTables {
 
     fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
         self.steps.get(port as usize)
-    }
-
-    fn audit(&self, _index: u32) -> Option<&AuditCounters> {
-        None
     }
 }

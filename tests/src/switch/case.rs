@@ -3,6 +3,7 @@
 use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::tables::{egress_index, ingress_index};
 use fabric_core::units::Nanos;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame};
@@ -259,16 +260,18 @@ fn config() -> impl Strategy<Value = State> {
 
 /// What a switch may have come to before the first step.
 fn history() -> impl Strategy<Value = History> {
-    let ingress = (0..PORTS as usize * PRIORITIES, 0..5000u64, 0..40_000u64, 0..30_000u64);
+    let lane =
+        || (0..PORTS, 0..PRIORITIES as u32).prop_map(|at| ingress_index(at.0, at.1) as usize);
+    let ingress = (lane(), 0..5000u64, 0..40_000u64, 0..30_000u64);
     let averages = (-(1 << 20)..=1i32 << 20, 0..=1u32 << 21, 0..60_000u32);
     let measured = (0..1_000_000u64, 0..60_000u32, averages);
     let ingress = (ingress, 0..60_000u64, 0..2u32, measured);
     let port = (0..PORTS as usize, 0..1_000_000u64, 0..=8u32, 0..2u32, 0..2u32);
     // Queues 8 to 31 of a port are not used by priorities.
-    let queue = prop_oneof![7 => 0..PRIORITIES, 1 => 0..MAX_QUEUES];
-    let queue = (0..PORTS as usize, queue).prop_map(|(port, queue)| port * MAX_QUEUES + queue);
+    let queue = prop_oneof![7 => 0..PRIORITIES as u32, 1 => 0..MAX_QUEUES as u32];
+    let queue = (0..PORTS, queue).prop_map(|(port, queue)| egress_index(port, queue) as usize);
     let egress = (queue, 0..80_000u64);
-    let pause = (0..PORTS as usize * PRIORITIES, 0..1_000_000u64, 0..400_000u64);
+    let pause = (lane(), 0..1_000_000u64, 0..400_000u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     // Port 4 does not exist.
@@ -327,16 +330,18 @@ impl History {
                 (last_queue, single_queue, off, off);
         }
         // A port holds at least what its lossless queues hold.
-        for (port, queues) in state.ports.iter_mut().zip(state.ingress_queues.chunks(PRIORITIES)) {
-            port.shared_bytes = queues.iter().map(|queue| queue.shared_bytes).sum();
-            port.insurance_bytes = queues.iter().map(|queue| queue.headroom_bytes).sum();
+        for (number, port) in (0..).zip(&mut state.ports) {
+            let queues = (0..PRIORITIES as u32)
+                .map(|class| &state.ingress_queues[ingress_index(number, class) as usize]);
+            port.shared_bytes = queues.clone().map(|queue| queue.shared_bytes).sum();
+            port.insurance_bytes = queues.map(|queue| queue.headroom_bytes).sum();
         }
         for (row, bytes) in self.egress {
             state.egress_queues[row] = EgressQueueRow { bytes };
         }
-        for (row, since_ns, lasts) in self.pauses {
+        for (row, binds_ns, lasts) in self.pauses {
             state.pauses[row] =
-                PauseRow { since_ns, until_ns: since_ns + lasts, ..PauseRow::default() };
+                PauseRow { binds_ns, until_ns: binds_ns + lasts, ..PauseRow::default() };
         }
         let (shared, headroom, random, taken, in_use) = self.counters;
         let slots = u64::from(state.config.slots);

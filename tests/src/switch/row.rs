@@ -81,9 +81,9 @@ rows! {
     }
     EgressQueueRow = EgressQueue { bytes: u64 }
     PauseRow = PauseState {
-        since_ns: u64,
+        binds_ns: u64,
         until_ns: u64,
-        previous_since_ns: u64,
+        previous_binds_ns: u64,
         previous_until_ns: u64,
     }
     DescriptorRow = Descriptor {

@@ -1,16 +1,14 @@
 //! The whole state of a switch as one plain value.
 
 use std::fmt::Debug;
-use std::ops::Range;
 
 use fabric_core::cell::{Cell32, Cell64};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    HeadroomSteps, Logarithms, MAX_PORTS, MAX_QUEUES, PRIORITIES, Route, SwitchConfig,
-    address_from_u64,
+    HeadroomSteps, Logarithms, MAX_PORTS, MAX_QUEUES, PRIORITIES, SwitchConfig, address_from_u64,
 };
 use fabric_core::marking::slope_q48;
-use fabric_core::tables::{Tables, egress_index, ingress_index};
+use fabric_core::tables::Tables;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::PortSettings;
@@ -21,6 +19,11 @@ use super::row::{
     AuditRow, DescriptorRow, EgressQueueRow, IngressQueueRow, PauseRow, PortRow, SwitchRow,
 };
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
+
+/// Rows of a table that has one for each (port, priority).
+const PORT_PRIORITIES: usize = MAX_PORTS * PRIORITIES;
+/// Rows of a table that has one for each (port, queue).
+const PORT_QUEUES: usize = MAX_PORTS * MAX_QUEUES;
 
 /// Every table of a switch of [`CAPACITY`], the clock apart. What a list does not reach is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct State {
     pub ingress_queues: Vec<IngressQueueRow>,
     /// `EGRESS_QUEUES`.
     pub egress_queues: Vec<EgressQueueRow>,
-    /// `PAUSES`.
+    /// `LANES`: what is paused.
     pub pauses: Vec<PauseRow>,
     /// `ROUTES`: the ECMP group of each host.
     pub routes: Vec<Vec<u8>>,
@@ -47,7 +50,7 @@ pub struct State {
     pub free_slots: Vec<u64>,
     /// `DROPS`.
     pub drops: Vec<u64>,
-    /// `AUDIT`.
+    /// `LANES`: what the auditor saw.
     pub audit: Vec<AuditRow>,
 }
 
@@ -105,9 +108,9 @@ impl State {
             },
             ports: (0..PORTS).map(port).collect(),
             largest_estimate: 20_000,
-            ingress_queues: vec![IngressQueueRow::default(); PORTS as usize * PRIORITIES],
-            egress_queues: vec![EgressQueueRow::default(); PORTS as usize * MAX_QUEUES],
-            pauses: vec![PauseRow::default(); PORTS as usize * PRIORITIES],
+            ingress_queues: vec![IngressQueueRow::default(); PORT_PRIORITIES],
+            egress_queues: vec![EgressQueueRow::default(); PORT_QUEUES],
+            pauses: vec![PauseRow::default(); PORT_PRIORITIES],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
             free_slots: vec![0; CAPACITY.slots],
             ..Self::default()
@@ -135,11 +138,11 @@ impl State {
         store(&self.ports, |index| tables.port(index), PortRow::store);
         store(&self.ingress_queues, |index| tables.ingress_queue(index), IngressQueueRow::store);
         store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);
-        store(&self.pauses, |index| tables.pause(index), PauseRow::store);
+        store(&self.pauses, |index| tables.lane(index).map(|lane| &lane.pause), PauseRow::store);
         store(&self.descriptors, |index| tables.descriptor(index), DescriptorRow::store);
         store(&self.free_slots, |index| tables.free_slot(index), |value, row| row.store(*value));
         store(&self.drops, |index| drop_counter(tables, index), |value, row| row.store(*value));
-        store(&self.audit, |index| tables.audit(index), AuditRow::store);
+        store(&self.audit, |index| tables.lane(index).map(|lane| &lane.audit), AuditRow::store);
     }
 }
 
@@ -160,11 +163,6 @@ fn store<'a, T: 'a, V: Default>(
 
 fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&Cell64> {
     DropReason::from_number(number).and_then(|reason| tables.drops(reason))
-}
-
-/// What of an ECMP group can be compared.
-fn group(route: &Route) -> (u32, u32, [u8; MAX_PORTS]) {
-    (route.count, route.reserved, route.ports)
 }
 
 /// All cells of a port's estimation.
@@ -188,21 +186,26 @@ pub fn first_difference(
         return Some(format!("CONFIG: {:?}, {:?}", kernel.settings(), native.settings()));
     }
     let both = [kernel, native];
-    let priorities = capacity.ports * PRIORITIES;
-    let queues = capacity.ports * MAX_QUEUES;
     let reasons = DropReason::ALL.len();
     compare("SWITCH", 1, both, |tables, _| tables.switch().map(SwitchRow::of))
         .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::of)))
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::of);
-            compare("INGRESS_QUEUES", priorities, both, row)
+            compare("INGRESS_QUEUES", PORT_PRIORITIES, both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::of);
-            compare("EGRESS_QUEUES", queues, both, row)
+            compare("EGRESS_QUEUES", PORT_QUEUES, both, row)
         })
-        .or_else(|| compare("PAUSES", priorities, both, |t, at| t.pause(at).map(PauseRow::of)))
-        .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).map(group)))
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.lane(at).map(|lane| PauseRow::of(&lane.pause));
+            compare("LANES", PORT_PRIORITIES, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.lane(at).map(|lane| AuditRow::of(&lane.audit));
+            compare("LANES", PORT_PRIORITIES, both, row)
+        })
+        .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.descriptor(at).map(DescriptorRow::of);
             compare("DESCRIPTORS", capacity.slots, both, row)
@@ -220,35 +223,14 @@ pub fn first_difference(
             let row = |t: &SwitchTables, at| t.headroom_steps(at).map(steps);
             compare("HEADROOM_STEPS", capacity.ports, both, row)
         })
-        .or_else(|| compare("AUDIT", priorities, both, |t, at| t.audit(at).map(AuditRow::of)))
 }
 
-/// The first row that is not zero although `capacity` has no port for it, in words: mapped tables have
-/// rows for [`MAX_PORTS`] ports.
+/// The first port's row that is not zero although `capacity` has no such port, in words: mapped tables
+/// have rows for [`MAX_PORTS`] ports.
 pub fn first_used(tables: &SwitchTables, capacity: Capacity) -> Option<String> {
-    let ports = capacity.ports as u32..MAX_PORTS as u32;
-    let priorities = ingress_index(ports.start, 0)..ingress_index(ports.end, 0);
-    let queues = egress_index(ports.start, 0)..egress_index(ports.end, 0);
-    used("PORTS", ports, |at| tables.port(at).map(PortRow::of))
-        .or_else(|| {
-            let row = |at| tables.ingress_queue(at).map(IngressQueueRow::of);
-            used("INGRESS_QUEUES", priorities.clone(), row)
-        })
-        .or_else(|| {
-            used("EGRESS_QUEUES", queues, |at| tables.egress_queue(at).map(EgressQueueRow::of))
-        })
-        .or_else(|| used("PAUSES", priorities.clone(), |at| tables.pause(at).map(PauseRow::of)))
-        .or_else(|| used("AUDIT", priorities.clone(), |at| tables.audit(at).map(AuditRow::of)))
-}
-
-fn used<R: PartialEq + Debug + Default>(
-    table: &str,
-    mut rows: Range<u32>,
-    row: impl Fn(u32) -> Option<R>,
-) -> Option<String> {
-    rows.find_map(|index| {
-        let row = row(index).expect("mapped tables have rows for all ports");
-        (row != R::default()).then(|| format!("{table}[{index}]: {row:?}"))
+    (capacity.ports as u32..MAX_PORTS as u32).find_map(|port| {
+        let row = PortRow::of(tables.port(port).expect("mapped tables have rows for all ports"));
+        (row != PortRow::default()).then(|| format!("PORTS[{port}]: {row:?}"))
     })
 }
 

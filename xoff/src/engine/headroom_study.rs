@@ -59,7 +59,7 @@ struct Switch {
     ports_off: u64,
     /// When `headroom`, `queues_off` or `ports_off` last changed.
     since: Nanos,
-    /// By [`ingress_index`].
+    /// By port, and there by priority.
     queues: Vec<IngressQueue>,
     /// By number; empty where ports do not pause.
     ports: Vec<OffState>,
@@ -139,7 +139,7 @@ impl HeadroomStudy {
         let measured = &mut self.measured;
         switch.count_off(now.to_nanos(), measured);
         switch.headroom_moves_to(tables.state().headroom_bytes.load(), measured);
-        let queue = &mut switch.queues[row as usize];
+        let queue = &mut switch.queues[port as usize * PRIORITIES + priority as usize];
         if let Some(most) = queue.headroom.moves_to(state.headroom_bytes.load()) {
             measured.record(Measure::QueueHeadroom, share(most, queue.reserved), 1);
         }

@@ -43,8 +43,9 @@ impl<D: Datapath> Engine<'_, D> {
             let queue_off = self.ingress_queue(lane).is_some_and(|queue| queue.off.load() != 0);
             if self.is_stopped(lane) && (queue_off || port_off) {
                 let row = ingress_index(self.fabric_wire(wire).from_port.into(), class.into());
-                let pause = self.datapath.tables(self.sender(wire)).pause(row);
-                let since = Nanos(pause.map_or(0, |pause| pause.since_ns.load()));
+                let row = self.datapath.tables(self.sender(wire)).lane(row);
+                let binds = row.map_or(0, |row| row.pause.binds_ns.load());
+                let since = Nanos(binds.saturating_sub(self.response(wire).0));
                 let settled = self.now >= Picos::from_nanos(since) + self.settling_time(wire);
                 graph.paused.push(PausedLane { lane, since, settled, queue_off });
             }
@@ -138,10 +139,15 @@ impl<D: Datapath> Engine<'_, D> {
     /// From the reception of a PAUSE until the last frame has arrived that may have left in spite of it.
     pub(super) fn settling_time(&self, number: u32) -> Picos {
         let wire = self.fabric_wire(number);
-        let port = self.datapath.tables(self.sender(number)).port(u32::from(wire.from_port));
-        let response = Nanos(port.map_or(0, |port| port.response_ns.load()));
         let longest = self.scenario.longest_frame().0 + self.scenario.switch.wire_overhead.0;
-        Picos::from_nanos(response) + wire.rate.serialise(longest) + wire.delay
+        Picos::from_nanos(self.response(number)) + wire.rate.serialise(longest) + wire.delay
+    }
+
+    /// How long a PAUSE for a wire may go unanswered.
+    fn response(&self, wire: u32) -> Nanos {
+        let port = self.fabric_wire(wire).from_port.into();
+        let row = self.datapath.tables(self.sender(wire)).port(port);
+        Nanos(row.map_or(0, |row| row.response_ns.load()))
     }
 
     fn ingress_queue(&self, lane: Lane) -> Option<&map_abi::IngressQueue> {
