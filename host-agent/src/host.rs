@@ -91,6 +91,8 @@ pub struct Host {
     /// Retransmission timers, one entry at most per requester. Progress does not move an entry:
     /// when it is due it is put to where the deadline has moved.
     timers: BTreeSet<(Picos, u32)>,
+    /// The first of them: it is asked for far more often than it changes.
+    first_timer: Option<Picos>,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
 }
@@ -110,6 +112,7 @@ impl Host {
             requesters: QueuePairTable::new(),
             responders: QueuePairTable::new(),
             timers: BTreeSet::new(),
+            first_timer: None,
             events: VecDeque::new(),
             counters: HostCounters::default(),
         }
@@ -196,6 +199,7 @@ impl Host {
             && at <= now
         {
             self.timers.pop_first();
+            self.find_first_timer();
             let requester = self.requesters.occupant(slot);
             requester.timer_entry = None;
             match requester.retransmission_deadline() {
@@ -246,7 +250,7 @@ impl Host {
     /// do, whatever the port does.
     #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
-        self.timers.first().map(|&(at, _)| at)
+        self.first_timer
     }
 
     /// The next event, oldest first.
@@ -389,6 +393,11 @@ impl Host {
     fn set_timer(&mut self, slot: u32, at: Picos) {
         self.requesters.occupant(slot).timer_entry = Some(at);
         self.timers.insert((at, slot));
+        self.find_first_timer();
+    }
+
+    fn find_first_timer(&mut self) {
+        self.first_timer = self.timers.first().map(|&(at, _)| at);
     }
 
     /// Ends a flow: no timer of it stays, and its slot only as long as the NIC still names it.
@@ -404,6 +413,7 @@ impl Host {
         };
         if let Some(at) = requester.timer_entry.take() {
             self.timers.remove(&(at, slot));
+            self.find_first_timer();
         }
         self.requesters.unlink(qp);
         if !scheduled {
