@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fabric_core::units::{Bytes, Nanos};
 
 use super::column::Column;
-use super::csv::{Row, Text};
+use super::csv::Row;
 
 /// Which of a switch's byte counters a sample reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +89,10 @@ impl Row for QueueRow<'_> {
         // Most of a long run's results are these rows, and formatting is most of what a row costs.
         let mut digits = itoa::Buffer::new();
         out.write_all(digits.format(self.time.0).as_bytes())?;
-        write!(out, ",{},{},", Text(self.node), self.kind.name())?;
+        // A switch's name needs no quotes: it has letters, digits, `-`, `_` and `.` only.
+        for part in [",", self.node, ",", self.kind.name(), ","] {
+            out.write_all(part.as_bytes())?;
+        }
         if let Some(port) = self.port {
             out.write_all(digits.format(port).as_bytes())?;
         }
