@@ -114,7 +114,7 @@ impl<D: Datapath> Engine<'_, D> {
             drops: self.drops(substrate_losses),
             buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
             headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
-            packet_hops: self.wires.iter().map(|wire| wire.received).sum(),
+            packet_hops: self.packet_hops,
             emulated_ns: self.now.to_nanos().0,
             ended,
             books,

@@ -1,8 +1,9 @@
 //! The event queue: what happens next, in the order of (emulated time, order of scheduling).
 //!
-//! A calendar: buckets of about a nanosecond for the next 17 us, where nearly all events lie, and a heap
-//! for those further off. An event costs a list push and its part of sorting one small bucket, however
-//! many are waiting.
+//! A calendar: buckets for the near future, where nearly all events lie, and a heap for those further off.
+//! Buckets are so narrow that most hold one event, however many are waiting, and an event costs a list push
+//! and a look for the next bucket in a bit map. The buckets in use follow the clock, so few cache lines of
+//! the calendar are in use at a time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -145,9 +146,7 @@ struct FarEntry {
     event: Packed,
 }
 
-/// A bucket is 2^10 ps wide.
-const WIDTH_BITS: u32 = 10;
-/// Buckets ahead: 2^14 of them are 16.8 us, a few hops of propagation and serialisation.
+/// Buckets ahead.
 const BUCKETS: usize = 1 << 14;
 /// End of a list.
 const NIL: u32 = u32::MAX;
@@ -168,6 +167,8 @@ pub struct EventQueue {
     /// Events of the current bucket that are still to run: the next one last, and so the newest first
     /// among equal times.
     current: Vec<Entry>,
+    /// A bucket is 2 to the power of this wide, in picoseconds.
+    width_bits: u32,
     /// Number of the current bucket since the run's start.
     bucket: u64,
     /// First node of each bucket's list, by bucket number modulo [`BUCKETS`].
@@ -184,10 +185,12 @@ pub struct EventQueue {
     far_scheduled: u64,
 }
 
-impl Default for EventQueue {
-    fn default() -> Self {
+impl EventQueue {
+    /// No events. Most will be scheduled less than `ahead` ahead.
+    pub fn new(ahead: Picos) -> Self {
         Self {
             current: Vec::new(),
+            width_bits: ahead.0.div_ceil(BUCKETS as u64).next_power_of_two().ilog2(),
             bucket: 0,
             heads: vec![NIL; BUCKETS].into_boxed_slice().try_into().expect("there are BUCKETS"),
             occupied: Box::new([0; BUCKETS / 64]),
@@ -198,9 +201,7 @@ impl Default for EventQueue {
             far_scheduled: 0,
         }
     }
-}
 
-impl EventQueue {
     /// Adds an event, which must not lie before the one that was popped last.
     // Inlined, so that the caller's kind of event is packed without a branch.
     #[inline(always)]
@@ -209,7 +210,7 @@ impl EventQueue {
     }
 
     fn insert(&mut self, time: Picos, event: Packed) {
-        let bucket = time.0 >> WIDTH_BITS;
+        let bucket = time.0 >> self.width_bits;
         let ahead = bucket.wrapping_sub(self.bucket);
         if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.push(bucket as usize % BUCKETS, time, event);
@@ -303,13 +304,13 @@ impl EventQueue {
         // What lay too far ahead when it was scheduled is older than all that went to the list.
         let listed = self.current.len();
         while let Some(Reverse(FarEntry { time, event, .. })) = self.far.peek().copied()
-            && time.0 >> WIDTH_BITS == bucket
+            && time.0 >> self.width_bits == bucket
         {
             self.current.push(Entry { time, event });
             self.far.pop();
         }
-        self.far_bucket =
-            self.far.peek().map_or(u64::MAX, |Reverse(entry)| entry.time.0 >> WIDTH_BITS);
+        let bucket_of = |entry: &Reverse<FarEntry>| entry.0.time.0 >> self.width_bits;
+        self.far_bucket = self.far.peek().map_or(u64::MAX, bucket_of);
         self.current[listed..].reverse();
         self.sort_current();
         self.current.pop()
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn equal_times_run_in_the_order_of_scheduling() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(Picos(1 << 20));
         queue.schedule(Picos(5), Event::PortFree { wire: 1 });
         queue.schedule(Picos(3), Event::Sample);
         queue.schedule(Picos(5), Event::PortFree { wire: 0 });
@@ -392,8 +393,9 @@ mod tests {
         #[test]
         fn the_order_is_that_of_a_heap(
             steps in prop::collection::vec((0u32..3, 0u64..40, any::<u64>()), 1..400),
+            ahead in 0u32..30,
         ) {
-            let mut queue = EventQueue::default();
+            let mut queue = EventQueue::new(Picos(1 << ahead));
             let mut heap = BinaryHeap::new();
             let (mut now, mut sequence) = (0, 0u32);
             for (pops, bits, random) in steps {

@@ -103,6 +103,8 @@ pub struct Engine<'a, D: Datapath> {
     /// Priorities that a packet has had, a bit each.
     classes: u8,
     now: Picos,
+    /// Frames that have crossed a wire.
+    packet_hops: u64,
     flows_completed: u64,
     injected_losses: u64,
     misdelivered: Vec<String>,
@@ -164,6 +166,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 Wire::new(ends, wire, scenario, id, interfaces)
             })
             .collect();
+        // What a wire schedules lies at most two serialisations and a propagation ahead.
+        let ahead = fabric.wires().iter().map(|wire| {
+            let longest = scenario.longest_frame().0 + scenario.switch.wire_overhead.0;
+            wire.delay + wire.rate.serialise(2 * longest)
+        });
+        let ahead = ahead.max().unwrap_or_default();
         let sampler = Sampler::new(fabric, |switch| datapath.tables(switch).settings().ports);
         let mut engine = Self {
             scenario,
@@ -174,13 +182,14 @@ impl<'a, D: Datapath> Engine<'a, D> {
             hosts,
             switches,
             wires,
-            events: EventQueue::default(),
+            events: EventQueue::new(ahead),
             sampler,
             deadlocks: DeadlockWatch::new(fabric),
             study: scenario.results.distributions.then(|| HeadroomStudy::new(scenario)),
             record,
             classes: build::control_classes(scenario),
             now: Picos::ZERO,
+            packet_hops: 0,
             flows_completed: 0,
             injected_losses: 0,
             misdelivered: Vec::new(),
@@ -235,7 +244,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
         Progress {
             now: self.now.to_nanos(),
             flows_completed: self.flows_completed,
-            packet_hops: self.wires.iter().map(|wire| wire.received).sum(),
+            packet_hops: self.packet_hops,
         }
     }
 
@@ -347,6 +356,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             self.events.schedule(next.arrival, Event::Arrival { wire: number });
         }
         wire.received += 1;
+        self.packet_hops += 1;
         let now = self.now.to_nanos();
         let crossing = Crossing {
             wire: WireId(number),
