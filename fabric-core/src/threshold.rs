@@ -66,7 +66,15 @@ pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
 /// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0.
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
-    if denominator == 0 { 0 } else { bytes * numerator as u64 / denominator as u64 }
+    let product = bytes * numerator as u64;
+    // A division is most of the work of a threshold, and most alphas need none.
+    if denominator.is_power_of_two() {
+        product >> denominator.trailing_zeros()
+    } else if denominator == 0 {
+        0
+    } else {
+        product / denominator as u64
+    }
 }
 
 #[cfg(test)]
@@ -88,5 +96,20 @@ mod tests {
         assert_eq!(DynamicThreshold::bytes(&config, &switch, &queue), 50_000);
         switch.shared_bytes.store(2_000_000);
         assert_eq!(DynamicThreshold::bytes(&config, &switch, &queue), 0);
+    }
+
+    #[test]
+    fn alpha_may_be_any_fraction() {
+        for (numerator, denominator, expected) in [
+            (1, 1, 1001),
+            (4, 1, 4004),
+            (1, 8, 125),
+            (3, 2, 1501),
+            (1, 3, 333),
+            (5, 7, 715),
+            (1, 0, 0),
+        ] {
+            assert_eq!(scaled(1001, numerator, denominator), expected, "{numerator}/{denominator}");
+        }
     }
 }
