@@ -26,8 +26,6 @@ const FIRST_QUEUE_PAIR: u32 = 1;
 /// One direction of a link, as datapaths see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireEnds {
-    /// What frames on it carry.
-    pub addresses: LinkAddresses,
     /// The sender.
     pub from: NodeKind,
     /// The sender's port.
@@ -58,14 +56,22 @@ pub fn wires(fabric: &Fabric) -> Vec<WireEnds> {
         .wires()
         .iter()
         .map(|wire| WireEnds {
-            addresses: LinkAddresses {
-                source: station(fabric, wire.from, wire.from_port),
-                destination: station(fabric, wire.to, wire.to_port),
-            },
             from: fabric.node(wire.from).kind,
             from_port: wire.from_port,
             to: fabric.node(wire.to).kind,
             to_port: wire.to_port,
+        })
+        .collect()
+}
+
+/// What frames on a fabric's wires carry, by [`WireId`].
+pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
+    fabric
+        .wires()
+        .iter()
+        .map(|wire| LinkAddresses {
+            source: station(fabric, wire.from, wire.from_port),
+            destination: station(fabric, wire.to, wire.to_port),
         })
         .collect()
 }

@@ -89,8 +89,7 @@ pub fn deploy(scenario: &Scenario) -> Result<KernelDatapath, DeployError> {
     let fabric = scenario.fabric();
     let switches = || (0..fabric.switch_count()).map(SwitchId);
     let capacities: Vec<_> = switches().map(|switch| build::capacity(scenario, switch)).collect();
-    let wires = build::wires(fabric);
-    let mut datapath = KernelDatapath::deploy(fabric, wires, &capacities, build::policy(scenario))?;
+    let mut datapath = KernelDatapath::deploy(fabric, &capacities, build::policy(scenario))?;
     for switch in switches() {
         build::configure(scenario, switch, datapath.tables_mut(switch.0));
     }
@@ -108,7 +107,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<MemoryDatapath> {
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    Ok(MemoryDatapath::new(tables, build::policy(scenario), build::wires(fabric)))
+    Ok(MemoryDatapath::new(tables, build::policy(scenario), build::addresses(fabric)))
 }
 
 /// What follows a run of `scenario`.

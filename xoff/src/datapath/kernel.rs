@@ -9,20 +9,21 @@ mod deploy;
 use std::thread;
 use std::time::Duration;
 
-use fabric_core::arrival::Outcome;
 use fabric_core::frame::mark_admitted;
 use fabric_core::policy::Policy;
-use fabric_core::record::MAX_FRAME;
 use fabric_core::units::Nanos;
-use fabric_core::wire::{LinkDelayFrame, PfcFrame, RocePacket, link_delay, mac_control, pfc};
+use fabric_core::wire::{
+    LinkAddresses, LinkDelayFrame, PfcFrame, RocePacket, link_delay, mac_control, pfc,
+};
 use host_agent::af_xdp;
 use netns::Deployment;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 
-use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
-use crate::build::WireEnds;
+use super::slab::Slab;
+use super::{Crossing, Datapath, DatapathError, FrameId, FrameKind, HostArrival, SwitchArrival};
+use crate::build::{self, WireEnds};
 use crate::topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, FIRST_SWITCH_INTERFACE};
@@ -52,14 +53,10 @@ impl Drop for Sockets {
     }
 }
 
-/// A frame's bytes, from a pool.
-pub type Buffer = Vec<u8>;
-
 struct Switch {
     name: String,
     tables: SwitchTables,
     program: SwitchProgram,
-    buffered: Vec<Option<Buffer>>,
     #[cfg(feature = "log-events")]
     events: switch_user::event_log::EventLog,
 }
@@ -74,9 +71,11 @@ pub struct KernelDatapath {
     deployment: Deployment,
     switches: Vec<Switch>,
     _host_program: HostProgram,
-    wires: Vec<WireEnds>,
+    /// By wire.
+    addresses: Vec<LinkAddresses>,
     wire_names: Vec<String>,
-    pool: Vec<Buffer>,
+    /// The bytes of frames.
+    frames: Slab<Vec<u8>>,
 }
 
 /// The ways onto the wires.
@@ -90,11 +89,11 @@ impl KernelDatapath {
     /// entry per switch. The tables still have to be configured: see [`Datapath::tables_mut`].
     pub fn deploy(
         fabric: &Fabric,
-        wires: Vec<WireEnds>,
         capacities: &[Capacity],
         policy: Policy,
     ) -> Result<Self, DeployError> {
-        let deployment = netns::deploy(&plan(fabric, &wires))?;
+        let addresses = build::addresses(fabric);
+        let deployment = netns::deploy(&plan(fabric, &addresses))?;
         let (switches, packet_sockets) = start_switches(fabric, &deployment, capacities, policy)?;
         let (host_program, hosts) = start_hosts(fabric, &deployment)?;
         Ok(Self {
@@ -102,9 +101,9 @@ impl KernelDatapath {
             deployment,
             switches,
             _host_program: host_program,
-            wires,
+            addresses,
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
-            pool: Vec::new(),
+            frames: Slab::default(),
         })
     }
 
@@ -118,17 +117,6 @@ impl KernelDatapath {
         &self.deployment
     }
 
-    fn buffer(pool: &mut Vec<Buffer>) -> Buffer {
-        pool.pop().unwrap_or_else(|| Vec::with_capacity(MAX_FRAME))
-    }
-
-    fn copied(pool: &mut Vec<Buffer>, bytes: &[u8]) -> Buffer {
-        let mut buffer = Self::buffer(pool);
-        buffer.clear();
-        buffer.extend_from_slice(bytes);
-        buffer
-    }
-
     fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
         for node in [wire.from, wire.to] {
             if let NodeKind::Switch(SwitchId(switch)) = node {
@@ -137,9 +125,10 @@ impl KernelDatapath {
         }
     }
 
-    fn send(&mut self, crossing: Crossing, frame: &[u8]) -> Result<(), DatapathError> {
+    fn send(&mut self, crossing: Crossing, frame: FrameId) -> Result<(), DatapathError> {
         let wire = &crossing.ends;
         self.set_clocks(wire, crossing.now);
+        let frame = self.frames[frame].as_slice();
         let sent = match wire.from {
             NodeKind::Switch(SwitchId(switch)) => {
                 // The auditor at TC egress reads the frame's age from the mark.
@@ -168,6 +157,18 @@ impl KernelDatapath {
     }
 }
 
+/// Makes `buffer` hold `bytes`.
+fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+}
+
+fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
+    let frame = frames.add();
+    fill(&mut frames[frame], bytes);
+    frame
+}
+
 /// Calls `look` until it finds something, first without and then with sleeping.
 fn wait_for<T, E>(mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
     for _ in 0..SPINS {
@@ -186,8 +187,6 @@ fn wait_for<T, E>(mut look: impl FnMut() -> Result<Option<T>, E>) -> Result<Opti
 }
 
 impl Datapath for KernelDatapath {
-    type Frame = Buffer;
-
     fn tables(&self, switch: u32) -> &SwitchTables {
         &self.switches[switch as usize].tables
     }
@@ -196,28 +195,30 @@ impl Datapath for KernelDatapath {
         &mut self.switches[switch as usize].tables
     }
 
-    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Buffer {
-        let mut buffer = Self::buffer(&mut self.pool);
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId {
+        let frame = self.frames.add();
+        let buffer = &mut self.frames[frame];
         buffer.resize(packet.frame_length(), 0);
         packet
-            .emit(&self.wires[wire.0 as usize].addresses, &mut buffer)
+            .emit(&self.addresses[wire.0 as usize], buffer)
             .expect("hosts send packets whose fields are in range");
-        buffer
+        frame
     }
 
-    fn pfc(&mut self, frame: &PfcFrame) -> Buffer {
+    fn pfc(&mut self, frame: &PfcFrame) -> FrameId {
         let mut bytes = [0; pfc::LEN];
         frame.emit(&mut bytes);
-        Self::copied(&mut self.pool, &bytes)
+        insert(&mut self.frames, &bytes)
     }
 
-    fn link_delay(&mut self, message: &LinkDelayFrame) -> Buffer {
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
         let mut bytes = [0; link_delay::LEN];
         message.emit(&mut bytes);
-        Self::copied(&mut self.pool, &bytes)
+        insert(&mut self.frames, &bytes)
     }
 
-    fn stamp(&mut self, frame: &mut Buffer, sent: Nanos) {
+    fn stamp(&mut self, frame: FrameId, sent: Nanos) {
+        let frame = &mut self.frames[frame];
         if let Ok(mut message) = LinkDelayFrame::parse(frame)
             && let Some(bytes) = frame.first_chunk_mut()
         {
@@ -226,33 +227,30 @@ impl Datapath for KernelDatapath {
         }
     }
 
-    fn read_link_delay(&self, frame: &Buffer) -> LinkDelayFrame {
-        LinkDelayFrame::parse(frame).expect("eBPF has parsed it")
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
+        LinkDelayFrame::parse(&self.frames[frame]).expect("eBPF has parsed it")
     }
 
     fn arrive_at_switch(
         &mut self,
         crossing: Crossing,
-        frame: Buffer,
-    ) -> Result<SwitchArrival<Buffer>, DatapathError> {
-        self.send(crossing, &frame)?;
+        frame: FrameId,
+    ) -> Result<SwitchArrival, DatapathError> {
+        self.send(crossing, frame)?;
         let wire = &crossing.ends;
         let NodeKind::Switch(SwitchId(number)) = wire.to else {
             unreachable!("the wire ends at a switch")
         };
         let port = wire.to_port;
-        // The switch holds what eBPF made of the frame; the sender's copy serves as its buffer.
-        let mut queued = frame;
+        // What eBPF makes of the frame takes the place of the sender's copy.
+        let mut queued = std::mem::take(&mut self.frames[frame]);
         let mut pause = None;
-        let pool = &mut self.pool;
+        let frames = &mut self.frames;
         let switch = &mut self.switches[number as usize];
         let records = wait_for(|| {
             switch.program.take_records(
-                |_, bytes| {
-                    queued.clear();
-                    queued.extend_from_slice(bytes);
-                },
-                |_, bytes| pause = Some(Self::copied(pool, bytes)),
+                |_, bytes| fill(&mut queued, bytes),
+                |_, bytes| pause = Some(insert(frames, bytes)),
             )
         })
         .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
@@ -263,33 +261,29 @@ impl Datapath for KernelDatapath {
             let what = format!("a frame at port {}", records.port);
             return Err(self.foreign(crossing, what));
         }
-        let mut returned = None;
-        match &records.outcome {
-            Outcome::Queued(packet) => switch.buffered[packet.slot as usize] = Some(queued),
-            Outcome::PauseReceived { .. } => self.pool.push(queued),
-            Outcome::LinkDelayReceived | Outcome::Dropped(_) => returned = Some(queued),
-        }
-        Ok(SwitchArrival { outcome: records.outcome, pause, returned })
+        self.frames[frame] = queued;
+        Ok(SwitchArrival { outcome: records.outcome, pause })
     }
 
     fn arrive_at_host(
         &mut self,
         crossing: Crossing,
-        frame: Buffer,
+        frame: FrameId,
     ) -> Result<HostArrival, DatapathError> {
-        self.send(crossing, &frame)?;
+        self.send(crossing, frame)?;
         let wire = &crossing.ends;
         let NodeKind::Host(HostId(host)) = wire.to else { unreachable!("the wire ends at a host") };
         let socket = &mut self.sockets.hosts[host as usize];
+        let sent = self.frames[frame].as_slice();
         let mut parsed = None;
         // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
         let mut read = |bytes: &[u8]| {
             let other = || Err("a frame that no node of the fabric sent".to_owned());
-            parsed = Some(if bytes == frame.as_slice() { parse(bytes) } else { other() });
+            parsed = Some(if bytes == sent { parse(bytes) } else { other() });
         };
         let received =
             wait_for(|| Ok::<_, DatapathError>(socket.receive(&mut read).then_some(())))?;
-        self.pool.push(frame);
+        self.frames.remove(frame);
         match (received, parsed) {
             (None, _) | (_, None) => Err(self.lost(crossing)),
             (_, Some(Ok(arrival))) => Ok(arrival),
@@ -297,29 +291,27 @@ impl Datapath for KernelDatapath {
         }
     }
 
-    fn take(&mut self, switch: u32, slot: u32, mark: bool) -> Buffer {
-        let mut frame = self.switches[switch as usize].buffered[slot as usize]
-            .take()
-            .expect("the traffic manager names slots that hold a packet");
-        if mark {
-            mark_admitted(&mut frame);
-        }
-        frame
+    fn mark(&mut self, frame: FrameId) {
+        mark_admitted(&mut self.frames[frame]);
     }
 
-    fn discard(&mut self, frame: Buffer) {
-        self.pool.push(frame);
+    fn discard(&mut self, frame: FrameId) {
+        self.frames.remove(frame);
     }
 
-    fn priority(&self, frame: &Buffer) -> Option<u8> {
-        match parse(frame) {
+    fn length(&self, frame: FrameId) -> u32 {
+        self.frames[frame].len() as u32
+    }
+
+    fn priority(&self, frame: FrameId) -> Option<u8> {
+        match parse(&self.frames[frame]) {
             Ok(HostArrival::Roce(packet)) => Some(packet.dscp >> 3),
             _ => None,
         }
     }
 
-    fn kind(&self, frame: &Buffer) -> FrameKind {
-        match parse(frame) {
+    fn kind(&self, frame: FrameId) -> FrameKind {
+        match parse(&self.frames[frame]) {
             Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
             Ok(HostArrival::Pfc(pfc)) => FrameKind::of_pfc(&pfc),
             Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
@@ -328,8 +320,8 @@ impl Datapath for KernelDatapath {
         }
     }
 
-    fn bytes<'a>(&self, _: WireId, frame: &'a Buffer, _: &'a mut Vec<u8>) -> &'a [u8] {
-        frame
+    fn bytes<'a>(&'a self, _: WireId, frame: FrameId, _: &'a mut Vec<u8>) -> &'a [u8] {
+        &self.frames[frame]
     }
 
     fn substrate_losses(&mut self) -> u64 {

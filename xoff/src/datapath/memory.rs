@@ -1,18 +1,20 @@
 //! The memory datapath: frames are plain values and a switch's arrival function is a call.
 
-use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::arrival::{Outcome, Queued, arrival};
 use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
 use fabric_core::map_abi::address_to_u64;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
+use fabric_core::tables::Tables;
 use fabric_core::units::Nanos;
 use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
 use fabric_core::wire::{LinkAddresses, LinkDelayFrame, PfcFrame, ipv4, link_delay, pfc};
 use switch_user::tables::SwitchTables;
 
-use super::{Crossing, Datapath, DatapathError, FrameKind, HostArrival, SwitchArrival};
+use super::slab::Slab;
+use super::{Crossing, Datapath, DatapathError, FrameId, FrameKind, HostArrival, SwitchArrival};
 use crate::build::WireEnds;
 use crate::topology::{NodeKind, SwitchId, WireId};
 
@@ -34,7 +36,7 @@ const PROTOCOL_UDP: u8 = 17;
 struct PacketView<'a> {
     packet: &'a mut RocePacket,
     length: u32,
-    /// The receiving port's address: nothing is ever sent to another.
+    /// Where it is sent to.
     station: u64,
 }
 
@@ -127,18 +129,6 @@ impl Frame for LinkDelayView {
     }
 }
 
-/// One native switch.
-#[derive(Debug)]
-struct Switch {
-    tables: SwitchTables,
-    /// The number of the frame in each slot that holds a packet.
-    buffered: Vec<u32>,
-}
-
-/// A frame in the slab: frames stay where they are, and their numbers travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameId(u32);
-
 /// A frame in a cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -146,57 +136,33 @@ struct Line(MemoryFrame);
 
 const _: () = assert!(size_of::<Line>() == 64, "a frame fits a cache line");
 
-/// All frames that exist.
-#[derive(Debug, Default)]
-struct Slab {
-    frames: Vec<Line>,
-    free: Vec<FrameId>,
-}
-
-impl Slab {
-    fn insert(&mut self, frame: MemoryFrame) -> FrameId {
-        if let Some(id) = self.free.pop() {
-            self.frames[id.0 as usize] = Line(frame);
-            return id;
-        }
-        self.frames.push(Line(frame));
-        FrameId(self.frames.len() as u32 - 1)
-    }
-
-    fn get(&self, id: FrameId) -> &MemoryFrame {
-        &self.frames[id.0 as usize].0
-    }
-
-    fn get_mut(&mut self, id: FrameId) -> &mut MemoryFrame {
-        &mut self.frames[id.0 as usize].0
-    }
-
-    fn remove(&mut self, id: FrameId) -> MemoryFrame {
-        self.free.push(id);
-        self.frames[id.0 as usize].0
+impl Default for Line {
+    fn default() -> Self {
+        Self(MemoryFrame::Pfc(PfcFrame::xon([0; 6], 0)))
     }
 }
 
 /// All switches of a fabric, native.
 #[derive(Debug)]
 pub struct MemoryDatapath {
-    switches: Vec<Switch>,
-    slab: Slab,
+    switches: Vec<SwitchTables>,
+    frames: Slab<Line>,
     policy: Policy,
-    wires: Vec<WireEnds>,
+    /// By wire.
+    addresses: Vec<LinkAddresses>,
 }
 
 impl MemoryDatapath {
-    /// Switches with these (configured) tables, and wires between their ends.
-    pub fn new(tables: Vec<SwitchTables>, policy: Policy, wires: Vec<WireEnds>) -> Self {
-        let switches = tables
-            .into_iter()
-            .map(|tables| {
-                let slots = tables.settings().slots as usize;
-                Switch { tables, buffered: vec![0; slots] }
-            })
-            .collect();
-        Self { switches, slab: Slab::default(), policy, wires }
+    /// Switches with these (configured) tables, and wires with these addresses.
+    pub fn new(tables: Vec<SwitchTables>, policy: Policy, addresses: Vec<LinkAddresses>) -> Self {
+        Self { switches: tables, frames: Slab::default(), policy, addresses }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, frame: MemoryFrame) -> FrameId {
+        let id = self.frames.add();
+        self.frames[id] = Line(frame);
+        id
     }
 
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
@@ -204,9 +170,9 @@ impl MemoryDatapath {
     fn audit_egress(&mut self, crossing: &Crossing, frame: FrameId) {
         let WireEnds { from, from_port, .. } = crossing.ends;
         if let NodeKind::Switch(SwitchId(switch)) = from {
-            let tables = &self.switches[switch as usize].tables;
+            let tables = &self.switches[switch as usize];
             let port = u32::from(from_port);
-            match self.slab.get_mut(frame) {
+            match &mut self.frames[frame].0 {
                 MemoryFrame::Roce(packet) => {
                     let view = PacketView { packet, length: crossing.length, station: 0 };
                     audit(&view, tables, port, crossing.started)
@@ -219,37 +185,35 @@ impl MemoryDatapath {
 }
 
 impl Datapath for MemoryDatapath {
-    type Frame = FrameId;
-
     fn tables(&self, switch: u32) -> &SwitchTables {
-        &self.switches[switch as usize].tables
+        &self.switches[switch as usize]
     }
 
     fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables {
-        &mut self.switches[switch as usize].tables
+        &mut self.switches[switch as usize]
     }
 
     fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
-        self.slab.insert(MemoryFrame::Roce(*packet))
+        self.insert(MemoryFrame::Roce(*packet))
     }
 
     fn pfc(&mut self, pfc: &PfcFrame) -> FrameId {
-        self.slab.insert(MemoryFrame::Pfc(*pfc))
+        self.insert(MemoryFrame::Pfc(*pfc))
     }
 
     fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
-        self.slab.insert(MemoryFrame::LinkDelay(*message))
+        self.insert(MemoryFrame::LinkDelay(*message))
     }
 
-    fn stamp(&mut self, frame: &mut FrameId, sent: Nanos) {
-        if let MemoryFrame::LinkDelay(message) = self.slab.get_mut(*frame) {
+    fn stamp(&mut self, frame: FrameId, sent: Nanos) {
+        if let MemoryFrame::LinkDelay(message) = &mut self.frames[frame].0 {
             message.stamp(sent);
         }
     }
 
-    fn read_link_delay(&self, frame: &FrameId) -> LinkDelayFrame {
-        match self.slab.get(*frame) {
-            MemoryFrame::LinkDelay(message) => *message,
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
+        match self.frames[frame].0 {
+            MemoryFrame::LinkDelay(message) => message,
             other => unreachable!("{other:?} is for no control plane"),
         }
     }
@@ -260,37 +224,30 @@ impl Datapath for MemoryDatapath {
         &mut self,
         crossing: Crossing,
         frame: FrameId,
-    ) -> Result<SwitchArrival<FrameId>, DatapathError> {
+    ) -> Result<SwitchArrival, DatapathError> {
         self.audit_egress(&crossing, frame);
-        let wire = &crossing.ends;
-        let address = wire.addresses.destination;
-        let NodeKind::Switch(SwitchId(switch)) = wire.to else {
+        let NodeKind::Switch(SwitchId(switch)) = crossing.ends.to else {
             unreachable!("the wire ends at a switch")
         };
-        let Switch { tables, buffered } = &mut self.switches[switch as usize];
-        let (policy, port, now) = (self.policy, u32::from(wire.to_port), crossing.now);
-        let outcome = match self.slab.get_mut(frame) {
+        let tables = &self.switches[switch as usize];
+        let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
+        let outcome = match &mut self.frames[frame].0 {
             MemoryFrame::Roce(packet) => {
-                let station = address_to_u64(address);
+                // Nothing is ever sent to another station than the one at the end of the wire.
+                let station = tables.port(port).map_or(0, |port| port.address.load());
                 let mut view = PacketView { packet, length: crossing.length, station };
                 arrival(&mut view, tables, policy, port, now)
             }
             MemoryFrame::Pfc(pfc) => arrival(&mut PfcView(pfc), tables, policy, port, now),
             MemoryFrame::LinkDelay(_) => arrival(&mut LinkDelayView, tables, policy, port, now),
         };
-        let (mut pause, mut returned) = (None, None);
-        match &outcome {
-            Outcome::Queued(queued) => {
-                buffered[queued.slot as usize] = frame.0;
-                if let Some(order) = &queued.pause {
-                    let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
-                    pause = Some(self.slab.insert(MemoryFrame::Pfc(pfc)));
-                }
-            }
-            Outcome::PauseReceived { .. } => drop(self.slab.remove(frame)),
-            Outcome::LinkDelayReceived | Outcome::Dropped(_) => returned = Some(frame),
+        let mut pause = None;
+        if let Outcome::Queued(Queued { pause: Some(order), .. }) = &outcome {
+            let address = self.addresses[crossing.wire.0 as usize].destination;
+            let pfc = PfcFrame::xoff(address, order.class_enable, order.quanta);
+            pause = Some(self.insert(MemoryFrame::Pfc(pfc)));
         }
-        Ok(SwitchArrival { outcome, pause, returned })
+        Ok(SwitchArrival { outcome, pause })
     }
 
     #[inline]
@@ -300,42 +257,50 @@ impl Datapath for MemoryDatapath {
         frame: FrameId,
     ) -> Result<HostArrival, DatapathError> {
         self.audit_egress(&crossing, frame);
-        Ok(match self.slab.remove(frame) {
+        self.frames.remove(frame);
+        Ok(match self.frames[frame].0 {
             MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
             MemoryFrame::Pfc(pfc) => HostArrival::Pfc(pfc),
             MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(message),
         })
     }
 
-    fn take(&mut self, switch: u32, slot: u32, congested: bool) -> FrameId {
-        let frame = FrameId(self.switches[switch as usize].buffered[slot as usize]);
-        if congested && let MemoryFrame::Roce(packet) = self.slab.get_mut(frame) {
+    fn mark(&mut self, frame: FrameId) {
+        if let MemoryFrame::Roce(packet) = &mut self.frames[frame].0 {
             packet.ecn = Ecn::CongestionExperienced;
         }
-        frame
     }
 
     fn discard(&mut self, frame: FrameId) {
-        self.slab.remove(frame);
+        self.frames.remove(frame);
     }
 
-    fn priority(&self, frame: &FrameId) -> Option<u8> {
-        match self.slab.get(*frame) {
+    #[inline(always)]
+    fn length(&self, frame: FrameId) -> u32 {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
+            MemoryFrame::Pfc(_) => pfc::LEN as u32,
+            MemoryFrame::LinkDelay(_) => link_delay::LEN as u32,
+        }
+    }
+
+    fn priority(&self, frame: FrameId) -> Option<u8> {
+        match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
             MemoryFrame::Pfc(_) | MemoryFrame::LinkDelay(_) => None,
         }
     }
 
-    fn kind(&self, frame: &FrameId) -> FrameKind {
-        match self.slab.get(*frame) {
+    fn kind(&self, frame: FrameId) -> FrameKind {
+        match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
             MemoryFrame::Pfc(pfc) => FrameKind::of_pfc(pfc),
             MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
         }
     }
 
-    fn bytes<'a>(&self, wire: WireId, frame: &'a FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
-        write_frame(&self.wires[wire.0 as usize].addresses, self.slab.get(*frame), buffer);
+    fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        write_frame(&self.addresses[wire.0 as usize], &self.frames[frame].0, buffer);
         buffer
     }
 

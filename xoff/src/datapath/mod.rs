@@ -4,6 +4,7 @@
 
 pub mod kernel;
 pub mod memory;
+mod slab;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::units::Nanos;
@@ -12,6 +13,8 @@ use switch_user::tables::SwitchTables;
 
 use crate::build::WireEnds;
 use crate::topology::WireId;
+
+pub use slab::FrameId;
 
 /// A frame's kind, for capture filters and injected faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +36,12 @@ pub enum FrameKind {
 }
 
 /// What a switch made of a frame.
-#[derive(Debug)]
-pub struct SwitchArrival<F> {
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchArrival {
     /// What became of it.
     pub outcome: Outcome,
     /// The PAUSE frame that `outcome` asks for.
-    pub pause: Option<F>,
-    /// The frame, if the switch does not keep it: as it was sent, if it was dropped; as it came in, if
-    /// it is for the control plane.
-    pub returned: Option<F>,
+    pub pause: Option<FrameId>,
 }
 
 /// What a host's NIC received.
@@ -117,47 +117,47 @@ pub enum DatapathError {
     },
 }
 
-/// Carries frames between nodes and holds those that switches have buffered.
+/// Holds frames and carries them between nodes.
 pub trait Datapath {
-    /// A frame on its way.
-    type Frame;
-
     /// A switch's tables, on which departures work.
     fn tables(&self, switch: u32) -> &SwitchTables;
     /// The same for the control plane, which changes what is configured.
     fn tables_mut(&mut self, switch: u32) -> &mut SwitchTables;
     /// The frame of a packet that a host sends on `wire`.
-    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> Self::Frame;
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId;
     /// The frame of a PFC message.
-    fn pfc(&mut self, pfc: &PfcFrame) -> Self::Frame;
+    fn pfc(&mut self, pfc: &PfcFrame) -> FrameId;
     /// The frame of a link delay message.
-    fn link_delay(&mut self, message: &LinkDelayFrame) -> Self::Frame;
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId;
     /// Writes into a link delay frame when its last bit leaves; other frames carry no stamp.
-    fn stamp(&mut self, frame: &mut Self::Frame, sent: Nanos);
-    /// The message of a link delay frame that a switch has returned.
-    fn read_link_delay(&self, frame: &Self::Frame) -> LinkDelayFrame;
-    /// Hands a frame to the switch at the end of its wire; a packet that is queued stays inside.
+    fn stamp(&mut self, frame: FrameId, sent: Nanos);
+    /// The message of a link delay frame.
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame;
+    /// Hands a frame to the switch at the end of its wire. It stays a frame, whatever becomes of it: as it
+    /// leaves the switch, if it is queued; as it was sent, if not.
     fn arrive_at_switch(
         &mut self,
         crossing: Crossing,
-        frame: Self::Frame,
-    ) -> Result<SwitchArrival<Self::Frame>, DatapathError>;
-    /// Hands a frame to the host at the end of its wire.
+        frame: FrameId,
+    ) -> Result<SwitchArrival, DatapathError>;
+    /// Hands a frame to the host at the end of its wire. It is no frame any more.
     fn arrive_at_host(
         &mut self,
         crossing: Crossing,
-        frame: Self::Frame,
+        frame: FrameId,
     ) -> Result<HostArrival, DatapathError>;
-    /// Takes out a packet that a switch has buffered in `slot`, marking congestion in it if told.
-    fn take(&mut self, switch: u32, slot: u32, mark: bool) -> Self::Frame;
-    /// Forgets a frame that will never arrive.
-    fn discard(&mut self, frame: Self::Frame);
+    /// Marks congestion in a packet that leaves a switch.
+    fn mark(&mut self, frame: FrameId);
+    /// Forgets a frame.
+    fn discard(&mut self, frame: FrameId);
+    /// A frame's length in bytes without FCS.
+    fn length(&self, frame: FrameId) -> u32;
     /// A frame's priority; none of a PFC frame.
-    fn priority(&self, frame: &Self::Frame) -> Option<u8>;
+    fn priority(&self, frame: FrameId) -> Option<u8>;
     /// What a frame is.
-    fn kind(&self, frame: &Self::Frame) -> FrameKind;
-    /// The bytes of a frame as it crosses `wire`.
-    fn bytes<'a>(&self, wire: WireId, frame: &'a Self::Frame, buffer: &'a mut Vec<u8>) -> &'a [u8];
+    fn kind(&self, frame: FrameId) -> FrameKind;
+    /// The bytes of a frame as it crosses `wire`, in `buffer` if they are written first.
+    fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
     /// Frames that the substrate knows to have lost; read once, at the end.
     fn substrate_losses(&mut self) -> u64;
 }

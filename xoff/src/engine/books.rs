@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::DropReason;
 use switch_user::tables::SwitchTables;
 
+use super::event_queue::Event;
 use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Datapath;
 use crate::results::{DropTotals, RunEnd, Summary};
@@ -64,8 +65,14 @@ impl<D: Datapath> Engine<'_, D> {
                 ));
             }
         }
-        for (wire, Wire { name, .. }) in self.wires.iter().zip(self.scenario.fabric().wires()) {
-            let flying = wire.in_flight.len() as u64;
+        let mut flying = vec![0; self.wires.len()];
+        for event in self.events.remaining() {
+            if let Event::Arrival { wire, .. } = event {
+                flying[wire as usize] += 1;
+            }
+        }
+        let wires = self.wires.iter().zip(self.scenario.fabric().wires());
+        for ((wire, Wire { name, .. }), flying) in wires.zip(flying) {
             if wire.sent != wire.received + wire.lost + flying {
                 books.push(format!(
                     "wire {name}: {} frames sent, {} received, {} lost by faults, {flying} on their way",

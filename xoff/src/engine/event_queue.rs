@@ -10,13 +10,17 @@ use std::collections::BinaryHeap;
 
 use fabric_core::units::Picos;
 
+use crate::datapath::FrameId;
+
 /// What may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The frame at the head of a wire has arrived whole.
+    /// A frame has arrived whole.
     Arrival {
         /// The wire.
         wire: u32,
+        /// The frame.
+        frame: FrameId,
     },
     /// The switch port that sends onto a wire is free again.
     PortFree {
@@ -66,7 +70,7 @@ pub enum Event {
     LinkDelays,
 }
 
-/// An event in a word: the kind in the low four bits, then wire or host, class and pause. Events are moved
+/// An event in a word: the kind in the low four bits, then wire or host, then frame, or class and pause. Events are moved
 /// several times, and a value that is stored and loaded in pieces of different size costs a stall each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Packed(u64);
@@ -86,7 +90,10 @@ impl Packed {
             plain(kind, wire) | u64::from(class) << (Self::KIND_BITS + Self::NUMBER_BITS)
         };
         Self(match event {
-            Event::Arrival { wire } => plain(0, wire),
+            Event::Arrival { wire, frame } => {
+                debug_assert!(wire < 1 << Self::NUMBER_BITS);
+                plain(0, wire) | u64::from(frame.0) << (Self::KIND_BITS + Self::NUMBER_BITS)
+            }
             Event::PortFree { wire } => plain(1, wire),
             Event::HostReady { host } => plain(2, host),
             Event::HostTimer { host } => plain(3, host),
@@ -113,7 +120,7 @@ impl Packed {
         let wire = number & ((1 << Self::NUMBER_BITS) - 1);
         let class = of_class as u8 & ((1 << Self::CLASS_BITS) - 1);
         match self.0 & ((1 << Self::KIND_BITS) - 1) {
-            0 => Event::Arrival { wire: number },
+            0 => Event::Arrival { wire, frame: FrameId(of_class as u32) },
             1 => Event::PortFree { wire: number },
             2 => Event::HostReady { host: number },
             3 => Event::HostTimer { host: number },
@@ -231,6 +238,17 @@ impl EventQueue {
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
         let entry = self.current.pop().or_else(|| self.advance());
         entry.map(|Entry { time, event }| (time, event.event()))
+    }
+
+    /// Events still to come, in no order.
+    pub fn remaining(&self) -> impl Iterator<Item = Event> {
+        let listed = self.heads.iter().flat_map(|&head| {
+            let node = |number: u32| self.nodes.get(number as usize);
+            std::iter::successors(node(head), move |at| node(at.next)).map(|node| node.event)
+        });
+        let current = self.current.iter().map(|entry| entry.event);
+        let far = self.far.iter().map(|Reverse(entry)| entry.event);
+        current.chain(listed).chain(far).map(Packed::event)
     }
 
     #[inline]
@@ -366,7 +384,8 @@ mod tests {
     fn a_word_holds_every_event() {
         let largest = (1 << Packed::NUMBER_BITS) - 1;
         let events = [
-            Event::Arrival { wire: u32::MAX },
+            Event::Arrival { wire: largest, frame: FrameId(u32::MAX) },
+            Event::Arrival { wire: 0, frame: FrameId(1) },
             Event::PortFree { wire: 3 },
             Event::HostReady { host: u32::MAX },
             Event::HostTimer { host: 0 },
@@ -411,6 +430,7 @@ mod tests {
                     prop_assert_eq!(queue.pop(), expected);
                 }
             }
+            prop_assert_eq!(queue.remaining().count(), heap.len());
             while let Some(Reverse((time, wire))) = heap.pop() {
                 let next = Some((Picos(time), Event::PortFree { wire }));
                 prop_assert_eq!(queue.pop(), next);

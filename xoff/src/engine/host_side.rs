@@ -8,7 +8,7 @@ use host_agent::{Host, HostEvent};
 use super::event_queue::Event;
 use super::{Engine, RunError, flow_row};
 use crate::build;
-use crate::datapath::{Crossing, Datapath, HostArrival};
+use crate::datapath::{Crossing, Datapath, FrameId, HostArrival};
 use crate::results::FlowStart;
 use crate::scenario::Scenario;
 use crate::topology::{HostId, WireId};
@@ -98,7 +98,7 @@ impl<D: Datapath> Engine<'_, D> {
         &mut self,
         host: u32,
         crossing: Crossing,
-        frame: D::Frame,
+        frame: FrameId,
     ) -> Result<(), RunError> {
         let arrival = self.datapath.arrive_at_host(crossing, frame)?;
         let agent = &mut self.hosts[host as usize].host;

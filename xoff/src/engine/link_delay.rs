@@ -33,7 +33,7 @@ impl<D: Datapath> Engine<'_, D> {
 
     fn measure_link(&mut self, switch: u32, port: u16) -> Result<(), RunError> {
         let wire = self.wire_from(switch, port);
-        let source = self.wires[wire as usize].ends.addresses.source;
+        let source = self.wires[wire as usize].addresses.source;
         let meter = &mut self.switches[switch as usize].meters[usize::from(port)];
         let request = meter.request(source);
         if meter.is_out_of_date() {
@@ -52,7 +52,7 @@ impl<D: Datapath> Engine<'_, D> {
     ) -> Result<(), RunError> {
         let port = crossing.ends.to_port;
         if frame.kind == Kind::Request {
-            let source = crossing.ends.addresses.destination;
+            let source = self.wires[crossing.wire.0 as usize].addresses.destination;
             let row = self.datapath.tables(switch).port(u32::from(port));
             let response = Nanos(row.map_or(0, |row| row.response_ns.load()));
             return self.send_link_delay(

@@ -29,7 +29,7 @@ use switch_user::link_delay::LinkDelayMeter;
 use switch_user::traffic_manager::TrafficManager;
 
 use crate::build;
-use crate::datapath::{Crossing, Datapath, DatapathError, FrameKind};
+use crate::datapath::{Crossing, Datapath, DatapathError, FrameId, FrameKind};
 use crate::results::{DropRow, FlowRow, Record, ResultsError, RunEnd, Summary};
 use crate::scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use crate::topology::{HostId, NodeKind, SwitchId, WireId};
@@ -41,7 +41,7 @@ use headroom_study::HeadroomStudy;
 use host_side::{Completion, HostNode};
 use sampler::Sampler;
 use switch_side::SwitchNode;
-use wire::{Flying, Wire};
+use wire::Wire;
 
 /// Events between two looks at the interrupt flag and calls of the progress callback.
 const EVENTS_PER_LOOK: u64 = 4096;
@@ -92,8 +92,8 @@ pub struct Engine<'a, D: Datapath> {
     datapath: D,
     policy: Policy,
     hosts: Vec<HostNode>,
-    switches: Vec<SwitchNode<D::Frame>>,
-    wires: Vec<Wire<D::Frame>>,
+    switches: Vec<SwitchNode>,
+    wires: Vec<Wire>,
     events: EventQueue,
     sampler: Sampler,
     deadlocks: DeadlockWatch,
@@ -103,6 +103,8 @@ pub struct Engine<'a, D: Datapath> {
     /// Priorities that a packet has had, a bit each.
     classes: u8,
     now: Picos,
+    /// Frames that are crossing a wire.
+    in_flight: u64,
     /// Frames that have crossed a wire.
     packet_hops: u64,
     flows_completed: u64,
@@ -140,10 +142,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 let ports = tables.settings().ports as usize;
                 let queues = build::port_queues(scenario);
                 let queues = std::iter::repeat_n(queues, ports);
+                let slots = tables.settings().slots as usize;
                 let meters = if build::measures_links(scenario) { ports } else { 0 };
                 SwitchNode {
                     meters: vec![LinkDelayMeter::default(); meters].into(),
-                    manager: TrafficManager::new(tables.settings().slots as usize, queues),
+                    manager: TrafficManager::new(slots, queues),
+                    buffered: vec![0; slots],
                     wires: fabric
                         .switch(SwitchId(switch))
                         .ports
@@ -155,15 +159,16 @@ impl<'a, D: Datapath> Engine<'a, D> {
             .collect();
         let wires = build::wires(fabric)
             .into_iter()
+            .zip(build::addresses(fabric))
             .zip(fabric.wires())
             .enumerate()
-            .map(|(id, (ends, wire))| {
+            .map(|(id, ((ends, addresses), wire))| {
                 let interfaces = (0..)
                     .zip(captured)
                     .filter(|(_, (captured, _))| captured.0 as usize == id)
                     .map(|(interface, (_, filter))| (interface, *filter))
                     .collect();
-                Wire::new(ends, wire, scenario, id, interfaces)
+                Wire::new(ends, addresses, wire, scenario, id, interfaces)
             })
             .collect();
         // What a wire schedules lies at most two serialisations and a propagation ahead.
@@ -189,6 +194,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             record,
             classes: build::control_classes(scenario),
             now: Picos::ZERO,
+            in_flight: 0,
             packet_hops: 0,
             flows_completed: 0,
             injected_losses: 0,
@@ -252,7 +258,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
     fn has_drained(&self) -> bool {
         self.active.is_empty()
             && self.stream.next_start().is_none()
-            && self.wires.iter().all(|wire| wire.in_flight.is_empty())
+            && self.in_flight == 0
             && self.switches.iter().all(|node| node.manager.total_packets() == 0)
             && self.hosts.iter().all(|node| node.host.is_idle())
     }
@@ -260,7 +266,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
     #[inline(always)]
     fn handle(&mut self, event: Event) -> Result<(), RunError> {
         match event {
-            Event::Arrival { wire } => self.arrive(wire),
+            Event::Arrival { wire, frame } => self.arrive(wire, frame),
             Event::PortFree { wire } => {
                 self.wires[wire as usize].free_scheduled = false;
                 self.kick(wire)
@@ -318,24 +324,23 @@ impl<'a, D: Datapath> Engine<'a, D> {
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
     #[inline]
-    fn transmit(&mut self, number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
+    fn transmit(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         let wire = &mut self.wires[number as usize];
         let arrival = wire.start(self.now, length);
-        if wire.needs_kind() && wire.loses(self.datapath.kind(&frame)) {
+        if wire.is_watched && wire.loses(self.datapath.kind(frame)) {
             return self.lose(number, frame, length);
         }
-        if wire.push(Flying { arrival, length, frame }) {
-            self.events.schedule(arrival, Event::Arrival { wire: number });
-        }
+        self.in_flight += 1;
+        self.events.schedule(arrival, Event::Arrival { wire: number, frame });
         Ok(())
     }
 
     /// A fault takes a frame that is being sent.
     #[cold]
-    fn lose(&mut self, number: u32, frame: D::Frame, length: u32) -> Result<(), RunError> {
+    fn lose(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         self.injected_losses += 1;
         self.wires[number as usize].lost += 1;
-        let priority = self.datapath.priority(&frame);
+        let priority = self.datapath.priority(frame);
         self.datapath.discard(frame);
         self.record.drop_event(&DropRow {
             time: self.now.to_nanos(),
@@ -349,34 +354,30 @@ impl<'a, D: Datapath> Engine<'a, D> {
         Ok(())
     }
 
-    fn arrive(&mut self, number: u32) -> Result<(), RunError> {
+    fn arrive(&mut self, number: u32, frame: FrameId) -> Result<(), RunError> {
         let wire = &mut self.wires[number as usize];
-        let flying = wire.in_flight.pop_front().expect("an arrival has a frame");
-        if let Some(next) = wire.in_flight.front() {
-            self.events.schedule(next.arrival, Event::Arrival { wire: number });
-        }
+        let length = self.datapath.length(frame);
+        self.in_flight -= 1;
         wire.received += 1;
         self.packet_hops += 1;
         let now = self.now.to_nanos();
         let crossing = Crossing {
             wire: WireId(number),
             ends: wire.ends,
-            length: flying.length,
-            started: wire.started(&flying).to_nanos(),
+            length,
+            started: wire.started(self.now, length).to_nanos(),
             now,
         };
-        if wire.is_captured {
-            self.capture(crossing, &flying.frame)?;
+        if wire.is_watched {
+            self.capture(crossing, frame)?;
         }
         match crossing.ends.to {
-            NodeKind::Switch(SwitchId(switch)) => {
-                self.arrive_at_switch(switch, crossing, flying.frame)
-            }
-            NodeKind::Host(HostId(host)) => self.arrive_at_host(host, crossing, flying.frame),
+            NodeKind::Switch(SwitchId(switch)) => self.arrive_at_switch(switch, crossing, frame),
+            NodeKind::Host(HostId(host)) => self.arrive_at_host(host, crossing, frame),
         }
     }
 
-    fn capture(&mut self, crossing: Crossing, frame: &D::Frame) -> Result<(), RunError> {
+    fn capture(&mut self, crossing: Crossing, frame: FrameId) -> Result<(), RunError> {
         let kind = self.datapath.kind(frame);
         for (interface, filter) in &self.wires[crossing.wire.0 as usize].captures {
             if captured_by(*filter, kind) {

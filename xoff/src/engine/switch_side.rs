@@ -12,8 +12,9 @@ use switch_user::link_delay::LinkDelayMeter;
 use switch_user::traffic_manager::{Selection, TrafficManager};
 
 use super::event_queue::Event;
+use super::wire::Wire;
 use super::{Engine, RunError};
-use crate::datapath::{Crossing, Datapath};
+use crate::datapath::{Crossing, Datapath, FrameId};
 use crate::results::{PauseEvent, PauseRow};
 use crate::topology::{NodeKind, SwitchId};
 
@@ -22,9 +23,11 @@ const CONTROL_FRAME_LENGTH: u32 = MINIMUM_FRAME_LENGTH as u32;
 const _: () = assert!(pfc::LEN == MINIMUM_FRAME_LENGTH && link_delay::LEN == MINIMUM_FRAME_LENGTH);
 
 /// A switch's queues and the wires that leave its ports.
-pub struct SwitchNode<F> {
+pub struct SwitchNode {
     /// Its egress queues.
-    pub manager: TrafficManager<F>,
+    pub manager: TrafficManager<FrameId>,
+    /// The number of the frame in each slot that holds a packet.
+    pub buffered: Vec<u32>,
     /// The wire that each port sends on.
     pub wires: Box<[u32]>,
     /// The exchanges of each port that measures its link.
@@ -36,7 +39,7 @@ impl<D: Datapath> Engine<'_, D> {
         &mut self,
         switch: u32,
         crossing: Crossing,
-        frame: D::Frame,
+        frame: FrameId,
     ) -> Result<(), RunError> {
         let port = crossing.ends.to_port;
         let arrival = self.datapath.arrive_at_switch(crossing, frame)?;
@@ -46,7 +49,8 @@ impl<D: Datapath> Engine<'_, D> {
                 self.study_arrival(switch, port, queued.slot, crossing.length);
                 let length = i64::from(crossing.length);
                 self.record_waiting(switch, queued.egress_port as u16, length)?;
-                let manager = &mut self.switches[switch as usize].manager;
+                let SwitchNode { manager, buffered, .. } = &mut self.switches[switch as usize];
+                buffered[queued.slot as usize] = frame.0;
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
                 if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
@@ -59,6 +63,7 @@ impl<D: Datapath> Engine<'_, D> {
                 self.kick_switch_port(switch, self.wire_from(switch, queued.egress_port as u16))
             }
             Outcome::PauseReceived { class_enable } => {
+                self.datapath.discard(frame);
                 let wire = self.wire_from(switch, port);
                 for class in (0..PRIORITIES as u32).filter(|class| class_enable >> class & 1 != 0) {
                     let until = self.datapath.tables(switch).pause_expiry(u32::from(port), class);
@@ -71,14 +76,12 @@ impl<D: Datapath> Engine<'_, D> {
                 self.kick_switch_port(switch, wire)
             }
             Outcome::LinkDelayReceived => {
-                let frame = arrival.returned.expect("a frame for the control plane is handed over");
-                let received = self.datapath.read_link_delay(&frame);
+                let received = self.datapath.read_link_delay(frame);
                 self.datapath.discard(frame);
                 self.receive_link_delay(switch, crossing, &received)
             }
             Outcome::Dropped(reason) => {
-                let frame = arrival.returned.expect("a dropped frame is handed back");
-                let priority = self.datapath.priority(&frame);
+                let priority = self.datapath.priority(frame);
                 self.datapath.discard(frame);
                 self.drop_row(crossing, reason, priority)
             }
@@ -87,7 +90,7 @@ impl<D: Datapath> Engine<'_, D> {
 
     /// Sends the next frame of a switch port, if the port is free and has one that may go.
     pub(super) fn kick_switch_port(&mut self, switch: u32, number: u32) -> Result<(), RunError> {
-        let SwitchNode { manager, .. } = &mut self.switches[switch as usize];
+        let SwitchNode { manager, buffered, .. } = &mut self.switches[switch as usize];
         let wire = &mut self.wires[number as usize];
         let port = wire.ends.from_port;
         if manager.is_idle(usize::from(port)) {
@@ -102,10 +105,10 @@ impl<D: Datapath> Engine<'_, D> {
         let paused = tables.paused_queues(u32::from(port), waiting, self.now.to_nanos());
         match manager.select(usize::from(port), paused) {
             None => Ok(()),
-            Some(Selection::MacControl(mut frame)) => {
+            Some(Selection::MacControl(frame)) => {
                 let busy = !manager.is_idle(usize::from(port));
                 let sent = self.now + wire.serialise(CONTROL_FRAME_LENGTH);
-                self.datapath.stamp(&mut frame, sent.to_nanos());
+                self.datapath.stamp(frame, sent.to_nanos());
                 self.transmit(number, frame, CONTROL_FRAME_LENGTH)?;
                 if busy {
                     self.wake_when_free(number);
@@ -114,12 +117,15 @@ impl<D: Datapath> Engine<'_, D> {
             }
             Some(Selection::Packet { slot, length, .. }) => {
                 let busy = !manager.is_idle(usize::from(port));
+                let frame = FrameId(buffered[slot as usize]);
                 let departure = departure(tables, self.policy, slot)
                     .expect("the traffic manager names slots that hold a packet");
                 self.record_pools(switch);
                 self.study_departure(switch, &departure, length);
                 self.record_waiting(switch, port, -i64::from(length))?;
-                let frame = self.datapath.take(switch, slot, departure.mark);
+                if departure.mark {
+                    self.datapath.mark(frame);
+                }
                 self.transmit(number, frame, length)?;
                 if busy {
                     self.wake_when_free(number);
@@ -145,7 +151,7 @@ impl<D: Datapath> Engine<'_, D> {
     /// OFF, and the port's pause no longer covers them.
     fn resume(&mut self, switch: u32, port: u16, order: &Order) -> Result<(), RunError> {
         let wire = self.wire_from(switch, port);
-        let source = self.wires[wire as usize].ends.addresses.source;
+        let source = self.wires[wire as usize].addresses.source;
         let settings = self.datapath.tables(switch).settings();
         let still_paused = match order.level {
             Level::Queue => 0,
@@ -180,8 +186,8 @@ impl<D: Datapath> Engine<'_, D> {
         class: Option<u8>,
         pause: u32,
     ) -> Result<(), RunError> {
-        let ends = &self.wires[wire as usize].ends;
-        let (port, source) = (ends.from_port, ends.addresses.source);
+        let Wire { ends, addresses, .. } = &self.wires[wire as usize];
+        let (port, source) = (ends.from_port, addresses.source);
         let NodeKind::Switch(SwitchId(switch)) = ends.from else {
             unreachable!("only switches pause")
         };

@@ -1,8 +1,7 @@
-//! One direction of a link: the port that sends onto it, and the frames on their way.
-
-use std::collections::VecDeque;
+//! One direction of a link, and the port that sends onto it.
 
 use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::wire::LinkAddresses;
 
 use super::faults::Fault;
 use crate::build::WireEnds;
@@ -10,44 +9,32 @@ use crate::datapath::FrameKind;
 use crate::scenario::{CaptureFilter, Scenario};
 use crate::topology;
 
-/// A frame on its way.
-#[derive(Debug)]
-pub struct Flying<F> {
-    /// When its last bit arrives.
-    pub arrival: Picos,
-    /// Its length without FCS.
-    pub length: u32,
-    /// The frame.
-    pub frame: F,
-}
-
-/// A wire and its sending port. What a hop touches lies in the first two cache lines.
+/// A wire and its sending port. What a hop touches lies in the first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Wire<F> {
+pub struct Wire {
     /// When the sending port is free again.
     pub busy_until: Picos,
     /// Propagation delay.
     delay: Picos,
-    /// What a byte takes at this rate; zero if that is no whole number.
-    byte: Picos,
-    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap.
-    overhead: u64,
-    /// Frames on their way, in order; only the first has an event.
-    pub in_flight: VecDeque<Flying<F>>,
     /// Frames whose transmission began.
     pub sent: u64,
     /// Frames that arrived.
     pub received: u64,
-    /// Where it leads.
-    pub ends: WireEnds,
+    /// What a byte takes at this rate, in picoseconds; zero if that is no whole number.
+    byte: u32,
+    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap.
+    overhead: u16,
     /// Whether a `PortFree` event is under way.
     pub free_scheduled: bool,
-    /// Whether a capture records what arrives.
-    pub is_captured: bool,
-    has_faults: bool,
+    /// Whether a fault has to know what is sent, or a capture records what arrives.
+    pub is_watched: bool,
+    /// Where it leads.
+    pub ends: WireEnds,
     /// Line rate.
     pub rate: BitsPerSecond,
+    /// What frames on it carry.
+    pub addresses: LinkAddresses,
     /// Frames that faults took.
     pub lost: u64,
     /// Interfaces of the capture, and what each takes.
@@ -55,10 +42,13 @@ pub struct Wire<F> {
     faults: Box<[Fault]>,
 }
 
-impl<F> Wire<F> {
+const _: () = assert!(std::mem::offset_of!(Wire, rate) <= 64, "a hop touches one cache line");
+
+impl Wire {
     /// An idle wire with the number `number`, recorded by `captures`.
     pub fn new(
         ends: WireEnds,
+        addresses: LinkAddresses,
         wire: &topology::Wire,
         scenario: &Scenario,
         number: usize,
@@ -67,19 +57,19 @@ impl<F> Wire<F> {
         let faults: Box<[Fault]> = Fault::on_wire(scenario, &wire.name, number).into();
         let second = BitsPerSecond(1).serialise(1);
         let even = second.0.is_multiple_of(wire.rate.0);
+        let byte = if even { second.0 / wire.rate.0 } else { 0 };
         Self {
             busy_until: Picos::ZERO,
             delay: wire.delay,
-            byte: if even { Picos(second.0 / wire.rate.0) } else { Picos::ZERO },
-            overhead: scenario.switch.wire_overhead.0,
-            in_flight: VecDeque::new(),
             sent: 0,
             received: 0,
-            ends,
+            byte: u32::try_from(byte).unwrap_or(0),
+            overhead: scenario.switch.wire_overhead.0 as u16,
             free_scheduled: false,
-            is_captured: !captures.is_empty(),
-            has_faults: !faults.is_empty(),
+            is_watched: !captures.is_empty() || !faults.is_empty(),
+            ends,
             rate: wire.rate,
+            addresses,
             lost: 0,
             captures,
             faults,
@@ -89,9 +79,13 @@ impl<F> Wire<F> {
     /// How long a frame of `length` bytes occupies the port.
     #[inline]
     pub fn serialise(&self, length: u32) -> Picos {
-        let bytes = u64::from(length) + self.overhead;
+        let bytes = u64::from(length) + u64::from(self.overhead);
         // A division is most of the work of a transmission, and at the usual rates there is none to do.
-        if self.byte.0 == 0 { self.rate.serialise(bytes) } else { Picos(bytes * self.byte.0) }
+        if self.byte == 0 {
+            self.rate.serialise(bytes)
+        } else {
+            Picos(bytes * u64::from(self.byte))
+        }
     }
 
     /// Occupies the port from `now` on for a frame of `length` bytes: when its last bit arrives.
@@ -102,28 +96,15 @@ impl<F> Wire<F> {
         self.busy_until + self.delay
     }
 
-    /// When the transmission of a frame on this wire began.
+    /// When the transmission of a frame of `length` bytes began whose last bit arrives at `arrival`.
     #[inline]
-    pub fn started(&self, flying: &Flying<F>) -> Picos {
-        Picos(flying.arrival.0 - self.delay.0 - self.serialise(flying.length).0)
-    }
-
-    /// Whether a fault has to know what is sent.
-    #[inline]
-    pub fn needs_kind(&self) -> bool {
-        self.has_faults
+    pub fn started(&self, arrival: Picos, length: u32) -> Picos {
+        Picos(arrival.0 - self.delay.0 - self.serialise(length).0)
     }
 
     /// Whether a fault takes the next frame.
     pub fn loses(&mut self, kind: FrameKind) -> bool {
         // Every fault counts every frame that it matches, also one that another takes.
         self.faults.iter_mut().fold(false, |lost, fault| fault.takes(kind) | lost)
-    }
-
-    /// Adds a frame behind those on their way. True if it is the first, and needs an event.
-    #[inline]
-    pub fn push(&mut self, flying: Flying<F>) -> bool {
-        self.in_flight.push_back(flying);
-        self.in_flight.len() == 1
     }
 }

@@ -7,6 +7,7 @@ use std::thread;
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
+use fabric_core::wire::LinkAddresses;
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use switch_user::packet_socket::PacketSocket;
@@ -14,7 +15,6 @@ use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::Switch;
-use crate::build::WireEnds;
 use crate::topology::{Fabric, NodeId, NodeKind};
 
 /// Interface index of a switch's port 0: index 1 is the loopback.
@@ -57,7 +57,7 @@ pub enum DeployError {
 }
 
 /// The namespaces and veth pairs of a fabric.
-pub(super) fn plan(fabric: &Fabric, wires: &[WireEnds]) -> Plan {
+pub(super) fn plan(fabric: &Fabric, addresses: &[LinkAddresses]) -> Plan {
     let namespaces = fabric
         .nodes()
         .iter()
@@ -65,12 +65,12 @@ pub(super) fn plan(fabric: &Fabric, wires: &[WireEnds]) -> Plan {
         .collect();
     let end = |node: NodeId, port: u16| {
         let wire = fabric.node(node).ports[port as usize];
-        let ends = &wires[wire.0 as usize];
+        let addresses = &addresses[wire.0 as usize];
         let peer = fabric.node(fabric.wire(wire).to);
         let common = EndSpec {
             namespace: node.0 as usize,
             interface: peer.name.clone(),
-            mac: ends.addresses.source,
+            mac: addresses.source,
             ..EndSpec::default()
         };
         match fabric.node(node).kind {
@@ -83,7 +83,7 @@ pub(super) fn plan(fabric: &Fabric, wires: &[WireEnds]) -> Plan {
                 neighbours: (0..fabric.host_count())
                     .filter(|other| *other != host.0)
                     .map(|other| {
-                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), ends.addresses.destination)
+                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), addresses.destination)
                     })
                     .collect(),
                 ..common
@@ -131,7 +131,6 @@ pub(super) fn start_switches(
             name: name.clone(),
             tables,
             program,
-            buffered: vec![None; capacity.slots],
         };
         Ok((switch, socket))
     };
