@@ -197,9 +197,30 @@ fn cells<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::policy::{MarkingScheme, ThresholdScheme};
+
+    /// What an admission decision looks at, of a switch that holds nothing.
+    #[derive(Default)]
+    pub(crate) struct Idle {
+        pub(crate) config: SwitchConfig,
+        pub(crate) switch: SwitchState,
+        pub(crate) port: Port,
+        pub(crate) ingress: IngressQueue,
+        egress: EgressQueue,
+    }
+
+    impl Idle {
+        pub(crate) fn with(config: SwitchConfig) -> Self {
+            Self { config, ..Self::default() }
+        }
+
+        pub(crate) fn arriving(&self, threshold: u64, length: u64) -> Arriving<'_> {
+            let Self { config, switch, port, ingress, egress } = self;
+            Arriving { config, switch, port, ingress, egress, threshold, length }
+        }
+    }
 
     struct Row {
         private: u64,
@@ -229,55 +250,28 @@ mod tests {
             ..SwitchConfig::default()
         };
         for (index, row) in rows.iter().enumerate() {
-            let switch = SwitchState::default();
-            let port = Port::default();
-            port.headroom_bytes.store(5000);
-            let ingress = IngressQueue::default();
-            ingress.private_bytes.store(row.private);
-            ingress.shared_bytes.store(row.shared);
-            ingress.headroom_bytes.store(row.headroom);
-            let egress = EgressQueue::default();
-            let arriving = Arriving {
-                config: &config,
-                switch: &switch,
-                port: &port,
-                ingress: &ingress,
-                egress: &egress,
-                threshold: 10_000,
-                length: 1000,
-            };
-            let got = LosslessPools::admit(&arriving);
+            let at = Idle::with(config);
+            at.port.headroom_bytes.store(5000);
+            at.ingress.private_bytes.store(row.private);
+            at.ingress.shared_bytes.store(row.shared);
+            at.ingress.headroom_bytes.store(row.headroom);
+            let got = LosslessPools::admit(&at.arriving(10_000, 1000));
             assert_eq!(got, row.expected, "row {index}");
         }
     }
 
     #[test]
     fn a_full_pool_overrules_a_static_threshold() {
-        let config = SwitchConfig { shared_pool_bytes: 1500, ..SwitchConfig::default() };
-        let switch = SwitchState::default();
-        switch.shared_bytes.store(600);
-        let port = Port::default();
-        port.headroom_bytes.store(5000);
-        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
-        let arriving = Arriving {
-            config: &config,
-            switch: &switch,
-            port: &port,
-            ingress: &ingress,
-            egress: &egress,
-            threshold: 10_000,
-            length: 1000,
-        };
-        assert_eq!(LosslessPools::admit(&arriving), Ok(Pool::Headroom));
+        let at = Idle::with(SwitchConfig { shared_pool_bytes: 1500, ..SwitchConfig::default() });
+        at.switch.shared_bytes.store(600);
+        at.port.headroom_bytes.store(5000);
+        assert_eq!(LosslessPools::admit(&at.arriving(10_000, 1000)), Ok(Pool::Headroom));
     }
 
     #[test]
     fn oversubscribed_headroom_ends_with_its_pool() {
-        let config = SwitchConfig { headroom_pool_bytes: 7000, ..SwitchConfig::default() };
-        let switch = SwitchState::default();
-        let port = Port::default();
-        port.headroom_bytes.store(5000);
-        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
+        let at = Idle::with(SwitchConfig { headroom_pool_bytes: 7000, ..SwitchConfig::default() });
+        at.port.headroom_bytes.store(5000);
         // (headroom of the queue, headroom of all, outcome) for 1000 bytes.
         let rows = [
             (3999, 3999, Ok(Pool::Headroom)),
@@ -286,39 +280,21 @@ mod tests {
             (4000, 4000, Err(DropReason::HeadroomExhausted)),
         ];
         for (of_queue, of_all, expected) in rows {
-            ingress.headroom_bytes.store(of_queue);
-            switch.headroom_bytes.store(of_all);
-            let arriving = Arriving {
-                config: &config,
-                switch: &switch,
-                port: &port,
-                ingress: &ingress,
-                egress: &egress,
-                threshold: 0,
-                length: 1000,
-            };
-            assert_eq!(PooledHeadroom::admit(&arriving), expected, "{of_queue} of {of_all}");
+            at.ingress.headroom_bytes.store(of_queue);
+            at.switch.headroom_bytes.store(of_all);
+            let got = PooledHeadroom::admit(&at.arriving(0, 1000));
+            assert_eq!(got, expected, "{of_queue} of {of_all}");
         }
     }
 
     #[test]
     fn headroom_is_given_back_first_and_private_last() {
         let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-        let (config, switch, port) =
-            (SwitchConfig::default(), SwitchState::default(), Port::default());
-        let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
-        let arriving = Arriving {
-            config: &config,
-            switch: &switch,
-            port: &port,
-            ingress: &ingress,
-            egress: &egress,
-            threshold: 0,
-            length: 700,
-        };
+        let at = Idle::default();
         for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
-            charge(policy, true, &arriving, pool);
+            charge(policy, true, &at.arriving(0, 700), pool);
         }
+        let Idle { switch, port, ingress, .. } = &at;
         assert_eq!(switch.buffer_max_bytes.load(), 2100);
         assert_eq!(switch.headroom_max_bytes.load(), 700);
         let held = || {
@@ -331,7 +307,7 @@ mod tests {
         let steps =
             [(600, [100, 700, 700]), (600, [0, 200, 700]), (600, [0, 0, 300]), (300, [0, 0, 0])];
         for (length, expected) in steps {
-            release(policy, true, &switch, &port, &ingress, length);
+            release(policy, true, switch, port, ingress, length);
             assert_eq!(held(), expected);
         }
     }

@@ -89,3 +89,8 @@ fn eq_1_is_sufficient_and_necessary() {
     let case = WorstCase { gigabits: 100, delay_ns: 1000, payload: 1000, trigger };
     assert_sufficient_and_necessary(on_both, case, 4);
 }
+
+#[test]
+fn switches_that_obey_at_once_break_no_pause() {
+    pause::obeyed_at_once(on_both);
+}

@@ -119,6 +119,11 @@ fn oversubscribed_headroom_loses() {
 }
 
 #[test]
+fn headroom_divided_by_the_queues_of_a_port_may_be_enough() {
+    schemes::oversubscribed_by_queues(in_memory);
+}
+
+#[test]
 fn a_port_is_paused_and_resumed_by_its_queues() {
     schemes::two_levels(in_memory);
 }

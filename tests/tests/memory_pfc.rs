@@ -81,3 +81,8 @@ fn the_control_priority() {
 fn periodic_thresholds() {
     congestion::periodic_thresholds(in_memory);
 }
+
+#[test]
+fn switches_that_obey_at_once_break_no_pause() {
+    pause::obeyed_at_once(in_memory);
+}

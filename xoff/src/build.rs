@@ -198,7 +198,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
                 rate: wire.rate,
                 headroom: unless(|dsh| !dsh.insurance_headroom),
                 largest_estimate: unless(|dsh| !dsh.shared_headroom),
-                response: settings.pause_response.at(wire.rate).to_nanos_ceil(),
+                response: scenario.pause_response_ns(wire.from, wire.rate),
                 address: station(fabric, wire.from, wire.from_port),
                 peer_address: station(fabric, wire.to, wire.to_port),
             }

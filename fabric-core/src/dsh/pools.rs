@@ -84,7 +84,8 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map_abi::{EgressQueue, IngressQueue, SwitchConfig, SwitchState};
+    use crate::admission::tests::Idle;
+    use crate::map_abi::SwitchConfig;
 
     /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and packets of
     /// 1000 bytes; what the queue itself holds in the shared pool does not count.
@@ -109,31 +110,18 @@ mod tests {
             ([1999, 20_000, 0, 5000], Ok(Pool::Private)),
         ];
         for ([private, of_port, of_all, insurance], expected) in rows {
-            let (switch, port) = (SwitchState::default(), Port::default());
-            let (ingress, egress) = (IngressQueue::default(), EgressQueue::default());
-            ingress.private_bytes.store(private);
-            ingress.shared_bytes.store(of_port);
-            port.shared_bytes.store(of_port);
-            switch.shared_bytes.store(of_all);
-            port.insurance_bytes.store(insurance);
-            port.headroom_bytes.store(6000);
-            let arriving = Arriving {
-                config: &config,
-                switch: &switch,
-                port: &port,
-                ingress: &ingress,
-                egress: &egress,
-                threshold: 5000,
-                length: 1000,
-            };
-            assert_eq!(
-                TwoLevelPools::admit(&arriving),
-                expected,
-                "{private} {of_port} {insurance}"
-            );
-            port.headroom_bytes.store(0);
+            let at = Idle::with(config);
+            at.ingress.private_bytes.store(private);
+            at.ingress.shared_bytes.store(of_port);
+            at.port.shared_bytes.store(of_port);
+            at.switch.shared_bytes.store(of_all);
+            at.port.insurance_bytes.store(insurance);
+            at.port.headroom_bytes.store(6000);
+            let got = TwoLevelPools::admit(&at.arriving(5000, 1000));
+            assert_eq!(got, expected, "{private} {of_port} {insurance}");
+            at.port.headroom_bytes.store(0);
             if expected == Ok(Pool::Headroom) {
-                let lost = TwoLevelPools::admit(&arriving);
+                let lost = TwoLevelPools::admit(&at.arriving(5000, 1000));
                 assert_eq!(lost, Err(DropReason::InsuranceExhausted), "without insurance");
             }
         }

@@ -4,6 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use xoff::scenario::Scenario;
 use xoff::topology::SwitchId;
 
@@ -117,6 +119,15 @@ pub fn bursts() -> impl Strategy<Value = Burst> {
 }
 
 impl Burst {
+    /// The one of [`bursts`] that a seed stands for.
+    pub fn of_seed(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(Config::default(), random);
+        bursts().new_tree(&mut runner).expect("a strategy without filters").current()
+    }
+
     /// Runs it with this headroom, `port_xon_offset` added if it is DSH.
     pub fn run(&self, run: Runner, headroom: &str) -> Run {
         self.run_with(run, headroom, &[])

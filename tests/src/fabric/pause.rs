@@ -1,5 +1,6 @@
 //! PAUSE and RESUME between a switch and its senders: refresh, expiry, and what happens when they are lost.
 
+use super::burst::Burst;
 use super::capture::wire_named;
 use super::one_switch::{QUANTUM_NS, RESPONSE_NS, flow, funnel, loss, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
@@ -169,6 +170,15 @@ pub fn through_a_fabric(run: Runner) {
     for sender in ["spine0", "spine1", "leaf1", "h1", "h4"] {
         let stopped = |stop: &&Stop| fabric.node(fabric.wire(stop.wire).from).name == sender;
         assert!(stops.iter().any(|stop| stopped(&stop)), "{sender} is paused");
+    }
+}
+
+/// Switches that obey at once, and of whose generated frames some begin in the nanosecond in which a PAUSE
+/// comes in: at the same picosecond, which was theirs first, or earlier. The auditor accuses none.
+pub fn obeyed_at_once(run: Runner) {
+    for burst in [13, 25].map(Burst::of_seed) {
+        let at_once = ["switch.pause_response=0ns"];
+        burst.run_with(run, "kind = \"sih\"", &at_once).assert_lossless();
     }
 }
 

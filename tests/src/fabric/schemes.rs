@@ -188,21 +188,36 @@ fn incast() -> Vec<BurstFlow> {
     (0..8).flat_map(|class| (1..6).map(move |source| flow(source, class))).collect()
 }
 
-/// Insurance headroom is what makes DSH lossless: the same burst with it and without.
+/// Seeds of generated bursts, one of each topology. Other bursts come of them when their strategy changes;
+/// of the first 800 seeds of today's, 26 lose in both of the checks below.
+const LOSING_SEEDS: [u64; 3] = [9, 535, 690];
+
+/// Insurance headroom is what makes DSH lossless: the same generated bursts with it and without.
 pub fn without_insurance(run: Runner) {
-    let burst = starved(incast());
-    burst.run(run, "kind = \"dsh\"").assert_lossless();
-    let run = burst.run(run, "kind = \"dsh\", insurance_headroom = false");
-    run.assert_sound();
-    run.assert_drops_only("insurance-exhausted");
-    assert!(run.summary.headroom_max_bytes.values().all(|bytes| *bytes == 0));
+    for burst in LOSING_SEEDS.map(Burst::of_seed) {
+        burst.run(run, "kind = \"dsh\"").assert_lossless();
+        let run = burst.run(run, "kind = \"dsh\", insurance_headroom = false");
+        run.assert_sound();
+        run.assert_drops_only("insurance-exhausted");
+        assert!(run.summary.headroom_max_bytes.values().all(|bytes| *bytes == 0));
+    }
+}
+
+/// The least oversubscription by a whole number: generated bursts that lose nothing under SIH need more
+/// than half of its headroom.
+pub fn oversubscribed(run: Runner) {
+    for burst in LOSING_SEEDS.map(Burst::of_seed) {
+        burst.run(run, "kind = \"sih\"").assert_lossless();
+        let run = burst.run(run, "kind = \"oversubscribed\", ratio = \"2\"");
+        run.assert_sound();
+        run.assert_drops_only("headroom-pool-exhausted");
+    }
 }
 
 /// The queues of a port share its link, so that headroom divided by eight is enough for this burst, in
 /// which five of six ports need all of theirs; divided by sixteen it is not.
-pub fn oversubscribed(run: Runner) {
+pub fn oversubscribed_by_queues(run: Runner) {
     let burst = starved(incast());
-    burst.run(run, "kind = \"sih\"").assert_lossless();
     burst.run(run, "kind = \"oversubscribed\", ratio = \"8\"").assert_lossless();
     let run = burst.run(run, "kind = \"oversubscribed\", ratio = \"16\"");
     run.assert_sound();

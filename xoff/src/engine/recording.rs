@@ -46,7 +46,7 @@ impl<D: Datapath> Engine<'_, D> {
     ) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
         let wire = fabric.wire(crossing.wire);
-        let response = self.scenario.pause_response(wire.to).at(wire.rate).to_nanos_ceil();
+        let response = self.scenario.pause_response_ns(wire.to, wire.rate);
         self.record.pause_received(&PauseReceived {
             time: crossing.now,
             node: &fabric.node(wire.to).name,

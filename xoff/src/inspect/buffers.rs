@@ -67,7 +67,7 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
 
 /// The headroom of a port with this wire to its neighbour, by what an exchange would tell.
 fn once_measured(scenario: &Scenario, wire: &Wire) -> Bytes {
-    let response = scenario.pause_response(wire.to).at(wire.rate).to_nanos_ceil();
+    let response = scenario.pause_response_ns(wire.to, wire.rate);
     let round_trip = Picos(2 * wire.delay.0).to_nanos_ceil();
     headroom::measured(wire.rate, round_trip, response, scenario.longest_on_the_wire())
 }

@@ -1,7 +1,7 @@
 //! How a switch's buffer is divided, by the links that the switch has.
 
 use fabric_core::headroom;
-use fabric_core::units::{Bytes, Picos};
+use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::document::Document;
 use super::quantity::display;
@@ -28,6 +28,17 @@ pub struct BufferPools {
 }
 
 impl Scenario {
+    /// How fast a node's port of this rate obeys a PAUSE, as tables and results have it. A switch takes a
+    /// nanosecond at least: its auditor cannot tell whether a frame that began in the one in which the PAUSE
+    /// came in was there first.
+    pub fn pause_response_ns(&self, node: NodeId, rate: BitsPerSecond) -> Nanos {
+        let response = self.pause_response(node).at(rate).to_nanos_ceil();
+        match self.fabric.node(node).kind {
+            NodeKind::Switch(_) => response.max(Nanos(1)),
+            NodeKind::Host(_) => response,
+        }
+    }
+
     /// The longest frame of the fabric, without FCS: a full payload behind a RETH.
     pub fn longest_frame(&self) -> Bytes {
         data_frame(self.host.payload, true)

@@ -151,7 +151,8 @@ pub(super) struct SwitchKeys {
     /// ("100us"), before the quanta expire. Default "1/2".
     pause_refresh: PauseRefresh,
     /// How long after a PAUSE a port may still start frames: "standard" (3840 B at the port's rate,
-    /// the most that 802.1Qbb allows) or a shorter time. Default "standard".
+    /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
+    /// "standard".
     pause_response: PauseResponse,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
