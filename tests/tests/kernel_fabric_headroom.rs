@@ -7,6 +7,11 @@ use tests::fabric::{link_delay, on_both, schemes};
 const BURSTS: usize = 6;
 
 #[test]
+fn a_queue_that_every_packet_pauses_and_resumes_loses_nothing() {
+    schemes::flapping(on_both);
+}
+
+#[test]
 fn a_port_is_paused_and_resumed_by_its_queues() {
     schemes::two_levels(on_both);
 }

@@ -124,6 +124,11 @@ fn headroom_divided_by_the_queues_of_a_port_may_be_enough() {
 }
 
 #[test]
+fn a_queue_that_every_packet_pauses_and_resumes_loses_nothing() {
+    schemes::flapping(in_memory);
+}
+
+#[test]
 fn a_port_is_paused_and_resumed_by_its_queues() {
     schemes::two_levels(in_memory);
 }

@@ -105,7 +105,8 @@ pub struct TrafficManager<C> {
     links: Links,
     ports: Vec<Port>,
     queues: Vec<Fifo>,
-    mac_control: Vec<VecDeque<C>>,
+    /// With the classes that a frame speaks of, a bit each.
+    mac_control: Vec<VecDeque<(u8, C)>>,
     link_delay: Vec<VecDeque<C>>,
     packets: usize,
 }
@@ -124,9 +125,9 @@ impl<C> TrafficManager<C> {
                 port
             })
             .collect();
-        let of_each_port = |frames| ports.iter().map(|_| VecDeque::with_capacity(frames)).collect();
-        let mac_control = of_each_port(MAC_CONTROL_FRAMES);
-        let link_delay = of_each_port(LINK_DELAY_FRAMES);
+        let mac_control =
+            ports.iter().map(|_| VecDeque::with_capacity(MAC_CONTROL_FRAMES)).collect();
+        let link_delay = ports.iter().map(|_| VecDeque::with_capacity(LINK_DELAY_FRAMES)).collect();
         let queues = vec![Fifo::EMPTY; first_queue];
         Self { links: Links::new(slots), ports, queues, mac_control, link_delay, packets: 0 }
     }
@@ -143,9 +144,24 @@ impl<C> TrafficManager<C> {
         self.packets += 1;
     }
 
-    /// Appends a MAC control frame, to be sent ahead of all packets.
-    pub fn enqueue_mac_control(&mut self, port: usize, frame: C) {
-        self.mac_control[port].push_back(frame);
+    /// Appends a MAC control frame that speaks of `classes`, to be sent ahead of all packets. Hands over
+    /// those that still wait and have nothing to say beside it: however often a class is paused and
+    /// resumed, its latest state waits for no earlier one.
+    pub fn enqueue_mac_control(
+        &mut self,
+        port: usize,
+        classes: u8,
+        frame: C,
+        mut superseded: impl FnMut(C),
+    ) {
+        let waiting = &mut self.mac_control[port];
+        for _ in 0..waiting.len() {
+            match waiting.pop_front().expect("as many as were counted") {
+                (earlier, frame) if earlier & !classes == 0 => superseded(frame),
+                other => waiting.push_back(other),
+            }
+        }
+        waiting.push_back((classes, frame));
         self.ports[port].mac_control = true;
     }
 
@@ -167,7 +183,8 @@ impl<C> TrafficManager<C> {
         if port.mac_control {
             let (control, measuring) =
                 (&mut self.mac_control[number], &mut self.link_delay[number]);
-            let frame = control.pop_front().or_else(|| measuring.pop_front());
+            let frame = control.pop_front().map(|(_, frame)| frame);
+            let frame = frame.or_else(|| measuring.pop_front());
             port.mac_control = !control.is_empty() || !measuring.is_empty();
             return Some(Selection::MacControl(frame.expect("the port knows of a frame")));
         }

@@ -22,7 +22,7 @@ fn one_port(scheduler: Scheduler, control: Option<u8>) -> TrafficManager<u32> {
 #[derive(Clone, Debug)]
 enum Event {
     Enqueue { port: usize, queue: usize, length: u32 },
-    MacControl { port: usize, frame: u32 },
+    MacControl { port: usize, classes: u8, frame: u32 },
     LinkDelay { port: usize, frame: u32 },
     Select { port: usize, paused: u32 },
 }
@@ -31,7 +31,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         5 => (0..2_usize, 0..QUEUES, 60..=9000_u32)
             .prop_map(|(port, queue, length)| Event::Enqueue { port, queue, length }),
-        1 => (0..2_usize, any::<u32>()).prop_map(|(port, frame)| Event::MacControl { port, frame }),
+        1 => (0..2_usize, 1..8_u8, any::<u32>())
+            .prop_map(|(port, classes, frame)| Event::MacControl { port, classes, frame }),
         1 => (0..2_usize, any::<u32>()).prop_map(|(port, frame)| Event::LinkDelay { port, frame }),
         5 => (0..2_usize, any::<u32>(), any::<u32>())
             .prop_map(|(port, some, more)| Event::Select { port, paused: some & more }),
@@ -41,7 +42,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// What one port should hold.
 struct Model {
     queues: Vec<VecDeque<(u32, u32)>>,
-    mac_control: VecDeque<u32>,
+    mac_control: VecDeque<(u8, u32)>,
     link_delay: VecDeque<u32>,
 }
 
@@ -72,9 +73,15 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
                 manager.enqueue(port, queue, slot, length);
                 models[port].queues[queue].push_back((slot, length));
             }
-            Event::MacControl { port, frame } => {
-                manager.enqueue_mac_control(port, frame);
-                models[port].mac_control.push_back(frame);
+            Event::MacControl { port, classes, frame } => {
+                let mut superseded = Vec::new();
+                manager.enqueue_mac_control(port, classes, frame, |frame| superseded.push(frame));
+                let waiting = &mut models[port].mac_control;
+                let obsolete = |(earlier, _): &(u8, u32)| earlier | classes == classes;
+                let expected = waiting.iter().copied().filter(obsolete).map(|(_, frame)| frame);
+                assert_eq!(superseded, expected.collect::<Vec<u32>>());
+                waiting.retain(|waiting| !obsolete(waiting));
+                waiting.push_back((classes, frame));
             }
             Event::LinkDelay { port, frame } => {
                 manager.enqueue_link_delay(port, frame);
@@ -109,7 +116,8 @@ fn check(
     selection: Option<Selection<u32>>,
 ) -> Option<u32> {
     let eligible = model.non_empty() & !paused;
-    let before_packets = model.mac_control.pop_front().or_else(|| model.link_delay.pop_front());
+    let mac_control = model.mac_control.pop_front().map(|(_, frame)| frame);
+    let before_packets = mac_control.or_else(|| model.link_delay.pop_front());
     if let Some(frame) = before_packets {
         assert_eq!(selection, Some(Selection::MacControl(frame)), "MAC control, then link delay");
         return None;

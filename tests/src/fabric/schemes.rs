@@ -223,3 +223,14 @@ pub fn oversubscribed_by_queues(run: Runner) {
     run.assert_sound();
     run.assert_drops_only("headroom-pool-exhausted");
 }
+
+/// Every ACK of this generated burst reaches into headroom and leaves it at once, under a threshold that is
+/// shorter than an ACK: PAUSE and RESUME together take longer than the ACK, and the PAUSE that counts must
+/// not wait for all that came before it.
+pub fn flapping(run: Runner) {
+    let run = Burst::of_seed(791).run(run, "kind = \"sih\"");
+    run.assert_lossless();
+    let pauses = run.pauses();
+    let resumes = pauses.with("event", "xon").filter(|row| row.number("occupancy_bytes") == 0);
+    assert!(resumes.count() > 100, "no queue flaps");
+}

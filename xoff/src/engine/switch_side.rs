@@ -54,7 +54,7 @@ impl<D: Datapath> Engine<'_, D> {
                 let egress = queued.egress_port as usize;
                 manager.enqueue(egress, queued.queue as usize, queued.slot, crossing.length);
                 if let (Some(order), Some(frame)) = (queued.pause, arrival.pause) {
-                    manager.enqueue_mac_control(port as usize, frame);
+                    self.enqueue_pfc(switch, port, order.class_enable, frame);
                     self.record.pause_frame(PauseEvent::Xoff);
                     self.pause_rows(switch, port, &order, PauseEvent::Xoff)?;
                     self.schedule_refresh(switch, port, order.level, order.class_enable);
@@ -138,6 +138,13 @@ impl<D: Datapath> Engine<'_, D> {
         }
     }
 
+    fn enqueue_pfc(&mut self, switch: u32, port: u16, classes: u8, frame: FrameId) {
+        let manager = &mut self.switches[switch as usize].manager;
+        manager.enqueue_mac_control(usize::from(port), classes, frame, |superseded| {
+            self.datapath.discard(superseded);
+        });
+    }
+
     #[inline]
     fn wake_when_free(&mut self, number: u32) {
         let wire = &mut self.wires[number as usize];
@@ -163,7 +170,7 @@ impl<D: Datapath> Engine<'_, D> {
             frame.quanta[class] = quanta;
         }
         let frame = self.datapath.pfc(&frame);
-        self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
+        self.enqueue_pfc(switch, port, order.class_enable | still_paused, frame);
         let resumes = order.class_enable != 0;
         self.record.pause_frame(if resumes { PauseEvent::Xon } else { PauseEvent::XoffRefresh });
         self.pause_rows(switch, port, order, PauseEvent::Xon)?;
@@ -202,7 +209,7 @@ impl<D: Datapath> Engine<'_, D> {
             return self.resume(switch, port, &order);
         }
         let frame = self.datapath.pfc(&PfcFrame::xoff(source, order.class_enable, order.quanta));
-        self.switches[switch as usize].manager.enqueue_mac_control(usize::from(port), frame);
+        self.enqueue_pfc(switch, port, order.class_enable, frame);
         self.record.pause_frame(PauseEvent::XoffRefresh);
         self.pause_rows(switch, port, &order, PauseEvent::XoffRefresh)?;
         self.schedule_refresh(switch, port, order.level, order.class_enable);
