@@ -221,6 +221,8 @@ impl<'a, D: Datapath> Engine<'a, D> {
         let stops_at_deadlock = self.scenario.stop == Stop::Deadlock;
         while let Some((time, event)) = self.events.pop() {
             if time > self.scenario.duration {
+                // It never happens, and is among what remains.
+                self.events.schedule(time, event);
                 break;
             }
             debug_assert!(time >= self.now, "time does not run backwards");
