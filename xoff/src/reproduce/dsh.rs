@@ -294,13 +294,31 @@ const FIG15: Figure = Figure {
     ],
 };
 
+const AT_800: (&str, &str) = ("load of a leaf", "800 Gbit/s");
+const AT_400: (&str, &str) = ("load of a leaf", "400 Gbit/s");
+const AT_200: (&str, &str) = ("load of a leaf", "200 Gbit/s");
+const AT_50: (&str, &str) = ("load of a leaf", "50 Gbit/s to one host");
+
+const fn deadlocks(
+    text: &'static str,
+    tenths: i32,
+    view: View,
+    cells: &'static [(&'static str, &'static str)],
+) -> Claim {
+    let paper = Expected::About(percent(tenths));
+    Claim { place: "Fig. 16(b)", text, paper, quantity: 0, view, cells }
+}
+
 const FIG16: Figure = Figure {
     name: "fig16",
     also: &[],
     title: "Fig. 16: deadlocks (V-A)",
-    notes: "10 runs for each scheme instead of 100. Headroom follows DSH Eq. 1 for each link, as 60,000 B \
-            would lose packets at 400 Gbit/s, and switches have the ports that are linked. A load of 0.5 is twice what \
-            the one link of leaf0 and leaf3 can carry; 0.2 is less than that. PowerTCP is missing.",
+    notes: "30 runs for each scheme instead of 100. \"0.5 at the downlinks of each leaf switch\" is 800 Gbit/s if these are \
+            the links to the hosts. 400 is half of a leaf's two uplinks, 200 half of the one that leaf0 and leaf3 have \
+            left, 50 half of one host's link; 300 is no reading. A link of the circle is asked for as much, and \
+            carries 400. Headroom is Eq. 1 for each link and for all of a chip's 32 lanes of 100 Gbit/s: \
+            60,000 B lose packets at 400 Gbit/s. Classes are any of seven, which the paper says of Section V-B only. \
+            PowerTCP is missing.",
     has_small: true,
     baseline: SIH,
     quantities: &[
@@ -316,21 +334,18 @@ const FIG16: Figure = Figure {
         },
     ],
     claims: &[
-        Claim {
-            place: "Fig. 16(b)",
-            text: "runs with a deadlock, SIH",
-            paper: Expected::About(percent(1000)),
-            quantity: 0,
-            view: View::Itself,
-            cells: &[SIH, ("load", "0.5")],
-        },
-        Claim {
-            place: "Fig. 16(b)",
-            text: "deadlocks that DSH avoids, DCQCN",
-            paper: Expected::About(percent(960)),
-            quantity: 0,
-            view: View::Reduction,
-            cells: &[("scheme", "dsh"), ("load", "0.5")],
-        },
+        deadlocks("runs with a deadlock, SIH, 800 Gbit/s", 1000, View::Itself, &[SIH, AT_800]),
+        deadlocks("likewise, 400 Gbit/s", 1000, View::Itself, &[SIH, AT_400]),
+        deadlocks("likewise, 200 Gbit/s", 1000, View::Itself, &[SIH, AT_200]),
+        deadlocks("likewise, 50 Gbit/s", 1000, View::Itself, &[SIH, AT_50]),
+        deadlocks(
+            "deadlocks that DSH avoids, 800 Gbit/s",
+            960,
+            View::Reduction,
+            &[("scheme", "dsh"), AT_800],
+        ),
+        deadlocks("likewise, 400 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_400]),
+        deadlocks("likewise, 200 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_200]),
+        deadlocks("likewise, 50 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_50]),
     ],
 };
