@@ -239,9 +239,9 @@ fn the_shipped_sweep_runs() {
     let table = read(&folder, "out/summary.csv");
     let header = "variant,switch.threshold.alpha,metric,n,mean,ci95_low,ci95_high,min,max";
     assert_eq!(table.lines().next(), Some(header));
-    // Thresholds are what PFC acts on: the smaller they are, the more it pauses.
+    // Thresholds are what PFC acts on: the smaller they are, the longer it pauses.
     let pauses = |alpha: &str| -> f64 {
-        let start = format!("pfc-only,{alpha},pause_frames,3,");
+        let start = format!("pfc-only,{alpha},pause_time_ns,3,");
         let line = table.lines().find_map(|line| line.strip_prefix(&start));
         let line = line.unwrap_or_else(|| panic!("{start}: {table}"));
         line.split(',').next().and_then(|mean| mean.parse().ok()).expect("a number")
