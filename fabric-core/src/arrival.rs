@@ -131,7 +131,7 @@ fn forward<F: Frame, T: Tables>(
         port,
         ingress,
         egress,
-        threshold: threshold::evaluate(policy, config, switch, ingress),
+        threshold: threshold::evaluate(policy, config, switch, port, ingress),
         length: u64::from(length),
     };
 
@@ -149,7 +149,7 @@ fn forward<F: Frame, T: Tables>(
     let ecn_capable = fields.ecn_capable() && config.ecn_classes >> priority & 1 != 0;
     let marked = matches!(policy.marking(), MarkingScheme::AtEnqueue)
         && ecn_capable
-        && congested(config, switch, queue_bytes);
+        && congested(out, switch, queue_bytes);
     if marked {
         frame.mark_congestion(fields)?;
         switch.ecn_marked.add(1);

@@ -34,10 +34,10 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     let ingress_port = descriptor.ingress_port.load();
     let priority = descriptor.priority.load();
     let ingress = tables.ingress_queue(ingress_index(ingress_port, priority))?;
-    let egress = tables
-        .egress_queue(egress_index(descriptor.egress_port.load(), descriptor.queue.load()))?;
+    let egress_port = descriptor.egress_port.load();
+    let egress = tables.egress_queue(egress_index(egress_port, descriptor.queue.load()))?;
 
-    let port = tables.port(ingress_port)?;
+    let (port, out) = (tables.port(ingress_port)?, tables.port(egress_port)?);
     let lossless = config.lossless_classes >> priority & 1 != 0;
     release(policy, lossless, switch, port, ingress, length);
     let queue_bytes = egress.bytes.sub(length);
@@ -47,7 +47,7 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
 
     let mark = flags & DESCRIPTOR_ECN_CAPABLE != 0
         && matches!(policy.marking(), MarkingScheme::AtDequeue)
-        && congested(config, switch, queue_bytes);
+        && congested(out, switch, queue_bytes);
     if mark {
         switch.ecn_marked.add(1);
     }

@@ -74,7 +74,7 @@ impl<'a, T: Tables> Ingress<'a, T> {
     /// T(t) now.
     #[inline(always)]
     pub fn threshold(&self) -> u64 {
-        threshold::evaluate(self.policy, self.config, self.switch, self.queue)
+        threshold::evaluate(self.policy, self.config, self.switch, self.port, self.queue)
     }
 
     /// X_off of the queue: T(t), under DSH less tau (Eq. 10), which is 0 elsewhere.

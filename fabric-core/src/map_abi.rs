@@ -19,6 +19,8 @@
 //!
 //! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
 
+use core::mem::offset_of;
+
 use crate::cell::{Cell32, Cell64};
 
 /// Ports a switch may have: the radix of today's largest single-chip switches at full port speed.
@@ -100,16 +102,6 @@ pub struct SwitchConfig {
     pub headroom_pool_bytes: u64,
     /// window_length in DSH, Algorithm 4.
     pub single_queue_window_ns: u64,
-    /// K_min in DCQCN, bytes.
-    pub ecn_kmin_bytes: u64,
-    /// K_max in DCQCN, bytes.
-    pub ecn_kmax_bytes: u64,
-    /// Marking probability per byte above K_min, in units of 2^-48.
-    pub ecn_slope_q48: u64,
-    /// alpha in DT (DSH, Eq. 2), numerator.
-    pub alpha_numerator: u32,
-    /// alpha in DT, denominator.
-    pub alpha_denominator: u32,
     /// alpha of the lossy egress queues, numerator.
     pub lossy_alpha_numerator: u32,
     /// alpha of the lossy egress queues, denominator.
@@ -176,19 +168,14 @@ pub struct SwitchState {
     pub lossy_pauses_ignored: Cell64,
 }
 
-/// One port. Aligned, so that what DSH adds lies in a cache line of its own.
+/// One port. Aligned, so that what every packet needs lies in one cache line, and what PFC frames and DSH
+/// need in the other.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Port {
-    /// Line rate, bits per second.
-    pub rate_bps: Cell64,
     /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), under DSH of the port
     /// itself (its part of B_i, Eq. 9).
     pub headroom_bytes: Cell64,
-    /// How long a PAUSE that came in may go unanswered (802.1Qbb, at most 3840 B / C).
-    pub response_ns: Cell64,
-    /// One quantum, 512 bit times, in picoseconds.
-    pub quantum_ps: Cell64,
     /// This port's address, in the low six bytes, first byte lowest.
     pub address: Cell64,
     /// The neighbour's address, likewise.
@@ -197,6 +184,22 @@ pub struct Port {
     pub received_frames: Cell64,
     /// PFC frames that came in here.
     pub received_pfc: Cell64,
+    /// alpha of the ingress queues in DT (DSH, Eq. 2), numerator.
+    pub alpha_numerator: Cell32,
+    /// alpha in DT, denominator.
+    pub alpha_denominator: Cell32,
+    /// K_min of the egress queues in DCQCN, bytes.
+    pub ecn_kmin_bytes: Cell32,
+    /// K_max in DCQCN, bytes.
+    pub ecn_kmax_bytes: Cell32,
+    /// Marking probability per byte above K_min, in units of 2^-48.
+    pub ecn_slope_q48: Cell64,
+    /// Line rate, bits per second.
+    pub rate_bps: Cell64,
+    /// How long a PAUSE that came in may go unanswered (802.1Qbb, at most 3840 B / C).
+    pub response_ns: Cell64,
+    /// One quantum, 512 bit times, in picoseconds.
+    pub quantum_ps: Cell64,
     /// Sum of omega_s over the lossless queues that came in here. This and what follows: DSH only.
     pub shared_bytes: Cell64,
     /// Insurance headroom in use, the sum of omega_h over these queues.
@@ -381,9 +384,10 @@ pub const fn address_from_u64(value: u64) -> [u8; 6] {
 }
 
 const _: () = {
-    assert!(size_of::<SwitchConfig>() == 128);
+    assert!(size_of::<SwitchConfig>() == 96);
     assert!(size_of::<SwitchState>() == 112);
     assert!(size_of::<Port>() == 128);
+    assert!(offset_of!(Port, rate_bps) == 64);
     assert!(size_of::<IngressQueue>() == 64);
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);

@@ -1,22 +1,24 @@
 //! The congestion point of DCQCN: which packets are marked.
 
-use crate::map_abi::{SwitchConfig, SwitchState};
+use crate::map_abi::{Port, SwitchState};
 
-/// Whether to mark a packet whose egress queue holds `queue_bytes` besides it: never up to K_min, always
-/// above K_max, with a probability that rises to p_max between them (DCQCN, Section 3.1).
+/// Whether to mark a packet that leaves by `port` and whose egress queue holds `queue_bytes` besides it:
+/// never up to K_min, always above K_max, with a probability that rises to p_max between them (DCQCN,
+/// Section 3.1).
 #[inline(always)]
-pub fn congested(config: &SwitchConfig, switch: &SwitchState, queue_bytes: u64) -> bool {
-    if queue_bytes <= config.ecn_kmin_bytes {
+pub fn congested(port: &Port, switch: &SwitchState, queue_bytes: u64) -> bool {
+    let kmin = u64::from(port.ecn_kmin_bytes.load());
+    if queue_bytes <= kmin {
         return false;
     }
-    if queue_bytes > config.ecn_kmax_bytes {
+    if queue_bytes > u64::from(port.ecn_kmax_bytes.load()) {
         return true;
     }
-    let threshold = (queue_bytes - config.ecn_kmin_bytes) * config.ecn_slope_q48;
+    let threshold = (queue_bytes - kmin) * port.ecn_slope_q48.load();
     random_q48(switch) < threshold
 }
 
-/// The slope for [`SwitchConfig::ecn_slope_q48`]; `pmax` in millionths.
+/// The slope for [`Port::ecn_slope_q48`]; `pmax` in millionths.
 pub const fn slope_q48(kmin: u64, kmax: u64, pmax_millionths: u32) -> u64 {
     if kmax <= kmin {
         return 0;
@@ -38,24 +40,38 @@ fn random_q48(switch: &SwitchState) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::{Cell32, Cell64};
+
+    /// A port that marks from `kmin` to `kmax` with up to a fifth.
+    fn port(kmin: u32, kmax: u32) -> Port {
+        Port {
+            ecn_kmin_bytes: Cell32::new(kmin),
+            ecn_kmax_bytes: Cell32::new(kmax),
+            ecn_slope_q48: Cell64::new(slope_q48(kmin.into(), kmax.into(), 200_000)),
+            ..Port::default()
+        }
+    }
 
     #[test]
-    fn probability_rises_linearly_from_kmin_to_pmax() {
-        let (kmin, kmax) = (100_000, 400_000);
-        let config = SwitchConfig {
-            ecn_kmin_bytes: kmin,
-            ecn_kmax_bytes: kmax,
-            ecn_slope_q48: slope_q48(kmin, kmax, 200_000),
-            ..SwitchConfig::default()
-        };
+    fn probability_rises_linearly_from_a_ports_kmin_to_its_pmax() {
+        let (slow, fast) = (port(100_000, 400_000), port(400_000, 1_600_000));
         let switch = SwitchState::default();
         switch.random.store(1);
-        for (queue, expected_permille) in
-            [(100_000, 0), (175_000, 50), (250_000, 100), (400_000, 200), (400_001, 1000)]
-        {
-            let marked = (0..20_000).filter(|_| congested(&config, &switch, queue)).count();
-            // Four standard deviations of 20,000 trials at 0.2 are 226.
-            assert!(marked.abs_diff(expected_permille * 20) < 230, "{queue}: {marked}");
+        for (queue, of_slow, of_fast) in [
+            (100_000, 0, 0),
+            (175_000, 50, 0),
+            (250_000, 100, 0),
+            (400_000, 200, 0),
+            (400_001, 1000, 0),
+            (1_000_000, 1000, 100),
+            (1_600_000, 1000, 200),
+            (1_600_001, 1000, 1000),
+        ] {
+            for (port, expected_permille) in [(&slow, of_slow), (&fast, of_fast)] {
+                let marked = (0..20_000).filter(|_| congested(port, &switch, queue)).count();
+                // Four standard deviations of 20,000 trials at 0.2 are 226.
+                assert!(marked.abs_diff(expected_permille * 20) < 230, "{queue}: {marked}");
+            }
         }
     }
 }

@@ -1,22 +1,29 @@
 //! How much of the shared pool one ingress queue may hold: T(t), on which every X_off is built.
 
-use crate::map_abi::{IngressQueue, SwitchConfig, SwitchState};
+use crate::map_abi::{IngressQueue, Port, SwitchConfig, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
 
 /// The threshold of shared occupancy for one ingress queue.
 pub trait Threshold {
-    /// T(t) in bytes.
-    fn bytes(config: &SwitchConfig, switch: &SwitchState, queue: &IngressQueue) -> u64;
+    /// T(t) in bytes; `port` is the queue's.
+    fn bytes(config: &SwitchConfig, switch: &SwitchState, port: &Port, queue: &IngressQueue)
+    -> u64;
 }
 
-/// DT (DSH, Eq. 2): T(t) = alpha * (B_s - sum of omega_s).
+/// DT (DSH, Eq. 2): T(t) = alpha * (B_s - sum of omega_s), alpha being the port's.
 #[derive(Debug)]
 pub struct DynamicThreshold;
 
 impl Threshold for DynamicThreshold {
     #[inline(always)]
-    fn bytes(config: &SwitchConfig, switch: &SwitchState, _queue: &IngressQueue) -> u64 {
-        scaled(shared_free(config, switch), config.alpha_numerator, config.alpha_denominator)
+    fn bytes(
+        config: &SwitchConfig,
+        switch: &SwitchState,
+        port: &Port,
+        _queue: &IngressQueue,
+    ) -> u64 {
+        let (numerator, denominator) = (&port.alpha_numerator, &port.alpha_denominator);
+        scaled(shared_free(config, switch), numerator.load(), denominator.load())
     }
 }
 
@@ -26,7 +33,12 @@ pub struct StaticThreshold;
 
 impl Threshold for StaticThreshold {
     #[inline(always)]
-    fn bytes(config: &SwitchConfig, _switch: &SwitchState, _queue: &IngressQueue) -> u64 {
+    fn bytes(
+        config: &SwitchConfig,
+        _switch: &SwitchState,
+        _port: &Port,
+        _queue: &IngressQueue,
+    ) -> u64 {
         config.static_xoff_bytes
     }
 }
@@ -37,23 +49,29 @@ pub struct StoredThreshold;
 
 impl Threshold for StoredThreshold {
     #[inline(always)]
-    fn bytes(_config: &SwitchConfig, _switch: &SwitchState, queue: &IngressQueue) -> u64 {
+    fn bytes(
+        _config: &SwitchConfig,
+        _switch: &SwitchState,
+        _port: &Port,
+        queue: &IngressQueue,
+    ) -> u64 {
         queue.stored_threshold_bytes.load()
     }
 }
 
-/// T(t) under the policy's scheme.
+/// T(t) of `queue`, of ingress port `port`, under the policy's scheme.
 #[inline(always)]
 pub fn evaluate(
     policy: Policy,
     config: &SwitchConfig,
     switch: &SwitchState,
+    port: &Port,
     queue: &IngressQueue,
 ) -> u64 {
     match policy.threshold() {
-        ThresholdScheme::Dynamic => DynamicThreshold::bytes(config, switch, queue),
-        ThresholdScheme::Static => StaticThreshold::bytes(config, switch, queue),
-        ThresholdScheme::Stored => StoredThreshold::bytes(config, switch, queue),
+        ThresholdScheme::Dynamic => DynamicThreshold::bytes(config, switch, port, queue),
+        ThresholdScheme::Static => StaticThreshold::bytes(config, switch, port, queue),
+        ThresholdScheme::Stored => StoredThreshold::bytes(config, switch, port, queue),
     }
 }
 
@@ -80,22 +98,28 @@ pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Cell32;
+    use crate::policy::MarkingScheme;
 
     #[test]
-    fn dt_is_alpha_times_the_free_shared_pool() {
-        let config = SwitchConfig {
-            shared_pool_bytes: 1_000_000,
-            alpha_numerator: 1,
-            alpha_denominator: 16,
-            ..SwitchConfig::default()
+    fn dt_is_alpha_of_the_port_times_the_free_shared_pool() {
+        let config = SwitchConfig { shared_pool_bytes: 1_000_000, ..SwitchConfig::default() };
+        let port = |numerator, denominator| Port {
+            alpha_numerator: Cell32::new(numerator),
+            alpha_denominator: Cell32::new(denominator),
+            ..Port::default()
         };
+        let (slow, fast) = (port(1, 16), port(3, 10));
         let switch = SwitchState::default();
         let queue = IngressQueue::default();
-        assert_eq!(DynamicThreshold::bytes(&config, &switch, &queue), 62_500);
-        switch.shared_bytes.store(200_000);
-        assert_eq!(DynamicThreshold::bytes(&config, &switch, &queue), 50_000);
-        switch.shared_bytes.store(2_000_000);
-        assert_eq!(DynamicThreshold::bytes(&config, &switch, &queue), 0);
+        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+        for (held, of_slow, of_fast) in
+            [(0, 62_500, 300_000), (200_000, 50_000, 240_000), (2_000_000, 0, 0)]
+        {
+            switch.shared_bytes.store(held);
+            let both = [&slow, &fast].map(|port| evaluate(policy, &config, &switch, port, &queue));
+            assert_eq!(both, [of_slow, of_fast], "{held} bytes are held");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use fabric_core::flow_control::Ingress;
 use fabric_core::map_abi::{
     AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64,
 };
+use fabric_core::marking::slope_q48;
 use fabric_core::policy::{HeadroomScheme, Policy};
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::threshold::shared_free;
@@ -25,12 +26,27 @@ pub struct PortSettings {
     /// The headroom that DSH estimates for a queue that grows at line rate: Phi, or nothing where shared
     /// headroom is switched off.
     pub largest_estimate: Bytes,
+    /// alpha in DT of its ingress queues: numerator and denominator.
+    pub alpha: [u32; 2],
+    /// Marking of its egress queues.
+    pub marking: Marking,
     /// How long a received PAUSE may go unanswered.
     pub response: Nanos,
     /// This port's address.
     pub address: [u8; 6],
     /// The neighbour's address.
     pub peer_address: [u8; 6],
+}
+
+/// When packets are marked, by the length of their egress queue; the default is for a policy without marking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marking {
+    /// K_min in DCQCN: nothing is marked up to here.
+    pub kmin: Bytes,
+    /// K_max in DCQCN: everything is marked above it. At least K_min, and less than 4 GiB.
+    pub kmax: Bytes,
+    /// p_max in DCQCN: the probability at K_max.
+    pub pmax_millionths: u32,
 }
 
 /// The smallest frame is 60 bytes: no buffer holds more packets than this.
@@ -51,6 +67,14 @@ impl SwitchTables {
         for (row, settings) in self.ports.iter().zip(ports) {
             row.rate_bps.store(settings.rate.0);
             row.headroom_bytes.store(settings.headroom.0);
+            let [numerator, denominator] = settings.alpha;
+            row.alpha_numerator.store(numerator);
+            row.alpha_denominator.store(denominator);
+            let Marking { kmin, kmax, pmax_millionths } = settings.marking;
+            let cell = |bytes: Bytes| u32::try_from(bytes.0).expect("K_max is less than 4 GiB");
+            row.ecn_kmin_bytes.store(cell(kmin));
+            row.ecn_kmax_bytes.store(cell(kmax));
+            row.ecn_slope_q48.store(slope_q48(kmin.0, kmax.0, pmax_millionths));
             row.response_ns.store(settings.response.0);
             row.quantum_ps.store(quantum_duration(settings.rate, 1).0);
             row.address.store(address_to_u64(settings.address));
@@ -232,6 +256,8 @@ mod tests {
             rate: BitsPerSecond(100_000_000_000),
             headroom: Bytes(10_000),
             largest_estimate: Bytes(0),
+            alpha: [1, 16],
+            marking: Marking::default(),
             response: Nanos(0),
             address: [0; 6],
             peer_address: [0; 6],

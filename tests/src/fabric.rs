@@ -16,6 +16,7 @@ pub mod measures;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
+pub mod port_rates;
 pub mod priorities;
 pub mod recurrence;
 pub mod results;

@@ -1,7 +1,7 @@
 //! PFC as those who test switches test it, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
-use tests::fabric::{congestion, on_both, pause, priorities};
+use tests::fabric::{congestion, on_both, pause, port_rates, priorities};
 
 #[test]
 fn pause_is_refreshed_while_congestion_lasts() {
@@ -81,6 +81,16 @@ fn the_control_priority() {
 #[test]
 fn periodic_thresholds() {
     congestion::periodic_thresholds(on_both);
+}
+
+#[test]
+fn ports_pause_by_the_alpha_of_their_rate() {
+    port_rates::alpha(on_both);
+}
+
+#[test]
+fn ports_mark_by_the_thresholds_of_their_rate() {
+    port_rates::marking(on_both);
 }
 
 #[test]

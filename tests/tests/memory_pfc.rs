@@ -1,6 +1,6 @@
 //! PFC as those who test switches test it, in memory.
 
-use tests::fabric::{congestion, in_memory, pause, priorities};
+use tests::fabric::{congestion, in_memory, pause, port_rates, priorities};
 
 #[test]
 fn pause_is_refreshed_while_congestion_lasts() {
@@ -80,6 +80,16 @@ fn the_control_priority() {
 #[test]
 fn periodic_thresholds() {
     congestion::periodic_thresholds(in_memory);
+}
+
+#[test]
+fn ports_pause_by_the_alpha_of_their_rate() {
+    port_rates::alpha(in_memory);
+}
+
+#[test]
+fn ports_mark_by_the_thresholds_of_their_rate() {
+    port_rates::marking(in_memory);
 }
 
 #[test]

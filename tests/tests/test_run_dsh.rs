@@ -32,7 +32,9 @@ fn state() -> State {
     state.config.lossless_classes = 1 << 3 | 1 << 4;
     state.config.lossless_queues = 2;
     state.config.private_bytes = 0;
-    state.config.alpha_denominator = 4;
+    for port in &mut state.ports {
+        port.alpha_denominator = 4;
+    }
     state
 }
 

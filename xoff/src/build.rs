@@ -2,19 +2,20 @@
 
 use fabric_core::frame::Ipv4Fields;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, SwitchConfig};
-use fabric_core::marking::slope_q48;
 use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::routing::flow_hash;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use fabric_core::wire::{LinkAddresses, Psn, roce};
 use host_agent::dcqcn::{Fraction, Parameters};
 use host_agent::{CongestionControl, FlowRequest, HostConfig, ResponderRequest};
-use switch_user::control_plane::{PortSettings, slots_for};
+use switch_user::control_plane::{Marking, PortSettings, slots_for};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 
 use crate::datapath::kernel::FIRST_SWITCH_INTERFACE;
-use crate::scenario::{self, Dsh, Flow, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use crate::scenario::{
+    self, Dsh, Ecn, Flow, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate,
+};
 use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 
 /// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
@@ -78,7 +79,7 @@ pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
 
 /// The schemes that a scenario's switches run.
 pub fn policy(scenario: &Scenario) -> Policy {
-    let threshold = match (scenario.switch.thresholds, scenario.switch.threshold) {
+    let threshold = match (scenario.switch.thresholds, &scenario.switch.threshold) {
         (ThresholdUpdate::Period(_), _) => ThresholdScheme::Stored,
         (ThresholdUpdate::PerPacket, _) => computed_threshold(scenario),
     };
@@ -142,11 +143,9 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     let fabric = scenario.fabric();
     let pools = scenario.buffer_pools(switch);
     let settings = &scenario.switch;
-    let (alpha, static_xoff, xon_offset) = match settings.threshold {
-        Threshold::Dt { alpha, xon_offset } => {
-            ((alpha.numerator, alpha.denominator), 0, xon_offset.0)
-        }
-        Threshold::Static { xoff, xon } => ((0, 1), xoff.0, xoff.0 - xon.0),
+    let (static_xoff, xon_offset) = match settings.threshold {
+        Threshold::Dt { xon_offset, .. } => (0, xon_offset.0),
+        Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
     };
     let ecn = settings.ecn.as_ref();
     let capacity = capacity(scenario, switch);
@@ -162,11 +161,6 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         port_xon_offset_bytes: dsh.map_or(0, |dsh| dsh.port_xon_offset.0),
         headroom_pool_bytes: pools.headroom.0,
         single_queue_window_ns: dsh.map_or(0, |dsh| dsh.single_queue_window.to_nanos().0),
-        ecn_kmin_bytes: ecn.map_or(0, |ecn| ecn.kmin.0),
-        ecn_kmax_bytes: ecn.map_or(0, |ecn| ecn.kmax.0),
-        ecn_slope_q48: ecn.map_or(0, |ecn| slope_q48(ecn.kmin.0, ecn.kmax.0, ecn.pmax.millionths)),
-        alpha_numerator: alpha.0,
-        alpha_denominator: alpha.1,
         lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
         lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,
         ecmp_seed: ecmp_seed(scenario, switch),
@@ -198,6 +192,8 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
                 rate: wire.rate,
                 headroom: unless(|dsh| !dsh.insurance_headroom),
                 largest_estimate: unless(|dsh| !dsh.shared_headroom),
+                alpha: alpha(&settings.threshold, wire.rate),
+                marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),
                 address: station(fabric, wire.from, wire.from_port),
                 peer_address: station(fabric, wire.to, wire.to_port),
@@ -211,6 +207,17 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         tables.install_route(host as usize, &group);
     }
     tables.set_thresholds(control_plane_policy(scenario));
+}
+
+/// alpha of a port; nothing where thresholds are fixed.
+fn alpha(threshold: &Threshold, rate: BitsPerSecond) -> [u32; 2] {
+    threshold.alpha(rate).map_or([0, 1], |alpha| [alpha.numerator, alpha.denominator])
+}
+
+/// How a port marks.
+fn marking(ecn: &Ecn, rate: BitsPerSecond) -> Marking {
+    let scenario::EcnThresholds { kmin, kmax, pmax } = ecn.thresholds(rate);
+    Marking { kmin, kmax, pmax_millionths: pmax.millionths }
 }
 
 /// The egress queues of a switch's ports.

@@ -118,8 +118,6 @@ mod tests {
     fn tables() -> OwnedTables {
         let config = SwitchConfig {
             shared_pool_bytes: 200_000,
-            alpha_numerator: 1,
-            alpha_denominator: 10,
             xon_offset_bytes: 1000,
             port_xon_offset_bytes: 2000,
             single_queue_window_ns: 10_000_000,
@@ -131,7 +129,12 @@ mod tests {
             lossless_queues: 2,
             ..SwitchConfig::default()
         };
-        OwnedTables::new(config, PHI)
+        let tables = OwnedTables::new(config, PHI);
+        for port in &tables.ports {
+            port.alpha_numerator.store(1);
+            port.alpha_denominator.store(10);
+        }
+        tables
     }
 
     fn ingress(tables: &OwnedTables, priority: u32) -> Ingress<'_, OwnedTables> {
@@ -233,6 +236,22 @@ mod tests {
         assert_eq!(TwoLevel::after_arrival(&two, Pool::Shared, Nanos(1 << 43)), None, "is OFF");
         assert_eq!(two.queue.off.load(), 1, "its queue, too, but the port's pause covers it");
         assert_eq!((two.queue.pauses.load(), five.queue.pauses.load()), (0, 1));
+    }
+
+    /// With an alpha of 1/4 instead, Eq. 11 is 2 (200,000 - s) / 4, which s meets at 66,666.
+    #[test]
+    fn a_port_pauses_by_its_own_alpha() {
+        let tables = tables();
+        tables.ports[PORT as usize].alpha_denominator.store(4);
+        let (two, five) = (ingress(&tables, 2), ingress(&tables, 5));
+        hold(&two, 33_333);
+        hold(&five, 33_333);
+        assert_eq!(TwoLevel::after_arrival(&two, Pool::Shared, Nanos(1 << 40)), None);
+        hold(&two, 1);
+        let order = TwoLevel::after_arrival(&two, Pool::Shared, Nanos(1 << 41)).unwrap();
+        assert_eq!((order.level, order.threshold_bytes), (Level::Port, 66_666));
+        let other = Ingress::of(&tables, POLICY, 0, 2).unwrap();
+        assert_eq!(other.threshold(), 13_333);
     }
 
     #[test]

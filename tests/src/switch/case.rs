@@ -208,17 +208,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn config() -> impl Strategy<Value = State> {
     let pools = (0..200_000u64, 0..5000u64, 0..40_000u64, 0..10_000u64, 0..30_000u64);
     let alpha = || (0..=16u32, 0..=16u32);
-    let ecn = (0..30_000u64, 0..60_000u64, 0..=1_000_000u32);
+    let ecn = (0..30_000u32, 0..60_000u32, 0..=1_000_000u32);
+    let of_ports = vec((alpha(), ecn), PORTS as usize);
     let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
     let dsh = (0..10_000u64, 0..60_000u64, 0..1_000_000u64, [0..=6u8, 0..=6u8, 0..=6u8]);
     let rate = (0..40_000u64, select(vec![10u64, 1000, 40_000, 100_000, 400_000]));
     let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
-    (pools, alpha(), alpha(), ecn, classes, sizes, dsh, rate).prop_map(
+    (pools, of_ports, alpha(), classes, sizes, dsh, rate).prop_map(
         |(
             pools,
-            alpha,
+            of_ports,
             lossy_alpha,
-            (kmin, span, pmax),
             classes,
             (ports, hosts, slots),
             dsh,
@@ -229,10 +229,7 @@ fn config() -> impl Strategy<Value = State> {
             let headroom;
             (config.shared_pool_bytes, config.private_bytes, config.static_xoff_bytes, ..) = pools;
             (.., config.xon_offset_bytes, headroom) = pools;
-            (config.alpha_numerator, config.alpha_denominator) = alpha;
             (config.lossy_alpha_numerator, config.lossy_alpha_denominator) = lossy_alpha;
-            (config.ecn_kmin_bytes, config.ecn_kmax_bytes) = (kmin, kmin + span);
-            config.ecn_slope_q48 = slope_q48(kmin, kmin + span, pmax);
             let seed;
             (config.lossless_classes, config.ecn_classes, config.pause_quanta, seed) = classes;
             // Half of the cases have the usual lossless priority.
@@ -248,9 +245,12 @@ fn config() -> impl Strategy<Value = State> {
             ] = shifts;
             config.ecmp_seed = seed;
             (config.ports, config.hosts, config.slots) = (ports, hosts, 1 << slots);
-            for port in &mut state.ports {
+            for (port, (alpha, (kmin, span, pmax))) in state.ports.iter_mut().zip(of_ports) {
                 port.headroom_bytes = headroom;
                 port.rate_bps = megabits * 1_000_000;
+                (port.alpha_numerator, port.alpha_denominator) = alpha;
+                (port.ecn_kmin_bytes, port.ecn_kmax_bytes) = (kmin, kmin + span);
+                port.ecn_slope_q48 = slope_q48(kmin.into(), (kmin + span).into(), pmax);
             }
             state.largest_estimate = largest_estimate;
             state

@@ -11,7 +11,7 @@ use fabric_core::marking::slope_q48;
 use fabric_core::tables::Tables;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
-use switch_user::control_plane::PortSettings;
+use switch_user::control_plane::{Marking, PortSettings};
 use switch_user::tables::{Capacity, SwitchTables};
 
 use super::frame::{peer_address, port_address};
@@ -69,11 +69,6 @@ impl State {
             port_xon_offset_bytes: 3000,
             headroom_pool_bytes: 40_000,
             single_queue_window_ns: 10_000,
-            ecn_kmin_bytes: kmin,
-            ecn_kmax_bytes: kmax,
-            ecn_slope_q48: slope_q48(kmin, kmax, 200_000),
-            alpha_numerator: 1,
-            alpha_denominator: 2,
             lossy_alpha_numerator: 1,
             lossy_alpha_denominator: 4,
             ecmp_seed: 1,
@@ -93,6 +88,11 @@ impl State {
         let port = |number| PortRow {
             rate_bps: rate.0,
             headroom_bytes: 20_000,
+            alpha_numerator: 1,
+            alpha_denominator: 2,
+            ecn_kmin_bytes: kmin,
+            ecn_kmax_bytes: kmax,
+            ecn_slope_q48: slope_q48(kmin.into(), kmax.into(), 200_000),
             response_ns: 300,
             quantum_ps: quantum_duration(rate, 1).0,
             address: port_address(number),
@@ -126,6 +126,9 @@ impl State {
             rate: BitsPerSecond(port.rate_bps),
             headroom: Bytes(port.headroom_bytes),
             largest_estimate: Bytes(self.largest_estimate),
+            alpha: [port.alpha_numerator, port.alpha_denominator],
+            // What is stored below.
+            marking: Marking::default(),
             response: Nanos(port.response_ns),
             address: address_from_u64(port.address),
             peer_address: address_from_u64(port.peer_address),

@@ -111,11 +111,11 @@ impl<D: Datapath> Engine<'_, D> {
             ThresholdScheme::Stored => {
                 left.shared_bytes.store(stays.0);
                 let policy = build::control_plane_policy(self.scenario);
-                threshold::evaluate(policy, at.config, &left, at.queue).max(at.threshold())
+                threshold::evaluate(policy, at.config, &left, at.port, at.queue).max(at.threshold())
             }
             ThresholdScheme::Dynamic | ThresholdScheme::Static => {
                 left.shared_bytes.store(stays.0 + insurance);
-                threshold::evaluate(self.policy, at.config, &left, at.queue)
+                threshold::evaluate(self.policy, at.config, &left, at.port, at.queue)
             }
         };
         let xon = at.port_xoff(highest).saturating_sub(at.config.port_xon_offset_bytes);

@@ -6,6 +6,7 @@
 //! what they resolve to. Defaults stand in the `Default` of the keys, or with the key.
 
 mod buffer;
+mod by_rate;
 mod capture;
 mod deserializer;
 pub(crate) mod document;
@@ -47,7 +48,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
-pub use ecn::{Ecn, MarkAt};
+pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
 pub use flows::{MAX_FLOWS, Transfer, Workload};
 pub use generated::{AllAtOnce, OpenLoop};
@@ -63,7 +64,7 @@ pub use ratio::{Probability, Ratio};
 pub use report::ScenarioError;
 pub use results::{Results, Throughput};
 pub use sizes::Sizes;
-pub use switch::{LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
+pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
 pub use topology::{Link, LinkSpeed, Shape, ShapeKind};
 pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
 
@@ -286,6 +287,7 @@ impl ScenarioKeys {
             return Err(document.error("seed", "the seed is too large", help));
         }
         let (shape, fabric) = self.topology.resolve(document)?;
+        let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
         let racks = Racks::of(&fabric).into();
@@ -307,7 +309,7 @@ impl ScenarioKeys {
             clock: self.clock,
             datapath: self.datapath,
             shape,
-            switch: self.switch.resolve(document)?,
+            switch: self.switch.resolve(&rates, document)?,
             host: self.host.resolve(document)?,
             workloads,
             captures: self.captures,

@@ -1,15 +1,18 @@
 //! `[switch]`: buffer, flow control, marking and scheduling of every switch of the fabric.
 
-use fabric_core::units::{Bytes, Picos};
+use std::collections::BTreeSet;
+
+use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::by_rate;
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
 use super::headroom::{Headroom, HeadroomKeys};
 use super::pause::{PauseRefresh, PauseResponse};
 use super::priority::{OptionalPriority, Priorities};
-use super::quantity::{self, Quantity, Size, Time};
+use super::quantity::{self, Quantity, Rate, Size, Time};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
@@ -57,7 +60,7 @@ pub struct Switch {
 
 /// When a lossless ingress queue sends PAUSE and RESUME; bytes are those it holds in the shared
 /// pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Threshold {
     /// Dynamic threshold, DSH Eq. 2: `X_off` = alpha x free shared buffer.
@@ -67,6 +70,9 @@ pub enum Threshold {
         /// `X_on` = `X_off` - this, delta in DSH.
         #[serde(serialize_with = "quantity::serialize")]
         xon_offset: Bytes,
+        /// Rates whose ports have another alpha, each once.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        by_rate: Vec<AlphaOfRate>,
     },
     /// Fixed thresholds.
     Static {
@@ -77,6 +83,29 @@ pub enum Threshold {
         #[serde(serialize_with = "quantity::serialize")]
         xon: Bytes,
     },
+}
+
+/// alpha of the ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AlphaOfRate {
+    /// The rate of their links.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate: BitsPerSecond,
+    /// alpha in DSH.
+    pub alpha: Ratio,
+}
+
+impl Threshold {
+    /// alpha of a port whose link has this rate; none if thresholds are fixed.
+    pub fn alpha(&self, rate: BitsPerSecond) -> Option<Ratio> {
+        match self {
+            Self::Dt { alpha, by_rate, .. } => {
+                let own = by_rate.iter().find(|of_rate| of_rate.rate == rate);
+                Some(own.map_or(*alpha, |of_rate| of_rate.alpha))
+            }
+            Self::Static { .. } => None,
+        }
+    }
 }
 
 /// Order among the queues of a port.
@@ -173,6 +202,9 @@ enum ThresholdKeys {
         /// RESUME that far below the threshold. Default "0B".
         #[serde(default)]
         xon_offset: Size,
+        /// Another alpha for the ports whose links have a certain rate. Default: none.
+        #[serde(default)]
+        by_rate: Vec<AlphaOfRateKeys>,
     },
     /// Fixed thresholds.
     Static {
@@ -181,6 +213,17 @@ enum ThresholdKeys {
         /// RESUME at or below this many; at most `xoff`.
         xon: Size,
     },
+}
+
+/// alpha of the ports of one rate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AlphaOfRateKeys {
+    /// Rate of a link of the fabric.
+    rate: Rate,
+    /// Part of the free shared buffer that one ingress queue of a port of this rate may hold; a
+    /// ratio above zero.
+    alpha: Ratio,
 }
 
 /// Order among the queues of a port.
@@ -233,7 +276,11 @@ impl Default for SwitchKeys {
             ports: None,
             private_per_queue: Quantity(Bytes(3000)),
             lossless: Priorities(1 << 3),
-            threshold: ThresholdKeys::Dt { alpha: default_alpha(), xon_offset: Size::default() },
+            threshold: ThresholdKeys::Dt {
+                alpha: default_alpha(),
+                xon_offset: Size::default(),
+                by_rate: Vec::new(),
+            },
             headroom: HeadroomKeys::Sih { bytes: None },
             ecn: None,
             scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
@@ -249,8 +296,12 @@ impl Default for SwitchKeys {
 }
 
 impl SwitchKeys {
-    /// Checks what can be said without the topology.
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Switch, ScenarioError> {
+    /// Checks what can be said without the topology but for `rates`, those of its links.
+    pub(super) fn resolve(
+        self,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Switch, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
@@ -276,9 +327,9 @@ impl SwitchKeys {
             ports: self.ports,
             private_per_queue: self.private_per_queue.0,
             lossless: self.lossless,
-            threshold: self.threshold.resolve(document)?,
+            threshold: self.threshold.resolve(rates, document)?,
             headroom: self.headroom.resolve(document)?,
-            ecn: self.ecn.map(|keys| keys.resolve(self.lossless, document)).transpose()?,
+            ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
             scheduler: self.scheduler.resolve(document)?,
             control_priority: self.control_priority.0,
             thresholds: match self.thresholds {
@@ -295,9 +346,19 @@ impl SwitchKeys {
 }
 
 impl ThresholdKeys {
-    fn resolve(self, document: &Document<'_>) -> Result<Threshold, ScenarioError> {
+    fn resolve(
+        self,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Threshold, ScenarioError> {
         match self {
-            Self::Dt { alpha, xon_offset } => Ok(Threshold::Dt { alpha, xon_offset: xon_offset.0 }),
+            Self::Dt { alpha, xon_offset, by_rate } => {
+                let by_rate: Vec<AlphaOfRate> =
+                    by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
+                let own = by_rate.iter().map(|of_rate| of_rate.rate);
+                by_rate::check("switch.threshold.by_rate", own, rates, document)?;
+                Ok(Threshold::Dt { alpha, xon_offset: xon_offset.0, by_rate })
+            }
             Self::Static { xoff, xon } if xon.0 <= xoff.0 => {
                 Ok(Threshold::Static { xoff: xoff.0, xon: xon.0 })
             }
@@ -308,6 +369,12 @@ impl ThresholdKeys {
                 Err(document.error("switch.threshold.xon", &title, help))
             }
         }
+    }
+}
+
+impl AlphaOfRateKeys {
+    const fn resolve(self) -> AlphaOfRate {
+        AlphaOfRate { rate: self.rate.0, alpha: self.alpha }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `[topology]`: generated or listed; it becomes a [`Fabric`].
 
+use std::collections::BTreeSet;
+
 use fabric_core::units::{BitsPerSecond, Picos};
 use serde::Serialize;
 
@@ -132,6 +134,14 @@ pub struct Link {
 impl LinkSpeed {
     const fn pair(self) -> (BitsPerSecond, Picos) {
         (self.rate, self.delay)
+    }
+}
+
+impl Shape {
+    /// Rates of all links, failed ones included.
+    pub(super) fn rates(&self) -> BTreeSet<BitsPerSecond> {
+        let plan = self.kind.plan().expect("the shape is a fabric");
+        plan.links.iter().map(|link| link.rate).collect()
     }
 }
 

@@ -14,6 +14,8 @@ use crate::workload::decimal;
 
 /// Rates in a map at most.
 const MAX_RATES: u64 = 64;
+/// `kmin` and `kmax` at most: those of a scenario are below 4 GiB.
+pub const MAX_THRESHOLD_KILOBYTES: u64 = u32::MAX as u64 / 1000;
 
 /// What stands behind a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +269,7 @@ fn check(source: &Source, key: &str, kind: Kind, line: &Line<'_>) -> Result<(), 
             values[1..].chunks_exact(2).try_for_each(|pair| {
                 source.number(pair[0], "the rate", u64::MAX)?;
                 if kind == Kind::Sizes {
-                    source.number(pair[1], key, 1_000_000_000).map(drop)
+                    source.number(pair[1], key, MAX_THRESHOLD_KILOBYTES).map(drop)
                 } else {
                     read_probability(source, pair[1], key).map(drop)
                 }

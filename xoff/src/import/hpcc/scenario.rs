@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use fabric_core::units::{Nanos, Picos};
+use fabric_core::units::{BitsPerSecond, Nanos, Picos};
 
 use super::Imported;
 use super::config::Config;
 use super::flows::{FlowLine, Flows};
 use super::topology::Topology;
-use super::translation::{SAMPLE_INTERVAL, Translation};
+use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
 use crate::results::DESTINATION_PORT;
 use crate::scenario::quantity::display;
 
@@ -138,10 +138,13 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let lossless: Vec<String> = of.lossless.iter().map(u8::to_string).collect();
     writeln!(toml, "[switch]\nbuffer = \"{}MiB\"", of.buffer_mebibytes)?;
     writeln!(toml, "private_per_queue = \"4KiB\"\nlossless = [{}]", lossless.join(", "))?;
-    let alpha = 1 << of.alpha_shift;
+    let alpha = |shift: u32| format!("alpha = \"1/{}\"", 1 << shift);
+    let of_rate = |(rate, shift): &(_, u32)| entry(*rate, &alpha(*shift));
     writeln!(
         toml,
-        "threshold = {{ kind = \"dt\", alpha = \"1/{alpha}\", xon_offset = \"3KiB\" }}"
+        "threshold = {{ kind = \"dt\", {}, xon_offset = \"3KiB\"{} }}",
+        alpha(of.alpha_shift),
+        by_rate(of.alpha_shift_by_rate.iter().map(of_rate)),
     )?;
     match of.headroom {
         Some(bytes) => {
@@ -150,10 +153,9 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         None => writeln!(toml, "headroom = {{ kind = \"sih\" }}")?,
     }
     if let Some(ecn) = of.ecn {
-        let (kmin, kmax) = (display(ecn.kmin), display(ecn.kmax));
-        let pmax = f64::from(ecn.pmax_millionths) / 1e6;
-        let sizes = format!("kmin = \"{kmin}\", kmax = \"{kmax}\"");
-        writeln!(toml, "ecn = {{ {sizes}, pmax = {pmax:?}, mark_at = \"dequeue\" }}")?;
+        let of_rate = |(rate, ecn): &(_, Ecn)| entry(*rate, &marking(ecn));
+        let others = by_rate(of.ecn_by_rate.iter().map(of_rate));
+        writeln!(toml, "ecn = {{ {}, mark_at = \"dequeue\"{others} }}", marking(&ecn))?;
     }
     if of.acks_first {
         writeln!(toml, "control_priority = {}", of.ack_priority)?;
@@ -162,6 +164,23 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
     }
     // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
+}
+
+fn marking(ecn: &Ecn) -> String {
+    let (kmin, kmax) = (display(ecn.kmin), display(ecn.kmax));
+    let pmax = f64::from(ecn.pmax_millionths) / 1e6;
+    format!("kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {pmax:?}")
+}
+
+/// An entry of `by_rate`.
+fn entry(rate: BitsPerSecond, keys: &str) -> String {
+    format!("{{ rate = \"{}\", {keys} }}", display(rate))
+}
+
+/// The key with its entries, to follow other keys of a table; nothing if there are none.
+fn by_rate(entries: impl Iterator<Item = String>) -> String {
+    let entries: Vec<String> = entries.collect();
+    if entries.is_empty() { String::new() } else { format!(", by_rate = [{}]", entries.join(", ")) }
 }
 
 fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! The topology file: `nodes switches links`, the switches' ids, then `a b rate delay error_rate`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::units::{BitsPerSecond, Picos};
 
@@ -112,6 +112,11 @@ impl Topology {
     /// The link between two nodes.
     pub fn link_between(&self, a: u32, b: u32) -> Option<&Link> {
         self.links.iter().find(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a))
+    }
+
+    /// The rates of all links, in ascending order.
+    pub fn rates(&self) -> BTreeSet<BitsPerSecond> {
+        self.links.iter().map(|link| link.rate).collect()
     }
 
     /// The rate of the first host's link.

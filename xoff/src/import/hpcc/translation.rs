@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-use super::config::{Config, read_decimal};
+use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::flows::{Flows, seconds};
 use super::topology::{Link, Topology, read_probability};
-use crate::scenario::quantity::display;
 use crate::scenario::{MAX_PAYLOAD, ScenarioError};
 use crate::workload::decimal;
 
@@ -16,6 +15,8 @@ pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
 /// `LINK_DOWN` counts from here.
 const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
 const SECOND: u64 = 1_000_000_000;
+/// alpha is 2^-this at ports of the hosts' rate.
+const ALPHA_SHIFT: u32 = 3;
 
 /// What a scenario is written from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +27,18 @@ pub struct Translation {
     pub duration: Nanos,
     /// DCQCN; none is senders at line rate.
     pub dcqcn: Option<Dcqcn>,
-    /// Marking; none marks nothing.
+    /// Marking at ports of the hosts' rate; none marks nothing.
     pub ecn: Option<Ecn>,
+    /// Marking at ports of other rates, where it is another.
+    pub ecn_by_rate: Vec<(BitsPerSecond, Ecn)>,
     /// A switch's whole buffer, in MiB.
     pub buffer_mebibytes: u64,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// alpha is 2^-this.
+    /// alpha is 2^-this at ports of the hosts' rate.
     pub alpha_shift: u32,
+    /// Likewise at ports of other rates, where it is another.
+    pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// Headroom of each queue; none is xoff's own.
     pub headroom: Option<Bytes>,
     /// Priorities of flows.
@@ -78,7 +83,7 @@ pub struct Dcqcn {
 }
 
 /// Marking by queue length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecn {
     /// Of `KMIN_MAP`.
     pub kmin: Bytes,
@@ -107,9 +112,11 @@ impl Translation {
             duration: Nanos(stop.0 - time_offset.0),
             dcqcn: None,
             ecn: None,
+            ecn_by_rate: Vec::new(),
             buffer_mebibytes: config.whole("BUFFER_SIZE", 16)?,
             payload: payload(config)?,
-            alpha_shift: 3,
+            alpha_shift: ALPHA_SHIFT,
+            alpha_shift_by_rate: Vec::new(),
             headroom: None,
             lossless: flows.list.iter().map(|flow| flow.group).collect(),
             ack_priority: 0,
@@ -252,13 +259,13 @@ impl Translation {
             return Ok(());
         }
         let nic_rate = topology.nic_rate();
-        let rates: BTreeSet<u64> = topology.links.iter().map(|link| link.rate.0).collect();
-        let mut kinds = BTreeSet::new();
-        for rate in rates.into_iter().map(BitsPerSecond) {
+        let mut of_rates = Vec::new();
+        for rate in topology.rates() {
             let (kmin, kmax) = (config.mapped("KMIN_MAP", rate)?, config.mapped("KMAX_MAP", rate)?);
             let pmax = config.mapped("PMAX_MAP", rate)?;
             let source = config.source();
-            let kilobytes = |word, key| Ok(Bytes(source.number(word, key, 1_000_000_000)? * 1000));
+            let kilobytes =
+                |word, key| Ok(Bytes(source.number(word, key, MAX_THRESHOLD_KILOBYTES)? * 1000));
             let ecn = Ecn {
                 kmin: kilobytes(kmin, "KMIN_MAP")?,
                 kmax: kilobytes(kmax, "KMAX_MAP")?,
@@ -268,30 +275,18 @@ impl Translation {
                 let title = format!("kmin of {} bit/s is above kmax", rate.0);
                 return Err(source.error(kmin.span(), &title, "kmin is the smaller one"));
             }
-            kinds.insert(ecn);
-            if rate == nic_rate {
-                self.ecn = Some(ecn);
-            }
+            of_rates.push((rate, ecn));
         }
-        if kinds.len() > 1 {
-            let how = format!(
-                "xoff marks alike at all ports: those of {} are taken everywhere",
-                display(nic_rate)
-            );
-            self.differs(&config.place("KMIN_MAP"), &how);
-        }
+        self.ecn = of_rates.iter().find(|(rate, _)| *rate == nic_rate).map(|(_, ecn)| *ecn);
+        of_rates.retain(|(_, ecn)| Some(*ecn) != self.ecn);
+        self.ecn_by_rate = of_rates;
         Ok(())
     }
 
     fn buffer(&mut self, topology: &Topology) {
         let nic_rate = topology.nic_rate();
-        let shifts: BTreeSet<u32> =
-            topology.links.iter().map(|link| shift(link.rate, nic_rate)).collect();
-        if shifts.len() > 1 {
-            let how = "faster ports have a larger PFC threshold there; here all have 1/8 of the free \
-                       buffer, like the hosts' ports";
-            self.differs(&format!("{}: links of different rates", topology.name()), how);
-        }
+        let shifts = topology.rates().into_iter().map(|rate| (rate, shift(rate, nic_rate)));
+        self.alpha_shift_by_rate = shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect();
         let headrooms: BTreeSet<Bytes> = topology.links.iter().map(headroom).collect();
         if headrooms.len() == 1 {
             self.headroom = headrooms.first().copied();
@@ -423,9 +418,9 @@ fn headroom(link: &Link) -> Bytes {
     Bytes((bits / 8 / u128::from(SECOND)) as u64 * 3)
 }
 
-/// The exponent of a port's alpha: 3, and one less for each doubling above the hosts' rate.
+/// The exponent of a port's alpha: one less for each doubling above the hosts' rate.
 fn shift(rate: BitsPerSecond, nic_rate: BitsPerSecond) -> u32 {
-    let (mut rate, mut shift) = (rate.0, 3);
+    let (mut rate, mut shift) = (rate.0, ALPHA_SHIFT);
     while rate > nic_rate.0 && shift > 0 {
         shift -= 1;
         rate /= 2;

@@ -5,8 +5,8 @@ use std::path::Path;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
-    CongestionControl, Fault, Headroom, PauseResponse, Priorities, Scenario, Selection, Stop,
-    Threshold, ThresholdUpdate, Transport, json_schema,
+    CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities, Scenario,
+    Selection, Stop, Threshold, ThresholdUpdate, Transport, json_schema,
 };
 use super::{INCAST, with};
 use crate::topology::{HostId, SwitchId};
@@ -32,7 +32,7 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(scenario.duration, Picos(20_000_000_000));
     assert_eq!(scenario.switch.buffer, Bytes(2_000_000));
     assert_eq!(scenario.switch.lossless, Priorities(8));
-    assert_eq!(scenario.switch.ecn.unwrap().pmax.millionths, 200_000);
+    assert_eq!(scenario.switch.ecn.as_ref().unwrap().thresholds.pmax.millionths, 200_000);
     assert_eq!(scenario.host.ack_priority, 6);
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
@@ -139,6 +139,86 @@ fn overrides_replace_and_add() {
     assert_eq!(fixed.switch.threshold, expected);
     let quiet = with("host.transport.congestion_control=none").unwrap().host.transport;
     assert_eq!(quiet, Transport::RoceRc { congestion_control: CongestionControl::None });
+}
+
+/// One run of a sweep may take the only links of a rate down.
+#[test]
+fn failed_links_have_a_rate() {
+    let text = r#"
+[topology]
+kind = "custom"
+switches = ["s0", "s1", "s2"]
+hosts = ["a", "b"]
+links = [
+  { a = "a", b = "s0", rate = "100Gbps", delay = "1us" },
+  { a = "s0", b = "s1", rate = "400Gbps", delay = "1us" },
+  { a = "s0", b = "s2", rate = "100Gbps", delay = "1us" },
+  { a = "s2", b = "s1", rate = "100Gbps", delay = "1us" },
+  { a = "s1", b = "b", rate = "100Gbps", delay = "1us" },
+]
+failed_links = [["s0", "s1"]]
+[switch]
+threshold = { kind = "dt", by_rate = [{ rate = "400Gbps", alpha = "1/2" }] }
+[[flows]]
+kind = "one"
+src = "a"
+dst = "b"
+bytes = "1MB"
+"#;
+    Scenario::parse(text, Path::new("failed.toml"), &[]).unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn ports_have_the_settings_of_their_rates() {
+    let text = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+fabric_link = { rate = "400Gbps", delay = "1us" }
+[switch]
+threshold = { kind = "dt", alpha = "1/8", by_rate = [{ rate = "0.4Tbps", alpha = "1/2" }] }
+ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2, by_rate = [
+  { rate = "400Gbps", kmin = "400kB", kmax = "1600kB" },
+  { rate = "100Gbps", kmin = "1kB", kmax = "1kB", pmax = 0 },
+] }
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h3"
+bytes = "1MB"
+"#;
+    let parse = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+        Scenario::parse(text, Path::new("rates.toml"), &overrides)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let scenario = parse(text, &[]);
+    let [slow, fast] = [100, 400].map(|gigabits| BitsPerSecond(gigabits * 1_000_000_000));
+    let alphas = |scenario: &Scenario| {
+        [slow, fast].map(|rate| scenario.switch.threshold.alpha(rate).unwrap().to_string())
+    };
+    let ecn = |scenario: &Scenario| {
+        let ecn = scenario.switch.ecn.as_ref().unwrap();
+        [slow, fast].map(|rate| {
+            let EcnThresholds { kmin, kmax, pmax } = ecn.thresholds(rate);
+            [kmin.0, kmax.0, pmax.millionths.into()]
+        })
+    };
+    assert_eq!(alphas(&scenario), ["1/8", "1/2"]);
+    assert_eq!(ecn(&scenario), [[1000, 1000, 0], [400_000, 1_600_000, 200_000]]);
+    let written = scenario.to_toml();
+    assert_eq!(parse(&written, &[]), scenario, "{written}");
+
+    let other =
+        parse(text, &["switch.threshold.by_rate.0.alpha=1/4", "switch.ecn.by_rate.1.pmax=0.5"]);
+    assert_eq!(alphas(&other), ["1/8", "1/4"]);
+    assert_eq!(ecn(&other)[0], [1000, 1000, 500_000]);
+    let plain = parse(text, &["switch.threshold.by_rate=[]", "switch.ecn.by_rate=[]"]);
+    assert_eq!(alphas(&plain), ["1/8", "1/8"]);
+    assert_eq!(ecn(&plain), [[100_000, 400_000, 200_000]; 2]);
 }
 
 #[test]

@@ -127,6 +127,16 @@ fn thresholds_upside_down() {
        |
        = help: marking starts at kmin and is certain above kmax: kmin is the smaller one
     "#);
+    let text = "[switch]\necn = { kmin = \"5GB\", kmax = \"5GB\", pmax = 1 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: kmax is 5GB, longer than any queue
+      --> bad.toml:13:30
+       |
+    13 | ecn = { kmin = "5GB", kmax = "5GB", pmax = 1 }
+       |                              ^^^^^
+       |
+       = help: a switch counts it in 32 bits: write a size below "4GiB"
+    "#);
     let text = "[switch]\necn = { kmin = \"1kB\", kmax = \"100kB\", pmax = 20 }\n";
     assert_snapshot!(report_on(text), @r#"
     error: `switch.ecn.pmax` is the number 20
@@ -136,6 +146,121 @@ fn thresholds_upside_down() {
        |                                              ^^
        |
        = help: write a number from 0 to 1 such as 0.2
+    "#);
+}
+
+/// A fabric of 100 and 400 Gbit/s.
+fn report_on_two_rates(switch: &str) -> String {
+    let bottleneck = "left = 2\nright = 1\nbottleneck = { rate = \"400Gbps\", delay = \"1us\" }";
+    let text = SMALL.replace("star", "dumbbell").replace("hosts = 3", bottleneck);
+    report(&format!("[switch]\n{switch}\n{text}"))
+}
+
+#[test]
+fn rates_that_no_link_has_or_that_come_twice() {
+    let alpha = |rates: [&str; 2]| {
+        let [one, two] = rates.map(|rate| format!("{{ rate = \"{rate}\", alpha = \"1/2\" }}"));
+        report_on_two_rates(&format!("threshold = {{ kind = \"dt\", by_rate = [{one}, {two}] }}"))
+    };
+    assert_snapshot!(alpha(["100Gbps", "40Gbps"]), @r#"
+    error: no link has a rate of 40Gbps
+     --> bad.toml:2:85
+      |
+    2 | threshold = { kind = "dt", by_rate = [{ rate = "100Gbps", alpha = "1/2" }, { rate = "40Gbps", alpha = "1/2" }] }
+      |                                                                                     ^^^^^^^^
+      |
+      = help: links have `100Gbps` and `400Gbps`
+    "#);
+    assert_snapshot!(alpha(["400Gbps", "0.4Tbps"]), @r#"
+    error: 400Gbps comes twice
+     --> bad.toml:2:85
+      |
+    2 | threshold = { kind = "dt", by_rate = [{ rate = "400Gbps", alpha = "1/2" }, { rate = "0.4Tbps", alpha = "1/2" }] }
+      |                                                                                     ^^^^^^^^^
+      |
+      = help: write one entry for each rate
+    "#);
+    let ecn = |rates: [&str; 2]| {
+        let [one, two] =
+            rates.map(|rate| format!("{{ rate = \"{rate}\", kmin = \"1kB\", kmax = \"2kB\" }}"));
+        report_on_two_rates(&format!(
+            "ecn = {{ kmin = \"1kB\", kmax = \"2kB\", pmax = 1, by_rate = [{one}, {two}] }}"
+        ))
+    };
+    assert_snapshot!(ecn(["10Gbps", "100Gbps"]), @r#"
+    error: no link has a rate of 10Gbps
+     --> bad.toml:2:67
+      |
+    2 | ecn = { kmin = "1kB", kmax = "2kB", pmax = 1, by_rate = [{ rate = "10Gbps", kmin = "1kB", kmax = "2kB" }, { rate = "100Gbps", kmin = ...
+      |                                                                   ^^^^^^^^
+      |
+      = help: links have `100Gbps` and `400Gbps`
+    "#);
+    assert_snapshot!(ecn(["100Gbps", "100Gbps"]), @r#"
+    error: 100Gbps comes twice
+     --> bad.toml:2:117
+      |
+    2 | ecn = { kmin = "1kB", kmax = "2kB", pmax = 1, by_rate = [{ rate = "100Gbps", kmin = "1kB", kmax = "2kB" }, { rate = "100Gbps", kmin =...
+      |                                                                                                                     ^^^^^^^^^
+      |
+      = help: write one entry for each rate
+    "#);
+}
+
+#[test]
+fn thresholds_of_a_rate_that_cannot_be() {
+    let alpha = "threshold = { kind = \"dt\", by_rate = [{ rate = \"400Gbps\", alpha = \"0\" }] }";
+    assert_snapshot!(report_on_two_rates(alpha), @r#"
+    error: `switch.threshold.by_rate.0.alpha`: a ratio of 0
+     --> bad.toml:2:67
+      |
+    2 | threshold = { kind = "dt", by_rate = [{ rate = "400Gbps", alpha = "0" }] }
+      |                                                                   ^^^
+      |
+      = help: write a ratio above zero such as "1/16" or "2"
+    "#);
+    let fixed = "threshold = { kind = \"static\", xoff = \"2kB\", xon = \"1kB\", by_rate = [] }";
+    assert_snapshot!(report_on_two_rates(fixed), @r#"
+    error: unknown key `by_rate` in `switch.threshold`
+     --> bad.toml:2:59
+      |
+    2 | threshold = { kind = "static", xoff = "2kB", xon = "1kB", by_rate = [] }
+      |                                                           ^^^^^^^
+      |
+      = help: the keys here are `xoff` and `xon`
+    "#);
+    let ecn = |of_rate: &str| {
+        report_on_two_rates(&format!(
+            "ecn = {{ kmin = \"1kB\", kmax = \"2kB\", pmax = 1, by_rate = [{{ rate = \"400Gbps\", \
+             {of_rate} }}] }}"
+        ))
+    };
+    assert_snapshot!(ecn("kmin = \"3kB\", kmax = \"2kB\""), @r#"
+    error: kmin (3kB) is above kmax (2kB)
+     --> bad.toml:2:85
+      |
+    2 | ecn = { kmin = "1kB", kmax = "2kB", pmax = 1, by_rate = [{ rate = "400Gbps", kmin = "3kB", kmax = "2kB" }] }
+      |                                                                                     ^^^^^
+      |
+      = help: marking starts at kmin and is certain above kmax: kmin is the smaller one
+    "#);
+    assert_snapshot!(ecn("kmin = \"3kB\", kmax = \"4GiB\""), @r#"
+    error: kmax is 4294967296B, longer than any queue
+     --> bad.toml:2:99
+      |
+    2 | ecn = { kmin = "1kB", kmax = "2kB", pmax = 1, by_rate = [{ rate = "400Gbps", kmin = "3kB", kmax = "4GiB" }] }
+      |                                                                                                   ^^^^^^
+      |
+      = help: a switch counts it in 32 bits: write a size below "4GiB"
+    "#);
+    assert_snapshot!(ecn("kmin = \"3kB\""), @r#"
+    error: `switch.ecn.by_rate.0` has no `kmax`
+     --> bad.toml:2:58
+      |
+    2 | ecn = { kmin = "1kB", kmax = "2kB", pmax = 1, by_rate = [{ rate = "400Gbps", kmin = "3kB" }] }
+      |                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: add `kmax`; `xoff schema` describes every key
     "#);
 }
 
