@@ -70,14 +70,17 @@ impl Scenario {
         let queues = u64::from(self.switch.lossless.count());
         let longest = self.longest_on_the_wire();
         let bytes = match self.switch.headroom {
-            Headroom::Sih { bytes }
+            Headroom::Sih { bytes, .. }
             | Headroom::Adaptive { bytes, .. }
             | Headroom::Oversubscribed { bytes, .. } => bytes,
             Headroom::Dsh(dsh) => dsh.bytes,
         };
         let ports = &self.fabric.switch(switch).ports;
-        let of_port = |wire: &Wire| {
-            bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest))
+        let of_port = |wire: &Wire| match self.switch.headroom {
+            Headroom::Sih { bandwidth_delays: Some(times), .. } => {
+                Bytes(bandwidth_delay(wire) * u64::from(times))
+            }
+            _ => bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest)),
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
@@ -196,4 +199,10 @@ impl Scenario {
             _ => Ok(()),
         }
     }
+}
+
+/// Whole bytes that are on their way when a link is full.
+fn bandwidth_delay(wire: &Wire) -> u64 {
+    const PICOSECOND_BITS: u128 = 8_000_000_000_000;
+    (u128::from(wire.rate.0) * u128::from(wire.delay.0) / PICOSECOND_BITS) as u64
 }

@@ -22,6 +22,9 @@ pub enum Headroom {
             skip_serializing_if = "Option::is_none"
         )]
         bytes: Option<Bytes>,
+        /// For each queue, this many products of its link's rate and delay instead.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bandwidth_delays: Option<u32>,
     },
     /// As `Sih`, with the delay of each link measured (after IEEE P802.1Qdt).
     Adaptive {
@@ -146,6 +149,9 @@ pub(super) enum HeadroomKeys {
         /// For each queue. Default: DSH Eq. 1, 2 (rate x delay + longest frame) +
         /// 3840 B, and what it leaves out: one more frame, and the PAUSE itself (84 B).
         bytes: Option<Size>,
+        /// Instead of `bytes`: for each queue, this many times rate x propagation delay of its port's
+        /// link, 1 to 1000. The HPCC simulator takes 3.
+        bandwidth_delays: Option<u32>,
     },
     /// As "sih", but ports measure the delay of their links by exchanging time-stamped frames with
     /// their neighbours (after IEEE P802.1Qdt), and neighbours declare how fast they obey a PAUSE:
@@ -235,7 +241,17 @@ impl HeadroomKeys {
             Err(document.error(&format!("switch.headroom.{key}"), title, help))
         };
         match self {
-            Self::Sih { bytes } => Ok(Headroom::Sih { bytes: bytes.map(|size| size.0) }),
+            Self::Sih { bytes: Some(_), bandwidth_delays: Some(_) } => {
+                wrong("bandwidth_delays", "two sizes of headroom", "write this or `bytes`")
+            }
+            Self::Sih { bandwidth_delays: Some(0 | 1001..), .. } => wrong(
+                "bandwidth_delays",
+                "headroom of none or of too many bandwidth-delay products",
+                "write 1 to 1000",
+            ),
+            Self::Sih { bytes, bandwidth_delays } => {
+                Ok(Headroom::Sih { bytes: bytes.map(|size| size.0), bandwidth_delays })
+            }
             Self::Adaptive { period: Quantity(Picos::ZERO), .. } => {
                 wrong("period", "a period of no time", "write a time such as \"100us\"")
             }

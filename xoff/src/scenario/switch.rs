@@ -281,7 +281,7 @@ impl Default for SwitchKeys {
                 xon_offset: Size::default(),
                 by_rate: Vec::new(),
             },
-            headroom: HeadroomKeys::Sih { bytes: None },
+            headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
             ecn: None,
             scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
             control_priority: OptionalPriority(Some(6)),

@@ -146,12 +146,7 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         alpha(of.alpha_shift),
         by_rate(of.alpha_shift_by_rate.iter().map(of_rate)),
     )?;
-    match of.headroom {
-        Some(bytes) => {
-            writeln!(toml, "headroom = {{ kind = \"sih\", bytes = \"{}\" }}", display(bytes))?;
-        }
-        None => writeln!(toml, "headroom = {{ kind = \"sih\" }}")?,
-    }
+    writeln!(toml, "headroom = {{ kind = \"sih\", bandwidth_delays = 3 }}")?;
     if let Some(ecn) = of.ecn {
         let of_rate = |(rate, ecn): &(_, Ecn)| entry(*rate, &marking(ecn));
         let others = by_rate(of.ecn_by_rate.iter().map(of_rate));

@@ -39,8 +39,6 @@ pub struct Translation {
     pub alpha_shift: u32,
     /// Likewise at ports of other rates, where it is another.
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
-    /// Headroom of each queue; none is xoff's own.
-    pub headroom: Option<Bytes>,
     /// Priorities of flows.
     pub lossless: BTreeSet<u8>,
     /// Priority of ACKs and CNPs.
@@ -117,7 +115,6 @@ impl Translation {
             payload: payload(config)?,
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
-            headroom: None,
             lossless: flows.list.iter().map(|flow| flow.group).collect(),
             ack_priority: 0,
             acks_first: config.flag("ACK_HIGH_PRIO", false)?,
@@ -287,14 +284,6 @@ impl Translation {
         let nic_rate = topology.nic_rate();
         let shifts = topology.rates().into_iter().map(|rate| (rate, shift(rate, nic_rate)));
         self.alpha_shift_by_rate = shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect();
-        let headrooms: BTreeSet<Bytes> = topology.links.iter().map(headroom).collect();
-        if headrooms.len() == 1 {
-            self.headroom = headrooms.first().copied();
-        } else {
-            let how =
-                "3 x rate x delay is not the same for all; xoff's own headroom is taken, by port";
-            self.differs(&format!("{}: headroom", topology.name()), how);
-        }
     }
 
     fn errors(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
@@ -410,12 +399,6 @@ fn payload(config: &Config) -> Result<u64, ScenarioError> {
     let help = format!("xoff's packets carry from 1 to {} bytes", MAX_PAYLOAD.0);
     let span = config.word(KEY)?.span();
     Err(config.source().error(span, &format!("packets of {payload} bytes"), &help))
-}
-
-/// The simulator's headroom of a port, in its own integers: whole nanoseconds, cut after each step.
-fn headroom(link: &Link) -> Bytes {
-    let bits = u128::from(link.rate.0) * u128::from(link.delay.to_nanos().0);
-    Bytes((bits / 8 / u128::from(SECOND)) as u64 * 3)
 }
 
 /// The exponent of a port's alpha: one less for each doubling above the hosts' rate.

@@ -105,7 +105,10 @@ rate = 0.001
 "#;
     let path = folder.path().join("all.toml");
     let scenario = Scenario::parse(text, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(scenario.switch.headroom, Headroom::Sih { bytes: Some(Bytes(1024)) });
+    assert_eq!(
+        scenario.switch.headroom,
+        Headroom::Sih { bytes: Some(Bytes(1024)), bandwidth_delays: None }
+    );
     assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
     assert_eq!(scenario.switch.control_priority, None);
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));

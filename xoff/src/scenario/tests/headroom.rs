@@ -130,10 +130,57 @@ bytes = "1kB"
     };
     assert_eq!(of("kind = \"sih\", bytes = \"21840B\""), Bytes(5_591_040));
     assert_eq!(of("kind = \"dsh\", bytes = \"21840B\""), Bytes(698_880));
+    assert_eq!(of("kind = \"sih\", bandwidth_delays = 3"), Bytes(256 * 3 * 7500));
     // The longest frame: 1440 B of payload, 58 of headers, 16 of RETH, 24 around it.
     let queue = 2 * (7500 + 1538) + 3840 + 1538 + 84;
     assert_eq!(of("kind = \"sih\""), Bytes(256 * queue));
     assert_eq!(of("kind = \"dsh\""), Bytes(32 * queue));
+}
+
+/// Rounded down before it is multiplied, as in the HPCC simulator.
+#[test]
+fn products_of_rate_and_delay_are_each_links_own() {
+    let text = r#"[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 1
+host_link = { rate = "100Gbps", delay = "999ps" }
+fabric_link = { rate = "400Gbps", delay = "2us" }
+[switch]
+headroom = { kind = "sih", bandwidth_delays = 3 }
+[[flows]]
+kind = "one"
+src = "h1"
+dst = "h0"
+bytes = "1kB"
+"#;
+    let pools = parse(text).buffer_pools(SwitchId(0));
+    assert_eq!(pools.headroom_by_port, [Bytes(3 * 12), Bytes(3 * 100_000)]);
+}
+
+#[test]
+fn products_of_rate_and_delay_are_one_size_in_range() {
+    let text = "[switch]\nheadroom = { kind = \"sih\", bytes = \"1kB\", bandwidth_delays = 3 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: two sizes of headroom
+      --> bad.toml:13:62
+       |
+    13 | headroom = { kind = "sih", bytes = "1kB", bandwidth_delays = 3 }
+       |                                                              ^
+       |
+       = help: write this or `bytes`
+    "#);
+    let text = "[switch]\nheadroom = { kind = \"sih\", bandwidth_delays = 0 }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: headroom of none or of too many bandwidth-delay products
+      --> bad.toml:13:47
+       |
+    13 | headroom = { kind = "sih", bandwidth_delays = 0 }
+       |                                               ^
+       |
+       = help: write 1 to 1000
+    "#);
 }
 
 #[test]
