@@ -44,6 +44,17 @@ pub fn xoff<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     command.args(arguments).stdin(Stdio::null());
     // Nothing of the caller's terminal reaches a result.
     command.env_remove("NO_COLOR").env("TERM", "xterm");
+    // Nor does how the tests were started: a shell's background job ignores interrupts, `nohup` hang-ups,
+    // and a child inherits that.
+    // SAFETY: only `signal` is called between fork and exec, which takes no lock.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        })
+    };
     command
 }
 
