@@ -144,7 +144,7 @@ fn what_xoff_cannot_do_is_refused_unless_accepted() {
     import(&folder, &["--lenient"]).assert_refused(&["cannot create", "exists", "--out"]);
 }
 
-/// Marking and alpha go by a link's rate; headroom is refused where it is not that of the others.
+/// Marking, alpha and headroom go by the link.
 #[test]
 fn links_of_two_rates() {
     let folder = mix("topology.txt", &TOPOLOGY.replacen("0 3 100Gb/s 1us", "0 3 400Gb/s 1us", 1));

@@ -23,7 +23,7 @@ pub struct Wire {
     pub received: u64,
     /// What a byte takes at this rate, in picoseconds; zero if that is no whole number.
     byte: u32,
-    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap.
+    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap. A scenario allows 1000 bytes.
     overhead: u16,
     /// Whether a `PortFree` event is under way.
     pub free_scheduled: bool,

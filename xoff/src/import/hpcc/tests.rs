@@ -184,7 +184,7 @@ fn a_plain_config_differs_in_nothing() {
     assert_eq!(everywhere, [("*".to_owned(), 2000)]);
 }
 
-/// 3 x rate x delay is the same for all links; ports at 40 Gbit/s have the hosts' alpha and marking.
+/// Ports at 40 Gbit/s have the hosts' alpha and marking.
 #[test]
 fn ports_keep_the_thresholds_of_their_rates() {
     let topology = "\

@@ -155,8 +155,10 @@ src = "h1"
 dst = "h0"
 bytes = "1kB"
 "#;
-    let pools = parse(text).buffer_pools(SwitchId(0));
+    let scenario = parse(text);
+    let pools = scenario.buffer_pools(SwitchId(0));
     assert_eq!(pools.headroom_by_port, [Bytes(3 * 12), Bytes(3 * 100_000)]);
+    assert_eq!(parse(&scenario.to_toml()).switch, scenario.switch);
 }
 
 #[test]
