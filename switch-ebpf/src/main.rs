@@ -5,10 +5,12 @@
 mod frame;
 mod maps;
 
-use aya_ebpf::bindings::{TC_ACT_OK, xdp_action};
+use core::ffi::c_void;
+
+use aya_ebpf::bindings::{__sk_buff, TC_ACT_OK, xdp_action};
 use aya_ebpf::helpers::generated::bpf_xdp_load_bytes;
-use aya_ebpf::macros::{classifier, xdp};
-use aya_ebpf::programs::{TcContext, XdpContext};
+use aya_ebpf::macros::xdp;
+use aya_ebpf::programs::XdpContext;
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
@@ -158,13 +160,18 @@ fn log_record(_context: &XdpContext, _header: &Header) {}
 
 /// Egress auditor at a switch port. The sender puts the frame's age, the nanoseconds since its
 /// transmission began, into the mark.
-#[classifier]
-pub fn egress_auditor(context: TcContext) -> i32 {
+///
+/// `#[classifier]` would name `__sk_buff` in the signature, and so bring the two structs that it points
+/// at into the BTF as forward declarations. LLVM writes those in the order of their addresses in its
+/// memory (`FixupDerivedTypes` of BTFDebug), and one build in a few gave other bytes.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "classifier")]
+pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
     let tables = MapTables;
     if let Some(config) = tables.config() {
-        // SAFETY: `context.skb.skb` is the program's own context, valid while it runs.
+        // SAFETY: `context` is the program's own context, valid while it runs.
         let (interface, age, data, data_end) = unsafe {
-            let skb = &*context.skb.skb;
+            let skb = &*context.cast::<__sk_buff>();
             (skb.ifindex, skb.mark, skb.data as usize, skb.data_end as usize)
         };
         let port = interface.wrapping_sub(config.first_interface_index);
