@@ -1,16 +1,18 @@
 //! The event queue: what happens next, in the order of (emulated time, order of scheduling).
 //!
 //! A calendar: buckets for the near future, where nearly all events lie, and a heap for those further off.
-//! Buckets are so narrow that most hold one event, however many are waiting, and an event costs a list push
-//! and a look for the next bucket in a bit map. The buckets in use follow the clock, so few cache lines of
-//! the calendar are in use at a time.
+//! Buckets are so narrow that most hold one event, however many are waiting, and such an event is a word in
+//! the bucket itself: to schedule it is a store, and to find it a look for the next bucket in a bit map and
+//! a load. The buckets in use follow the clock, and both go through memory in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabric_core::map_abi::MAX_PORTS;
 use fabric_core::units::Picos;
 
 use crate::datapath::FrameId;
+use crate::topology::{MAX_HOSTS, MAX_SWITCHES};
 
 /// What may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,23 +79,22 @@ struct Packed(u64);
 
 impl Packed {
     const KIND_BITS: u32 = 4;
-    const NUMBER_BITS: u32 = 24;
+    const NUMBER_BITS: u32 = 18;
     /// A class, or one more than the last for none.
     const CLASS_BITS: u32 = 4;
     const NO_CLASS: u8 = 8;
 
     #[inline(always)]
     fn new(event: Event) -> Self {
-        let plain = |kind: u64, number: u32| kind | u64::from(number) << Self::KIND_BITS;
-        let of_class = |kind, wire, class: u8| {
-            debug_assert!(wire < 1 << Self::NUMBER_BITS && class <= Self::NO_CLASS);
-            plain(kind, wire) | u64::from(class) << (Self::KIND_BITS + Self::NUMBER_BITS)
+        let plain = |kind: u64, number: u32| {
+            debug_assert!(number < 1 << Self::NUMBER_BITS);
+            kind | u64::from(number) << Self::KIND_BITS
+        };
+        let with = |kind, number, rest: u64| {
+            plain(kind, number) | rest << (Self::KIND_BITS + Self::NUMBER_BITS)
         };
         Self(match event {
-            Event::Arrival { wire, frame } => {
-                debug_assert!(wire < 1 << Self::NUMBER_BITS);
-                plain(0, wire) | u64::from(frame.0) << (Self::KIND_BITS + Self::NUMBER_BITS)
-            }
+            Event::Arrival { wire, frame } => with(0, wire, u64::from(frame.0)),
             Event::PortFree { wire } => plain(1, wire),
             Event::HostReady { host } => plain(2, host),
             Event::HostTimer { host } => plain(3, host),
@@ -101,10 +102,9 @@ impl Packed {
             Event::PauseExpiry { wire } => plain(5, wire),
             Event::PauseRefresh { wire, class, pause } => {
                 let class = class.unwrap_or(Self::NO_CLASS);
-                let pause_shift = Self::KIND_BITS + Self::NUMBER_BITS + Self::CLASS_BITS;
-                of_class(6, wire, class) | u64::from(pause) << pause_shift
+                with(6, wire, u64::from(pause) << Self::CLASS_BITS | u64::from(class))
             }
-            Event::PauseSettled { wire, class } => of_class(7, wire, class),
+            Event::PauseSettled { wire, class } => with(7, wire, u64::from(class)),
             Event::DeadlockLook => plain(8, 0),
             Event::Sample => plain(9, 0),
             Event::ControlPlane => plain(10, 0),
@@ -115,26 +115,78 @@ impl Packed {
     #[inline(always)]
     fn event(self) -> Event {
         let rest = self.0 >> Self::KIND_BITS;
-        let number = rest as u32;
-        let of_class = rest >> Self::NUMBER_BITS;
-        let wire = number & ((1 << Self::NUMBER_BITS) - 1);
-        let class = of_class as u8 & ((1 << Self::CLASS_BITS) - 1);
+        let number = rest as u32 & ((1 << Self::NUMBER_BITS) - 1);
+        let rest = rest >> Self::NUMBER_BITS;
+        let class = rest as u8 & ((1 << Self::CLASS_BITS) - 1);
+        let (wire, host) = (number, number);
         match self.0 & ((1 << Self::KIND_BITS) - 1) {
-            0 => Event::Arrival { wire, frame: FrameId(of_class as u32) },
-            1 => Event::PortFree { wire: number },
-            2 => Event::HostReady { host: number },
-            3 => Event::HostTimer { host: number },
+            0 => Event::Arrival { wire, frame: FrameId(rest as u32) },
+            1 => Event::PortFree { wire },
+            2 => Event::HostReady { host },
+            3 => Event::HostTimer { host },
             4 => Event::FlowStart,
-            5 => Event::PauseExpiry { wire: number },
+            5 => Event::PauseExpiry { wire },
             6 => {
                 let class = (class != Self::NO_CLASS).then_some(class);
-                Event::PauseRefresh { wire, class, pause: (of_class >> Self::CLASS_BITS) as u32 }
+                Event::PauseRefresh { wire, class, pause: (rest >> Self::CLASS_BITS) as u32 }
             }
             7 => Event::PauseSettled { wire, class },
             8 => Event::DeadlockLook,
             9 => Event::Sample,
             10 => Event::ControlPlane,
             _ => Event::LinkDelays,
+        }
+    }
+}
+
+const _: () = assert!(
+    2 * MAX_HOSTS + MAX_SWITCHES * MAX_PORTS <= 1 << Packed::NUMBER_BITS,
+    "a number names any wire and any host"
+);
+
+/// What a bucket holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Nothing,
+    /// One event and how far into the bucket it is due, in picoseconds.
+    One(u64, Packed),
+    /// The first node of a list.
+    List(u32),
+}
+
+/// A bucket in a word: from the low bits on, where in the bucket its event is due, then the event. In a list's
+/// and in an empty one's, the kind is none that an event has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bucket(u64);
+
+impl Bucket {
+    /// Wider buckets than that leave no room for an event.
+    const OFFSET_BITS: u32 = 14;
+    /// The longest event that a bucket has room for. Renewals of pauses are longer.
+    const EVENT_BITS: u32 = u64::BITS - Self::OFFSET_BITS;
+    const LIST: u64 = 14;
+    const NOTHING: u64 = 15;
+    const EMPTY: Self = Self(Self::NOTHING << Self::OFFSET_BITS);
+
+    /// A bucket with one event, if there is room for it.
+    #[inline(always)]
+    fn one(offset: u64, event: Packed) -> Option<Self> {
+        let fits = offset >> Self::OFFSET_BITS == 0 && event.0 >> Self::EVENT_BITS == 0;
+        fits.then_some(Self(event.0 << Self::OFFSET_BITS | offset))
+    }
+
+    fn list(first: u32) -> Self {
+        let event = u64::from(first) << Packed::KIND_BITS | Self::LIST;
+        Self(event << Self::OFFSET_BITS)
+    }
+
+    #[inline(always)]
+    fn content(self) -> Content {
+        let event = self.0 >> Self::OFFSET_BITS;
+        match event & ((1 << Packed::KIND_BITS) - 1) {
+            Self::NOTHING => Content::Nothing,
+            Self::LIST => Content::List((event >> Packed::KIND_BITS) as u32),
+            _ => Content::One(self.0 & ((1 << Self::OFFSET_BITS) - 1), Packed(event)),
         }
     }
 }
@@ -166,8 +218,6 @@ struct Node {
     next: u32,
 }
 
-const _: () = assert!(size_of::<Node>() == 24, "nodes of many lists share few cache lines");
-
 /// Events to come.
 #[derive(Debug)]
 pub struct EventQueue {
@@ -178,9 +228,9 @@ pub struct EventQueue {
     width_bits: u32,
     /// Number of the current bucket since the run's start.
     bucket: u64,
-    /// First node of each bucket's list, by bucket number modulo [`BUCKETS`].
-    heads: Box<[u32; BUCKETS]>,
-    /// A bit for each bucket that has nodes.
+    /// By bucket number modulo [`BUCKETS`].
+    buckets: Box<[Bucket; BUCKETS]>,
+    /// A bit for each bucket that is not empty.
     occupied: Box<[u64; BUCKETS / 64]>,
     nodes: Vec<Node>,
     /// Unused nodes.
@@ -199,7 +249,10 @@ impl EventQueue {
             current: Vec::new(),
             width_bits: ahead.0.div_ceil(BUCKETS as u64).next_power_of_two().ilog2(),
             bucket: 0,
-            heads: vec![NIL; BUCKETS].into_boxed_slice().try_into().expect("there are BUCKETS"),
+            buckets: vec![Bucket::EMPTY; BUCKETS]
+                .into_boxed_slice()
+                .try_into()
+                .expect("there are BUCKETS"),
             occupied: Box::new([0; BUCKETS / 64]),
             nodes: Vec::new(),
             free: NIL,
@@ -242,28 +295,58 @@ impl EventQueue {
 
     /// Events still to come, in no order.
     pub fn remaining(&self) -> impl Iterator<Item = Event> {
-        let listed = self.heads.iter().flat_map(|&head| {
-            let node = |number: u32| self.nodes.get(number as usize);
-            std::iter::successors(node(head), move |at| node(at.next)).map(|node| node.event)
+        let node = |number: u32| self.nodes.get(number as usize);
+        let near = self.buckets.iter().flat_map(move |bucket| {
+            let (one, first) = match bucket.content() {
+                Content::Nothing => (None, NIL),
+                Content::One(_, event) => (Some(event), NIL),
+                Content::List(first) => (None, first),
+            };
+            let listed = std::iter::successors(node(first), move |at| node(at.next));
+            one.into_iter().chain(listed.map(|node| node.event))
         });
         let current = self.current.iter().map(|entry| entry.event);
         let far = self.far.iter().map(|Reverse(entry)| entry.event);
-        current.chain(listed).chain(far).map(Packed::event)
+        current.chain(near).chain(far).map(Packed::event)
     }
 
     #[inline]
     fn push(&mut self, place: usize, time: Picos, event: Packed) {
-        let node = Node { time, event, next: self.heads[place] };
-        self.occupied[place / 64] |= 1 << (place % 64);
+        let bit = 1 << (place % 64);
+        let word = &mut self.occupied[place / 64];
+        if *word & bit == 0
+            && let Some(bucket) = Bucket::one(time.0 & ((1 << self.width_bits) - 1), event)
+        {
+            *word |= bit;
+            self.buckets[place] = bucket;
+        } else {
+            *word |= bit;
+            self.push_to_list(place, time, event);
+        }
+    }
+
+    fn push_to_list(&mut self, place: usize, time: Picos, event: Packed) {
+        let next = match self.buckets[place].content() {
+            Content::Nothing => NIL,
+            Content::List(first) => first,
+            Content::One(offset, event) => {
+                // It lies in the bucket of the new one.
+                let time = Picos(time.0 >> self.width_bits << self.width_bits | offset);
+                self.add_node(Node { time, event, next: NIL })
+            }
+        };
+        self.buckets[place] = Bucket::list(self.add_node(Node { time, event, next }));
+    }
+
+    fn add_node(&mut self, node: Node) -> u32 {
         let number = self.free;
         if let Some(unused) = self.nodes.get_mut(number as usize) {
             self.free = unused.next;
             *unused = node;
-            self.heads[place] = number;
-        } else {
-            self.heads[place] = self.nodes.len() as u32;
-            self.nodes.push(node);
+            return number;
         }
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
     }
 
     /// Makes the next bucket that has events the current one, and takes its first.
@@ -273,21 +356,16 @@ impl EventQueue {
             return self.advance_to_far(near);
         }
         self.bucket = near;
-        let place = near as usize % BUCKETS;
-        let first = self.heads[place];
-        let node = &mut self.nodes[first as usize];
-        if node.next == NIL {
-            // Most buckets have one event.
-            let entry = Entry { time: node.time, event: node.event };
-            node.next = self.free;
-            self.free = first;
-            self.heads[place] = NIL;
-            self.occupied[place / 64] &= !(1 << (place % 64));
-            return Some(entry);
+        match self.take_bucket(near) {
+            Content::One(offset, event) => {
+                Some(Entry { time: Picos(near << self.width_bits | offset), event })
+            }
+            content => {
+                self.unpack(near, content);
+                self.sort_current();
+                self.current.pop()
+            }
         }
-        self.take_list(place);
-        self.sort_current();
-        self.current.pop()
     }
 
     /// Stable: equal times stay as they are, the newest first.
@@ -295,10 +373,24 @@ impl EventQueue {
         self.current.sort_by_key(|entry| Reverse(entry.time));
     }
 
-    /// Empties a bucket's list into the current bucket.
-    fn take_list(&mut self, place: usize) {
-        let mut number = std::mem::replace(&mut self.heads[place], NIL);
+    /// Empties a bucket.
+    #[inline]
+    fn take_bucket(&mut self, bucket: u64) -> Content {
+        let place = bucket as usize % BUCKETS;
         self.occupied[place / 64] &= !(1 << (place % 64));
+        std::mem::replace(&mut self.buckets[place], Bucket::EMPTY).content()
+    }
+
+    /// Adds what a bucket held to the current one.
+    fn unpack(&mut self, bucket: u64, content: Content) {
+        let mut number = match content {
+            Content::Nothing => NIL,
+            Content::One(offset, event) => {
+                self.current.push(Entry { time: Picos(bucket << self.width_bits | offset), event });
+                NIL
+            }
+            Content::List(first) => first,
+        };
         while number != NIL {
             let node = &mut self.nodes[number as usize];
             self.current.push(Entry { time: node.time, event: node.event });
@@ -317,7 +409,8 @@ impl EventQueue {
         }
         self.bucket = bucket;
         if near == bucket {
-            self.take_list(bucket as usize % BUCKETS);
+            let content = self.take_bucket(bucket);
+            self.unpack(bucket, content);
         }
         // What lay too far ahead when it was scheduled is older than all that went to the list.
         let listed = self.current.len();
@@ -334,7 +427,7 @@ impl EventQueue {
         self.current.pop()
     }
 
-    /// The number of the next bucket after the current one that has a list; `u64::MAX` if there is none.
+    /// The number of the next bucket after the current one that is not empty; `u64::MAX` if there is none.
     #[inline]
     fn next_occupied(&self) -> u64 {
         let start = (self.bucket as usize + 1) % BUCKETS;
@@ -346,7 +439,7 @@ impl EventQueue {
         self.next_occupied_from(start)
     }
 
-    /// The same if no bucket in the word of `start`, from `start` on, has a list.
+    /// The same if no bucket in the word of `start`, from `start` on, has an event.
     fn next_occupied_from(&self, start: usize) -> u64 {
         const WORDS: usize = BUCKETS / 64;
         // The last is the first once more: its bits below `start` come last.
@@ -385,9 +478,10 @@ mod tests {
         let largest = (1 << Packed::NUMBER_BITS) - 1;
         let events = [
             Event::Arrival { wire: largest, frame: FrameId(u32::MAX) },
+            Event::Arrival { wire: largest, frame: FrameId((1 << 28) - 1) },
             Event::Arrival { wire: 0, frame: FrameId(1) },
             Event::PortFree { wire: 3 },
-            Event::HostReady { host: u32::MAX },
+            Event::HostReady { host: largest },
             Event::HostTimer { host: 0 },
             Event::FlowStart,
             Event::PauseExpiry { wire: 9 },
@@ -402,8 +496,17 @@ mod tests {
             Event::LinkDelays,
         ];
         for event in events {
-            assert_eq!(Packed::new(event).event(), event);
+            let packed = Packed::new(event);
+            assert_eq!(packed.event(), event);
+            if let Some(bucket) = Bucket::one(5, packed) {
+                assert_eq!(bucket.content(), Content::One(5, packed));
+            }
         }
+        let in_bucket = |event| Bucket::one((1 << Bucket::OFFSET_BITS) - 1, Packed::new(event));
+        assert!(in_bucket(events[1]).is_some() && in_bucket(events[0]).is_none());
+        assert_eq!(Bucket::EMPTY.content(), Content::Nothing);
+        assert_eq!(Bucket::list(NIL).content(), Content::List(NIL));
+        assert_eq!(Bucket::list(0).content(), Content::List(0));
     }
 
     proptest! {
