@@ -205,8 +205,12 @@ struct FarEntry {
     event: Packed,
 }
 
-/// Buckets ahead.
-const BUCKETS: usize = 1 << 14;
+/// Buckets for each source of events, such as a wire. With so many most events are alone in theirs.
+const BUCKETS_PER_SOURCE: usize = 64;
+/// Fewest buckets.
+const MIN_BUCKETS: usize = 1 << 10;
+/// Most buckets. They take 1 MiB, and more cost more than lists do.
+const MAX_BUCKETS: usize = 1 << 17;
 /// End of a list.
 const NIL: u32 = u32::MAX;
 
@@ -228,10 +232,10 @@ pub struct EventQueue {
     width_bits: u32,
     /// Number of the current bucket since the run's start.
     bucket: u64,
-    /// By bucket number modulo [`BUCKETS`].
-    buckets: Box<[Bucket; BUCKETS]>,
+    /// By bucket number modulo how many there are, a power of two.
+    buckets: Box<[Bucket]>,
     /// A bit for each bucket that is not empty.
-    occupied: Box<[u64; BUCKETS / 64]>,
+    occupied: Box<[u64]>,
     nodes: Vec<Node>,
     /// Unused nodes.
     free: u32,
@@ -243,17 +247,17 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// No events. Most will be scheduled less than `ahead` ahead.
-    pub fn new(ahead: Picos) -> Self {
+    /// No events. Most will be scheduled less than `ahead` ahead, by `sources` of which each has few events
+    /// at a time.
+    pub fn new(ahead: Picos, sources: usize) -> Self {
+        let buckets = (sources * BUCKETS_PER_SOURCE).next_power_of_two();
+        let buckets = buckets.clamp(MIN_BUCKETS, MAX_BUCKETS);
         Self {
             current: Vec::new(),
-            width_bits: ahead.0.div_ceil(BUCKETS as u64).next_power_of_two().ilog2(),
+            width_bits: ahead.0.div_ceil(buckets as u64).next_power_of_two().ilog2(),
             bucket: 0,
-            buckets: vec![Bucket::EMPTY; BUCKETS]
-                .into_boxed_slice()
-                .try_into()
-                .expect("there are BUCKETS"),
-            occupied: Box::new([0; BUCKETS / 64]),
+            buckets: vec![Bucket::EMPTY; buckets].into(),
+            occupied: vec![0; buckets / 64].into(),
             nodes: Vec::new(),
             free: NIL,
             far: BinaryHeap::new(),
@@ -272,8 +276,8 @@ impl EventQueue {
     fn insert(&mut self, time: Picos, event: Packed) {
         let bucket = time.0 >> self.width_bits;
         let ahead = bucket.wrapping_sub(self.bucket);
-        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            self.push(bucket as usize % BUCKETS, time, event);
+        if ahead.wrapping_sub(1) < self.buckets.len() as u64 - 1 {
+            self.push(self.place(bucket), time, event);
         } else if bucket <= self.bucket {
             // Behind those that run before it: it is the newest.
             let place = self.current.partition_point(|other| other.time > time);
@@ -308,6 +312,12 @@ impl EventQueue {
         let current = self.current.iter().map(|entry| entry.event);
         let far = self.far.iter().map(|Reverse(entry)| entry.event);
         current.chain(near).chain(far).map(Packed::event)
+    }
+
+    /// Where a bucket lies.
+    #[inline(always)]
+    fn place(&self, bucket: u64) -> usize {
+        bucket as usize & (self.buckets.len() - 1)
     }
 
     #[inline]
@@ -376,7 +386,7 @@ impl EventQueue {
     /// Empties a bucket.
     #[inline]
     fn take_bucket(&mut self, bucket: u64) -> Content {
-        let place = bucket as usize % BUCKETS;
+        let place = self.place(bucket);
         self.occupied[place / 64] &= !(1 << (place % 64));
         std::mem::replace(&mut self.buckets[place], Bucket::EMPTY).content()
     }
@@ -430,7 +440,7 @@ impl EventQueue {
     /// The number of the next bucket after the current one that is not empty; `u64::MAX` if there is none.
     #[inline]
     fn next_occupied(&self) -> u64 {
-        let start = (self.bucket as usize + 1) % BUCKETS;
+        let start = self.place(self.bucket + 1);
         let word = start / 64;
         let bits = self.occupied[word] >> (start % 64);
         if bits != 0 {
@@ -441,14 +451,14 @@ impl EventQueue {
 
     /// The same if no bucket in the word of `start`, from `start` on, has an event.
     fn next_occupied_from(&self, start: usize) -> u64 {
-        const WORDS: usize = BUCKETS / 64;
+        let words = self.occupied.len();
         // The last is the first once more: its bits below `start` come last.
-        for step in 1..=WORDS {
-            let word = (start / 64 + step) % WORDS;
+        for step in 1..=words {
+            let word = (start / 64 + step) & (words - 1);
             let bits = self.occupied[word];
             if bits != 0 {
                 let place = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (place + BUCKETS - start) % BUCKETS;
+                let ahead = place.wrapping_sub(start) & (self.buckets.len() - 1);
                 return self.bucket + 1 + ahead as u64;
             }
         }
@@ -463,7 +473,7 @@ mod tests {
 
     #[test]
     fn equal_times_run_in_the_order_of_scheduling() {
-        let mut queue = EventQueue::new(Picos(1 << 20));
+        let mut queue = EventQueue::new(Picos(1 << 20), 1);
         queue.schedule(Picos(5), Event::PortFree { wire: 1 });
         queue.schedule(Picos(3), Event::Sample);
         queue.schedule(Picos(5), Event::PortFree { wire: 0 });
@@ -516,8 +526,9 @@ mod tests {
         fn the_order_is_that_of_a_heap(
             steps in prop::collection::vec((0u32..3, 0u64..40, any::<u64>()), 1..400),
             ahead in 0u32..30,
+            sources in 0usize..100,
         ) {
-            let mut queue = EventQueue::new(Picos(1 << ahead));
+            let mut queue = EventQueue::new(Picos(1 << ahead), sources);
             let mut heap = BinaryHeap::new();
             let (mut now, mut sequence) = (0, 0u32);
             for (pops, bits, random) in steps {

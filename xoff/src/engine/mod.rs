@@ -187,7 +187,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             hosts,
             switches,
             wires,
-            events: EventQueue::new(ahead),
+            events: EventQueue::new(ahead, fabric.wires().len()),
             sampler,
             deadlocks: DeadlockWatch::new(fabric),
             study: scenario.results.distributions.then(|| HeadroomStudy::new(scenario)),
