@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::DropReason;
 use switch_user::tables::SwitchTables;
 
-use super::event_queue::Event;
+use super::event::Event;
 use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Datapath;
 use crate::results::{DropTotals, RunEnd, Summary};

@@ -10,7 +10,7 @@ use fabric_core::flow_control::Level;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::units::{Nanos, Picos};
 
-use super::event_queue::Event;
+use super::event::Event;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Datapath;

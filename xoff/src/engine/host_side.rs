@@ -5,7 +5,7 @@ use fabric_core::wire::link_delay;
 use fabric_core::wire::pfc::quantum_duration;
 use host_agent::{Host, HostEvent};
 
-use super::event_queue::Event;
+use super::event::Event;
 use super::{Engine, RunError, flow_row};
 use crate::build;
 use crate::datapath::{Crossing, Datapath, FrameId, HostArrival};

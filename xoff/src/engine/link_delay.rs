@@ -7,7 +7,7 @@ use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::Kind;
 use switch_user::link_delay::Measurement;
 
-use super::event_queue::Event;
+use super::event::Event;
 use super::{Engine, RunError};
 use crate::datapath::{Crossing, Datapath};
 use crate::results::LinkDelayRow;

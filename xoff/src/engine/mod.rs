@@ -5,6 +5,7 @@
 
 mod books;
 mod deadlock;
+mod event;
 mod event_queue;
 mod faults;
 mod headroom_study;
@@ -36,7 +37,8 @@ use crate::topology::{HostId, NodeKind, SwitchId, WireId};
 use crate::workload::{Flow, FlowStream};
 
 use deadlock::DeadlockWatch;
-use event_queue::{Event, EventQueue};
+use event::Event;
+use event_queue::EventQueue;
 use headroom_study::HeadroomStudy;
 use host_side::{Completion, HostNode};
 use sampler::Sampler;

@@ -11,7 +11,7 @@ use fabric_core::wire::{PfcFrame, link_delay, pfc};
 use switch_user::link_delay::LinkDelayMeter;
 use switch_user::traffic_manager::{Selection, TrafficManager};
 
-use super::event_queue::Event;
+use super::event::Event;
 use super::wire::Wire;
 use super::{Engine, RunError};
 use crate::datapath::{Crossing, Datapath, FrameId};
