@@ -12,29 +12,27 @@ use fabric_core::units::Picos;
 
 use super::event::{Event, Packed};
 
-/// What a bucket holds.
+/// What a bucket holds that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
-    Nothing,
     /// One event and how far into the bucket it is due, in picoseconds.
     One(u64, Packed),
     /// The first node of a list.
     List(u32),
 }
 
-/// A bucket in a word: from the low bits on, where in the bucket its event is due, then the event. In a list's
-/// and in an empty one's, the kind is none that an event has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A bucket in a word: from the low bits on, where in the bucket its event is due, then the event. The kind
+/// of a list is none that an event has. Whether a bucket is empty, the bit map knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bucket(u64);
 
 impl Bucket {
     /// Wider buckets than that leave no room for an event.
     const OFFSET_BITS: u32 = 14;
-    /// The longest event that a bucket has room for. Renewals of pauses are longer.
+    /// The longest event that a bucket has room for: longer are arrivals of frames from number 2^28 on, and
+    /// renewals of a queue's pauses from the 2^24th on.
     const EVENT_BITS: u32 = u64::BITS - Self::OFFSET_BITS;
-    const LIST: u64 = 14;
-    const NOTHING: u64 = 15;
-    const EMPTY: Self = Self(Self::NOTHING << Self::OFFSET_BITS);
+    const LIST: u64 = (1 << Packed::KIND_BITS) - 1;
 
     /// A bucket with one event, if there is room for it.
     #[inline(always)]
@@ -51,11 +49,10 @@ impl Bucket {
     #[inline(always)]
     fn content(self) -> Content {
         let event = self.0 >> Self::OFFSET_BITS;
-        match event & ((1 << Packed::KIND_BITS) - 1) {
-            Self::NOTHING => Content::Nothing,
-            Self::LIST => Content::List((event >> Packed::KIND_BITS) as u32),
-            _ => Content::One(self.0 & ((1 << Self::OFFSET_BITS) - 1), Packed(event)),
+        if event & Self::LIST == Self::LIST {
+            return Content::List((event >> Packed::KIND_BITS) as u32);
         }
+        Content::One(self.0 & ((1 << Self::OFFSET_BITS) - 1), Packed(event))
     }
 }
 
@@ -124,7 +121,7 @@ impl EventQueue {
             current: Vec::new(),
             width_bits: ahead.0.div_ceil(buckets as u64).next_power_of_two().ilog2(),
             bucket: 0,
-            buckets: vec![Bucket::EMPTY; buckets].into(),
+            buckets: vec![Bucket::default(); buckets].into(),
             occupied: vec![0; buckets / 64].into(),
             nodes: Vec::new(),
             free: NIL,
@@ -158,7 +155,7 @@ impl EventQueue {
     }
 
     /// Takes the next event.
-    // Inlined, so that unpacking and handling an event are one branch.
+    // Inlined, so that an event never goes through memory.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
         let entry = self.current.pop().or_else(|| self.advance());
@@ -168,9 +165,9 @@ impl EventQueue {
     /// Events still to come, in no order.
     pub fn remaining(&self) -> impl Iterator<Item = Event> {
         let node = |number: u32| self.nodes.get(number as usize);
-        let near = self.buckets.iter().flat_map(move |bucket| {
-            let (one, first) = match bucket.content() {
-                Content::Nothing => (None, NIL),
+        let occupied = |place: &usize| self.occupied[place / 64] >> (place % 64) & 1 != 0;
+        let near = (0..self.buckets.len()).filter(occupied).flat_map(move |place| {
+            let (one, first) = match self.buckets[place].content() {
                 Content::One(_, event) => (Some(event), NIL),
                 Content::List(first) => (None, first),
             };
@@ -192,24 +189,23 @@ impl EventQueue {
     fn push(&mut self, place: usize, time: Picos, event: Packed) {
         let bit = 1 << (place % 64);
         let word = &mut self.occupied[place / 64];
-        if *word & bit == 0
-            && let Some(bucket) = Bucket::one(time.0 & ((1 << self.width_bits) - 1), event)
+        let is_empty = *word & bit == 0;
+        *word |= bit;
+        if is_empty && let Some(bucket) = Bucket::one(time.0 & ((1 << self.width_bits) - 1), event)
         {
-            *word |= bit;
             self.buckets[place] = bucket;
         } else {
-            *word |= bit;
-            self.push_to_list(place, time, event);
+            self.push_to_list(place, is_empty, time, event);
         }
     }
 
-    fn push_to_list(&mut self, place: usize, time: Picos, event: Packed) {
+    fn push_to_list(&mut self, place: usize, is_empty: bool, time: Picos, event: Packed) {
         let next = match self.buckets[place].content() {
-            Content::Nothing => NIL,
+            _ if is_empty => NIL,
             Content::List(first) => first,
             Content::One(offset, event) => {
                 // It lies in the bucket of the new one.
-                let time = Picos(time.0 >> self.width_bits << self.width_bits | offset);
+                let Entry { time, event } = self.entry(time.0 >> self.width_bits, offset, event);
                 self.add_node(Node { time, event, next: NIL })
             }
         };
@@ -235,15 +231,18 @@ impl EventQueue {
         }
         self.bucket = near;
         match self.take_bucket(near) {
-            Content::One(offset, event) => {
-                Some(Entry { time: Picos(near << self.width_bits | offset), event })
-            }
-            content => {
-                self.unpack(near, content);
+            Content::One(offset, event) => Some(self.entry(near, offset, event)),
+            Content::List(first) => {
+                self.take_list(first);
                 self.sort_current();
                 self.current.pop()
             }
         }
+    }
+
+    #[inline]
+    fn entry(&self, bucket: u64, offset: u64, event: Packed) -> Entry {
+        Entry { time: Picos(bucket << self.width_bits | offset), event }
     }
 
     /// Stable: equal times stay as they are, the newest first.
@@ -256,19 +255,12 @@ impl EventQueue {
     fn take_bucket(&mut self, bucket: u64) -> Content {
         let place = self.place(bucket);
         self.occupied[place / 64] &= !(1 << (place % 64));
-        std::mem::replace(&mut self.buckets[place], Bucket::EMPTY).content()
+        self.buckets[place].content()
     }
 
-    /// Adds what a bucket held to the current one.
-    fn unpack(&mut self, bucket: u64, content: Content) {
-        let mut number = match content {
-            Content::Nothing => NIL,
-            Content::One(offset, event) => {
-                self.current.push(Entry { time: Picos(bucket << self.width_bits | offset), event });
-                NIL
-            }
-            Content::List(first) => first,
-        };
+    /// Empties a bucket's list into the current bucket.
+    fn take_list(&mut self, first: u32) {
+        let mut number = first;
         while number != NIL {
             let node = &mut self.nodes[number as usize];
             self.current.push(Entry { time: node.time, event: node.event });
@@ -287,8 +279,10 @@ impl EventQueue {
         }
         self.bucket = bucket;
         if near == bucket {
-            let content = self.take_bucket(bucket);
-            self.unpack(bucket, content);
+            match self.take_bucket(bucket) {
+                Content::One(offset, event) => self.current.push(self.entry(bucket, offset, event)),
+                Content::List(first) => self.take_list(first),
+            }
         }
         // What lay too far ahead when it was scheduled is older than all that went to the list.
         let listed = self.current.len();
@@ -364,7 +358,6 @@ mod tests {
         }
         assert_eq!(Bucket::one(last_offset + 1, event), None);
         assert_eq!(Bucket::one(0, arrival(1 << 28)), None);
-        assert_eq!(Bucket::EMPTY.content(), Content::Nothing);
         for first in [0, NIL] {
             assert_eq!(Bucket::list(first).content(), Content::List(first));
         }
