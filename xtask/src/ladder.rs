@@ -8,7 +8,7 @@ use crate::{packages, privilege, process};
 /// Tells tests which Python has scapy.
 const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
 
-/// What a test may use. The names of the test files in `tests/tests` start with their rung's.
+/// What a test may use. Above the first, each rung is one test binary: a folder of `tests/tests`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
     /// Vectors and properties of each crate: no privilege
@@ -24,14 +24,14 @@ pub enum Rung {
 }
 
 impl Rung {
-    /// The test files in `tests/tests`.
-    fn files(self) -> Option<&'static str> {
+    /// The folder in `tests/tests`.
+    fn folder(self) -> Option<&'static str> {
         match self {
             Self::Core => None,
-            Self::Memory => Some("memory*"),
-            Self::Cli => Some("cli*"),
-            Self::TestRun => Some("test_run*"),
-            Self::Kernel => Some("kernel*"),
+            Self::Memory => Some("memory"),
+            Self::Cli => Some("cli"),
+            Self::TestRun => Some("test_run"),
+            Self::Kernel => Some("kernel"),
         }
     }
 
@@ -73,8 +73,8 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
     process::run(process::cargo("build").args(["--package", "xoff"]))?;
     let mut cargo = process::cargo("test");
     cargo.args(["--package", "tests", "--no-fail-fast"]).env(PYTHON_VARIABLE, python);
-    if let Some(files) = only.and_then(Rung::files) {
-        cargo.args(["--test", files]);
+    if let Some(folder) = only.and_then(Rung::folder) {
+        cargo.args(["--test", folder]);
     }
     process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]))
 }

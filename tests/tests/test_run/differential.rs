@@ -19,7 +19,7 @@ use tests::switch::{Twins, in_namespace};
 
 const CASES: u32 = 20_000;
 const REGRESSIONS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/test_run_differential.txt");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/differential.txt");
 
 /// What the cases so far have met, so that they cannot agree on nothing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,7 +13,7 @@ use tests::fabric::{Run, in_memory, schemes};
 
 const CASES: u32 = 300;
 const REGRESSIONS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/memory_headroom_schemes.txt");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/headroom_schemes.txt");
 
 fn cases() -> u32 {
     std::env::var("XOFF_CASES").map_or(CASES, |cases| cases.parse().expect("a number"))

@@ -260,7 +260,7 @@ fn deploy_and_wait() -> ! {
 /// Starts this executable again as a process that owns a fabric.
 fn deploying_child() -> (Child, FabricId) {
     let mut child = Command::new(std::env::current_exe().expect("the test has a file"))
-        .args(["--exact", "only_fabrics_of_killed_processes_are_abandoned", "--nocapture"])
+        .args(["--exact", "netns::only_fabrics_of_killed_processes_are_abandoned", "--nocapture"])
         .env(CHILD, "1")
         .stdout(Stdio::piped())
         .spawn()

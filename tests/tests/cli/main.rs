@@ -1,0 +1,7 @@
+//! The binary `xoff` as a person calls it, without privilege.
+
+mod bad_input;
+mod commands;
+mod import;
+mod reproduce;
+mod sweep;

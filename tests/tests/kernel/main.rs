@@ -1,0 +1,16 @@
+//! Whole fabrics in network namespaces, and what is left of them. Needs root.
+
+mod capture;
+mod cli_cleanup;
+mod cli_foreign;
+mod cli_sweep;
+mod fabric_deadlock;
+mod fabric_distributions;
+mod fabric_exactness;
+mod fabric_headroom;
+mod fabric_measures;
+mod fabric_pfc;
+mod fabric_shapes;
+mod fabric_simulator_files;
+mod fabric_transport;
+mod netns;
