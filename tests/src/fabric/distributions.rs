@@ -1,6 +1,8 @@
 //! `distributions.csv`, against numbers worked out by hand: 1058 B of a frame take 1082 ns on the wire with
 //! what surrounds them, the first one (with a RETH) 1098 ns.
 
+use std::collections::BTreeMap;
+
 use super::Runner;
 use super::one_switch::{flow, funnel, star};
 
@@ -13,14 +15,16 @@ pub fn one_pause(run: Runner) {
     let pauses = run.pauses();
     assert_eq!(pauses.numbers("time_ns"), [24_820, 1_193_898]);
     // Of all that h1 started until 84 + 1000 + 3840 ns after the decision, six frames were still to come;
-    // with the one that found the threshold in its way they are 7406 B of the queue's 9218 B and of the
-    // switch's 9218 + 9218 + 7238 B. They came in 2 * 1098 + 84 + 3840 + 2 * 1000 = 8120 ns, and nothing
+    // with the one that found the threshold in its way they are 7406 B of the queue's 9218 B, which is its
+    // port's only one, and of the switch's 9218 + 9218 + 7238 B. They came in 2 * 1098 + 84 + 3840 + 2 * 1000 = 8120 ns, and nothing
     // left: h0 takes a frame every 108.2 us. The seventh departure, 736.278 us after the PAUSE, gave the last
     // of the headroom back, the eleventh resumed. From 2048 on a value is the lowest of its bucket.
     let expected = "measure,value,weight,cumulative\n\
                     switch-headroom,2884,1,1.000000\n\
+                    port-headroom,8032,1,1.000000\n\
                     queue-headroom,8032,1,1.000000\n\
                     queues-off,1,736278,1.000000\n\
+                    port-queues-off,1,736278,1.000000\n\
                     arrival-rate,6252,1,1.000000\n\
                     departure-rate,0,1,1.000000\n\
                     pause-duration,1168384,1,1.000000\n";
@@ -37,6 +41,25 @@ pub fn a_queue_that_drains(run: Runner) {
     // 6 * 1058 B and 4 * 1058 B in 8120 ns are 6254 and 4169 Mbit/s.
     assert_eq!(table.only("measure", "arrival-rate").number("value"), 6252);
     assert_eq!(table.only("measure", "departure-rate").number("value"), 4168);
+}
+
+/// What one port does alone, its switch does, of three times the headroom.
+pub fn queues_of_a_port(run: Runner) {
+    let flows: String = [1, 2].map(|class| flow("h1", "h0", 60, class)).concat();
+    let headroom = "switch.headroom={ kind = \"sih\", bytes = \"60kB\" }";
+    let run = run(&funnel(&flows), &["switch.lossless=[1, 2]", headroom, ON]);
+    run.assert_lossless();
+    let table = run.distributions();
+    let measured = |measure, divisor| {
+        let mut weights = BTreeMap::<u64, u64>::new();
+        for row in table.with("measure", measure) {
+            *weights.entry(row.number("value") / divisor).or_default() += row.number("weight");
+        }
+        weights
+    };
+    assert_eq!(measured("port-queues-off", 1), measured("queues-off", 1));
+    assert_eq!(measured("port-queues-off", 1).last_key_value().map(|(&most, _)| most), Some(2));
+    assert_eq!(measured("port-headroom", 3), measured("switch-headroom", 1));
 }
 
 /// A port that pauses its three priorities does so once, whatever its queues do.

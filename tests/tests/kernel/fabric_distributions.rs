@@ -13,6 +13,11 @@ fn a_queue_that_drains() {
 }
 
 #[test]
+fn queues_of_a_port() {
+    distributions::queues_of_a_port(on_both);
+}
+
+#[test]
 fn a_port() {
     distributions::a_port(on_both);
 }

@@ -8,7 +8,7 @@ use fabric_core::departure::Departure;
 use fabric_core::headroom::PAUSE_WIRE_BYTES;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::tables::{Tables, ingress_index};
-use fabric_core::units::{Nanos, Picos};
+use fabric_core::units::{Bytes, Nanos, Picos};
 use switch_user::tables::SwitchTables;
 
 use super::Engine;
@@ -44,25 +44,75 @@ impl Level {
     }
 }
 
+/// How much of a reserve is in use.
+#[derive(Debug)]
+struct Reserve {
+    measure: Measure,
+    bytes: u64,
+    in_use: Level,
+}
+
+impl Reserve {
+    fn new(measure: Measure, bytes: Bytes) -> Self {
+        Self { measure, bytes: bytes.0, in_use: Level::default() }
+    }
+
+    fn moves_to(&mut self, in_use: u64, measured: &mut Measurements) {
+        if let Some(most) = self.in_use.moves_to(in_use) {
+            measured.record(self.measure, share(most, self.bytes), 1);
+        }
+    }
+}
+
+/// How many are OFF, while a reserve is in use.
+#[derive(Debug)]
+struct Count {
+    measure: Measure,
+    off: u64,
+    /// When `off`, or whether the reserve is in use, last changed.
+    since: Nanos,
+}
+
+impl Count {
+    const fn new(measure: Measure) -> Self {
+        Self { measure, off: 0, since: Nanos(0) }
+    }
+
+    /// Closes the interval in which the number and `reserve` were what they are.
+    fn close(&mut self, now: Nanos, reserve: &Reserve, measured: &mut Measurements) {
+        if reserve.in_use.value != 0 {
+            measured.record(self.measure, self.off, now.0 - self.since.0);
+        }
+        self.since = now;
+    }
+
+    fn turn(&mut self, before: bool, after: bool) {
+        self.off = self.off - u64::from(before) + u64::from(after);
+    }
+}
+
 #[derive(Debug)]
 struct IngressQueue {
-    reserved: u64,
-    headroom: Level,
+    headroom: Reserve,
     state: OffState,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
+struct Port {
+    headroom: Reserve,
+    queues_off: Count,
+    /// By priority.
+    queues: [IngressQueue; PRIORITIES],
+    /// Nothing where ports do not pause.
+    state: Option<OffState>,
+}
+
+#[derive(Debug)]
 struct Switch {
-    reserved: u64,
-    headroom: Level,
-    queues_off: u64,
-    ports_off: u64,
-    /// When `headroom`, `queues_off` or `ports_off` last changed.
-    since: Nanos,
-    /// By port, and there by priority.
-    queues: Vec<IngressQueue>,
-    /// By number; empty where ports do not pause.
-    ports: Vec<OffState>,
+    headroom: Reserve,
+    queues_off: Count,
+    ports_off: Count,
+    ports: Vec<Port>,
 }
 
 const OF_QUEUES: OffMeasures = OffMeasures {
@@ -93,22 +143,25 @@ impl HeadroomStudy {
         let switches = (0..fabric.switch_count()).map(|number| {
             let pools = scenario.buffer_pools(SwitchId(number));
             let wires = &fabric.switch(SwitchId(number)).ports;
-            let effects = wires.iter().map(|out| effect(scenario, out.reverse()));
-            let queues =
-                effects.clone().zip(pools.headroom_by_port).flat_map(|(effect, reserved)| {
-                    std::iter::repeat_with(move || IngressQueue {
-                        reserved: reserved.0,
-                        headroom: Level::default(),
+            let ports = wires.iter().zip(&pools.headroom_by_port).map(|(out, &reserved)| {
+                let effect = effect(scenario, out.reverse());
+                let queues =
+                    if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
+                Port {
+                    headroom: Reserve::new(Measure::PortHeadroom, Bytes(queues * reserved.0)),
+                    queues_off: Count::new(Measure::PortQueuesOff),
+                    queues: std::array::from_fn(|_| IngressQueue {
+                        headroom: Reserve::new(Measure::QueueHeadroom, reserved),
                         state: OffState::new(OF_QUEUES, effect),
-                    })
-                    .take(PRIORITIES)
-                });
-            let ports = effects.map(|effect| OffState::new(OF_PORTS, effect));
+                    }),
+                    state: ports_pause.then(|| OffState::new(OF_PORTS, effect)),
+                }
+            });
             Switch {
-                reserved: pools.headroom.0,
-                queues: queues.collect(),
-                ports: if ports_pause { ports.collect() } else { Vec::new() },
-                ..Switch::default()
+                headroom: Reserve::new(Measure::SwitchHeadroom, pools.headroom),
+                queues_off: Count::new(Measure::QueuesOff),
+                ports_off: Count::new(Measure::PortsOff),
+                ports: ports.collect(),
             }
         });
         Self {
@@ -137,28 +190,32 @@ impl HeadroomStudy {
         let state = tables.ingress_queue(row).expect("the port is the switch's");
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
-        switch.count_off(now.to_nanos(), measured);
-        switch.headroom_moves_to(tables.state().headroom_bytes.load(), measured);
-        let queue = &mut switch.queues[port as usize * PRIORITIES + priority as usize];
-        if let Some(most) = queue.headroom.moves_to(state.headroom_bytes.load()) {
-            measured.record(Measure::QueueHeadroom, share(most, queue.reserved), 1);
-        }
+        switch.close(now.to_nanos(), port, measured);
+        switch.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
+        let port_study = &mut switch.ports[port as usize];
+        let queue = &mut port_study.queues[priority as usize];
+        let before = queue.headroom.in_use.value;
+        queue.headroom.moves_to(state.headroom_bytes.load(), measured);
+        let of_port = port_study.headroom.in_use.value - before + queue.headroom.in_use.value;
+        port_study.headroom.moves_to(of_port, measured);
         queue.state.count_passage(now, length, passage, measured);
-        switch.queues_off -= u64::from(queue.state.is_off());
+        let was_off = queue.state.is_off();
         queue.state.turn(state.off.load() != 0, now, measured);
-        switch.queues_off += u64::from(queue.state.is_off());
-        if let Some(port_state) = switch.ports.get_mut(port as usize) {
-            port_state.count_passage(now, length, passage, measured);
-            switch.turn_port(now, port, tables, measured);
+        let is_off = queue.state.is_off();
+        port_study.queues_off.turn(was_off, is_off);
+        switch.queues_off.turn(was_off, is_off);
+        if let Some(state) = &mut port_study.state {
+            state.count_passage(now, length, passage, measured);
         }
+        switch.turn_port(now, port, tables, measured);
     }
 
     /// The pause of a port was about to run out: it may be ON now, without a packet having passed.
     pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u32) {
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
-        switch.count_off(now.to_nanos(), measured);
-        switch.headroom_moves_to(tables.state().headroom_bytes.load(), measured);
+        switch.close(now.to_nanos(), port, measured);
+        switch.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
         switch.turn_port(now, port, tables, measured);
     }
 
@@ -166,16 +223,19 @@ impl HeadroomStudy {
     pub fn finish(mut self, now: Picos) -> Measurements {
         let measured = &mut self.measured;
         for switch in &mut self.switches {
-            switch.count_off(now.to_nanos(), measured);
-            switch.headroom_moves_to(0, measured);
-            for queue in &mut switch.queues {
-                if let Some(most) = queue.headroom.moves_to(0) {
-                    measured.record(Measure::QueueHeadroom, share(most, queue.reserved), 1);
-                }
-                queue.state.finish(now, measured);
+            for port in 0..switch.ports.len() as u32 {
+                switch.close(now.to_nanos(), port, measured);
             }
+            switch.headroom.moves_to(0, measured);
             for port in &mut switch.ports {
-                port.finish(now, measured);
+                port.headroom.moves_to(0, measured);
+                for queue in &mut port.queues {
+                    queue.headroom.moves_to(0, measured);
+                    queue.state.finish(now, measured);
+                }
+                if let Some(state) = &mut port.state {
+                    state.finish(now, measured);
+                }
             }
         }
         self.measured
@@ -183,21 +243,13 @@ impl HeadroomStudy {
 }
 
 impl Switch {
-    /// Closes the interval in which the numbers of queues and ports in OFF were what they are.
-    fn count_off(&mut self, now: Nanos, measured: &mut Measurements) {
-        if self.headroom.value != 0 {
-            let span = now.0 - self.since.0;
-            measured.record(Measure::QueuesOff, self.queues_off, span);
-            if !self.ports.is_empty() {
-                measured.record(Measure::PortsOff, self.ports_off, span);
-            }
-        }
-        self.since = now;
-    }
-
-    fn headroom_moves_to(&mut self, in_use: u64, measured: &mut Measurements) {
-        if let Some(most) = self.headroom.moves_to(in_use) {
-            measured.record(Measure::SwitchHeadroom, share(most, self.reserved), 1);
+    /// Closes the interval in which the numbers in OFF of the switch and of a port were what they are.
+    fn close(&mut self, now: Nanos, port: u32, measured: &mut Measurements) {
+        self.queues_off.close(now, &self.headroom, measured);
+        let port = &mut self.ports[port as usize];
+        port.queues_off.close(now, &port.headroom, measured);
+        if port.state.is_some() {
+            self.ports_off.close(now, &self.headroom, measured);
         }
     }
 
@@ -210,10 +262,10 @@ impl Switch {
         measured: &mut Measurements,
     ) {
         let off = tables.port(port).is_some_and(|port| port.off.load() != 0);
-        let state = &mut self.ports[port as usize];
-        self.ports_off -= u64::from(state.is_off());
+        let Some(state) = &mut self.ports[port as usize].state else { return };
+        let was_off = state.is_off();
         state.turn(off, now, measured);
-        self.ports_off += u64::from(state.is_off());
+        self.ports_off.turn(was_off, state.is_off());
     }
 }
 

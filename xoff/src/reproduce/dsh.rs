@@ -138,74 +138,80 @@ const fn percentile(
     Quantity { name, unit, source: Source::Percentile { measure, percent, divisor } }
 }
 
+const fn share_up_to(name: &'static str, measure: &'static str, value: u64) -> Quantity {
+    Quantity { name, unit: Unit::Percent, source: Source::ShareUpTo { measure, value } }
+}
+
+const fn seven(place: &'static str, text: &'static str, paper: Expected, quantity: usize) -> Claim {
+    Claim { place, text, paper, quantity, view: View::Itself, cells: SEVEN }
+}
+
+const IN_TEN_THOUSANDTHS: (Unit, u32) = (Unit::Percent, 10_000);
+const MEDIAN_USE: Expected = Expected::About(Decimal(49_600));
+const LARGEST_USE: Expected = Expected::About(Decimal(253_300));
+const FEWER_THAN_HALF: Expected = Expected::Over(percent(600));
+
 const FIG06: Figure = Figure {
     name: "fig06",
     also: &["fig6", "fig7", "fig8", "fig9", "fig10"],
     title: "Fig. 6 to 10: what static headroom leaves unused (III-B)",
-    notes: "SIH, DCQCN, WebSearch at 90 %. Headroom utilisation is each local maximum of a switch's headroom \
-            in use over all that it reserves. Queues in OFF are weighted by time while headroom is in use, and \
-            half of a switch's 7 x 32 queues are 112. Spines have 16 of 32 ports in use.",
+    notes: "SIH, DCQCN, WebSearch at 90 %. Headroom utilisation is each local maximum of the headroom in use \
+            over all that is reserved; the paper does not say whether of a port or of a switch. Queues in OFF \
+            are weighted by time while headroom is in use; half of a switch's 7 x 32 queues are 112. Spines \
+            have 16 of 32 ports in use.",
     has_small: true,
     baseline: ("classes", "1"),
     quantities: &[
-        percentile("headroom utilisation p50", "switch-headroom", 50, (Unit::Percent, 10_000)),
-        percentile("headroom utilisation p99", "switch-headroom", 99, (Unit::Percent, 10_000)),
-        Quantity {
-            name: "time with fewer than half of the queues OFF",
-            unit: Unit::Percent,
-            source: Source::ShareUpTo { measure: "queues-off", value: 111 },
-        },
+        percentile("headroom utilisation of a port p50", "port-headroom", 50, IN_TEN_THOUSANDTHS),
+        percentile("headroom utilisation of a port p99", "port-headroom", 99, IN_TEN_THOUSANDTHS),
+        percentile(
+            "headroom utilisation of a switch p50",
+            "switch-headroom",
+            50,
+            IN_TEN_THOUSANDTHS,
+        ),
+        percentile(
+            "headroom utilisation of a switch p99",
+            "switch-headroom",
+            99,
+            IN_TEN_THOUSANDTHS,
+        ),
+        share_up_to("time with fewer than half of a port's queues OFF", "port-queues-off", 3),
+        share_up_to("time with fewer than half of a switch's queues OFF", "queues-off", 111),
         percentile("arrival rate p50", "arrival-rate", 50, (Unit::Gigabits, 1)),
         percentile("departure rate p50", "departure-rate", 50, (Unit::Gigabits, 1)),
     ],
     claims: &[
-        Claim {
-            place: "Fig. 6",
-            text: "headroom utilisation, median",
-            paper: Expected::About(Decimal(49_600)),
-            quantity: 0,
-            view: View::Itself,
-            cells: SEVEN,
-        },
-        Claim {
-            place: "Fig. 6",
-            text: "headroom utilisation, 99th percentile",
-            paper: Expected::About(Decimal(253_300)),
-            quantity: 1,
-            view: View::Itself,
-            cells: SEVEN,
-        },
-        Claim {
-            place: "Fig. 7",
-            text: "cases in which fewer than half of the queues are OFF",
-            paper: Expected::Over(percent(600)),
-            quantity: 2,
-            view: View::Itself,
-            cells: SEVEN,
-        },
+        seven("Fig. 6", "headroom utilisation, median, of a port", MEDIAN_USE, 0),
+        seven("Fig. 6", "likewise, of a switch", MEDIAN_USE, 2),
+        seven("Fig. 6", "headroom utilisation, 99th percentile, of a port", LARGEST_USE, 1),
+        seven("Fig. 6", "likewise, of a switch", LARGEST_USE, 3),
+        seven(
+            "Fig. 7",
+            "cases in which fewer than half of a port's queues are OFF",
+            FEWER_THAN_HALF,
+            4,
+        ),
+        seven("Fig. 7", "likewise, of a switch's", FEWER_THAN_HALF, 5),
         words(
             "Fig. 8",
             "arrival rate to a paused queue, one class, median",
             "near line rate most of the time",
-            (3, View::Itself),
+            (6, View::Itself),
             ONE,
         ),
-        Claim {
-            place: "Fig. 9",
-            text: "arrival rate to a paused queue, seven classes, median",
-            paper: Expected::About(Decimal::whole(60)),
-            quantity: 3,
-            view: View::Itself,
-            cells: SEVEN,
-        },
-        Claim {
-            place: "Fig. 10",
-            text: "departure rate from a paused queue, median",
-            paper: Expected::Over(Decimal::whole(20)),
-            quantity: 4,
-            view: View::Itself,
-            cells: SEVEN,
-        },
+        seven(
+            "Fig. 9",
+            "arrival rate to a paused queue, seven classes, median",
+            Expected::About(Decimal::whole(60)),
+            6,
+        ),
+        seven(
+            "Fig. 10",
+            "departure rate from a paused queue, median",
+            Expected::Over(Decimal::whole(20)),
+            7,
+        ),
     ],
 };
 
@@ -313,7 +319,7 @@ const FIG16: Figure = Figure {
     name: "fig16",
     also: &[],
     title: "Fig. 16: deadlocks (V-A)",
-    notes: "30 runs for each scheme instead of 100. \"0.5 at the downlinks of each leaf switch\" is 800 Gbit/s if these are \
+    notes: "\"0.5 at the downlinks of each leaf switch\" is 800 Gbit/s if these are \
             the links to the hosts. 400 is half of a leaf's two uplinks, 200 half of the one that leaf0 and leaf3 have \
             left, 50 half of one host's link; 300 is no reading. A link of the circle is asked for as much, and \
             carries 400. Headroom is Eq. 1 for each link and for all of a chip's 32 lanes of 100 Gbit/s: \

@@ -13,10 +13,14 @@ use super::distribution::{add, buckets, empty_histogram};
 pub enum Measure {
     /// A local maximum of a switch's headroom in use, in 1/10000 of all that it reserves (DSH, Fig. 6).
     SwitchHeadroom,
+    /// Likewise of all ingress queues of a port, of what the port reserves.
+    PortHeadroom,
     /// Likewise of one ingress queue, of what it, or under DSH its port, reserves.
     QueueHeadroom,
     /// Lossless ingress queues of a switch in state OFF, while its headroom is in use (DSH, Fig. 7).
     QueuesOff,
+    /// Likewise of a port, while its headroom is in use.
+    PortQueuesOff,
     /// Mbit/s that come to an ingress queue from its PAUSE on, until that must have taken effect (DSH,
     /// Fig. 8 and 9).
     ArrivalRate,
@@ -36,10 +40,12 @@ pub enum Measure {
 
 impl Measure {
     /// Every measure, in the order of the file.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::SwitchHeadroom,
+        Self::PortHeadroom,
         Self::QueueHeadroom,
         Self::QueuesOff,
+        Self::PortQueuesOff,
         Self::ArrivalRate,
         Self::DepartureRate,
         Self::PauseDuration,
@@ -53,8 +59,10 @@ impl Measure {
     pub const fn name(self) -> &'static str {
         match self {
             Self::SwitchHeadroom => "switch-headroom",
+            Self::PortHeadroom => "port-headroom",
             Self::QueueHeadroom => "queue-headroom",
             Self::QueuesOff => "queues-off",
+            Self::PortQueuesOff => "port-queues-off",
             Self::ArrivalRate => "arrival-rate",
             Self::DepartureRate => "departure-rate",
             Self::PauseDuration => "pause-duration",
@@ -126,10 +134,11 @@ impl Row for DistributionRow {
             name: "measure",
             about: "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
                     1/10000 of all headroom that it reserves (a maximum is passed when the use \
-                    falls, or the run ends). `queue-headroom`: likewise of one ingress queue, of \
+                    falls, or the run ends). `port-headroom`: likewise of all ingress queues of a \
+                    port, of what they reserve together. `queue-headroom`: likewise of one, of \
                     its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless \
                     ingress queues of a switch in state OFF, weighted by the time for which its \
-                    headroom is in use. `arrival-rate`: Mbit/s of \
+                    headroom is in use; `port-queues-off`: likewise of a port. `arrival-rate`: Mbit/s of \
                     frames that come to a queue, from a decision to pause until the PAUSE must have \
                     taken effect: two longest frames, the PAUSE itself, the response time and both \
                     ways' propagation. That is the time for which its headroom is meant, and it \
@@ -149,7 +158,8 @@ impl Row for DistributionRow {
         Column { name: "value", about: "Value, in the unit of its measure." },
         Column {
             name: "weight",
-            about: "How often it occurred; nanoseconds summed over switches for `queues-off` and `ports-off`.",
+            about: "How often it occurred; nanoseconds summed over switches or ports for `queues-off`, \
+                    `port-queues-off` and `ports-off`.",
         },
         Column {
             name: "cumulative",
