@@ -2,7 +2,7 @@
 
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
-use crate::dsh::TwoLevelPools;
+use crate::dsh::{InsurancePools, TwoLevelPools};
 use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
 use crate::policy::{HeadroomScheme, Policy};
 use crate::threshold::{scaled, shared_free};
@@ -117,6 +117,7 @@ pub fn admit(policy: Policy, lossless: bool, arriving: &Arriving<'_>) -> Result<
         HeadroomScheme::Independent => LosslessPools::admit(arriving),
         HeadroomScheme::Pooled => PooledHeadroom::admit(arriving),
         HeadroomScheme::Dsh => TwoLevelPools::admit(arriving),
+        HeadroomScheme::Insurance => InsurancePools::admit(arriving),
     }
 }
 
@@ -132,6 +133,7 @@ pub fn charge(policy: Policy, lossless: bool, arriving: &Arriving<'_>, pool: Poo
             HeadroomScheme::Independent => LosslessPools::charge_port(port, pool, length),
             HeadroomScheme::Pooled => PooledHeadroom::charge_port(port, pool, length),
             HeadroomScheme::Dsh => TwoLevelPools::charge_port(port, pool, length),
+            HeadroomScheme::Insurance => InsurancePools::charge_port(port, pool, length),
         }
     }
     let headroom = switch.headroom_bytes.load();
@@ -179,6 +181,9 @@ pub fn release(
                 PooledHeadroom::release_port(port, from_headroom, from_shared);
             }
             HeadroomScheme::Dsh => TwoLevelPools::release_port(port, from_headroom, from_shared),
+            HeadroomScheme::Insurance => {
+                InsurancePools::release_port(port, from_headroom, from_shared);
+            }
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum HeadroomScheme {
     /// DSH: shared headroom under queue-level flow control, insurance headroom under port-level flow
     /// control.
     Dsh = 2,
+    /// DSH without shared headroom.
+    Insurance = 3,
 }
 
 /// How DSH computes the headroom that a queue needs.
@@ -110,8 +112,15 @@ impl Policy {
         match self.headroom {
             1 => HeadroomScheme::Pooled,
             2 => HeadroomScheme::Dsh,
+            3 => HeadroomScheme::Insurance,
             _ => HeadroomScheme::Independent,
         }
+    }
+
+    /// Whether queues get headroom from the shared pool.
+    #[inline(always)]
+    pub const fn shares_headroom(self) -> bool {
+        matches!(self.headroom(), HeadroomScheme::Dsh)
     }
 
     /// How DSH computes the headroom that a queue needs.

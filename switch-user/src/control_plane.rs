@@ -23,8 +23,7 @@ pub struct PortSettings {
     pub rate: BitsPerSecond,
     /// Headroom: of each lossless ingress queue, under DSH of the port.
     pub headroom: Bytes,
-    /// The headroom that DSH estimates for a queue that grows at line rate: Phi, or nothing where shared
-    /// headroom is switched off.
+    /// The headroom that DSH estimates for a queue that grows at line rate: Phi.
     pub largest_estimate: Bytes,
     /// alpha in DT of its ingress queues: numerator and denominator.
     pub alpha: [u32; 2],

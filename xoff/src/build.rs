@@ -13,9 +13,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 
 use crate::datapath::kernel::FIRST_SWITCH_INTERFACE;
-use crate::scenario::{
-    self, Dsh, Ecn, Flow, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate,
-};
+use crate::scenario::{self, Ecn, Flow, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate};
 use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 
 /// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
@@ -105,7 +103,11 @@ fn with_headroom(scenario: &Scenario, policy: Policy) -> Policy {
         }
         Headroom::Oversubscribed { .. } => policy.with_headroom(HeadroomScheme::Pooled),
         Headroom::Dsh(dsh) => policy
-            .with_headroom(HeadroomScheme::Dsh)
+            .with_headroom(if dsh.shared_headroom {
+                HeadroomScheme::Dsh
+            } else {
+                HeadroomScheme::Insurance
+            })
             .with_estimation(EstimationForm::from(dsh.estimation)),
     }
 }
@@ -185,13 +187,11 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         .zip(&pools.headroom_by_port)
         .map(|(&id, &phi)| {
             let wire = fabric.wire(id);
-            let unless = |switched_off: fn(&Dsh) -> bool| {
-                if dsh.is_some_and(switched_off) { Bytes(0) } else { phi }
-            };
+            let uninsured = dsh.is_some_and(|dsh| !dsh.insurance_headroom);
             PortSettings {
                 rate: wire.rate,
-                headroom: unless(|dsh| !dsh.insurance_headroom),
-                largest_estimate: unless(|dsh| !dsh.shared_headroom),
+                headroom: if uninsured { Bytes(0) } else { phi },
+                largest_estimate: phi,
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),

@@ -26,10 +26,7 @@ impl Admission for TwoLevelPools {
         {
             return Ok(Pool::Shared);
         }
-        if port.insurance_bytes.load() + length < port.headroom_bytes.load() {
-            return Ok(Pool::Headroom);
-        }
-        Err(DropReason::InsuranceExhausted)
+        insure(port, length)
     }
 
     #[inline(always)]
@@ -52,7 +49,42 @@ impl Admission for TwoLevelPools {
     }
 }
 
-/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them.
+/// Without shared headroom, what comes to a queue after its PAUSE goes to insurance headroom, and with it
+/// the PAUSE of the port: the shared pool is footroom only.
+#[derive(Debug)]
+pub struct InsurancePools;
+
+impl Admission for InsurancePools {
+    #[inline(always)]
+    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+        if arriving.ingress.off.load() == 0 || fits_private(arriving) {
+            return TwoLevelPools::admit(arriving);
+        }
+        insure(arriving.port, arriving.length)
+    }
+
+    #[inline(always)]
+    fn charge_port(port: &Port, pool: Pool, length: u64) {
+        TwoLevelPools::charge_port(port, pool, length);
+    }
+
+    #[inline(always)]
+    fn release_port(port: &Port, from_headroom: u64, from_shared: u64) {
+        TwoLevelPools::release_port(port, from_headroom, from_shared);
+    }
+}
+
+/// The port's insurance headroom, if there is room.
+#[inline(always)]
+fn insure(port: &Port, length: u64) -> Result<Pool, DropReason> {
+    if port.insurance_bytes.load() + length < port.headroom_bytes.load() {
+        return Ok(Pool::Headroom);
+    }
+    Err(DropReason::InsuranceExhausted)
+}
+
+/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them; without
+/// shared headroom, those of queues that are ON.
 ///
 /// A departing packet gives back its own queue's insurance headroom first. Insurance belongs to the port,
 /// though, and a queue that is blocked would keep it taken, and the whole port OFF, while its neighbours
@@ -68,6 +100,9 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
         let Some(queue) = tables.ingress_queue(ingress_index(at.port_number, priority)) else {
             continue;
         };
+        if !at.policy.shares_headroom() && queue.off.load() != 0 {
+            continue;
+        }
         let moved = queue.headroom_bytes.load().min(room);
         if moved != 0 {
             queue.headroom_bytes.sub(moved);
@@ -97,19 +132,22 @@ mod tests {
             lossless_queues: 4,
             ..SwitchConfig::default()
         };
-        // Private of the queue, shared of the port and of all, insurance of the port.
+        let insured = Ok(Pool::Headroom);
+        let lost = Err(DropReason::InsuranceExhausted);
+        // Private of the queue, shared of the port and of all, insurance of the port; with shared headroom,
+        // and without it while the queue is OFF.
         let rows = [
-            ([1999, 20_000, 0, 0], Ok(Pool::Private)),
-            ([2000, 19_000, 0, 0], Ok(Pool::Shared)),
-            ([2000, 19_001, 0, 0], Ok(Pool::Headroom)),
-            ([2000, 0, 99_000, 0], Ok(Pool::Shared)),
-            ([2000, 0, 99_001, 0], Ok(Pool::Headroom)),
-            ([2000, 20_000, 0, 4999], Ok(Pool::Headroom)),
-            ([2000, 20_000, 0, 5000], Err(DropReason::InsuranceExhausted)),
-            ([2000, 19_000, 0, 5000], Ok(Pool::Shared)),
-            ([1999, 20_000, 0, 5000], Ok(Pool::Private)),
+            ([1999, 20_000, 0, 0], Ok(Pool::Private), Ok(Pool::Private)),
+            ([2000, 19_000, 0, 0], Ok(Pool::Shared), insured),
+            ([2000, 19_001, 0, 0], insured, insured),
+            ([2000, 0, 99_000, 0], Ok(Pool::Shared), insured),
+            ([2000, 0, 99_001, 0], insured, insured),
+            ([2000, 20_000, 0, 4999], insured, insured),
+            ([2000, 20_000, 0, 5000], lost, lost),
+            ([2000, 19_000, 0, 5000], Ok(Pool::Shared), lost),
+            ([1999, 20_000, 0, 5000], Ok(Pool::Private), Ok(Pool::Private)),
         ];
-        for ([private, of_port, of_all, insurance], expected) in rows {
+        for ([private, of_port, of_all, insurance], expected, unshared) in rows {
             let at = Idle::with(config);
             at.ingress.private_bytes.store(private);
             at.ingress.shared_bytes.store(of_port);
@@ -119,10 +157,14 @@ mod tests {
             at.port.headroom_bytes.store(6000);
             let got = TwoLevelPools::admit(&at.arriving(5000, 1000));
             assert_eq!(got, expected, "{private} {of_port} {insurance}");
+            assert_eq!(InsurancePools::admit(&at.arriving(5000, 1000)), expected, "is ON");
+            at.ingress.off.store(1);
+            assert_eq!(InsurancePools::admit(&at.arriving(5000, 1000)), unshared, "is OFF");
+            at.ingress.off.store(0);
             at.port.headroom_bytes.store(0);
             if expected == Ok(Pool::Headroom) {
-                let lost = TwoLevelPools::admit(&at.arriving(5000, 1000));
-                assert_eq!(lost, Err(DropReason::InsuranceExhausted), "without insurance");
+                let uninsured = TwoLevelPools::admit(&at.arriving(5000, 1000));
+                assert_eq!(uninsured, lost, "without insurance");
             }
         }
     }

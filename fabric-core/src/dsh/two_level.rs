@@ -92,13 +92,14 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     Some(at.resume_port(resumed, xon))
 }
 
-/// tau as it is now (Algorithm 4): phi-hat, or 0 where the port has a single active queue.
+/// tau as it is now (Algorithm 4): phi-hat, or 0 where the port has a single active queue or no shared
+/// headroom.
 ///
 /// Line 4 of Algorithm 4 sets tau only where the queue changes; Eq. 10 speaks of phi-hat as it is, which
 /// changes with every packet, and so does this.
 #[inline(always)]
 pub fn tau<T: Tables>(at: &Ingress<'_, T>, single_queue: bool) -> u32 {
-    if single_queue { 0 } else { estimation::headroom(at) }
+    if single_queue || !at.policy.shares_headroom() { 0 } else { estimation::headroom(at) }
 }
 
 #[cfg(test)]
@@ -139,6 +140,12 @@ mod tests {
 
     fn ingress(tables: &OwnedTables, priority: u32) -> Ingress<'_, OwnedTables> {
         Ingress::of(tables, POLICY, PORT, priority).unwrap()
+    }
+
+    /// The same queue without shared headroom.
+    fn unshared(tables: &OwnedTables, priority: u32) -> Ingress<'_, OwnedTables> {
+        let policy = POLICY.with_headroom(HeadroomScheme::Insurance);
+        Ingress::of(tables, policy, PORT, priority).unwrap()
     }
 
     /// Adds to what a queue holds, all of it in the shared pool.
@@ -183,6 +190,20 @@ mod tests {
                 assert_eq!((order.occupancy_bytes, order.threshold_bytes), (5092, 5090));
                 assert_eq!(order.shared_free_bytes, 114_908);
             }
+        }
+    }
+
+    /// The queue above, at T = (120,000 - s) / 10, which s meets at 10,909: g = 1 makes no tau.
+    #[test]
+    fn without_shared_headroom_a_queue_pauses_at_its_threshold() {
+        for (bytes, pauses) in [(10_909, false), (10_910, true)] {
+            let tables = tables();
+            tables.switch.shared_bytes.store(80_000);
+            let at = unshared(&tables, 2);
+            hold(&at, bytes);
+            let order = TwoLevel::after_arrival(&at, Pool::Shared, Nanos(bytes * 2 / 25));
+            assert_eq!(at.queue.tau_bytes.load(), 0);
+            assert_eq!(spoken(order), pauses.then_some((Level::Queue, 1 << 2, 500)));
         }
     }
 
@@ -326,6 +347,25 @@ mod tests {
             (held(&tables.switch.headroom_bytes), held(&tables.switch.shared_bytes)),
             (1400, 33_600)
         );
+    }
+
+    /// X_qon = (200,000 - s) / 10 - 1000, which s meets at 17,272.
+    #[test]
+    fn without_shared_headroom_insurance_waits_for_its_queue() {
+        let tables = tables();
+        let (two, five) = (unshared(&tables, 2), unshared(&tables, 5));
+        two.port.off.store(1);
+        two.queue.off.store(1);
+        hold(&two, 17_273);
+        insure(&two, 3000);
+        assert_eq!(TwoLevel::after_departure(&five), None);
+        assert_eq!(two.port.insurance_bytes.load(), 3000, "there is room, but 2 is OFF");
+        give_back(&two, 1);
+        assert_eq!(TwoLevel::after_departure(&two), None);
+        assert_eq!(two.queue.off.load(), 0);
+        let order = TwoLevel::after_departure(&five);
+        assert_eq!(spoken(order), Some((Level::Port, 1 << 2 | 1 << 5, 0)));
+        assert_eq!(two.port.insurance_bytes.load(), 0);
     }
 
     /// All of a port's packets are blocked, so that none departs; when other ports have drained, the

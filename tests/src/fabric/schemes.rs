@@ -157,6 +157,27 @@ pub fn stale(run: Runner) {
     assert!(repeated > known.len(), "no threshold was used twice");
 }
 
+/// One class of h1 is congested, the other is not. What comes of the first after its PAUSE finds shared
+/// headroom, and the second does not notice; without shared headroom it finds insurance only, and the port is
+/// paused for both.
+pub fn without_shared_headroom(run: Runner) {
+    let text = funnel(&(flow("h1", "h0", 60, 1) + &flow("h1", "h2", 60, 2)));
+    let victim = |shared: bool| {
+        let headroom = format!("switch.headroom={{ kind = \"dsh\", shared_headroom = {shared} }}");
+        let settings = ["switch.lossless=[1, 2]", "switch.buffer=100kB", &headroom, DT];
+        let run = run(&text, &settings);
+        run.assert_lossless();
+        assert_levels(&run);
+        assert_obeyed(&run);
+        let pauses = run.pauses();
+        assert!(pauses.with("level", "queue").next().is_some(), "the congested class is paused");
+        assert_eq!(pauses.with("level", "port").next().is_none(), shared);
+        run.flows().only("priority", "2").number("fct_ns")
+    };
+    let (undisturbed, paused) = (victim(true), victim(false));
+    assert!(paused > 2 * undisturbed, "{undisturbed} and {paused} ns");
+}
+
 /// 100 Gbit/s, 2 us, 8 classes, and next to no shared buffer.
 fn starved(flows: Vec<BurstFlow>) -> Burst {
     Burst {

@@ -25,10 +25,11 @@ const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
 /// Headroom other than SIH.
-const HEADROOMS: [(HeadroomScheme, EstimationForm); 3] = [
+const HEADROOMS: [(HeadroomScheme, EstimationForm); 4] = [
     (HeadroomScheme::Pooled, EstimationForm::Practical),
     (HeadroomScheme::Dsh, EstimationForm::Practical),
     (HeadroomScheme::Dsh, EstimationForm::Conceptual),
+    (HeadroomScheme::Insurance, EstimationForm::Practical),
 ];
 
 /// Every threshold with every marking, and with every kind of headroom; programs are loaded once for

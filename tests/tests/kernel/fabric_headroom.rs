@@ -27,6 +27,11 @@ fn stale_thresholds_of_dsh() {
 }
 
 #[test]
+fn without_shared_headroom() {
+    schemes::without_shared_headroom(on_both);
+}
+
+#[test]
 fn dsh_without_insurance_loses() {
     schemes::without_insurance(on_both);
 }

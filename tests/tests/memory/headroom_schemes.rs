@@ -109,6 +109,11 @@ fn adaptive_never_loses() {
 }
 
 #[test]
+fn without_shared_headroom() {
+    schemes::without_shared_headroom(in_memory);
+}
+
+#[test]
 fn dsh_without_insurance_loses() {
     schemes::without_insurance(in_memory);
 }

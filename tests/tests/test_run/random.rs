@@ -19,10 +19,11 @@ use tests::switch::frame::{
 use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
 
 /// Frames under each headroom scheme: a million in all.
-const FRAMES: [(HeadroomScheme, u64); 3] = [
-    (HeadroomScheme::Independent, 600_000),
+const FRAMES: [(HeadroomScheme, u64); 4] = [
+    (HeadroomScheme::Independent, 500_000),
     (HeadroomScheme::Pooled, 100_000),
     (HeadroomScheme::Dsh, 300_000),
+    (HeadroomScheme::Insurance, 100_000),
 ];
 const SEED: u64 = 0x5eed;
 /// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.

@@ -74,7 +74,8 @@ pub struct Dsh {
     /// `X_pon` = `X_poff` - this, `delta_p`.
     #[serde(serialize_with = "quantity::serialize")]
     pub port_xon_offset: Bytes,
-    /// Whether queues pause tau ahead of their allocation; without, tau is 0.
+    /// Whether queues get headroom from the shared pool; without, tau is 0 and what comes after a queue's PAUSE
+    /// goes to insurance headroom.
     pub shared_headroom: bool,
     /// Whether ports have insurance headroom; without, packets may be lost.
     pub insurance_headroom: bool,
@@ -200,8 +201,10 @@ pub(super) struct DshKeys {
     single_queue_window: Time,
     /// A port is resumed that far below the threshold at which it pauses. Default "0B".
     port_xon_offset: Size,
-    /// Whether a queue pauses ahead of its share of the buffer, by the headroom that it is
-    /// estimated to need. Default true.
+    /// Whether a queue gets headroom from the shared buffer: it pauses ahead of its share of it, by
+    /// the headroom that it is estimated to need, and may then use the shares of its port's other
+    /// queues. Without, what comes after its PAUSE goes to the port's insurance headroom, which
+    /// pauses the port. Default true.
     shared_headroom: bool,
     /// Whether ports have insurance headroom; without, packets may be lost. Default true.
     insurance_headroom: bool,
