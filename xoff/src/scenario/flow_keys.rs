@@ -188,8 +188,8 @@ pub(super) struct IncastKeys {
     pub(super) period: Option<Time>,
     /// Payload as a part of the links' rate, above 0, up to 1; instead of `period`.
     pub(super) load: Option<Probability>,
-    /// Which links `load` is a part of: "host-links" (of the receivers) or "core-links" (between
-    /// the two highest tiers of switches). Default "host-links".
+    /// Which links `load` is a part of: "host-links" (of the receivers), "sender-links" or
+    /// "core-links" (between the two highest tiers of switches). Default "host-links".
     pub(super) of: Option<LoadOf>,
     /// The receiving host. Default: each incast draws one.
     pub(super) receiver: Option<String>,

@@ -185,7 +185,7 @@ impl Expansion<'_> {
         self.check_reach(&format!("{path}.pairs"), &demand)?;
         let weights = pairs.senders(self.fabric);
         let hosts: Vec<HostId> = weights.iter().map(|(host, _)| *host).collect();
-        let rate = self.payload_rate(path, load, &hosts, &demand)?;
+        let rate = self.payload_rate(path, load, &hosts, &hosts, &demand)?;
         let total: u128 = weights.iter().map(|(_, weight)| u128::from(*weight)).sum();
         let mean = sizes.mean_q16();
         let gap = |&(host, weight): &(HostId, u64)| {

@@ -181,7 +181,8 @@ impl Expansion<'_> {
         let (mean_gap, rate) = match pace {
             Pace::Period { period } => (exact_gap(period), PayloadRate::average(event_q16, period)),
             Pace::Load(load) => {
-                let rate = self.payload_rate(path, load, parties.receivers(), &demand)?;
+                let (receivers, senders) = (parties.receivers(), parties.senders());
+                let rate = self.payload_rate(path, load, receivers, senders, &demand)?;
                 (mean_gap(event_q16, rate), rate)
             }
         };

@@ -17,6 +17,8 @@ pub enum LoadOf {
     /// The links of the sending hosts; of the receiving ones, for incasts.
     #[default]
     HostLinks,
+    /// The links of the sending hosts, for incasts too.
+    SenderLinks,
     /// The links between the two highest tiers of switches, as far as the workload uses them.
     CoreLinks,
 }
@@ -85,12 +87,13 @@ impl JsonSchema for Sigma {
 }
 
 impl Expansion<'_> {
-    /// The rate of payload of a workload at a load; `hosts` are those whose links it is a part of.
+    /// The rate of payload of a workload at a load; `hosts` are those whose links it is a part of by default.
     pub(super) fn payload_rate(
         &self,
         path: &str,
         load: Load,
         hosts: &[HostId],
+        senders: &[HostId],
         demand: &Demand,
     ) -> Result<PayloadRate, ScenarioError> {
         let at = format!("{path}.load");
@@ -99,22 +102,30 @@ impl Expansion<'_> {
             let help = "write a number above 0, up to 1; a workload without load is left out";
             return Err(self.document.error(&at, "a load of 0", help));
         }
-        let rates = hosts.iter().map(|&host| load::host_rate(self.fabric, host));
-        let full = load::of_links(rates.clone(), 1_000_000);
-        if load.of == LoadOf::HostLinks {
-            return Ok(load::of_links(rates, millionths));
-        }
-        let Some(rate) = load::of_core(self.fabric, &self.racks, demand, millionths) else {
-            let help = "give the load of the host links: of = \"host-links\"";
-            let title = "no flow of this workload crosses a core link";
-            return Err(self.document.error(&format!("{path}.of"), title, help));
+        let of_hosts = |hosts: &[HostId], millionths| {
+            let rates = hosts.iter().map(|&host| load::host_rate(self.fabric, host));
+            load::of_links(rates, millionths)
+        };
+        let full = of_hosts(hosts, 1_000_000);
+        let (rate, links) = match load.of {
+            LoadOf::HostLinks => return Ok(of_hosts(hosts, millionths)),
+            LoadOf::SenderLinks => (of_hosts(senders, millionths), "the senders' links have"),
+            LoadOf::CoreLinks => {
+                let rate = load::of_core(self.fabric, &self.racks, demand, millionths);
+                let Some(rate) = rate else {
+                    let help = "give the load of the host links: of = \"host-links\"";
+                    let title = "no flow of this workload crosses a core link";
+                    return Err(self.document.error(&format!("{path}.of"), title, help));
+                };
+                (rate, "the core has")
+            }
         };
         if rate > full {
             let percent = |rate: PayloadRate| rate.0 * 100 / full.0;
             let title = format!("the hosts' links would carry {}% of their rate", percent(rate));
             let largest = u128::from(millionths) * full.0 / rate.0;
             let help = format!(
-                "the core has more capacity than they have: write a load of at most {}",
+                "{links} more capacity than they have: write a load of at most {}",
                 largest as f64 / 1e6
             );
             return Err(self.document.error(&at, &title, &help));

@@ -106,6 +106,11 @@ impl IncastParties {
         &self.receivers
     }
 
+    /// Who may send, rack by rack.
+    pub fn senders(&self) -> &[HostId] {
+        &self.senders
+    }
+
     /// How many hosts can send to a receiver.
     pub fn eligible(&self, receiver: HostId) -> u32 {
         (self.senders.len() - self.excluded(receiver).len()) as u32

@@ -144,6 +144,12 @@ fn the_load_is_what_it_says() {
     assert!((host_load(&bursty) - 0.3).abs() < 0.003, "{}", host_load(&bursty));
     let incasts = with("kind = \"periodic-incast\"\ndegree = 10\nbytes = \"100kB\"\nload = 0.1");
     assert!((host_load(&incasts) - 0.1).abs() < 1e-3, "{}", host_load(&incasts));
+    let senders = with(
+        "kind = \"periodic-incast\"\ndegree = 4\nbytes = \"100kB\"\nload = 0.4
+of = \"sender-links\"\nsenders = [\"leaf0\"]\nreceivers = [\"leaf1\"]",
+    );
+    // 8 of the 32 hosts.
+    assert!((host_load(&senders) - 0.1).abs() < 1e-3, "{}", host_load(&senders));
     let period = with("kind = \"poisson-incast\"\ndegree = 4\nbytes = \"100kB\"\nperiod = \"2us\"");
     let expected = 4.0 * 8e5 / 2e-6 / 3.2e12;
     assert!((host_load(&period) / expected - 1.0).abs() < 0.02, "{}", host_load(&period));

@@ -1,8 +1,8 @@
 //! The simulations of 256 hosts (Section V-B).
 
 use super::{
-    ADAPTIVE, BACKGROUND, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED, INTERFERING, PAUSE,
-    POOL, RESENT, SIH, percent, up_to, words,
+    ADAPTIVE, BACKGROUND, CC, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED, INTERFERING,
+    PAUSE, POOL, RESENT, SIH, percent, up_to, words,
 };
 use crate::reproduce::{Claim, Expected, Figure, View};
 
@@ -123,18 +123,29 @@ pub(super) const FIG22: Figure = Figure {
     ],
 };
 
+const DSH_ANY: &[(&str, &str)] = &[("scheme", "dsh"), ("receivers", "any host")];
+const DSH_OWN: &[(&str, &str)] = &[("scheme", "dsh"), ("receivers", "own group")];
+
 pub(super) const FIG23: Figure = Figure {
     name: "fig23",
     also: &[],
     title: "Fig. 23: asymmetric traffic (V-B)",
-    notes: "DCQCN, arrivals for 5 ms. Groups are of senders; receivers are any hosts. The axis is the fan-in load on \
-            the links of group 1. PowerTCP is missing.",
+    notes: "DCQCN, arrivals for 5 ms. Groups are of senders; the paper does not say who receives. Fan-in is the load \
+            on the links of group 1. PowerTCP is missing.",
     has_small: true,
     baseline: SIH,
     quantities: &[FAN_IN, BACKGROUND, PAUSE],
     claims: &[
-        up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 0, DSH),
-        up_to("Fig. 23, V-B", "DSH reduces the FCT of background, DCQCN", 541, 1, DSH),
+        up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN, to any host", 529, 0, DSH_ANY),
+        up_to("Fig. 23, V-B", "likewise, within groups", 529, 0, DSH_OWN),
+        up_to(
+            "Fig. 23, V-B",
+            "DSH reduces the FCT of background, DCQCN, to any host",
+            541,
+            1,
+            DSH_ANY,
+        ),
+        up_to("Fig. 23, V-B", "likewise, within groups", 541, 1, DSH_OWN),
     ],
 };
 
@@ -156,24 +167,38 @@ pub(super) const FIG25: Figure = Figure {
     name: "fig25",
     also: &[],
     title: "Fig. 25: isolation of classes at scale (V-B)",
-    notes: "DCQCN, arrivals for 5 ms.",
+    notes: "Arrivals for 5 ms. The paper does not say which congestion control it is.",
     has_small: true,
     baseline: SIH,
     quantities: &[INTERFERED, INTERFERING, PAUSE],
     claims: &[
         words(
             "Fig. 25",
-            "DSH against SIH, interfered, increase",
+            "DSH against SIH, interfered, increase, DCQCN",
             "comparable",
             (0, View::Increase),
-            DSH,
+            DSH_DCQCN,
         ),
         words(
             "Fig. 25",
-            "DSH without shared headroom, likewise",
+            "likewise, no congestion control",
+            "comparable",
+            (0, View::Increase),
+            DSH_NONE,
+        ),
+        words(
+            "Fig. 25",
+            "DSH without shared headroom, likewise, DCQCN",
             "significantly worse at high load",
             (0, View::Increase),
-            &[("scheme", "dsh-without-shared")],
+            &[("scheme", "dsh-without-shared"), (CC, "dcqcn")],
+        ),
+        words(
+            "Fig. 25",
+            "likewise, no congestion control",
+            "significantly worse at high load",
+            (0, View::Increase),
+            &[("scheme", "dsh-without-shared"), (CC, "none")],
         ),
     ],
 };

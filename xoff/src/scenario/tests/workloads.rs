@@ -40,6 +40,7 @@ pairs = {{ kind = \"matrix\", file = \"my.csv\" }}\npriority = 0
 [[flows]]\nkind = \"periodic-incast\"\ndegree = 2\nbytes = \"1kB\"\nperiod = \"10us\"
 receiver = \"h0\"
 [[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\nof = \"core-links\"
+[[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\nof = \"sender-links\"
 [[flows]]\nkind = \"poisson-incast\"\ndegree = {{ least = 1, most = 2 }}\nload = 0.01
 sizes = {{ file = \"my.cdf\" }}\nsenders = [\"leaf0\", \"h3\"]\nreceivers = [\"h0\", \"h2\"]
 own_rack = true\nflows = 5
@@ -89,6 +90,17 @@ fn loads_that_cannot_be() {
        |        ^
        |
        = help: the core has more capacity than they have: write a load of at most 0.166666
+    ");
+    let senders = "kind = \"poisson-incast\"\nload = 0.5\nof = \"sender-links\"\nreceiver = \"h0\"
+degree = 2\nbytes = \"64kB\"";
+    assert_snapshot!(report(senders), @r"
+    error: the hosts' links would carry 200% of their rate
+      --> bad.toml:11:8
+       |
+    11 | load = 0.5
+       |        ^^^
+       |
+       = help: the senders' links have more capacity than they have: write a load of at most 0.25
     ");
     let many = "kind = \"poisson\"\nload = 1\nsizes = \"1B\"";
     assert_snapshot!(report(&many.replace("1B", "1B\"\nlabel = \"tiny")), @r"
