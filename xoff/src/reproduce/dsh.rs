@@ -69,6 +69,9 @@ const RESENT: Quantity = Quantity {
     source: Source::Metric("retransmitted_packets"),
 };
 
+const TRAFFIC: Quantity =
+    Quantity { name: "packet-hops", unit: Unit::Plain, source: Source::Metric("packet_hops") };
+
 const fn percent(tenths: i32) -> Decimal {
     Decimal::per_mille(tenths)
 }
@@ -99,6 +102,7 @@ const DSH_DCQCN: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "dcqcn")];
 const DSH_NONE: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "none")];
 const ADAPTIVE: &[(&str, &str)] = &[("scheme", "adaptive"), (CC, "dcqcn")];
 const POOL: &[(&str, &str)] = &[("scheme", "oversubscribed")];
+const BY_QUEUE: &[(&str, &str)] = &[("scheme", "oversubscribed by queue")];
 
 const FIG05: Figure = Figure {
     name: "fig05",
