@@ -6,7 +6,7 @@
 
 use fabric_core::departure::Departure;
 use fabric_core::headroom::PAUSE_WIRE_BYTES;
-use fabric_core::map_abi::PRIORITIES;
+use fabric_core::map_abi::{self, PRIORITIES};
 use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::units::{Bytes, Nanos, Picos};
 use switch_user::tables::SwitchTables;
@@ -186,21 +186,15 @@ impl HeadroomStudy {
             return;
         }
         let length = u64::from(length);
-        let row = ingress_index(port, priority);
-        let state = tables.ingress_queue(row).expect("the port is the switch's");
+        let off = ingress_queue(tables, port, priority).off.load() != 0;
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
-        switch.close(now.to_nanos(), port, measured);
-        switch.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
+        switch.read_headroom(now, port, tables, measured);
         let port_study = &mut switch.ports[port as usize];
         let queue = &mut port_study.queues[priority as usize];
-        let before = queue.headroom.in_use.value;
-        queue.headroom.moves_to(state.headroom_bytes.load(), measured);
-        let of_port = port_study.headroom.in_use.value - before + queue.headroom.in_use.value;
-        port_study.headroom.moves_to(of_port, measured);
         queue.state.count_passage(now, length, passage, measured);
         let was_off = queue.state.is_off();
-        queue.state.turn(state.off.load() != 0, now, measured);
+        queue.state.turn(off, now, measured);
         let is_off = queue.state.is_off();
         port_study.queues_off.turn(was_off, is_off);
         switch.queues_off.turn(was_off, is_off);
@@ -214,8 +208,7 @@ impl HeadroomStudy {
     pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u32) {
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
-        switch.close(now.to_nanos(), port, measured);
-        switch.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
+        switch.read_headroom(now, port, tables, measured);
         switch.turn_port(now, port, tables, measured);
     }
 
@@ -251,6 +244,27 @@ impl Switch {
         if port.state.is_some() {
             self.ports_off.close(now, &self.headroom, measured);
         }
+    }
+
+    /// Headroom of the switch, and of a port and its queues, is in use as the tables show. Under DSH a packet
+    /// of one queue moves bytes of others.
+    fn read_headroom(
+        &mut self,
+        now: Picos,
+        port: u32,
+        tables: &SwitchTables,
+        measured: &mut Measurements,
+    ) {
+        self.close(now.to_nanos(), port, measured);
+        self.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
+        let study = &mut self.ports[port as usize];
+        let mut of_port = 0;
+        for (priority, queue) in (0..).zip(&mut study.queues) {
+            let in_use = ingress_queue(tables, port, priority).headroom_bytes.load();
+            queue.headroom.moves_to(in_use, measured);
+            of_port += in_use;
+        }
+        study.headroom.moves_to(of_port, measured);
     }
 
     /// A port is in the state that the tables show.
@@ -298,6 +312,10 @@ impl<D: Datapath> Engine<'_, D> {
             study.observe(self.now, switch, tables, queue, length, Passage::Departure);
         }
     }
+}
+
+fn ingress_queue(tables: &SwitchTables, port: u32, priority: u32) -> &map_abi::IngressQueue {
+    tables.ingress_queue(ingress_index(port, priority)).expect("the port is the switch's")
 }
 
 /// From the decision to pause the sender of a wire until nothing more can arrive over it: the PAUSE waits for

@@ -109,7 +109,8 @@ pub(super) const FIG21: Figure = Figure {
     name: "fig21",
     also: &[],
     title: "Fig. 21: insurance headroom (V-B)",
-    notes: "DCQCN, arrivals for 5 ms. The paper does not say how its loads are divided: a load of 0.2 is fan-in here.",
+    notes: "DCQCN, arrivals for 5 ms. The paper does not say how its loads are divided: a load of 0.2 is fan-in here \
+            where nothing else is said.",
     has_small: true,
     baseline: ("scheme", "dsh"),
     quantities: &[DROPS, BACKGROUND, FAN_IN, PAUSE],
