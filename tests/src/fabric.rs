@@ -1,7 +1,7 @@
 //! Scenarios as tests run them, on both datapaths.
 //!
-//! A check is written once, as a function of a [`Runner`]: `tests/memory` calls it with [`in_memory`],
-//! `tests/kernel` with [`on_both`], which also compares the two datapaths file by file.
+//! A check is written once, as a function of a [`Runner`]: rung memory calls it with [`in_memory`],
+//! rung kernel with [`on_both`], which also compares the two datapaths file by file.
 
 pub mod burst;
 pub mod capture;

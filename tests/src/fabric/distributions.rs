@@ -16,9 +16,10 @@ pub fn one_pause(run: Runner) {
     assert_eq!(pauses.numbers("time_ns"), [24_820, 1_193_898]);
     // Of all that h1 started until 84 + 1000 + 3840 ns after the decision, six frames were still to come;
     // with the one that found the threshold in its way they are 7406 B of the queue's 9218 B, which is its
-    // port's only one, and of the switch's 9218 + 9218 + 7238 B. They came in 2 * 1098 + 84 + 3840 + 2 * 1000 = 8120 ns, and nothing
-    // left: h0 takes a frame every 108.2 us. The seventh departure, 736.278 us after the PAUSE, gave the last
-    // of the headroom back, the eleventh resumed. From 2048 on a value is the lowest of its bucket.
+    // port's only one, and of the switch's 9218 + 9218 + 7238 B. They came in 2 * 1098 + 84 + 3840
+    // + 2 * 1000 = 8120 ns, and nothing left: h0 takes a frame every 108.2 us. The seventh departure,
+    // 736.278 us after the PAUSE, gave the last of the headroom back, the eleventh resumed. From 2048 on a
+    // value is the lowest of its bucket.
     let expected = "measure,value,weight,cumulative\n\
                     switch-headroom,2884,1,1.000000\n\
                     port-headroom,8032,1,1.000000\n\

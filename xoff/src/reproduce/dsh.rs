@@ -152,7 +152,7 @@ const fn seven(place: &'static str, text: &'static str, paper: Expected, quantit
 
 const IN_TEN_THOUSANDTHS: (Unit, u32) = (Unit::Percent, 10_000);
 const MEDIAN_USE: Expected = Expected::About(Decimal(49_600));
-const LARGEST_USE: Expected = Expected::About(Decimal(253_300));
+const TAIL_USE: Expected = Expected::About(Decimal(253_300));
 const FEWER_THAN_HALF: Expected = Expected::Over(percent(600));
 
 const FIG06: Figure = Figure {
@@ -188,8 +188,8 @@ const FIG06: Figure = Figure {
     claims: &[
         seven("Fig. 6", "headroom utilisation, median, of a port", MEDIAN_USE, 0),
         seven("Fig. 6", "likewise, of a switch", MEDIAN_USE, 2),
-        seven("Fig. 6", "headroom utilisation, 99th percentile, of a port", LARGEST_USE, 1),
-        seven("Fig. 6", "likewise, of a switch", LARGEST_USE, 3),
+        seven("Fig. 6", "headroom utilisation, 99th percentile, of a port", TAIL_USE, 1),
+        seven("Fig. 6", "likewise, of a switch", TAIL_USE, 3),
         seven(
             "Fig. 7",
             "cases in which fewer than half of a port's queues are OFF",

@@ -133,8 +133,8 @@ impl Row for DistributionRow {
         Column {
             name: "measure",
             about: "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
-                    1/10000 of all headroom that it reserves (a maximum is passed when the use \
-                    falls, or the run ends). `port-headroom`: likewise of all ingress queues of a \
+                    1/10000 of all headroom that it reserves, with adaptive headroom before the \
+                    first measurement (a maximum is passed when the use falls, or the run ends). `port-headroom`: likewise of all ingress queues of a \
                     port, of what they reserve together. `queue-headroom`: likewise of one, of \
                     its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless \
                     ingress queues of a switch in state OFF, weighted by the time for which its \
