@@ -13,8 +13,7 @@ const fn longer(
     quantity: usize,
     cells: &'static [(&'static str, &'static str)],
 ) -> Claim {
-    let paper = Expected::UpTo(percent(tenths));
-    Claim { place, text, paper, quantity, view: View::Increase, cells }
+    Claim { view: View::Increase, ..up_to(place, text, tenths, quantity, cells) }
 }
 
 const fn more_traffic(text: &'static str, cells: &'static [(&'static str, &'static str)]) -> Claim {
