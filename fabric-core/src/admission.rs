@@ -2,7 +2,7 @@
 
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
-use crate::dsh::{InsurancePools, TwoLevelPools};
+use crate::dsh::TwoLevelPools;
 use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
 use crate::policy::{HeadroomScheme, Policy};
 use crate::threshold::{scaled, shared_free};
@@ -10,6 +10,8 @@ use crate::threshold::{scaled, shared_free};
 /// What an admission decision may look at.
 #[derive(Debug)]
 pub struct Arriving<'a> {
+    /// The schemes.
+    pub policy: Policy,
     /// The configuration.
     pub config: &'a SwitchConfig,
     /// The switch's totals.
@@ -109,22 +111,21 @@ pub fn fits_private(arriving: &Arriving<'_>) -> bool {
 
 /// The pool that takes the packet under the policy's scheme.
 #[inline(always)]
-pub fn admit(policy: Policy, lossless: bool, arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
+pub fn admit(lossless: bool, arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
     if !lossless {
         return LossyPool::admit(arriving);
     }
-    match policy.headroom() {
+    match arriving.policy.headroom() {
         HeadroomScheme::Independent => LosslessPools::admit(arriving),
         HeadroomScheme::Pooled => PooledHeadroom::admit(arriving),
         HeadroomScheme::Dsh => TwoLevelPools::admit(arriving),
-        HeadroomScheme::Insurance => InsurancePools::admit(arriving),
     }
 }
 
 /// Counts an admitted packet in its pool.
 #[inline(always)]
-pub fn charge(policy: Policy, lossless: bool, arriving: &Arriving<'_>, pool: Pool) {
-    let Arriving { switch, port, ingress, length, .. } = *arriving;
+pub fn charge(lossless: bool, arriving: &Arriving<'_>, pool: Pool) {
+    let Arriving { policy, switch, port, ingress, length, .. } = *arriving;
     let (of_queue, of_switch) = cells(pool, switch, ingress);
     of_queue.add(length);
     of_switch.add(length);
@@ -133,7 +134,6 @@ pub fn charge(policy: Policy, lossless: bool, arriving: &Arriving<'_>, pool: Poo
             HeadroomScheme::Independent => LosslessPools::charge_port(port, pool, length),
             HeadroomScheme::Pooled => PooledHeadroom::charge_port(port, pool, length),
             HeadroomScheme::Dsh => TwoLevelPools::charge_port(port, pool, length),
-            HeadroomScheme::Insurance => InsurancePools::charge_port(port, pool, length),
         }
     }
     let headroom = switch.headroom_bytes.load();
@@ -181,9 +181,6 @@ pub fn release(
                 PooledHeadroom::release_port(port, from_headroom, from_shared);
             }
             HeadroomScheme::Dsh => TwoLevelPools::release_port(port, from_headroom, from_shared),
-            HeadroomScheme::Insurance => {
-                InsurancePools::release_port(port, from_headroom, from_shared);
-            }
         }
     }
 }
@@ -207,8 +204,8 @@ pub(crate) mod tests {
     use crate::policy::{MarkingScheme, ThresholdScheme};
 
     /// What an admission decision looks at, of a switch that holds nothing.
-    #[derive(Default)]
     pub(crate) struct Idle {
+        pub(crate) policy: Policy,
         pub(crate) config: SwitchConfig,
         pub(crate) switch: SwitchState,
         pub(crate) port: Port,
@@ -218,12 +215,20 @@ pub(crate) mod tests {
 
     impl Idle {
         pub(crate) fn with(config: SwitchConfig) -> Self {
-            Self { config, ..Self::default() }
+            Self {
+                policy: Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off),
+                config,
+                switch: SwitchState::default(),
+                port: Port::default(),
+                ingress: IngressQueue::default(),
+                egress: EgressQueue::default(),
+            }
         }
 
         pub(crate) fn arriving(&self, threshold: u64, length: u64) -> Arriving<'_> {
-            let Self { config, switch, port, ingress, egress } = self;
-            Arriving { config, switch, port, ingress, egress, threshold, length }
+            let Self { policy, config, switch, port, ingress, egress } = self;
+            let policy = *policy;
+            Arriving { policy, config, switch, port, ingress, egress, threshold, length }
         }
     }
 
@@ -294,12 +299,11 @@ pub(crate) mod tests {
 
     #[test]
     fn headroom_is_given_back_first_and_private_last() {
-        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-        let at = Idle::default();
+        let at = Idle::with(SwitchConfig::default());
         for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
-            charge(policy, true, &at.arriving(0, 700), pool);
+            charge(true, &at.arriving(0, 700), pool);
         }
-        let Idle { switch, port, ingress, .. } = &at;
+        let Idle { policy, switch, port, ingress, .. } = &at;
         assert_eq!(switch.buffer_max_bytes.load(), 2100);
         assert_eq!(switch.headroom_max_bytes.load(), 700);
         let held = || {
@@ -312,7 +316,7 @@ pub(crate) mod tests {
         let steps =
             [(600, [100, 700, 700]), (600, [0, 200, 700]), (600, [0, 0, 300]), (300, [0, 0, 0])];
         for (length, expected) in steps {
-            release(policy, true, switch, port, ingress, length);
+            release(*policy, true, switch, port, ingress, length);
             assert_eq!(held(), expected);
         }
     }

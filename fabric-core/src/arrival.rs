@@ -126,6 +126,7 @@ fn forward<F: Frame, T: Tables>(
     let out = tables.port(egress_port).ok_or(DropReason::BrokenTable)?;
     let length = frame.length();
     let arriving = Arriving {
+        policy,
         config,
         switch,
         port,
@@ -138,7 +139,7 @@ fn forward<F: Frame, T: Tables>(
     if switch.slots_taken.load() >= switch.slots_limit.load() {
         return Err(DropReason::NoDescriptor);
     }
-    let pool = admit(policy, lossless, &arriving)?;
+    let pool = admit(lossless, &arriving)?;
     let taken = switch.slots_taken.add(1) - 1;
     let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
     let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32 ^ entry;
@@ -154,7 +155,7 @@ fn forward<F: Frame, T: Tables>(
         frame.mark_congestion(fields)?;
         switch.ecn_marked.add(1);
     }
-    charge(policy, lossless, &arriving, pool);
+    charge(lossless, &arriving, pool);
     egress.bytes.add(u64::from(length));
     switch.admitted_bytes.add(u64::from(length));
 

@@ -18,5 +18,5 @@ pub mod estimation;
 pub mod pools;
 pub mod two_level;
 
-pub use pools::{InsurancePools, TwoLevelPools};
+pub use pools::TwoLevelPools;
 pub use two_level::TwoLevel;

@@ -212,7 +212,7 @@ pub fn after_arrival<T: Tables>(
         HeadroomScheme::Independent | HeadroomScheme::Pooled => {
             QueueLevel::after_arrival(at, pool, now)
         }
-        HeadroomScheme::Dsh | HeadroomScheme::Insurance => TwoLevel::after_arrival(at, pool, now),
+        HeadroomScheme::Dsh => TwoLevel::after_arrival(at, pool, now),
     }
 }
 
@@ -224,7 +224,7 @@ pub fn after_departure<T: Tables>(at: &Ingress<'_, T>, lossless: bool) -> Option
     }
     match at.policy.headroom() {
         HeadroomScheme::Independent | HeadroomScheme::Pooled => QueueLevel::after_departure(at),
-        HeadroomScheme::Dsh | HeadroomScheme::Insurance => TwoLevel::after_departure(at),
+        HeadroomScheme::Dsh => TwoLevel::after_departure(at),
     }
 }
 

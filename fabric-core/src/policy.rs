@@ -35,8 +35,6 @@ pub enum HeadroomScheme {
     /// DSH: shared headroom under queue-level flow control, insurance headroom under port-level flow
     /// control.
     Dsh = 2,
-    /// DSH without shared headroom.
-    Insurance = 3,
 }
 
 /// How DSH computes the headroom that a queue needs.
@@ -61,6 +59,8 @@ pub struct Policy {
     pub headroom: u32,
     /// [`EstimationForm`] as a number.
     pub estimation: u32,
+    /// Whether DSH's queues get headroom from the shared pool: 1 or 0.
+    pub shared_headroom: u32,
 }
 
 impl Policy {
@@ -71,6 +71,7 @@ impl Policy {
             marking: marking as u32,
             headroom: HeadroomScheme::Independent as u32,
             estimation: EstimationForm::Practical as u32,
+            shared_headroom: 1,
         }
     }
 
@@ -84,6 +85,12 @@ impl Policy {
     #[must_use]
     pub const fn with_estimation(self, form: EstimationForm) -> Self {
         Self { estimation: form as u32, ..self }
+    }
+
+    /// The same with DSH's insurance headroom alone.
+    #[must_use]
+    pub const fn without_shared_headroom(self) -> Self {
+        Self { shared_headroom: 0, ..self }
     }
 
     /// How X_off is found.
@@ -112,15 +119,14 @@ impl Policy {
         match self.headroom {
             1 => HeadroomScheme::Pooled,
             2 => HeadroomScheme::Dsh,
-            3 => HeadroomScheme::Insurance,
             _ => HeadroomScheme::Independent,
         }
     }
 
-    /// Whether queues get headroom from the shared pool.
+    /// Whether DSH's queues get headroom from the shared pool.
     #[inline(always)]
     pub const fn shares_headroom(self) -> bool {
-        matches!(self.headroom(), HeadroomScheme::Dsh)
+        self.shared_headroom != 0
     }
 
     /// How DSH computes the headroom that a queue needs.

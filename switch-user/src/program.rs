@@ -92,7 +92,8 @@ impl SwitchProgram {
         policy: Policy,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let words = [policy.threshold, policy.marking, policy.headroom, policy.estimation];
+        let Policy { threshold, marking, headroom, estimation, shared_headroom } = policy;
+        let words = [threshold, marking, headroom, estimation, shared_headroom];
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);

@@ -102,13 +102,12 @@ fn with_headroom(scenario: &Scenario, policy: Policy) -> Policy {
             policy.with_headroom(HeadroomScheme::Independent)
         }
         Headroom::Oversubscribed { .. } => policy.with_headroom(HeadroomScheme::Pooled),
-        Headroom::Dsh(dsh) => policy
-            .with_headroom(if dsh.shared_headroom {
-                HeadroomScheme::Dsh
-            } else {
-                HeadroomScheme::Insurance
-            })
-            .with_estimation(EstimationForm::from(dsh.estimation)),
+        Headroom::Dsh(dsh) => {
+            let policy = policy
+                .with_headroom(HeadroomScheme::Dsh)
+                .with_estimation(EstimationForm::from(dsh.estimation));
+            if dsh.shared_headroom { policy } else { policy.without_shared_headroom() }
+        }
     }
 }
 

@@ -3,30 +3,36 @@
 use crate::admission::{Admission, Arriving, fits_private};
 use crate::drop_reason::DropReason;
 use crate::flow_control::{Ingress, port_xoff};
-use crate::map_abi::{PRIORITIES, Pool, Port};
+use crate::map_abi::{IngressQueue, PRIORITIES, Pool, Port};
+use crate::policy::Policy;
 use crate::tables::{Tables, ingress_index};
 use crate::threshold::shared_free;
 
 /// Private, shared up to the port's share, insurance headroom of the port.
 ///
 /// The shared pool is bounded for the port, not for the queue: a congested queue may use what was
-/// allocated to the other queues of its port (Section IV-E).
+/// allocated to the other queues of its port (Section IV-E). Without shared headroom the shared pool is
+/// footroom only, and what comes to a queue after its PAUSE goes to insurance headroom.
 #[derive(Debug)]
 pub struct TwoLevelPools;
 
 impl Admission for TwoLevelPools {
     #[inline(always)]
     fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let Arriving { config, switch, port, threshold, length, .. } = *arriving;
+        let Arriving { policy, config, switch, port, ingress, threshold, length, .. } = *arriving;
         if fits_private(arriving) {
             return Ok(Pool::Private);
         }
-        if port.shared_bytes.load() + length <= port_xoff(config, threshold)
+        if has_share(policy, ingress)
+            && port.shared_bytes.load() + length <= port_xoff(config, threshold)
             && length <= shared_free(config, switch)
         {
             return Ok(Pool::Shared);
         }
-        insure(port, length)
+        if port.insurance_bytes.load() + length < port.headroom_bytes.load() {
+            return Ok(Pool::Headroom);
+        }
+        Err(DropReason::InsuranceExhausted)
     }
 
     #[inline(always)]
@@ -49,42 +55,13 @@ impl Admission for TwoLevelPools {
     }
 }
 
-/// Without shared headroom, what comes to a queue after its PAUSE goes to insurance headroom, and with it
-/// the PAUSE of the port: the shared pool is footroom only.
-#[derive(Debug)]
-pub struct InsurancePools;
-
-impl Admission for InsurancePools {
-    #[inline(always)]
-    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        if arriving.ingress.off.load() == 0 || fits_private(arriving) {
-            return TwoLevelPools::admit(arriving);
-        }
-        insure(arriving.port, arriving.length)
-    }
-
-    #[inline(always)]
-    fn charge_port(port: &Port, pool: Pool, length: u64) {
-        TwoLevelPools::charge_port(port, pool, length);
-    }
-
-    #[inline(always)]
-    fn release_port(port: &Port, from_headroom: u64, from_shared: u64) {
-        TwoLevelPools::release_port(port, from_headroom, from_shared);
-    }
-}
-
-/// The port's insurance headroom, if there is room.
+/// Whether a queue may use its port's share of the shared pool: without shared headroom, as long as it is ON.
 #[inline(always)]
-fn insure(port: &Port, length: u64) -> Result<Pool, DropReason> {
-    if port.insurance_bytes.load() + length < port.headroom_bytes.load() {
-        return Ok(Pool::Headroom);
-    }
-    Err(DropReason::InsuranceExhausted)
+fn has_share(policy: Policy, queue: &IngressQueue) -> bool {
+    policy.shares_headroom() || queue.off.load() == 0
 }
 
-/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them; without
-/// shared headroom, those of queues that are ON.
+/// Counts bytes in insurance headroom as shared, as far as the port's share has room for them.
 ///
 /// A departing packet gives back its own queue's insurance headroom first. Insurance belongs to the port,
 /// though, and a queue that is blocked would keep it taken, and the whole port OFF, while its neighbours
@@ -100,7 +77,7 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
         let Some(queue) = tables.ingress_queue(ingress_index(at.port_number, priority)) else {
             continue;
         };
-        if !at.policy.shares_headroom() && queue.off.load() != 0 {
+        if !has_share(at.policy, queue) {
             continue;
         }
         let moved = queue.headroom_bytes.load().min(room);
@@ -157,10 +134,15 @@ mod tests {
             at.port.headroom_bytes.store(6000);
             let got = TwoLevelPools::admit(&at.arriving(5000, 1000));
             assert_eq!(got, expected, "{private} {of_port} {insurance}");
-            assert_eq!(InsurancePools::admit(&at.arriving(5000, 1000)), expected, "is ON");
             at.ingress.off.store(1);
-            assert_eq!(InsurancePools::admit(&at.arriving(5000, 1000)), unshared, "is OFF");
+            let got = TwoLevelPools::admit(&at.arriving(5000, 1000));
+            assert_eq!(got, expected, "{private} {of_port} {insurance}, OFF");
+            let without = at.policy.without_shared_headroom();
+            let alone = Arriving { policy: without, ..at.arriving(5000, 1000) };
+            assert_eq!(TwoLevelPools::admit(&alone), unshared, "OFF without shared headroom");
             at.ingress.off.store(0);
+            let alone = Arriving { policy: without, ..at.arriving(5000, 1000) };
+            assert_eq!(TwoLevelPools::admit(&alone), expected, "ON without shared headroom");
             at.port.headroom_bytes.store(0);
             if expected == Ok(Pool::Headroom) {
                 let uninsured = TwoLevelPools::admit(&at.arriving(5000, 1000));

@@ -144,8 +144,7 @@ mod tests {
 
     /// The same queue without shared headroom.
     fn unshared(tables: &OwnedTables, priority: u32) -> Ingress<'_, OwnedTables> {
-        let policy = POLICY.with_headroom(HeadroomScheme::Insurance);
-        Ingress::of(tables, policy, PORT, priority).unwrap()
+        Ingress::of(tables, POLICY.without_shared_headroom(), PORT, priority).unwrap()
     }
 
     /// Adds to what a queue holds, all of it in the shared pool.

@@ -24,22 +24,23 @@ const THRESHOLDS: [ThresholdScheme; 3] =
 const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
-/// Headroom other than SIH.
-const HEADROOMS: [(HeadroomScheme, EstimationForm); 4] = [
-    (HeadroomScheme::Pooled, EstimationForm::Practical),
-    (HeadroomScheme::Dsh, EstimationForm::Practical),
-    (HeadroomScheme::Dsh, EstimationForm::Conceptual),
-    (HeadroomScheme::Insurance, EstimationForm::Practical),
-];
+/// The policy with headroom other than SIH.
+fn headrooms(policy: Policy) -> [Policy; 4] {
+    let dsh = policy.with_headroom(HeadroomScheme::Dsh);
+    [
+        policy.with_headroom(HeadroomScheme::Pooled),
+        dsh,
+        dsh.with_estimation(EstimationForm::Conceptual),
+        dsh.without_shared_headroom(),
+    ]
+}
 
 /// Every threshold with every marking, and with every kind of headroom; programs are loaded once for
 /// each.
 pub fn policies() -> Vec<Policy> {
     let of = |threshold| {
         let marked = MARKINGS.map(|marking| Policy::new(threshold, marking));
-        let others = HEADROOMS
-            .map(|(headroom, form)| marked[0].with_headroom(headroom).with_estimation(form));
-        marked.into_iter().chain(others)
+        marked.into_iter().chain(headrooms(marked[0]))
     };
     THRESHOLDS.into_iter().flat_map(of).collect()
 }

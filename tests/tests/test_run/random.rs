@@ -18,12 +18,14 @@ use tests::switch::frame::{
 };
 use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
 
+const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+const DSH: Policy = SIH.with_headroom(HeadroomScheme::Dsh);
 /// Frames under each headroom scheme: a million in all.
-const FRAMES: [(HeadroomScheme, u64); 4] = [
-    (HeadroomScheme::Independent, 500_000),
-    (HeadroomScheme::Pooled, 100_000),
-    (HeadroomScheme::Dsh, 300_000),
-    (HeadroomScheme::Insurance, 100_000),
+const FRAMES: [(Policy, u64); 4] = [
+    (SIH, 500_000),
+    (SIH.with_headroom(HeadroomScheme::Pooled), 100_000),
+    (DSH, 300_000),
+    (DSH.without_shared_headroom(), 100_000),
 ];
 const SEED: u64 = 0x5eed;
 /// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.
@@ -149,8 +151,8 @@ fn a_million_frames_end_with_a_name() {
     let seed = std::env::var("XOFF_SEED").map_or(SEED, |seed| seed.parse().expect("a number"));
     println!("XOFF_SEED={seed}");
     let mut met = BTreeSet::new();
-    for (headroom, frames) in FRAMES {
-        met.extend(in_namespace(|| run(seed, headroom, frames)));
+    for (policy, frames) in FRAMES {
+        met.extend(in_namespace(|| run(seed, policy, frames)));
     }
     let impossible = [
         DropReason::RingFull,
@@ -175,9 +177,7 @@ fn small_buffer() -> State {
 }
 
 /// The reasons for which frames were dropped.
-fn run(seed: u64, headroom: HeadroomScheme, frames: u64) -> BTreeSet<DropReason> {
-    let policy =
-        Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue).with_headroom(headroom);
+fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
     let mut switch = KernelSwitch::load(CAPACITY, policy, None);
     small_buffer().write(switch.tables_mut());
     // The state that xorshift never leaves is zero.
