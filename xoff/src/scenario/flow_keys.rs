@@ -78,8 +78,8 @@ pub(super) enum WorkloadKeys {
         label: Option<String>,
         /// Payload as a part of the links' rate, above 0, up to 1.
         load: Probability,
-        /// Which links `load` is a part of: "host-links" (of the senders) or "core-links" (between
-        /// the two highest tiers of switches). Default "host-links".
+        /// Which links `load` is a part of: "host-links" (of the senders, as "sender-links") or
+        /// "core-links" (between the two highest tiers of switches). Default "host-links".
         #[serde(default)]
         of: LoadOf,
         /// Flow sizes: a distribution such as "websearch", a size such as "64kB", or a file.
@@ -108,8 +108,8 @@ pub(super) enum WorkloadKeys {
         sigma: Sigma,
         /// Payload as a part of the links' rate, above 0, up to 1.
         load: Probability,
-        /// Which links `load` is a part of: "host-links" (of the senders) or "core-links" (between
-        /// the two highest tiers of switches). Default "host-links".
+        /// Which links `load` is a part of: "host-links" (of the senders, as "sender-links") or
+        /// "core-links" (between the two highest tiers of switches). Default "host-links".
         #[serde(default)]
         of: LoadOf,
         /// Flow sizes: a distribution such as "websearch", a size such as "64kB", or a file.
