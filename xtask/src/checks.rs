@@ -40,13 +40,7 @@ pub fn run_all() -> Result<()> {
 
 /// Checks the dependencies with cargo-deny, which is built on the first run.
 pub fn dependencies() -> Result<()> {
-    let folder = workspace::target_dir().join(format!("cargo-deny-{CARGO_DENY_VERSION}"));
-    let cargo_deny = folder.join("bin/cargo-deny");
-    if !process::succeeds(Command::new(&cargo_deny).arg("--version")) {
-        let mut install = process::cargo("install");
-        install.args(["cargo-deny", "--version", CARGO_DENY_VERSION, "--locked", "--root"]);
-        process::run(install.arg(&folder)).context("building cargo-deny")?;
-    }
+    let cargo_deny = packages::cargo_program("cargo-deny", CARGO_DENY_VERSION)?;
     process::run(Command::new(cargo_deny).arg("check").current_dir(workspace::root()))
 }
 

@@ -5,9 +5,6 @@ use clap::ValueEnum;
 
 use crate::{packages, privilege, process};
 
-/// Tells tests which Python has scapy.
-const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
-
 /// What a test may use. Above the first, each rung is one test binary: a folder of `tests/tests`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
@@ -38,12 +35,22 @@ impl Rung {
     fn needs_root(self) -> bool {
         matches!(self, Self::TestRun | Self::Kernel)
     }
+
+    /// Whether its tests call tshark and scapy, which read captures.
+    fn needs_dissectors(self) -> bool {
+        matches!(self, Self::Memory | Self::Kernel)
+    }
+
+    /// Whether its tests call `ip` and `ping`.
+    fn needs_network_tools(self) -> bool {
+        self == Self::Kernel
+    }
 }
 
 /// Runs one rung, or all; a rung that fails does not hide the next one.
 pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
     if only.is_none_or(Rung::needs_root) {
-        let without = "`cargo xtask test --rung core`, which needs none";
+        let without = "`cargo xtask test --rung core`, `memory` or `cli`, which need none";
         privilege::require_root("this part of the test ladder", "test", Some(without))?;
     }
     let mut failures = Vec::new();
@@ -65,16 +72,43 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
 }
 
 fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
-    packages::iproute()?;
-    packages::ping()?;
-    packages::tshark()?;
-    let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
+    if only.is_none_or(Rung::needs_network_tools) {
+        packages::iproute()?;
+        packages::ping()?;
+    }
     // Tests of the commands run the binary beside them, which cargo does not build for tests.
     process::run(process::cargo("build").args(["--package", "xoff"]))?;
     let mut cargo = process::cargo("test");
-    cargo.args(["--package", "tests", "--no-fail-fast"]).env(PYTHON_VARIABLE, python);
+    cargo.args(["--package", "tests", "--no-fail-fast"]);
+    if only.is_none_or(Rung::needs_dissectors) {
+        packages::tshark()?;
+        let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
+        cargo.env(packages::PYTHON_VARIABLE, python);
+    }
     if let Some(folder) = only.and_then(Rung::folder) {
         cargo.args(["--test", folder]);
     }
     process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contributing_says_what_each_rung_needs() {
+        let text = include_str!("../../CONTRIBUTING.md");
+        for &rung in Rung::value_variants() {
+            let name = rung.to_possible_value().expect("no rung is hidden").get_name().to_owned();
+            let row = text.lines().find(|line| line.starts_with(&format!("| {name}: ")));
+            let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md has no row for {name}"));
+            let needs = row.split('|').nth(3).expect("the third column").trim();
+            let root = rung.needs_root().then_some("root");
+            let tools = rung.needs_network_tools().then_some("iproute2, ping");
+            let dissectors = rung.needs_dissectors().then_some("tshark, scapy");
+            let all: Vec<&str> = root.into_iter().chain(tools).chain(dissectors).collect();
+            let expected = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
+            assert_eq!(needs, expected, "{name}");
+        }
+    }
 }

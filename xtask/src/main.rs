@@ -11,10 +11,13 @@ mod demo;
 mod ebpf;
 mod ladder;
 mod linker;
+mod miri;
+mod mutants;
 mod packages;
 mod privilege;
 mod process;
 mod toolchain;
+mod vm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -43,7 +46,7 @@ enum Task {
     },
     /// Run an incast with a victim flow through the kernel and show what happened (root)
     Demo,
-    /// Run every rung of the test ladder, or one (root, except for `--rung core`)
+    /// Run every rung of the test ladder, or one (root for test-run and kernel)
     Test {
         /// Only this rung
         #[arg(long)]
@@ -53,13 +56,19 @@ enum Task {
         test_threads: usize,
     },
     /// Measure packet-hops per second beside the machine's raw ceiling (root for `kernel`)
-    Bench {
-        /// The datapath to measure
-        #[arg(default_value = "kernel")]
-        datapath: bench::Datapath,
+    Bench(bench::Options),
+    /// Boot older kernels in virtual machines and hold their results against the memory datapath
+    Vm {
+        /// Series of kernels: the newest of each that the distribution's packages have
+        #[arg(default_values = ["6.1", "6.12"])]
+        kernels: Vec<String>,
     },
     /// Check what a change must pass besides its tests: format, lints, docs, the eBPF object
     Ci,
+    /// Change the code in small ways, one at a time, and see whether the tests notice (hours)
+    Mutants(mutants::Options),
+    /// Run the tests of unsafe code in Miri, which finds undefined behaviour and data races
+    Miri,
     /// Check licences, advisories and sources of the dependencies (builds cargo-deny: minutes)
     Deny,
 }
@@ -75,8 +84,11 @@ fn main() -> ExitCode {
         Task::BuildEbpf { .. } => ebpf::build_committed(),
         Task::Demo => demo::run(),
         Task::Test { rung, test_threads } => ladder::run(rung, test_threads),
-        Task::Bench { datapath } => bench::run(datapath),
+        Task::Bench(options) => bench::run(&options),
+        Task::Vm { kernels } => vm::run(&kernels),
         Task::Ci => checks::run_all(),
+        Task::Mutants(options) => mutants::run(&options),
+        Task::Miri => miri::run(),
         Task::Deny => checks::dependencies(),
     };
     match done {

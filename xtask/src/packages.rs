@@ -1,4 +1,4 @@
-//! Programs that tests and checks call and that are not Rust: found, or installed, or an error.
+//! Programs that tests and checks call: found, or installed, or an error.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::{process, workspace};
 
+/// Tells tests which Python has scapy.
+pub const PYTHON_VARIABLE: &str = "XOFF_PYTHON";
 const SCAPY: &str = "scapy==2.6.1";
 const TAPLO: &str = "taplo==0.9.3";
 /// Succeeds under a Python that has what the tests import.
@@ -25,6 +27,49 @@ pub fn iproute() -> Result<()> {
 /// Makes sure that `ping` can be called.
 pub fn ping() -> Result<()> {
     on_path("ping", "-V", "iputils-ping")
+}
+
+/// Makes sure that a PC can be emulated.
+pub fn qemu() -> Result<()> {
+    on_path("qemu-system-x86_64", "--version", "qemu-system-x86")
+}
+
+/// Makes sure that debug information can be taken out of programs.
+pub fn strip() -> Result<()> {
+    on_path("strip", "--version", "binutils")
+}
+
+/// The folder below `folder` that holds the files of a Debian package, which is not installed.
+pub fn unpacked(package: &str, folder: &Path) -> Result<PathBuf> {
+    let target = folder.join(package);
+    if target.exists() {
+        return Ok(target);
+    }
+    let work = folder.join(format!("{package}.unpacking"));
+    if work.exists() {
+        std::fs::remove_dir_all(&work)?;
+    }
+    std::fs::create_dir_all(&work)?;
+    let root = work.join("root");
+    let mut download = apt();
+    // apt's own user, who otherwise downloads for root, cannot write here.
+    download.args(["--option", "APT::Sandbox::User=root", "download", package]);
+    process::run(download.current_dir(&work))?;
+    for entry in std::fs::read_dir(&work)? {
+        process::run(Command::new("dpkg-deb").arg("--extract").arg(entry?.path()).arg(&root))?;
+    }
+    std::fs::rename(&root, &target)?;
+    std::fs::remove_dir_all(&work)?;
+    Ok(target)
+}
+
+/// Tries something with apt's packages, and once more after an update of its lists: a fresh machine has
+/// none, and old ones name packages that are gone.
+pub fn with_fresh_lists<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
+    attempt().or_else(|failure| {
+        process::run(apt().arg("update")).with_context(|| format!("{failure:#}"))?;
+        attempt()
+    })
 }
 
 /// The path of a Python with scapy's `RoCE` layer.
@@ -57,6 +102,18 @@ pub fn taplo() -> Result<PathBuf> {
     }
     install_in_environment(TAPLO)?;
     Ok(own)
+}
+
+/// The path of a program that cargo builds from crates.io, into a folder of its own in the target folder.
+pub fn cargo_program(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = workspace::target_dir().join(format!("{name}-{version}"));
+    let program = folder.join("bin").join(name);
+    if !process::succeeds(Command::new(&program).arg("--help")) {
+        let mut install = process::cargo("install");
+        install.args([name, "--version", version, "--locked", "--root"]);
+        process::run(install.arg(&folder)).with_context(|| format!("building {name}"))?;
+    }
+    Ok(program)
 }
 
 /// The Python environment in the target folder: nothing is installed into the system's Python.
@@ -96,13 +153,13 @@ fn on_path(program: &str, probe: &str, package: &str) -> Result<()> {
 
 /// Installs a Debian package without asking anything.
 fn install_package(package: &str) -> Result<()> {
-    let apt = || {
-        let mut apt = Command::new("apt-get");
-        apt.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
-        apt
-    };
-    let install =
-        || process::run(apt().args(["install", "--yes", "--no-install-recommends", package]));
-    // A fresh machine has no package lists, an old one has stale ones.
-    install().or_else(|_| process::run(apt().arg("update")).and_then(|()| install()))
+    with_fresh_lists(|| {
+        process::run(apt().args(["install", "--yes", "--no-install-recommends", package]))
+    })
+}
+
+fn apt() -> Command {
+    let mut apt = Command::new("apt-get");
+    apt.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
+    apt
 }

@@ -1,0 +1,103 @@
+//! The parts of the code whose tests are tried, each with the tests that should notice a change.
+
+use clap::ValueEnum;
+
+/// A part of the code.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Area {
+    /// Wire formats and the switch's decisions
+    FabricCore,
+    /// Hosts, without what only a kernel can run
+    HostAgent,
+    /// The traffic manager of switch-user
+    TrafficManager,
+    /// The event loop of xoff
+    Engine,
+    /// The results of xoff
+    Results,
+    /// The sweeps of xoff
+    Sweep,
+}
+
+/// Tests that run together.
+#[derive(Clone, Copy)]
+pub enum Tests {
+    /// Those in the mutant's own crate.
+    OfCrate,
+    /// Whole fabrics on the memory datapath.
+    Memory,
+}
+
+impl Area {
+    /// Every area.
+    pub const ALL: &[Self] = &[
+        Self::FabricCore,
+        Self::HostAgent,
+        Self::TrafficManager,
+        Self::Engine,
+        Self::Results,
+        Self::Sweep,
+    ];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FabricCore => "fabric-core",
+            Self::HostAgent => "host-agent",
+            Self::TrafficManager => "traffic-manager",
+            Self::Engine => "engine",
+            Self::Results => "results",
+            Self::Sweep => "sweep",
+        }
+    }
+
+    /// The package that has it.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::FabricCore => "fabric-core",
+            Self::HostAgent => "host-agent",
+            Self::TrafficManager => "switch-user",
+            Self::Engine | Self::Results | Self::Sweep => "xoff",
+        }
+    }
+
+    /// Its files, as a pattern.
+    pub fn files(self) -> &'static str {
+        match self {
+            Self::FabricCore => "fabric-core/src/**/*.rs",
+            Self::HostAgent => "host-agent/src/**/*.rs",
+            Self::TrafficManager => "switch-user/src/traffic_manager/**/*.rs",
+            Self::Engine => "xoff/src/engine/**/*.rs",
+            Self::Results => "xoff/src/results/**/*.rs",
+            Self::Sweep => "xoff/src/sweep/**/*.rs",
+        }
+    }
+
+    /// Files among them that none of its tests can reach.
+    pub fn excluded_files(self) -> &'static [&'static str] {
+        match self {
+            // Opens AF_XDP sockets: the kernel rung runs it.
+            Self::HostAgent => &["host-agent/src/af_xdp/socket.rs"],
+            _ => &[],
+        }
+    }
+
+    /// Its tests, cheapest first.
+    pub fn tests(self) -> &'static [Tests] {
+        match self {
+            // The memory rung runs scenarios, not sweeps.
+            Self::Sweep => &[Tests::OfCrate],
+            _ => &[Tests::OfCrate, Tests::Memory],
+        }
+    }
+}
+
+impl Tests {
+    /// In words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::OfCrate => "the crate's own tests",
+            Self::Memory => "the memory rung",
+        }
+    }
+}

@@ -1,0 +1,27 @@
+#!/bin/busybox sh
+# The first and only process of the virtual machine: every scenario on the kernel datapath. Lines that begin
+# with "vm:" are for `cargo xtask vm`, the others for people.
+export PATH=/bin
+/bin/busybox mount -t proc proc /proc
+/bin/busybox --install -s /bin
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /tmp
+
+echo "vm: kernel $(uname -r)"
+while read -r module; do
+    insmod "/modules/$module"
+done </modules/order
+xoff doctor
+echo "vm: doctor $?"
+for file in /scenarios/*.toml; do
+    name=$(basename "$file" .toml)
+    xoff run "$file" --datapath kernel --out "/tmp/$name" >/tmp/report 2>&1
+    code=$?
+    [ "$code" = 0 ] || tail -n 20 /tmp/report
+    [ ! -d "/tmp/$name" ] || sh /digest.sh "/tmp/$name" | sed "s/^/vm: result $name /"
+    echo "vm: run $name $code"
+done
+echo "vm: done"
+poweroff -f

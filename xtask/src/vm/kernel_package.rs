@@ -1,0 +1,210 @@
+//! A kernel of the distribution: found among what apt offers, and unpacked instead of installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{packages, process};
+
+/// Kernels for virtual machines are the smallest that the distribution builds.
+const FLAVOUR: &str = "-cloud-amd64";
+
+/// An unpacked kernel.
+#[derive(Debug)]
+pub struct KernelPackage {
+    folder: PathBuf,
+    release: String,
+}
+
+impl KernelPackage {
+    /// The newest kernel of `series`, such as `6.1`, below `folder`.
+    pub fn fetch(series: &str, folder: &Path) -> Result<Self> {
+        packages::with_fresh_lists(|| {
+            let name = offered(series)?;
+            let release = name.trim_start_matches("linux-image-").to_owned();
+            Ok(Self { folder: packages::unpacked(&name, folder)?, release })
+        })
+    }
+
+    /// What the kernel calls itself.
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The bootable image.
+    pub fn image(&self) -> PathBuf {
+        self.folder.join("boot").join(format!("vmlinuz-{}", self.release))
+    }
+
+    /// Files of the modules `names` and of those that they need, decompressed, in the order in which they
+    /// have to be loaded. What is built in is left out.
+    pub fn modules(&self, names: &[&str], busybox: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+        let folder = self.folder.join("lib/modules").join(&self.release);
+        let mut files = Vec::new();
+        collect_files(&folder.join("kernel"), &mut files)?;
+        let built_in = fs::read_to_string(folder.join("modules.builtin")).unwrap_or_default();
+        let find = |name: &str| {
+            if built_in.lines().any(|line| module_name(Path::new(line)) == name) {
+                return Ok(None);
+            }
+            let Some(file) = files.iter().find(|file| module_name(file) == name) else {
+                bail!("the package of Linux {} has no module {name}", self.release);
+            };
+            decompressed(file, busybox).map(Some)
+        };
+        let mut loaded = Vec::new();
+        for name in names {
+            add_module(name, &find, &mut loaded)?;
+        }
+        Ok(loaded)
+    }
+}
+
+/// Adds a module to `loaded`, after those that it needs.
+fn add_module(
+    name: &str,
+    find: &impl Fn(&str) -> Result<Option<Vec<u8>>>,
+    loaded: &mut Vec<(String, Vec<u8>)>,
+) -> Result<()> {
+    if loaded.iter().any(|(other, _)| other == name) {
+        return Ok(());
+    }
+    let Some(bytes) = find(name)? else { return Ok(()) };
+    for needed in dependencies(&bytes) {
+        add_module(&needed, find, loaded)?;
+    }
+    loaded.push((name.to_owned(), bytes));
+    Ok(())
+}
+
+/// What a module's `.modinfo` says that it needs.
+fn dependencies(module: &[u8]) -> Vec<String> {
+    const KEY: &[u8] = b"\0depends=";
+    let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else {
+        return Vec::new();
+    };
+    let value = module[at + KEY.len()..].split(|&byte| byte == 0).next().unwrap_or_default();
+    let names = String::from_utf8_lossy(value);
+    names.split(',').filter(|name| !name.is_empty()).map(module_name_of).collect()
+}
+
+/// A module's name, from its file's: `sch_ingress` of `sch-ingress.ko.xz`.
+fn module_name(file: &Path) -> String {
+    let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    module_name_of(name.split('.').next().unwrap_or_default())
+}
+
+fn module_name_of(text: &str) -> String {
+    text.replace('-', "_")
+}
+
+fn decompressed(file: &Path, busybox: &Path) -> Result<Vec<u8>> {
+    let applet = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("ko") => return fs::read(file).with_context(|| format!("{}", file.display())),
+        Some("xz") => "xzcat",
+        Some("gz") => "zcat",
+        _ => bail!("{}: busybox cannot decompress this module", file.display()),
+    };
+    process::output(Command::new(busybox).arg(applet).arg(file))
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("{}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect_files(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The package that apt offers for `series`.
+fn offered(series: &str) -> Result<String> {
+    let listing = process::output(Command::new("apt-cache").args([
+        "search",
+        "--names-only",
+        &format!("^linux-image-[0-9].*{FLAVOUR}$"),
+    ]))?;
+    let listing = String::from_utf8_lossy(&listing);
+    if let Some(name) = newest(&listing, series) {
+        return Ok(name.to_owned());
+    }
+    let mut others: Vec<String> = listing.lines().filter_map(series_of).collect();
+    others.sort();
+    others.dedup();
+    bail!(
+        "apt offers no linux-image-{series}.*{FLAVOUR}; add a package source that has one to \
+         /etc/apt (Debian keeps newer kernels for a release in its backports and security suites), or \
+         name other versions: here are {}",
+        if others.is_empty() { "none".to_owned() } else { others.join(" and ") }
+    );
+}
+
+/// The newest package of `series` in a listing of `apt-cache search`. Names change with each update of a
+/// kernel, and are ordered by the numbers in them.
+fn newest<'a>(listing: &'a str, series: &str) -> Option<&'a str> {
+    let names = listing.lines().filter_map(|line| line.split(' ').next());
+    let of_series = names.filter(|name| series_of(name).is_some_and(|found| found == series));
+    of_series.max_by_key(|name| numbers(name))
+}
+
+/// The first two numbers of a package's name; `None` if it names no exact kernel.
+fn series_of(name: &str) -> Option<String> {
+    let version = name.strip_prefix("linux-image-")?;
+    match numbers(version)[..] {
+        [major, minor, _, ..] => Some(format!("{major}.{minor}")),
+        _ => None,
+    }
+}
+
+fn numbers(text: &str) -> Vec<u32> {
+    let release = text.split(FLAVOUR).next().unwrap_or_default();
+    release
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "\
+linux-image-6.1.0-9-cloud-amd64 - Linux 6.1 for x86-64 cloud (signed)
+linux-image-6.1.0-56-cloud-amd64 - Linux 6.1 for x86-64 cloud (signed)
+linux-image-6.12-cloud-amd64 - Linux for x86-64 cloud (meta-package)
+linux-image-6.12.107+deb12-cloud-amd64 - Linux 6.12 for x86-64 cloud (signed)
+linux-image-6.12.94+deb12-cloud-amd64 - Linux 6.12 for x86-64 cloud (signed)
+";
+
+    #[test]
+    fn the_newest_kernel_of_a_series_is_told_by_its_numbers() {
+        assert_eq!(newest(LISTING, "6.1"), Some("linux-image-6.1.0-56-cloud-amd64"));
+        assert_eq!(newest(LISTING, "6.12"), Some("linux-image-6.12.107+deb12-cloud-amd64"));
+        assert_eq!(newest(LISTING, "6.18"), None);
+    }
+
+    #[test]
+    fn a_module_comes_after_those_that_it_needs() {
+        let find = |name: &str| {
+            Ok(match name {
+                "veth" => Some(b"license=GPL\0depends=pool,net-core\0intree=Y\0".to_vec()),
+                "pool" => Some(b"\0depends=net_core\0".to_vec()),
+                "net_core" => Some(b"license=GPL\0depends=\0".to_vec()),
+                _ => None,
+            })
+        };
+        let mut loaded = Vec::new();
+        for name in ["veth", "built_in", "pool"] {
+            add_module(name, &find, &mut loaded).unwrap();
+        }
+        let names: Vec<&str> = loaded.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["net_core", "pool", "veth"]);
+        assert_eq!(module_name(Path::new("kernel/net/sched/sch-ingress.ko.xz")), "sch_ingress");
+    }
+}

@@ -1,0 +1,198 @@
+//! What a machine's console says about its runs, held against the memory datapath.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Marks lines of the console that are meant for us.
+const MARK: &str = "vm: ";
+/// Stands for the scenario in the row of `xoff doctor`.
+const DOCTOR: &str = "(doctor)";
+
+/// What `digest.sh` prints about a folder of results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Digest by file.
+    digests: BTreeMap<String, String>,
+    /// Frames that crossed a link.
+    packet_hops: String,
+}
+
+impl Results {
+    /// Reads the script's output.
+    pub fn parse(output: &str) -> Self {
+        let mut results = Self::default();
+        output.lines().for_each(|line| results.add(line));
+        results
+    }
+
+    fn add(&mut self, line: &str) {
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["packet-hops", count] => count.clone_into(&mut self.packet_hops),
+            [digest, file] => {
+                self.digests.insert(file.to_owned(), digest.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Files that only one of the two has, or whose contents differ.
+    fn differences(&self, other: &Self) -> Vec<String> {
+        let files: BTreeSet<&String> = self.digests.keys().chain(other.digests.keys()).collect();
+        let differs = |file: &&&String| self.digests.get(**file) != other.digests.get(**file);
+        files.iter().filter(differs).map(|file| (**file).clone()).collect()
+    }
+}
+
+/// How a run in a machine went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// `xoff doctor` found nothing wrong.
+    Able,
+    /// As the memory datapath, to the byte; so many files were compared.
+    Same(usize),
+    /// These files are not.
+    Differs(Vec<String>),
+    /// xoff ended with this code.
+    Failed(String),
+    /// The machine ended before it came to this.
+    Missing,
+}
+
+impl Verdict {
+    /// Whether this is as it should be.
+    pub fn holds(&self) -> bool {
+        matches!(self, Self::Able | Self::Same(_))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Able => f.write_str("nothing is missing"),
+            Self::Same(files) => write!(f, "same bytes as in memory ({files} files)"),
+            Self::Differs(files) => write!(f, "DIFFERS from memory: {}", files.join(", ")),
+            Self::Failed(code) => write!(f, "FAILED: exit code {code}"),
+            Self::Missing => f.write_str("MISSING: the machine ended before"),
+        }
+    }
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    kernel: String,
+    scenario: String,
+    packet_hops: String,
+    /// How it went.
+    pub verdict: Verdict,
+}
+
+/// What `console` says about `xoff doctor` and about each scenario of `references`, whose results in memory
+/// these are.
+pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> {
+    let mut kernel = "unknown".to_owned();
+    let mut doctor = Verdict::Missing;
+    let mut results: BTreeMap<&str, Results> = BTreeMap::new();
+    let mut codes: BTreeMap<&str, &str> = BTreeMap::new();
+    for line in console.lines().filter_map(|line| line.trim_end().strip_prefix(MARK)) {
+        match line.splitn(3, ' ').collect::<Vec<_>>()[..] {
+            ["kernel", release] => release.clone_into(&mut kernel),
+            ["doctor", "0"] => doctor = Verdict::Able,
+            ["doctor", code] => doctor = Verdict::Failed(code.to_owned()),
+            ["result", scenario, line] => results.entry(scenario).or_default().add(line),
+            ["run", scenario, code] => {
+                codes.insert(scenario, code);
+            }
+            _ => {}
+        }
+    }
+    let row = |scenario: &str, packet_hops: &str, verdict| Row {
+        kernel: kernel.clone(),
+        scenario: scenario.to_owned(),
+        packet_hops: packet_hops.to_owned(),
+        verdict,
+    };
+    let mut rows = vec![row(DOCTOR, "", doctor)];
+    for (scenario, reference) in references {
+        let found = results.remove(scenario.as_str()).unwrap_or_default();
+        let verdict = match codes.get(scenario.as_str()) {
+            None => Verdict::Missing,
+            Some(&"0") => match found.differences(reference) {
+                files if files.is_empty() => Verdict::Same(reference.digests.len()),
+                files => Verdict::Differs(files),
+            },
+            Some(&code) => Verdict::Failed(code.to_owned()),
+        };
+        rows.push(row(scenario, &found.packet_hops, verdict));
+    }
+    rows
+}
+
+/// The rows under their headings.
+pub fn table(rows: &[Row]) -> String {
+    let line = |[kernel, scenario, hops, verdict]: [&str; 4]| {
+        format!("{kernel:<30}{scenario:<14}{hops:>12}  {verdict}\n")
+    };
+    let mut table = line(["kernel", "scenario", "packet-hops", "verdict"]);
+    for Row { kernel, scenario, packet_hops, verdict } in rows {
+        table += &line([kernel, scenario, packet_hops, &verdict.to_string()]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = "11 flows.csv\n22 summary.json\npacket-hops 1234\n";
+    const CONSOLE: &str = "SeaBIOS\n\
+        vm: kernel 6.1.0-56-cloud-amd64\r\n\
+        ok    kernel: Linux 6.1.0-56-cloud-amd64\r\n\
+        vm: doctor 0\r\n\
+        vm: result incast 11  flows.csv\r\n\
+        vm: result incast 22  summary.json\r\n\
+        vm: result incast packet-hops 1234\r\n\
+        vm: run incast 0\r\n\
+        vm: done\r\n";
+
+    fn verdicts(console: &str) -> Vec<Verdict> {
+        let references = [("incast".to_owned(), Results::parse(REFERENCE))].into();
+        judge(console, &references).into_iter().map(|row| row.verdict).collect()
+    }
+
+    #[test]
+    fn a_run_holds_only_with_the_bytes_of_the_memory_datapath() {
+        assert_eq!(verdicts(CONSOLE), [Verdict::Able, Verdict::Same(2)]);
+        let differs = |files: &[&str]| {
+            vec![Verdict::Able, Verdict::Differs(files.iter().map(ToString::to_string).collect())]
+        };
+        assert_eq!(verdicts(&CONSOLE.replace("11  ", "12  ")), differs(&["flows.csv"]));
+        let lacks = CONSOLE.replace("vm: result incast 22  summary.json", "");
+        assert_eq!(verdicts(&lacks), differs(&["summary.json"]));
+        let has_more =
+            CONSOLE.replace("22  summary.json", "22  summary.json\nvm: result incast 33  c");
+        assert_eq!(verdicts(&has_more), differs(&["c"]));
+    }
+
+    #[test]
+    fn a_run_that_fails_or_is_not_reached_does_not_hold() {
+        let failed = verdicts(&CONSOLE.replace("run incast 0", "run incast 1"));
+        assert_eq!(failed, [Verdict::Able, Verdict::Failed("1".to_owned())]);
+        let refused = verdicts(&CONSOLE.replace("doctor 0", "doctor 2"));
+        assert_eq!(refused, [Verdict::Failed("2".to_owned()), Verdict::Same(2)]);
+        let panic = verdicts(CONSOLE.split("vm: doctor").next().unwrap());
+        assert_eq!(panic, [Verdict::Missing, Verdict::Missing]);
+        assert!(!panic.iter().chain(&failed[1..]).chain(&refused[..1]).any(Verdict::holds));
+    }
+
+    #[test]
+    fn the_table_has_the_kernels_own_names() {
+        let references = [("incast".to_owned(), Results::parse(REFERENCE))].into();
+        let expected = "\
+kernel                        scenario       packet-hops  verdict
+6.1.0-56-cloud-amd64          (doctor)                    nothing is missing
+6.1.0-56-cloud-amd64          incast                1234  same bytes as in memory (2 files)
+";
+        assert_eq!(table(&judge(CONSOLE, &references)), expected);
+    }
+}
