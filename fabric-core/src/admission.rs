@@ -320,4 +320,62 @@ pub(crate) mod tests {
             assert_eq!(held(), expected);
         }
     }
+
+    /// A packet of 1000 bytes, a pool of 10,000 and alpha 1/2 or 4: T is alpha times what is free, and what
+    /// the egress queue holds counts, whatever the ingress queue does.
+    #[test]
+    fn a_lossy_packet_is_admitted_by_its_egress_queue() {
+        // (alpha, bytes of all, egress queue, ingress queue, admitted)
+        let rows = [
+            ((1, 2), 4000, 2000, 0, true),
+            ((1, 2), 4000, 2001, 0, false),
+            ((1, 2), 4000, 4000, 0, false),
+            ((1, 2), 4000, 0, 4000, true),
+            ((1, 2), 8000, 0, 8000, true),
+            ((1, 2), 8001, 0, 8001, false),
+            ((4, 1), 9000, 3000, 9000, true),
+            ((4, 1), 9001, 0, 9001, false),
+        ];
+        for ((numerator, denominator), of_all, egress, ingress, admitted) in rows {
+            let at = Idle::with(SwitchConfig {
+                shared_pool_bytes: 10_000,
+                lossy_alpha_numerator: numerator,
+                lossy_alpha_denominator: denominator,
+                ..SwitchConfig::default()
+            });
+            at.switch.shared_bytes.store(of_all);
+            at.egress.bytes.store(egress);
+            at.ingress.shared_bytes.store(ingress);
+            let expected =
+                if admitted { Ok(Pool::Shared) } else { Err(DropReason::LossyThreshold) };
+            let row = format!("{of_all}, {egress}, {ingress} at {numerator}/{denominator}");
+            assert_eq!(LossyPool::admit(&at.arriving(10_000, 1000)), expected, "{row}");
+            assert_eq!(admit(false, &at.arriving(10_000, 1000)), expected, "{row}, by its class");
+        }
+    }
+
+    /// Each scheme has a limit of its own, and only DSH counts what a port holds.
+    #[test]
+    fn the_policy_says_which_pools_there_are() {
+        for (headroom, outcome, books) in [
+            (HeadroomScheme::Independent, Ok(Pool::Headroom), [0, 0]),
+            (HeadroomScheme::Pooled, Err(DropReason::HeadroomPoolExhausted), [0, 0]),
+            (HeadroomScheme::Dsh, Err(DropReason::InsuranceExhausted), [300, 50]),
+        ] {
+            let mut at = Idle::with(SwitchConfig::default());
+            at.policy = at.policy.with_headroom(headroom);
+            at.port.headroom_bytes.store(2000);
+            at.port.insurance_bytes.store(1500);
+            assert_eq!(admit(true, &at.arriving(0, 1000)), outcome, "{headroom:?}");
+
+            at.port.insurance_bytes.store(0);
+            charge(true, &at.arriving(0, 700), Pool::Headroom);
+            charge(true, &at.arriving(0, 150), Pool::Shared);
+            let Idle { policy, switch, port, ingress, .. } = &at;
+            release(*policy, true, switch, port, ingress, 400);
+            let insured = port.insurance_bytes.load();
+            release(*policy, true, switch, port, ingress, 400);
+            assert_eq!([insured, port.shared_bytes.load()], books, "{headroom:?}");
+        }
+    }
 }

@@ -4,11 +4,15 @@ use crate::admission::{Arriving, admit, charge};
 use crate::drop_reason::DropReason;
 use crate::flow_control::{Ingress, Order, after_arrival};
 use crate::frame::{Frame, Ipv4Fields, Parsed};
-use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, Port, SwitchConfig, SwitchState};
+use crate::map_abi::{
+    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, Port, SwitchConfig,
+    SwitchState,
+};
 use crate::marking::congested;
 use crate::pause_state;
 use crate::policy::{MarkingScheme, Policy};
 use crate::routing::route;
+use crate::slots;
 use crate::tables::{Tables, egress_index, ingress_index};
 use crate::threshold;
 use crate::units::Nanos;
@@ -136,15 +140,12 @@ fn forward<F: Frame, T: Tables>(
         length: u64::from(length),
     };
 
-    if switch.slots_taken.load() >= switch.slots_limit.load() {
+    if slots::exhausted(switch) {
         return Err(DropReason::NoDescriptor);
     }
     let pool = admit(lossless, &arriving)?;
-    let taken = switch.slots_taken.add(1) - 1;
-    let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
-    let slot = tables.free_slot(entry).ok_or(DropReason::BrokenTable)?.load() as u32 ^ entry;
-    let descriptor = tables.descriptor(slot).ok_or(DropReason::BrokenTable)?;
 
+    // What may fail comes before what counts.
     frame.forward(out.address.load(), out.peer_address.load(), fields)?;
     let queue_bytes = egress.bytes.load();
     let ecn_capable = fields.ecn_capable() && config.ecn_classes >> priority & 1 != 0;
@@ -153,6 +154,11 @@ fn forward<F: Frame, T: Tables>(
         && congested(out, switch, queue_bytes);
     if marked {
         frame.mark_congestion(fields)?;
+    }
+    let (slot, descriptor) = slots::take(tables, config, switch)?;
+
+    let arrived_marked = fields.congestion_experienced();
+    if marked && !arrived_marked {
         switch.ecn_marked.add(1);
     }
     charge(lossless, &arriving, pool);
@@ -166,7 +172,8 @@ fn forward<F: Frame, T: Tables>(
     descriptor.queue.store(queue);
     descriptor.priority.store(priority);
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
-    descriptor.flags.store(DESCRIPTOR_IN_USE | capable);
+    let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
+    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested);
 
     // Evaluates T(t) anew: the packet itself has changed it.
     let at =
@@ -174,3 +181,6 @@ fn forward<F: Frame, T: Tables>(
     let pause = after_arrival(&at, lossless, pool, now);
     Ok(Queued { slot, egress_port, queue, marked, pause })
 }
+
+#[cfg(test)]
+mod tests;

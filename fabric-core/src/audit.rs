@@ -28,3 +28,58 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::ByteFrame;
+    use crate::map_abi::SwitchConfig;
+    use crate::tables::owned::{OwnedTables, packet};
+    use crate::wire::roce::Ecn;
+    use crate::wire::{LinkDelayFrame, PfcFrame, link_delay, pfc};
+
+    /// Paused in [1000, 3000), then in [4000, 6000); all frames are seen after that.
+    #[test]
+    fn a_frame_breaks_the_latest_pause_or_the_one_before() {
+        let tables = OwnedTables::new(SwitchConfig::default(), 0);
+        let lane = tables.way_out(1, 3);
+        lane.pause.receive(Nanos(1000), 2000, 0);
+        lane.pause.receive(Nanos(4000), 2000, 0);
+        let mut bytes = packet(0, 1, 3, Ecn::Capable0);
+        let frame = ByteFrame(bytes.as_mut_slice());
+        let rows =
+            [(999, 0), (1000, 1), (2999, 1), (3000, 0), (3999, 0), (4000, 1), (5999, 1), (6000, 0)];
+        for (frames, (started, broken)) in (1..).zip(rows) {
+            let before = lane.audit.violations.load();
+            assert_eq!(audit(&frame, &tables, 1, Nanos(started)), Some(()));
+            assert_eq!(lane.audit.violations.load() - before, broken, "at {started} ns");
+            assert_eq!(
+                (lane.audit.frames.load(), lane.audit.bytes.load()),
+                (frames, frames * 1058)
+            );
+        }
+        assert_eq!(audit(&frame, &tables, MAX_PORTS as u32, Nanos(0)), None);
+    }
+
+    #[test]
+    fn control_frames_and_garbage_break_no_pause() {
+        let tables = OwnedTables::new(SwitchConfig::default(), 0);
+        for class in 0..8 {
+            tables.way_out(1, class).pause.receive(Nanos(0), 5000, 0);
+        }
+        let mut pause = [0; pfc::LEN];
+        PfcFrame::xon([2, 1, 0, 0, 0, 1], 1 << 3).emit(&mut pause);
+        let mut request = [0; link_delay::LEN];
+        LinkDelayFrame::request([2, 1, 0, 0, 0, 1], 1).emit(&mut request);
+        let mut cut = packet(0, 1, 3, Ecn::Capable0);
+        cut.truncate(500);
+        for bytes in [&mut pause[..], &mut request[..], &mut cut[..], &mut [0; 60][..]] {
+            assert_eq!(audit(&ByteFrame(bytes), &tables, 1, Nanos(1000)), Some(()));
+        }
+        for class in 0..8 {
+            let audit = &tables.way_out(1, class).audit;
+            assert_eq!((audit.frames.load(), audit.violations.load()), (0, 0));
+            assert_eq!(audit.mac_control_frames.load(), if class == 0 { 2 } else { 0 });
+        }
+    }
+}

@@ -12,7 +12,7 @@ mod word {
     /// A word of map memory. BPF has no 32-bit atomic type in `core`; aligned loads and stores of up to
     /// eight bytes are single there.
     #[repr(transparent)]
-    #[derive(Debug, Default)]
+    #[derive(Debug, Default, zerocopy::FromBytes)]
     pub struct Word<T>(UnsafeCell<T>);
 
     // SAFETY: every access is a single aligned load or store, or an atomic addition.
@@ -53,7 +53,7 @@ macro_rules! cell {
     ($name:ident, $int:ty, $atomic:ty, $doc:literal) => {
         #[doc = $doc]
         #[repr(transparent)]
-        #[derive(Debug, Default)]
+        #[derive(Debug, Default, zerocopy::FromBytes)]
         pub struct $name(
             #[cfg(target_arch = "bpf")] word::Word<$int>,
             #[cfg(not(target_arch = "bpf"))] $atomic,

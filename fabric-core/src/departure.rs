@@ -3,9 +3,10 @@
 
 use crate::admission::release;
 use crate::flow_control::{Ingress, Order, after_departure};
-use crate::map_abi::{DESCRIPTOR_ECN_CAPABLE, SwitchConfig, SwitchState};
+use crate::map_abi::{DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE};
 use crate::marking::congested;
 use crate::policy::{MarkingScheme, Policy};
+use crate::slots;
 use crate::tables::{Tables, egress_index, ingress_index};
 
 /// A packet that leaves.
@@ -43,12 +44,12 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     let queue_bytes = egress.bytes.sub(length);
     switch.departed_bytes.add(length);
     descriptor.flags.store(0);
-    return_slot(tables, config, switch, slot)?;
+    slots::give_back(tables, config, switch, slot)?;
 
     let mark = flags & DESCRIPTOR_ECN_CAPABLE != 0
         && matches!(policy.marking(), MarkingScheme::AtDequeue)
         && congested(out, switch, queue_bytes);
-    if mark {
+    if mark && flags & DESCRIPTOR_CONGESTED == 0 {
         switch.ecn_marked.add(1);
     }
     let port_number = ingress_port;
@@ -58,18 +59,43 @@ pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Dep
     Some(Departure { ingress_port, priority, mark, resume })
 }
 
-/// Puts a slot where the next packet takes it from: it was in use a moment ago, so what belongs to it is in a
-/// cache. Only while no packet arrives: see `cell`.
-#[inline]
-pub fn return_slot<T: Tables>(
-    tables: &T,
-    config: &SwitchConfig,
-    switch: &SwitchState,
-    slot: u32,
-) -> Option<()> {
-    let taken = switch.slots_taken.load().wrapping_sub(1);
-    let entry = (taken & u64::from(config.slots.wrapping_sub(1))) as u32;
-    tables.free_slot(entry)?.store(u64::from(slot ^ entry));
-    switch.slots_taken.store(taken);
-    Some(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrival::{Outcome, arrival};
+    use crate::frame::ByteFrame;
+    use crate::map_abi::SwitchConfig;
+    use crate::policy::ThresholdScheme;
+    use crate::tables::owned::{OwnedTables, packet};
+    use crate::units::Nanos;
+    use crate::wire::roce::Ecn;
+
+    /// K_min is 1000 bytes, K_max 2000, and nothing is marked at random between them.
+    #[test]
+    fn a_packet_is_marked_for_what_it_leaves_behind() {
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtDequeue);
+        for (behind, expected) in [(0, false), (1000, false), (2000, false), (2001, true)] {
+            let config = SwitchConfig {
+                shared_pool_bytes: 1_000_000,
+                static_xoff_bytes: 100_000,
+                lossless_classes: 1 << 3,
+                ecn_classes: 1 << 3,
+                ..SwitchConfig::default()
+            };
+            let tables = OwnedTables::new(config, 0);
+            tables.ports[1].ecn_kmin_bytes.store(1000);
+            tables.ports[1].ecn_kmax_bytes.store(2000);
+            let mut bytes = packet(0, 1, 3, Ecn::Capable0);
+            let frame = &mut ByteFrame(bytes.as_mut_slice());
+            let Outcome::Queued(queued) = arrival(frame, &tables, policy, 0, Nanos(7)) else {
+                panic!("there is room for it")
+            };
+            tables.egress(1, 3).bytes.add(behind);
+            let departed = departure(&tables, policy, queued.slot).unwrap();
+            assert_eq!(departed.mark, expected, "{behind} bytes behind");
+            assert_eq!(tables.switch.ecn_marked.load(), u64::from(expected));
+            assert_eq!(tables.egress(1, 3).bytes.load(), behind);
+            assert_eq!(departure(&tables, policy, queued.slot), None, "it has left");
+        }
+    }
 }

@@ -27,9 +27,10 @@ pub struct Order {
     pub class_enable: u8,
     /// Quanta for each of them; 0 resumes.
     pub quanta: u16,
-    /// Shared occupancy of the ingress queue, or of the port, at the decision.
+    /// What the ingress queue, or the port, held in the shared pool and in headroom at the decision.
     pub occupancy_bytes: u64,
-    /// The threshold that it was compared with.
+    /// The threshold that it was compared with. Of a PAUSE not less than that: a packet in headroom goes
+    /// beyond what the shared pool had room for, where that is less than X_off.
     pub threshold_bytes: u64,
     /// Free bytes of the shared pool at the decision.
     pub shared_free_bytes: u64,
@@ -89,43 +90,45 @@ impl<'a, T: Tables> Ingress<'a, T> {
         port_xoff(self.config, threshold)
     }
 
+    /// Free bytes of the shared pool.
+    #[inline(always)]
+    pub fn shared_free(&self) -> u64 {
+        shared_free(self.config, self.switch)
+    }
+
     /// A PAUSE of the queue's class.
     #[inline(always)]
     pub fn pause_queue(&self, xoff: u64) -> Order {
         let class_enable = 1 << (self.priority & 7);
-        let quanta = self.config.pause_quanta;
-        self.order(Level::Queue, class_enable, quanta, self.queue.shared_bytes.load(), xoff)
+        self.order(Level::Queue, class_enable, self.config.pause_quanta, xoff)
     }
 
     /// A RESUME of it.
     #[inline(always)]
     pub fn resume_queue(&self, xon: u64) -> Order {
         let class_enable = 1 << (self.priority & 7);
-        self.order(Level::Queue, class_enable, 0, self.queue.shared_bytes.load(), xon)
+        self.order(Level::Queue, class_enable, 0, xon)
     }
 
     /// A PAUSE of all lossless classes.
     #[inline(always)]
     pub fn pause_port(&self, xoff: u64) -> Order {
-        let (classes, quanta) = (self.config.lossless_classes, self.config.pause_quanta);
-        self.order(Level::Port, classes, quanta, self.port.shared_bytes.load(), xoff)
+        self.order(Level::Port, self.config.lossless_classes, self.config.pause_quanta, xoff)
     }
 
     /// A RESUME of `classes`, the port being ON.
     pub fn resume_port(&self, classes: u8, xon: u64) -> Order {
-        self.order(Level::Port, classes, 0, self.port.shared_bytes.load(), xon)
+        self.order(Level::Port, classes, 0, xon)
     }
 
     #[inline(always)]
-    fn order(
-        &self,
-        level: Level,
-        class_enable: u8,
-        quanta: u16,
-        occupancy_bytes: u64,
-        threshold_bytes: u64,
-    ) -> Order {
-        let shared_free_bytes = shared_free(self.config, self.switch);
+    fn order(&self, level: Level, class_enable: u8, quanta: u16, threshold_bytes: u64) -> Order {
+        let (shared, headroom) = match level {
+            Level::Queue => (&self.queue.shared_bytes, &self.queue.headroom_bytes),
+            Level::Port => (&self.port.shared_bytes, &self.port.insurance_bytes),
+        };
+        let occupancy_bytes = shared.load() + headroom.load();
+        let shared_free_bytes = self.shared_free();
         Order { level, class_enable, quanta, occupancy_bytes, threshold_bytes, shared_free_bytes }
     }
 }
@@ -157,14 +160,15 @@ impl FlowControl for QueueLevel {
             return None;
         }
         let xoff = at.threshold();
+        let shared = at.queue.shared_bytes.load();
         // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
         // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
-        if at.queue.shared_bytes.load() <= xoff && !matches!(pool, Pool::Headroom) {
+        if shared <= xoff && !matches!(pool, Pool::Headroom) {
             return None;
         }
         at.queue.off.store(1);
         at.queue.pauses.add(1);
-        Some(at.pause_queue(xoff))
+        Some(at.pause_queue(xoff.min(shared + at.shared_free())))
     }
 
     #[inline(always)]
@@ -315,6 +319,29 @@ mod tests {
         assert!(QueueLevel::after_arrival(&at, Pool::Headroom, NOW).is_some());
     }
 
+    /// What the queue held after the packet, and what it would have to stay within; X_off is 10,000 bytes, and
+    /// the packet has 1000.
+    #[test]
+    fn a_pause_says_what_went_beyond_which_limit() {
+        for (shared, headroom, of_others, expected) in [
+            (10_001, 0, 0, [10_001, 10_000]),
+            (9500, 1000, 0, [10_500, 10_000]),
+            (9500, 1000, 90_000, [10_500, 10_000]),
+            // 100 bytes are left of the shared pool.
+            (9500, 1000, 90_400, [10_500, 9600]),
+            (0, 1000, 99_900, [1000, 100]),
+        ] {
+            let tables = tables();
+            let at = at(&tables);
+            at.queue.shared_bytes.store(shared);
+            at.queue.headroom_bytes.store(headroom);
+            tables.switch.shared_bytes.store(shared + of_others);
+            let pool = if headroom == 0 { Pool::Shared } else { Pool::Headroom };
+            let order = QueueLevel::after_arrival(&at, pool, NOW).unwrap();
+            assert_eq!([order.occupancy_bytes, order.threshold_bytes], expected);
+        }
+    }
+
     #[test]
     fn an_empty_queue_resumes_even_where_x_on_is_zero() {
         let mut tables = tables();
@@ -336,5 +363,14 @@ mod tests {
         assert_eq!(renew(0), None, "an earlier pause");
         at.port.off.store(1);
         assert_eq!(renew(1), None, "the port's pause covers it");
+    }
+
+    #[test]
+    fn a_port_may_hold_what_its_queues_may_hold_together() {
+        for queues in 1..=8 {
+            let config = SwitchConfig { lossless_queues: queues, ..SwitchConfig::default() };
+            assert_eq!(port_xoff(&config, 10_000), 10_000 * u64::from(queues));
+            assert!(port_xoff(&config, u64::MAX) >= 1 << 59, "more than any buffer");
+        }
     }
 }

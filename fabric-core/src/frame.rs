@@ -48,6 +48,12 @@ impl Ipv4Fields {
     pub const fn ecn_capable(&self) -> bool {
         self.type_of_service & 3 != 0
     }
+
+    /// CE.
+    #[inline(always)]
+    pub const fn congestion_experienced(&self) -> bool {
+        self.type_of_service & 3 == 3
+    }
 }
 
 /// What a PFC frame says.
@@ -312,3 +318,6 @@ pub fn mark_admitted(frame: &mut [u8]) {
     frame.0.write(ETHERNET_LEN + 1, [marked]);
     frame.0.write(ETHERNET_LEN + 10, checksum.to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests;

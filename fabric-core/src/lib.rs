@@ -4,8 +4,8 @@
 //! eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
 //!
 //! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port,
-//! [`admission`] a pool, [`marking`] marks, [`flow_control`] pauses ([`arrival`] joins these), and
-//! [`departure`] undoes what arrival counted. [`policy`] selects the schemes, of which [`dsh`] is one.
+//! [`admission`] a pool, [`marking`] marks, [`slots`] keeps its descriptor, [`flow_control`] pauses
+//! ([`arrival`] joins these), and [`departure`] undoes what arrival counted. [`policy`] selects the schemes, of which [`dsh`] is one.
 //! [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
@@ -27,7 +27,10 @@ pub mod pause_state;
 pub mod policy;
 pub mod record;
 pub mod routing;
+pub mod slots;
 pub mod tables;
+#[cfg(test)]
+mod tests;
 pub mod threshold;
 pub mod units;
 pub mod wire;

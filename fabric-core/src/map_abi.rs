@@ -31,8 +31,10 @@ pub const PRIORITIES: usize = 8;
 pub const MAX_QUEUES: usize = 32;
 /// Hosts a fabric may have.
 pub const MAX_HOSTS: usize = 4096;
-/// Descriptors a switch may have: a 16 MB buffer full of minimum-size frames.
-pub const MAX_SLOTS: usize = 1 << 18;
+/// Descriptors a switch may have: a buffer of 1 GB full of minimum-size frames, several times that of the
+/// largest chips without external memory. The kernel allocates a BPF array whole: 40 bytes a slot, here
+/// 671 MB.
+pub const MAX_SLOTS: usize = 1 << 24;
 /// Capacity of `DROPS`: room for reasons to come.
 pub const MAX_DROP_REASONS: usize = 32;
 /// The address of host 0, 10.0.1.1; host n has the address n further on.
@@ -76,7 +78,7 @@ pub mod names {
 
 /// Emulated time as eBPF reads it.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Clock {
     /// Nanoseconds since the run's start.
     pub now_ns: Cell64,
@@ -85,7 +87,7 @@ pub struct Clock {
 /// What the control plane tells a switch. Written before the first frame; the sizes of pools also later,
 /// where headroom is measured.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct SwitchConfig {
     /// B_s in DSH: bytes of the shared pool.
     pub shared_pool_bytes: u64,
@@ -136,7 +138,7 @@ pub struct SwitchConfig {
 
 /// One switch's totals and its free list.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct SwitchState {
     /// Bytes in all private pools.
     pub private_bytes: Cell64,
@@ -154,7 +156,7 @@ pub struct SwitchState {
     pub slots_taken: Cell64,
     /// What `slots_taken` cannot exceed: all slots.
     pub slots_limit: Cell64,
-    /// Packets marked so far.
+    /// Packets marked so far that did not arrive with Congestion Experienced.
     pub ecn_marked: Cell64,
     /// Frames that came in.
     pub received_frames: Cell64,
@@ -171,7 +173,7 @@ pub struct SwitchState {
 /// One port. Aligned, so that what every packet needs lies in one cache line, and what PFC frames and DSH
 /// need in the other.
 #[repr(C, align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Port {
     /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), under DSH of the port
     /// itself (its part of B_i, Eq. 9).
@@ -218,7 +220,7 @@ pub struct Port {
 
 /// The MMU's counters for one (ingress port, priority).
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct IngressQueue {
     /// omega_p in DSH.
     pub private_bytes: Cell64,
@@ -255,7 +257,7 @@ pub const STEPS: usize = 64;
 /// Logarithm and exponential to base 2 as look-up tables (DSH, Algorithm 3, line 2). Logarithms are in
 /// units of 2^-10. Entry n stands for the middle of the n-th of 256 intervals.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, zerocopy::FromBytes)]
 pub struct Logarithms {
     /// log2 of 1 + n/256.
     pub log2: [Cell32; LOGARITHM_ENTRIES],
@@ -265,7 +267,7 @@ pub struct Logarithms {
 
 /// How one port turns a gradient into headroom.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, zerocopy::FromBytes)]
 pub struct HeadroomSteps {
     /// log2 of the gradient of a queue that grows by a byte a nanosecond, in units of 2^-10.
     pub byte_per_ns_log2: Cell32,
@@ -277,7 +279,7 @@ pub struct HeadroomSteps {
 
 /// One (egress port, queue).
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct EgressQueue {
     /// Bytes queued.
     pub bytes: Cell64,
@@ -296,7 +298,7 @@ pub enum Pool {
 
 /// What the switch knows of a packet that it holds.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Descriptor {
     /// When it was admitted.
     pub arrival_ns: Cell64,
@@ -310,7 +312,7 @@ pub struct Descriptor {
     pub queue: Cell32,
     /// Priority.
     pub priority: Cell32,
-    /// [`DESCRIPTOR_ECN_CAPABLE`] and [`DESCRIPTOR_IN_USE`].
+    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`].
     pub flags: Cell32,
 }
 
@@ -318,11 +320,13 @@ pub struct Descriptor {
 pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
 /// The slot is taken.
 pub const DESCRIPTOR_IN_USE: u32 = 2;
+/// The packet arrived with Congestion Experienced.
+pub const DESCRIPTOR_CONGESTED: u32 = 4;
 
 /// One (port, priority) as a way out: whether it may be used, and what was. In one row, because whoever
 /// lets a packet go and whoever looks after it ask the same.
 #[repr(C, align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Lane {
     /// What the neighbour allows.
     pub pause: PauseState,
@@ -332,7 +336,7 @@ pub struct Lane {
 
 /// What a neighbour's PFC frames have told one (port, priority); see `pause_state`.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct PauseState {
     /// From when on the latest pause binds: reception of its first PAUSE, and the port's response time.
     pub binds_ns: Cell64,
@@ -346,7 +350,7 @@ pub struct PauseState {
 
 /// Next hops towards one host. A word, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct Route {
     /// Bit n: port n is in the ECMP group. Zero means no route.
     pub ports: u64,
@@ -356,7 +360,7 @@ const _: () = assert!(MAX_PORTS == u64::BITS as usize, "a route has a bit for ea
 
 /// What the auditor saw leave one (port, priority).
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct AuditCounters {
     /// Frames, PFC and link delay frames not counted.
     pub frames: Cell64,
@@ -396,3 +400,16 @@ const _: () = {
     assert!(size_of::<Logarithms>() == 2048);
     assert!(size_of::<HeadroomSteps>() == 264);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_word_with_its_first_byte_lowest() {
+        let address = [2, 1, 0, 3, 4, 0xff];
+        assert_eq!(address_to_u64(address), 0xff04_0300_0102);
+        assert_eq!(address_from_u64(0xff04_0300_0102), address);
+        assert_eq!(address_from_u64(0xabcd_ff04_0300_0102), address, "the rest is not looked at");
+    }
+}

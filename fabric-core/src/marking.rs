@@ -74,4 +74,21 @@ mod tests {
             }
         }
     }
+
+    /// The numbers are those of xorshift64* from state 1, computed by a program of a few lines of Python.
+    #[test]
+    fn which_packets_are_marked_follows_from_the_seed() {
+        let port = port(100_000, 400_000);
+        assert_eq!(port.ecn_slope_q48.load(), 187_649_984, "2^48 / 5 / 300,000");
+        for (queue, first, count) in [
+            (250_000, [4, 17, 23, 35, 36, 55, 60, 72], 1910),
+            (400_000, [4, 11, 12, 16, 17, 23, 35, 36], 3944),
+        ] {
+            let switch = SwitchState::default();
+            switch.random.store(1);
+            let draws = 0..20_000;
+            let marked: Vec<_> = draws.filter(|_| congested(&port, &switch, queue)).collect();
+            assert_eq!((&marked[..8], marked.len()), (&first[..], count), "{queue}");
+        }
+    }
 }

@@ -75,6 +75,8 @@ pub fn receive<T: Tables>(
 mod tests {
     use super::*;
 
+    use crate::tables::owned::OwnedTables;
+
     const RESPONSE: u64 = 300;
 
     #[test]
@@ -115,5 +117,51 @@ mod tests {
         let state = PauseState::default();
         state.receive(Nanos(1000), 0, RESPONSE);
         assert!(!state.forbade(Nanos(1000)));
+    }
+
+    #[test]
+    fn a_pause_at_the_instant_of_expiry_is_a_new_one() {
+        let state = PauseState::default();
+        state.receive(Nanos(1000), 5000, RESPONSE);
+        state.receive(Nanos(6000), 5000, RESPONSE);
+        assert!(!state.forbids(Nanos(6000)));
+        assert!(!state.forbids(Nanos(6299)));
+        assert!(state.forbids(Nanos(6300)));
+        assert!(state.forbade(Nanos(5999)));
+        assert!(!state.forbade(Nanos(6000)));
+    }
+
+    /// Takes a PFC frame from a port without response time, at 1000 ns.
+    fn take(tables: &OwnedTables, class_enable: u8, quanta: u16) {
+        let pfc = PfcFields { source: 1, class_enable, quanta: [quanta; 8] };
+        let OwnedTables { config, switch, ports, .. } = tables;
+        receive(tables, config, switch, 1, &ports[1], &pfc, Nanos(1000));
+    }
+
+    #[test]
+    fn pauses_of_lossy_classes_are_counted_and_not_obeyed() {
+        let config = SwitchConfig { lossless_classes: 1 << 3, ..SwitchConfig::default() };
+        let tables = OwnedTables::new(config, 0);
+        take(&tables, 1 << 3 | 1 << 4 | 1, 1000);
+        for class in 0..8 {
+            let pause = &tables.way_out(1, class).pause;
+            assert_eq!(pause.forbids(Nanos(1000)), class == 3, "class {class}");
+        }
+        assert_eq!(tables.switch.lossy_pauses_ignored.load(), 2);
+        assert_eq!(tables.switch.zero_source_pfc.load(), 0);
+        assert_eq!(tables.ports[1].received_pfc.load(), 1);
+    }
+
+    /// A quantum is 5.12 ns at 100 Gbit/s.
+    #[test]
+    fn a_pause_is_never_longer_than_its_quanta() {
+        for (quanta, expected) in [(1, 5), (24, 122), (25, 128), (u16::MAX, 335_539)] {
+            let config = SwitchConfig { lossless_classes: 1 << 3, ..SwitchConfig::default() };
+            let tables = OwnedTables::new(config, 0);
+            take(&tables, 1 << 3, quanta);
+            let pause = &tables.way_out(1, 3).pause;
+            assert!(pause.forbids(Nanos(1000 + expected - 1)), "{quanta} quanta");
+            assert!(!pause.forbids(Nanos(1000 + expected)), "{quanta} quanta");
+        }
     }
 }

@@ -138,3 +138,32 @@ impl Policy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use EstimationForm::{Conceptual, Practical};
+    use HeadroomScheme::{Dsh, Independent, Pooled};
+    use MarkingScheme::{AtDequeue, AtEnqueue, Off};
+    use ThresholdScheme::{Dynamic, Static, Stored};
+
+    #[test]
+    fn a_policy_is_what_it_was_made_of() {
+        for threshold in [Dynamic, Static, Stored] {
+            for marking in [Off, AtEnqueue, AtDequeue] {
+                let plain = Policy::new(threshold, marking);
+                assert_eq!((plain.headroom(), plain.estimation()), (Independent, Practical));
+                assert!(plain.shares_headroom());
+                for headroom in [Independent, Pooled, Dsh] {
+                    let policy = plain.with_headroom(headroom);
+                    let alone = policy.with_estimation(Conceptual).without_shared_headroom();
+                    assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
+                    assert_eq!((alone.threshold(), alone.marking()), (threshold, marking));
+                    assert_eq!((policy.headroom(), policy.estimation()), (headroom, Practical));
+                    assert_eq!((alone.headroom(), alone.estimation()), (headroom, Conceptual));
+                    assert!(policy.shares_headroom() && !alone.shares_headroom());
+                }
+            }
+        }
+    }
+}

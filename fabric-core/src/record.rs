@@ -177,3 +177,68 @@ impl Header {
         Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDER: Order = Order {
+        level: Level::Port,
+        class_enable: 0xa8,
+        quanta: 0xfedc,
+        occupancy_bytes: 1 << 40,
+        threshold_bytes: 2 << 40,
+        shared_free_bytes: 3 << 40,
+    };
+
+    /// The record as user space reads it from the ring.
+    fn through_the_ring(header: Header) -> Header {
+        // SAFETY: a header is plain integers without padding, HEADER_LEN bytes of them.
+        let bytes = unsafe { core::mem::transmute::<Header, [u8; HEADER_LEN]>(header) };
+        assert_eq!(Header::read(&bytes[..HEADER_LEN - 1]), None);
+        Header::read(&[&bytes[..], &[7; 60]].concat()).expect("it is whole")
+    }
+
+    #[test]
+    fn an_outcome_comes_out_of_its_record() {
+        let queued = |marked, pause| {
+            Outcome::Queued(Queued { slot: 70_000, egress_port: 63, queue: 7, marked, pause })
+        };
+        for marked in [false, true] {
+            for pause in [None, Some(ORDER)] {
+                let Outcome::Queued(packet) = queued(marked, pause) else { unreachable!() };
+                let header = through_the_ring(Header::of_queued(&packet, 5, 77, 1058));
+                assert_eq!((header.port, header.time_ns, header.length), (5, 77, 1058));
+                assert_eq!(header.flags & FLAG_PAUSE_FOLLOWS != 0, pause.is_some());
+                assert_eq!(header.outcome(pause), Some(queued(marked, pause)));
+            }
+        }
+        let received = through_the_ring(Header::of_pause_received(0xa8, 5, 77));
+        assert_eq!((received.port, received.time_ns, received.length), (5, 77, 0));
+        assert_eq!(received.outcome(None), Some(Outcome::PauseReceived { class_enable: 0xa8 }));
+        let measured = through_the_ring(Header::of_link_delay(5, 77));
+        assert_eq!((measured.port, measured.time_ns, measured.length), (5, 77, 60));
+        assert_eq!(measured.outcome(None), Some(Outcome::LinkDelayReceived));
+        for reason in DropReason::ALL {
+            let dropped = through_the_ring(Header::of_drop(*reason, 5, 77));
+            assert_eq!((dropped.port, dropped.time_ns, dropped.length), (5, 77, 0));
+            assert_eq!(dropped.outcome(None), Some(Outcome::Dropped(*reason)));
+        }
+        assert_eq!(
+            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77) }.outcome(None),
+            None
+        );
+        assert_eq!(Header { kind: 99, ..received }.outcome(None), None);
+    }
+
+    #[test]
+    fn an_order_comes_out_of_its_record() {
+        for level in [Level::Queue, Level::Port] {
+            let order = Order { level, ..ORDER };
+            let header = through_the_ring(Header::of_pause(&order, 5, 77, 60));
+            assert_eq!((header.kind, header.port, header.time_ns), (KIND_PAUSE, 5, 77));
+            assert_eq!((header.length, header.order()), (60, order));
+            assert_eq!(header.outcome(None), None, "it is no outcome of a frame");
+        }
+    }
+}

@@ -62,3 +62,15 @@ pub fn count_drop<T: Tables>(tables: &T, reason: DropReason) -> DropReason {
     }
     reason
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_queue_of_a_port_has_a_row_of_its_own() {
+        assert_eq!([ingress_index(5, 0), ingress_index(0, 1), ingress_index(63, 7)], [5, 64, 511]);
+        assert_eq!([egress_index(5, 0), egress_index(0, 1), egress_index(63, 31)], [5, 64, 2047]);
+        assert_eq!((ingress_index(5, 8), egress_index(5, 32)), (5, 5), "always within the table");
+    }
+}

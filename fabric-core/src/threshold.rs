@@ -81,7 +81,7 @@ pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
     config.shared_pool_bytes.saturating_sub(switch.shared_bytes.load())
 }
 
-/// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0.
+/// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0 and buffers below 4 GiB.
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
     let product = bytes * numerator as u64;
@@ -134,6 +134,28 @@ mod tests {
             (1, 0, 0),
         ] {
             assert_eq!(scaled(1001, numerator, denominator), expected, "{numerator}/{denominator}");
+        }
+    }
+
+    #[test]
+    fn each_scheme_has_a_threshold_of_its_own() {
+        let config = SwitchConfig {
+            shared_pool_bytes: 1000,
+            static_xoff_bytes: 222,
+            ..SwitchConfig::default()
+        };
+        let (port, queue) = (Port::default(), IngressQueue::default());
+        port.alpha_numerator.store(1);
+        port.alpha_denominator.store(1);
+        queue.stored_threshold_bytes.store(33);
+        for (scheme, expected) in [
+            (ThresholdScheme::Dynamic, 1000),
+            (ThresholdScheme::Static, 222),
+            (ThresholdScheme::Stored, 33),
+        ] {
+            let policy = Policy::new(scheme, MarkingScheme::Off);
+            let found = evaluate(policy, &config, &SwitchState::default(), &port, &queue);
+            assert_eq!(found, expected, "{scheme:?}");
         }
     }
 }

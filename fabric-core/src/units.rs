@@ -89,28 +89,32 @@ impl fmt::Display for Bytes {
 pub struct BitsPerSecond(pub u64);
 
 impl BitsPerSecond {
-    /// How long `bytes` take at this rate, rounded up to a picosecond.
+    /// How long `bytes` take at this rate, rounded up to a picosecond; saturates.
     ///
     /// # Panics
     /// On a rate of zero, which no parsed scenario has.
     #[inline]
     pub const fn serialise(self, bytes: u64) -> Picos {
         const PICOS_PER_SECOND_TIMES_BITS: u64 = 8_000_000_000_000;
-        match bytes.checked_mul(PICOS_PER_SECOND_TIMES_BITS) {
-            Some(bits) => Picos(bits.div_ceil(self.0)),
-            // More than 2 MB at once: a flow's ideal time, not a frame.
-            None => Picos(
-                (bytes as u128 * PICOS_PER_SECOND_TIMES_BITS as u128).div_ceil(self.0 as u128)
-                    as u64,
-            ),
+        if let Some(bits) = bytes.checked_mul(PICOS_PER_SECOND_TIMES_BITS) {
+            return Picos(bits.div_ceil(self.0));
         }
+        // More than 2 MB at once: a flow's ideal time, not a frame.
+        let bits = bytes as u128 * PICOS_PER_SECOND_TIMES_BITS as u128;
+        Picos(saturated(bits.div_ceil(self.0 as u128)))
     }
 
-    /// The bytes that pass in `span` at this rate, rounded up.
+    /// The bytes that pass in `span` at this rate, rounded up; saturates.
     pub const fn bytes_in(self, span: Picos) -> Bytes {
         const PICOS_PER_SECOND_TIMES_BITS: u128 = 8_000_000_000_000;
-        Bytes((self.0 as u128 * span.0 as u128).div_ceil(PICOS_PER_SECOND_TIMES_BITS) as u64)
+        let bits = self.0 as u128 * span.0 as u128;
+        Bytes(saturated(bits.div_ceil(PICOS_PER_SECOND_TIMES_BITS)))
     }
+}
+
+/// `number`, or the largest that fits.
+const fn saturated(number: u128) -> u64 {
+    if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
 }
 
 impl fmt::Display for BitsPerSecond {
@@ -129,6 +133,7 @@ mod tests {
         assert_eq!(rate.serialise(1), Picos(80));
         assert_eq!(rate.serialise(1_000_000_000), Picos(80_000_000_000));
         assert_eq!(rate.bytes_in(Picos(1_000_000)), Bytes(12_500));
+        assert_eq!(BitsPerSecond(1000).serialise(1 << 50), Picos(u64::MAX));
     }
 
     #[test]
@@ -140,5 +145,21 @@ mod tests {
     fn nanoseconds_round_down_for_clocks_and_up_for_spans() {
         assert_eq!(Picos(1999).to_nanos(), Nanos(1));
         assert_eq!(Picos(1001).to_nanos_ceil(), Nanos(2));
+    }
+
+    #[test]
+    fn spans_add_up_and_none_is_negative() {
+        let (mut early, late) = (Picos(1200), Picos(2000));
+        assert_eq!((late + early, late - early), (Picos(3200), Picos(800)));
+        assert_eq!((late.since(early), early.since(late)), (Picos(800), Picos::ZERO));
+        early += late;
+        assert_eq!((early, Picos::from_nanos(Nanos(3))), (Picos(3200), Picos(3000)));
+    }
+
+    #[test]
+    fn a_number_has_its_unit() {
+        let texts = [Picos(12_034).to_string(), Nanos(5).to_string(), Bytes(6).to_string()];
+        assert_eq!(texts, ["12.034ns", "5ns", "6B"]);
+        assert_eq!(BitsPerSecond(7).to_string(), "7bps");
     }
 }

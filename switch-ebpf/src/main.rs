@@ -59,14 +59,17 @@ pub fn switch_port(context: XdpContext) -> u32 {
     match outcome {
         Outcome::Queued(queued) => {
             write_header(target, &Header::of_queued(&queued, port, now, length));
-            // The verifier has to see both bounds on the very register that the helper takes; a volatile
-            // read keeps the compiler from checking a copy.
-            // SAFETY: `length` is a local that was written.
-            let copied = unsafe { core::ptr::read_volatile(&raw const length) };
-            if copied >= 1 && copied as usize <= MAX_FRAME {
+            // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
+            // on the register that it takes: one comparison of the last byte's index and one addition give
+            // them. The volatile read keeps the compiler from comparing a copy.
+            let last_byte = length.wrapping_sub(1);
+            // SAFETY: `last_byte` is a local that was written.
+            let last_byte = unsafe { core::ptr::read_volatile(&raw const last_byte) };
+            if (last_byte as usize) < MAX_FRAME {
                 // SAFETY: the record holds MAX_FRAME bytes after its header.
                 unsafe {
-                    bpf_xdp_load_bytes(context.ctx, 0, target.add(HEADER_LEN).cast(), copied);
+                    let place = target.add(HEADER_LEN).cast();
+                    bpf_xdp_load_bytes(context.ctx, 0, place, last_byte + 1);
                 }
             }
             record.submit(NO_WAKEUP);

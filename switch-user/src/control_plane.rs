@@ -11,6 +11,7 @@ use fabric_core::policy::{HeadroomScheme, Policy};
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::threshold::shared_free;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
+use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use fabric_core::wire::pfc::quantum_duration;
 
 use crate::estimation_tables::{fill_logarithms, fill_steps};
@@ -48,10 +49,23 @@ pub struct Marking {
     pub pmax_millionths: u32,
 }
 
-/// The smallest frame is 60 bytes: no buffer holds more packets than this.
+/// The largest buffer for which there are descriptors, however small its frames are.
+pub const LARGEST_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
+
+const _: () = assert!(
+    LARGEST_BUFFER.0.checked_mul(u32::MAX as u64).is_some(),
+    "any alpha times the free bytes of a buffer fits into 64 bits"
+);
+
+/// Frames that a buffer holds if all of them are as small as can be.
+pub const fn frames_in(buffer: Bytes) -> u64 {
+    buffer.0 / MINIMUM_FRAME_LENGTH as u64
+}
+
+/// Descriptors for a buffer of at most [`LARGEST_BUFFER`]: a power of two that its packets cannot exceed.
 pub fn slots_for(buffer: Bytes) -> usize {
-    const SMALLEST_FRAME: u64 = 60;
-    ((buffer.0 / SMALLEST_FRAME + 1).next_power_of_two() as usize).min(MAX_SLOTS)
+    assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
+    frames_in(buffer).next_power_of_two() as usize
 }
 
 impl SwitchTables {
@@ -236,8 +250,25 @@ impl SwitchTables {
 mod tests {
     use super::*;
     use crate::tables::Capacity;
+    use fabric_core::map_abi::{IngressQueue, LINE_RATE};
+    use fabric_core::policy::{MarkingScheme, ThresholdScheme};
 
     const CLASS: u32 = 3;
+
+    #[test]
+    fn there_is_a_slot_for_every_frame_of_any_buffer() {
+        for (buffer, slots) in [
+            (0, 1),
+            (59, 1),
+            (60 * 4096, 4096),
+            (60 * 4097, 8192),
+            (16_000_000, 1 << 19),
+            (256_000_000, 1 << 23),
+            (LARGEST_BUFFER.0, MAX_SLOTS),
+        ] {
+            assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");
+        }
+    }
 
     /// Two ports with two lossless queues of 10,000 bytes of headroom each, and 30,000 shared bytes.
     fn tables() -> SwitchTables {
@@ -249,6 +280,7 @@ mod tests {
             lossless_classes: 1 << CLASS | 1 << 4,
             lossless_queues: 2,
             ports: 2,
+            slots: 64,
             ..SwitchConfig::default()
         };
         let port = PortSettings {
@@ -306,5 +338,88 @@ mod tests {
         tables.ingress_queues[ingress_index(1, CLASS) as usize].headroom_bytes.store(9999);
         assert_eq!(set(&mut tables, 0), [9999, 30_002, 39_998]);
         assert_eq!(set(&mut tables, u64::MAX), [10_000, 30_000, 40_000]);
+    }
+
+    /// A queue that grows at line rate needs Phi, and one that is alone needs nothing.
+    #[test]
+    fn periodic_thresholds_store_tau() {
+        const PHI: u64 = 5000;
+        let tables = tables();
+        fill_steps(&tables.headroom_steps[1], BitsPerSecond(100_000_000_000), Bytes(PHI));
+        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
+            .with_headroom(HeadroomScheme::Dsh);
+        let rising = &tables.ingress_queues[ingress_index(1, CLASS) as usize];
+        let steady = &tables.ingress_queues[ingress_index(1, 4) as usize];
+        rising.gradient_average.store(LINE_RATE as u32);
+        let stored = |queue: &IngressQueue| {
+            (queue.stored_threshold_bytes.load(), u64::from(queue.tau_bytes.load()))
+        };
+        tables.set_thresholds(policy);
+        assert_eq!((stored(rising), stored(steady)), ((1875, PHI), (1875, 0)));
+        tables.switch[0].shared_bytes.store(14_000);
+        tables.ports[1].single_queue.store(1);
+        tables.set_thresholds(policy);
+        assert_eq!((stored(rising), stored(steady)), ((1000, 0), (1000, 0)));
+    }
+
+    #[test]
+    fn which_packets_are_marked_follows_from_the_seed() {
+        let random = |seed| {
+            let mut tables = tables();
+            let config = *tables.settings();
+            tables.configure(config, &[], seed);
+            tables.state().random.load()
+        };
+        assert_ne!(random(2), random(4));
+        assert_eq!(random(2), random(2));
+        assert_ne!(random(0), 0, "xorshift never leaves it");
+    }
+
+    /// Nothing but `cell` is off balance.
+    fn imbalance_of(cell: impl FnOnce(&SwitchTables)) -> Vec<String> {
+        let tables = tables();
+        assert_eq!(tables.imbalances(), [""; 0]);
+        cell(&tables);
+        tables.imbalances()
+    }
+
+    #[test]
+    fn what_a_drained_switch_still_holds_is_named() {
+        fn queue(tables: &SwitchTables) -> &IngressQueue {
+            &tables.ingress_queues[ingress_index(1, CLASS) as usize]
+        }
+        type Upset = fn(&SwitchTables);
+        let rows: [(Upset, &str); 15] = [
+            (|it| it.state().private_bytes.store(7), "the private pools' total is 7"),
+            (|it| it.state().shared_bytes.store(7), "the shared pool's total is 7"),
+            (|it| it.state().headroom_bytes.store(7), "the headroom pools' total is 7"),
+            (|it| it.ports[1].shared_bytes.store(7), "port 1 shared is 7"),
+            (|it| it.ports[1].insurance_bytes.store(7), "port 1 insurance is 7"),
+            (|it| it.ports[1].off.store(1), "port 1 OFF state is 1"),
+            (
+                |it| queue(it).private_bytes.store(7),
+                "ingress queue (port 1, priority 3) private is 7",
+            ),
+            (
+                |it| queue(it).shared_bytes.store(7),
+                "ingress queue (port 1, priority 3) shared is 7",
+            ),
+            (
+                |it| queue(it).headroom_bytes.store(7),
+                "ingress queue (port 1, priority 3) headroom is 7",
+            ),
+            (|it| queue(it).off.store(1), "ingress queue (port 1, priority 3) OFF state is 1"),
+            (
+                |it| it.egress_queues[egress_index(0, 7) as usize].bytes.store(7),
+                "egress queue (port 0, queue 7) is 7",
+            ),
+            (|it| it.state().slots_taken.store(7), "the number of leaked descriptors is 7"),
+            (|it| it.state().slots_limit.store(57), "the number of leaked descriptors is 7"),
+            (|it| it.state().admitted_bytes.store(7), "bytes admitted less bytes departed is 7"),
+            (|it| it.state().departed_bytes.store(7), "bytes admitted less bytes departed is 7"),
+        ];
+        for (upset, expected) in rows {
+            assert_eq!(imbalance_of(upset), [format!("{expected} instead of 0")]);
+        }
     }
 }

@@ -67,15 +67,16 @@ pub fn fill_logarithms(tables: &Logarithms) {
     }
 }
 
-/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate.
+/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate, less than 4 GiB.
 pub fn fill_steps(row: &HeadroomSteps, rate: BitsPerSecond, phi: Bytes) {
     // A byte a nanosecond is 8 x 10^9 bits a second; line rate is 2^16.
     let byte_per_ns = (8_000_000_000 << (16 + ARGUMENT_BITS)) / u128::from(rate.0.max(1));
     row.byte_per_ns_log2.store(rounded(log2(byte_per_ns.max(1 << ARGUMENT_BITS))));
-    row.phi_bytes.store(phi.0 as u32);
-    for (step, cell) in (1..).zip(&row.bytes) {
+    let cell = |bytes: u64| u32::try_from(bytes).expect("Phi is less than 4 GiB");
+    row.phi_bytes.store(cell(phi.0));
+    for (step, entry) in (1..).zip(&row.bytes) {
         // The upper end of the step: an estimate that is too low pauses the port.
-        cell.store((phi.0 * step).div_ceil(STEPS as u64) as u32);
+        entry.store(cell((phi.0 * step).div_ceil(STEPS as u64)));
     }
 }
 

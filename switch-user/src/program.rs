@@ -16,6 +16,7 @@ use fabric_core::record::{
     FLAG_PAUSE_FOLLOWS, HEADER_LEN, Header, KIND_LINK_DELAY, KIND_PAUSE, KIND_QUEUED,
 };
 
+use crate::refusal::Refusal;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
 
@@ -29,11 +30,14 @@ pub static OBJECT: &[u8] = aya::include_bytes_aligned!("../../target/ebpf/xoff.l
 /// Why a program could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The kernel refused the object.
-    #[error("the kernel refused the eBPF object: {}; run `xoff doctor`", brief(.0))]
+    /// The verifier refused a program.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The object could not be loaded.
+    #[error("loading the eBPF object: {0}; run `xoff doctor`")]
     Load(#[source] Box<aya::EbpfError>),
-    /// The kernel refused a program or its attachment.
-    #[error("eBPF program {program} on {target}: {}; run `xoff doctor`", brief(source))]
+    /// A program could not be used or attached.
+    #[error("eBPF program {program} on {target}: {source}; run `xoff doctor`")]
     Attach {
         /// Name of the program.
         program: &'static str,
@@ -63,7 +67,23 @@ pub enum ProgramError {
 
 impl From<aya::EbpfError> for ProgramError {
     fn from(error: aya::EbpfError) -> Self {
-        Self::Load(Box::new(error))
+        match error {
+            aya::EbpfError::BtfError(aya::BtfError::LoadError { io_error, verifier_log }) => {
+                let what = "the types of the eBPF object (BTF)".to_owned();
+                Refusal::new(what, io_error, verifier_log.to_string()).into()
+            }
+            other => Self::Load(Box::new(other)),
+        }
+    }
+}
+
+impl ProgramError {
+    /// The verifier's log, if it was the verifier that refused.
+    pub fn verifier_log(&self) -> Option<&str> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.log()),
+            _ => None,
+        }
     }
 }
 
@@ -112,9 +132,9 @@ impl SwitchProgram {
 
     fn start(mut ebpf: Ebpf, capacity: Capacity) -> Result<(Self, SwitchTables), ProgramError> {
         let program = xdp(&mut ebpf, SWITCH_PORT)?;
-        program.load().map_err(|source| attach_error(SWITCH_PORT, "the kernel", source))?;
+        program.load().map_err(|source| load_error(SWITCH_PORT, source))?;
         let auditor = classifier(&mut ebpf)?;
-        auditor.load().map_err(|source| attach_error(EGRESS_AUDITOR, "the kernel", source))?;
+        auditor.load().map_err(|source| load_error(EGRESS_AUDITOR, source))?;
         let ring = ebpf.take_map(names::EVENTS).ok_or(ProgramError::Missing(names::EVENTS))?;
         let ring = RingBuf::try_from(ring).map_err(|source| ProgramError::Map {
             name: names::EVENTS,
@@ -209,9 +229,8 @@ impl HostProgram {
     pub fn load(hosts: usize, first_interface_index: u32) -> Result<Self, ProgramError> {
         let mut ebpf =
             EbpfLoader::new().map_max_entries(names::SOCKETS, hosts as u32).load(OBJECT)?;
-        xdp(&mut ebpf, HOST_PORT)?
-            .load()
-            .map_err(|source| attach_error(HOST_PORT, "the kernel", source))?;
+        let program = xdp(&mut ebpf, HOST_PORT)?;
+        program.load().map_err(|source| load_error(HOST_PORT, source))?;
         let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
             return Err(ProgramError::Missing(names::CONFIG));
         };
@@ -248,18 +267,6 @@ impl AsRawFd for BorrowedSocket {
     }
 }
 
-/// An error's first line and its last: between them lies the verifier's whole log.
-fn brief(error: &dyn std::error::Error) -> String {
-    let text = error.to_string();
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or_default();
-    let verdict = lines.rfind(|line| !line.starts_with(';') && line.contains('R'));
-    match verdict {
-        Some(verdict) => format!("{} [..] {verdict}", first.chars().take(120).collect::<String>()),
-        None => first.to_owned(),
-    }
-}
-
 const SWITCH_PORT: &str = "switch_port";
 const EGRESS_AUDITOR: &str = "egress_auditor";
 const HOST_PORT: &str = "host_port";
@@ -278,6 +285,16 @@ fn xdp<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut Xdp, Progra
 fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, ProgramError> {
     let program = ebpf.program_mut(EGRESS_AUDITOR).ok_or(ProgramError::Missing(EGRESS_AUDITOR))?;
     program.try_into().map_err(|source| attach_error(EGRESS_AUDITOR, "its type", source))
+}
+
+fn load_error(program: &'static str, source: aya::programs::ProgramError) -> ProgramError {
+    match source {
+        aya::programs::ProgramError::LoadError { io_error, verifier_log } => {
+            let what = format!("eBPF program {program}");
+            Refusal::new(what, io_error, verifier_log.to_string()).into()
+        }
+        other => attach_error(program, "the kernel", other),
+    }
 }
 
 fn attach_error(

@@ -2,14 +2,45 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::ops::Index;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
+use zerocopy::FromBytes;
+
+/// What every mapping is at least aligned to.
+const SMALLEST_PAGE: usize = 4096;
+
 /// A fixed array of `T` in memory that other writers may share; `T` is made of cells, or written only
 /// through [`Region::write`].
+///
+/// The memory starts zeroed or holds what eBPF wrote, so every pattern of bits must be a `T`:
+///
+/// ```
+/// use fabric_core::map_abi::Port;
+/// let ports = switch_user::region::Region::<Port>::owned(1);
+/// ```
+/// ```compile_fail,E0277
+/// let numbers = switch_user::region::Region::<std::num::NonZeroU64>::owned(1);
+/// ```
+/// ```compile_fail,E0277
+/// let boxes = switch_user::region::Region::<Box<u64>>::owned(1);
+/// ```
+///
+/// And nothing in it is ever dropped:
+///
+/// ```compile_fail,E0080
+/// #[repr(transparent)]
+/// #[derive(zerocopy::FromBytes)]
+/// struct Loud(u64);
+/// impl Drop for Loud {
+///     fn drop(&mut self) {}
+/// }
+/// let loud = switch_user::region::Region::<Loud>::owned(1);
+/// ```
 #[derive(Debug)]
-pub struct Region<T> {
+pub struct Region<T: FromBytes> {
     start: NonNull<T>,
     length: usize,
     mapped_bytes: usize,
@@ -17,9 +48,9 @@ pub struct Region<T> {
 }
 
 // SAFETY: the memory belongs to the region until it is dropped, and what lies in it is plain integers.
-unsafe impl<T: Send> Send for Region<T> {}
+unsafe impl<T: FromBytes + Send> Send for Region<T> {}
 
-impl<T> Region<T> {
+impl<T: FromBytes> Region<T> {
     /// Zeroed memory of our own, touched only where it is used.
     pub fn owned(length: usize) -> io::Result<Self> {
         Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
@@ -31,8 +62,15 @@ impl<T> Region<T> {
     }
 
     fn map(length: usize, flags: libc::c_int, fd: libc::c_int) -> io::Result<Self> {
-        // A BPF array rounds its entries up to eight bytes; every type of the map ABI is a multiple.
-        assert_eq!(size_of::<T>() % 8, 0, "entries of a BPF array are multiples of eight bytes");
+        const {
+            // A BPF array rounds its entries up to eight bytes; every type of the map ABI is a multiple.
+            assert!(
+                size_of::<T>().is_multiple_of(8),
+                "entries of a BPF array are multiples of eight bytes"
+            );
+            assert!(!needs_drop::<T>(), "entries of a region are never dropped");
+            assert!(align_of::<T>() <= SMALLEST_PAGE, "mappings are aligned to pages only");
+        }
         let mapped_bytes = (size_of::<T>() * length).next_multiple_of(page_size());
         // SAFETY: a new mapping at an address of the kernel's choice.
         let address = unsafe {
@@ -55,8 +93,8 @@ impl<T> Region<T> {
     /// The entry at `index`, if there is one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        // SAFETY: the index is inside the mapping, which lives as long as `self`; the bytes are valid for
-        // any `T` of the map ABI, all of whose fields are integers.
+        // SAFETY: the index is inside the mapping, which lives as long as `self` and is aligned to a page;
+        // any bytes are a `T`.
         (index < self.length).then(|| unsafe { self.start.add(index).as_ref() })
     }
 
@@ -83,7 +121,7 @@ impl<T> Region<T> {
     }
 }
 
-impl<T> Index<usize> for Region<T> {
+impl<T: FromBytes> Index<usize> for Region<T> {
     type Output = T;
 
     fn index(&self, index: usize) -> &T {
@@ -91,7 +129,7 @@ impl<T> Index<usize> for Region<T> {
     }
 }
 
-impl<T> Drop for Region<T> {
+impl<T: FromBytes> Drop for Region<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this length, and no reference outlives `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped_bytes) };

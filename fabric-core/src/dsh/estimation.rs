@@ -235,6 +235,17 @@ mod tests {
         assert_eq!(practical, [3750, 16_875, 15_000]);
     }
 
+    /// The same with w_v = 1/2: v_avg = 0.05, then 0.05 + (0.455 - 0.05) / 2 = 0.2525, then
+    /// 0.2525 + (0.63875 - 0.2525) / 2 = 0.445625; g_avg as above.
+    #[test]
+    fn gradient_and_deviation_have_weights_of_their_own() {
+        let lengths = [(1000, 1250), (400, 3650), (100, 3025)];
+        let estimates = estimates([2, 1, 0], EstimationForm::Conceptual, &lengths);
+        for (got, expected) in estimates.iter().zip([4500, 23_475, 25_481]) {
+            assert!(got.abs_diff(expected) <= 4, "{estimates:?}");
+        }
+    }
+
     #[test]
     fn a_queue_at_line_rate_needs_phi_and_one_that_drains_nothing() {
         for form in FORMS {

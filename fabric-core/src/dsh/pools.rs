@@ -57,7 +57,7 @@ impl Admission for TwoLevelPools {
 
 /// Whether a queue may use its port's share of the shared pool: without shared headroom, as long as it is ON.
 #[inline(always)]
-fn has_share(policy: Policy, queue: &IngressQueue) -> bool {
+pub(super) fn has_share(policy: Policy, queue: &IngressQueue) -> bool {
     policy.shares_headroom() || queue.off.load() == 0
 }
 
@@ -93,11 +93,23 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
     }
 }
 
+/// Whether [`settle`] cannot empty the port's insurance headroom, however much room there is, before a
+/// packet of one of its queues departs.
+pub fn keeps_insurance<T: Tables>(at: &Ingress<'_, T>) -> bool {
+    let keeps =
+        |queue: &IngressQueue| queue.headroom_bytes.load() != 0 && !has_share(at.policy, queue);
+    (0..PRIORITIES as u32)
+        .filter_map(|priority| at.tables.ingress_queue(ingress_index(at.port_number, priority)))
+        .any(keeps)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::admission::tests::Idle;
     use crate::map_abi::SwitchConfig;
+    use crate::policy::{HeadroomScheme, MarkingScheme, ThresholdScheme};
+    use crate::tables::owned::OwnedTables;
 
     /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and packets of
     /// 1000 bytes; what the queue itself holds in the shared pool does not count.
@@ -149,5 +161,53 @@ mod tests {
                 assert_eq!(uninsured, lost, "without insurance");
             }
         }
+    }
+
+    /// What is left in insurance of queues 2 and 5, which have `insured` bytes there, N_q T being 40,000 and
+    /// the shared pool 50,000 bytes, of which the port holds `of_port` and the switch `of_all`.
+    fn settled(insured: [u64; 2], of_port: u64, of_all: u64) -> [u64; 2] {
+        let config = SwitchConfig {
+            shared_pool_bytes: 50_000,
+            static_xoff_bytes: 20_000,
+            lossless_queues: 2,
+            ..SwitchConfig::default()
+        };
+        let tables = OwnedTables::new(config, 60_000);
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off)
+            .with_headroom(HeadroomScheme::Dsh);
+        let (port, queues) = (&tables.ports[1], [tables.queue(1, 2), tables.queue(1, 5)]);
+        for (queue, bytes) in queues.iter().zip(insured) {
+            queue.headroom_bytes.store(bytes);
+            port.insurance_bytes.add(bytes);
+            tables.switch.headroom_bytes.add(bytes);
+        }
+        port.shared_bytes.store(of_port);
+        tables.switch.shared_bytes.store(of_all);
+        settle(&Ingress::of(&tables, policy, 1, 2).unwrap());
+
+        let left = queues.map(|queue| queue.headroom_bytes.load());
+        let moved = insured.iter().sum::<u64>() - left.iter().sum::<u64>();
+        assert_eq!(
+            queues.map(|queue| queue.shared_bytes.load()),
+            [0, 1].map(|n| insured[n] - left[n])
+        );
+        assert_eq!(port.insurance_bytes.load(), left.iter().sum());
+        assert_eq!(tables.switch.headroom_bytes.load(), left.iter().sum());
+        assert_eq!(port.shared_bytes.load(), of_port + moved);
+        assert_eq!(tables.switch.shared_bytes.load(), of_all + moved);
+        left
+    }
+
+    #[test]
+    fn insurance_is_emptied_as_far_as_the_ports_share_and_the_pool_have_room() {
+        assert_eq!(settled([3000, 0], 10_000, 20_000), [0, 0]);
+        assert_eq!(settled([3000, 0], 38_000, 40_000), [1000, 0], "2000 below N_q T");
+        assert_eq!(
+            settled([3000, 0], 10_000, 49_000),
+            [2000, 0],
+            "1000 bytes of the pool are free"
+        );
+        assert_eq!(settled([3000, 0], 10_000, 60_000), [3000, 0], "none is");
+        assert_eq!(settled([1000, 1000], 38_500, 40_000), [0, 500], "room for one and a half");
     }
 }

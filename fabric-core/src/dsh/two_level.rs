@@ -7,7 +7,7 @@
 
 use super::activity;
 use super::estimation;
-use super::pools::settle;
+use super::pools::{has_share, settle};
 use crate::flow_control::{FlowControl, Ingress, Order};
 use crate::map_abi::{PRIORITIES, Pool};
 use crate::policy::ThresholdScheme;
@@ -29,6 +29,7 @@ impl FlowControl for TwoLevel {
         }
         let threshold = at.threshold();
         let queue_xoff = at.queue_xoff(threshold);
+        let had_share = has_share(at.policy, queue);
         let queue_turns_off = queue.off.load() == 0 && queue.shared_bytes.load() > queue_xoff;
         if queue_turns_off {
             queue.off.store(1);
@@ -37,10 +38,12 @@ impl FlowControl for TwoLevel {
             return None;
         }
         let port_xoff = at.port_xoff(threshold);
-        if port.shared_bytes.load() > port_xoff || matches!(pool, Pool::Headroom) {
+        let shared = port.shared_bytes.load();
+        if shared > port_xoff || matches!(pool, Pool::Headroom) {
             port.off.store(1);
             port.pauses.add(1);
-            return Some(at.pause_port(port_xoff));
+            let room = if had_share { at.shared_free() } else { 0 };
+            return Some(at.pause_port(port_xoff.min(shared + room)));
         }
         if !queue_turns_off {
             return None;
@@ -105,6 +108,7 @@ pub fn tau<T: Tables>(at: &Ingress<'_, T>, single_queue: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dsh::pools::keeps_insurance;
     use crate::flow_control::{Level, renewal};
     use crate::map_abi::SwitchConfig;
     use crate::policy::{HeadroomScheme, MarkingScheme, Policy};
@@ -283,6 +287,51 @@ mod tests {
         assert_eq!(spoken(order), Some((Level::Port, 1 << 2 | 1 << 5, 500)));
     }
 
+    /// X_poff = 2 (200,000 - s) / 10, s being what the port, which holds `held`, and others hold; 1000 bytes
+    /// are in insurance.
+    #[test]
+    fn a_ports_pause_says_what_went_beyond_which_limit() {
+        for (held, of_others, expected) in [
+            (33_000, 0, [34_000, 33_400]),
+            // X_poff is 100 bytes, less than are left, and so is what is left.
+            (0, 199_500, [1000, 100]),
+            (50, 199_900, [1050, 10]),
+        ] {
+            let tables = tables();
+            let at = ingress(&tables, 2);
+            hold(&at, held);
+            insure(&at, 1000);
+            tables.switch.shared_bytes.add(of_others);
+            let order = TwoLevel::after_arrival(&at, Pool::Headroom, Nanos(1 << 40)).unwrap();
+            assert_eq!([order.occupancy_bytes, order.threshold_bytes], expected);
+        }
+        let tables = tables();
+        tables.ports[PORT as usize].alpha_denominator.store(1);
+        let at = ingress(&tables, 2);
+        hold(&at, 500);
+        insure(&at, 1000);
+        tables.switch.shared_bytes.add(199_400);
+        let order = TwoLevel::after_arrival(&at, Pool::Headroom, Nanos(1 << 40)).unwrap();
+        let both = [order.occupancy_bytes, order.threshold_bytes];
+        assert_eq!(
+            both,
+            [1500, 200],
+            "X_poff; the shared pool has 100 bytes besides the port's 500"
+        );
+    }
+
+    /// Without shared headroom a queue that is OFF has no share, however much of the pool is free.
+    #[test]
+    fn without_shared_headroom_the_limit_of_an_off_queue_is_what_its_port_holds() {
+        let tables = tables();
+        let at = unshared(&tables, 2);
+        at.queue.off.store(1);
+        hold(&at, 12_000);
+        insure(&at, 1000);
+        let order = TwoLevel::after_arrival(&at, Pool::Headroom, Nanos(1 << 40)).unwrap();
+        assert_eq!([order.occupancy_bytes, order.threshold_bytes], [13_000, 12_000]);
+    }
+
     /// The port goes ON when insurance is empty and s <= X_pon = 2 (200,000 - s) / 10 - 2000, that is
     /// 31,666; the RESUME speaks of the class whose queue is ON.
     #[test]
@@ -359,9 +408,12 @@ mod tests {
         insure(&two, 3000);
         assert_eq!(TwoLevel::after_departure(&five), None);
         assert_eq!(two.port.insurance_bytes.load(), 3000, "there is room, but 2 is OFF");
+        assert!(keeps_insurance(&five), "no room would change that");
+        assert!(!keeps_insurance(&ingress(&tables, 5)), "shared headroom would");
         give_back(&two, 1);
         assert_eq!(TwoLevel::after_departure(&two), None);
         assert_eq!(two.queue.off.load(), 0);
+        assert!(!keeps_insurance(&five));
         let order = TwoLevel::after_departure(&five);
         assert_eq!(spoken(order), Some((Level::Port, 1 << 2 | 1 << 5, 0)));
         assert_eq!(two.port.insurance_bytes.load(), 0);

@@ -304,6 +304,10 @@ mod tests {
         for length in 0..packet().len() {
             Header::parse(&packet()[..length]).unwrap_err();
         }
+        let mut header_alone = packet();
+        header_alone[3] = 20;
+        let total = Header::parse(&header_alone).map(|(header, _)| header.total_length());
+        assert_eq!(total, Ok(20));
     }
 
     #[test]

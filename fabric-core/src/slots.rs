@@ -1,0 +1,52 @@
+//! Slots of descriptors: a stack of the free ones, of which `slots_taken` is the pointer. Entries are as
+//! [`Tables::free_slot`] says.
+
+use crate::drop_reason::DropReason;
+use crate::map_abi::{Descriptor, SwitchConfig, SwitchState};
+use crate::tables::Tables;
+
+/// Whether all slots are taken.
+#[inline(always)]
+pub fn exhausted(switch: &SwitchState) -> bool {
+    switch.slots_taken.load() >= switch.slots_limit.load()
+}
+
+/// Takes a slot with its descriptor. If a table lacks its row, it stays free.
+#[inline(always)]
+pub fn take<'a, T: Tables>(
+    tables: &'a T,
+    config: &SwitchConfig,
+    switch: &SwitchState,
+) -> Result<(u32, &'a Descriptor), DropReason> {
+    let entry = entry(config, switch.slots_taken.add(1) - 1);
+    if let Some(row) = tables.free_slot(entry) {
+        let slot = row.load() as u32 ^ entry;
+        if let Some(descriptor) = tables.descriptor(slot) {
+            return Ok((slot, descriptor));
+        }
+    }
+    switch.slots_taken.sub(1);
+    Err(DropReason::BrokenTable)
+}
+
+/// Puts a slot where the next packet takes it from: it was in use a moment ago, so what belongs to it is in a
+/// cache. Only while no packet arrives: see `cell`.
+#[inline]
+pub fn give_back<T: Tables>(
+    tables: &T,
+    config: &SwitchConfig,
+    switch: &SwitchState,
+    slot: u32,
+) -> Option<()> {
+    let taken = switch.slots_taken.load().wrapping_sub(1);
+    let entry = entry(config, taken);
+    tables.free_slot(entry)?.store(u64::from(slot ^ entry));
+    switch.slots_taken.store(taken);
+    Some(())
+}
+
+/// Where in the stack the slot stands that is taken when `taken` are. There is a power of two of them.
+#[inline(always)]
+fn entry(config: &SwitchConfig, taken: u64) -> u32 {
+    (taken & u64::from(config.slots.wrapping_sub(1))) as u32
+}
