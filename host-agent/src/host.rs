@@ -432,3 +432,6 @@ impl Host {
         *counter += 1;
     }
 }
+
+#[cfg(test)]
+mod tests;

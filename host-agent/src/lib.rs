@@ -21,8 +21,10 @@ mod pause;
 mod queue_pair_table;
 mod requester;
 mod responder;
+mod segmentation;
 
 pub use counters::HostCounters;
 pub use host::{CongestionControl, Host, HostConfig, HostEvent};
 pub use requester::FlowRequest;
 pub use responder::ResponderRequest;
+pub use segmentation::{Message, Segmentation};

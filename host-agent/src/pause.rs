@@ -142,4 +142,15 @@ mod tests {
         assert!(timers.is_paused(3, Picos(2000)));
         assert!(!timers.is_paused(0, Picos(2000)));
     }
+
+    #[test]
+    fn a_pause_at_the_instant_of_expiry_has_its_own_response_time() {
+        let mut timers = timers();
+        timers.receive(Picos(0), 1 << 3, &quanta(3, 2));
+        let expiry = 2 * QUANTUM;
+        timers.receive(Picos(expiry), 1 << 3, &quanta(3, 2));
+        assert!(!timers.is_paused(3, Picos(expiry)));
+        assert!(!timers.is_paused(3, Picos(expiry + 1999)));
+        assert!(timers.is_paused(3, Picos(expiry + 2000)));
+    }
 }

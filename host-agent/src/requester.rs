@@ -10,9 +10,8 @@ use fabric_core::wire::roce::{AethFields, Ecn, Opcode, RethFields, RocePacket, S
 
 use crate::dcqcn::{Parameters, ReactionPoint};
 use crate::host::HostConfig;
+use crate::segmentation::Segmentation;
 
-/// Longest RDMA message that a flow is cut into; InfiniBand allows 2^31 bytes.
-const MESSAGE_BYTES: u64 = 1 << 30;
 /// Packets that may be unacknowledged: fewer than half the PSN space, so that order stays defined.
 const OUTSTANDING_PACKETS: u64 = (1 << 23) - 1;
 /// Time to live of everything that a host sends.
@@ -55,9 +54,7 @@ pub(crate) enum Acknowledgement {
 pub(crate) struct Requester {
     request: FlowRequest,
     source: u32,
-    payload: u64,
-    packets: u64,
-    packets_per_message: u64,
+    segmentation: Segmentation,
     /// Number of the first packet that is not acknowledged.
     oldest_unacked: u64,
     /// Number of the packet to send next.
@@ -81,13 +78,10 @@ pub(crate) struct Requester {
 
 impl Requester {
     pub fn new(request: &FlowRequest, config: &HostConfig) -> Self {
-        let payload = u64::from(config.payload);
         Self {
             request: *request,
             source: config.address,
-            payload,
-            packets: request.bytes.div_ceil(payload).max(1),
-            packets_per_message: MESSAGE_BYTES / payload,
+            segmentation: Segmentation::new(request.bytes, u64::from(config.payload)),
             oldest_unacked: 0,
             next: 0,
             sent: 0,
@@ -108,13 +102,14 @@ impl Requester {
     /// Whether there is a packet to send and room in the PSN space for it.
     #[inline]
     pub fn can_send(&self) -> bool {
-        self.next < self.packets && self.next - self.oldest_unacked < OUTSTANDING_PACKETS
+        self.next < self.segmentation.packets()
+            && self.next - self.oldest_unacked < OUTSTANDING_PACKETS
     }
 
     /// Whether the last packet is acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.oldest_unacked == self.packets
+        self.oldest_unacked == self.segmentation.packets()
     }
 
     /// When the retransmission timer expires, if it runs.
@@ -202,12 +197,8 @@ impl Requester {
 
     /// Packet `number` of the flow, always the same.
     fn packet(&self, number: u64) -> RocePacket {
-        let (message, position) = if self.packets <= self.packets_per_message {
-            (0, number)
-        } else {
-            (number / self.packets_per_message, number % self.packets_per_message)
-        };
-        let last = position + 1 == self.packets_per_message || number + 1 == self.packets;
+        let (message, position) = self.segmentation.place(number);
+        let last = self.segmentation.ends_message(number, position);
         let (opcode, carries_reth) = match (position == 0, last) {
             (true, true) => (Opcode::WriteOnly, true),
             (true, false) => (Opcode::WriteFirst, true),
@@ -215,12 +206,11 @@ impl Requester {
             (false, true) => (Opcode::WriteLast, false),
         };
         let reth = carries_reth.then(|| {
-            let message_bytes = self.packets_per_message * self.payload;
-            let start = message * message_bytes;
+            let message = self.segmentation.message(message);
             RethFields {
-                virtual_address: start,
+                virtual_address: message.start,
                 remote_key: self.request.qp,
-                dma_length: (self.request.bytes - start).min(message_bytes) as u32,
+                dma_length: message.bytes as u32,
             }
         });
         RocePacket {
@@ -236,7 +226,7 @@ impl Requester {
             psn: self.psn(number),
             reth,
             aeth: None,
-            payload_length: (self.request.bytes - number * self.payload).min(self.payload) as u16,
+            payload_length: self.segmentation.payload_of(number) as u16,
         }
     }
 }
@@ -326,6 +316,18 @@ mod tests {
     }
 
     #[test]
+    fn the_timer_runs_from_the_oldest_packet_whatever_follows_it() {
+        let mut requester = requester(10_000, 0);
+        for now in [10, 400, 900] {
+            requester.transmit(Picos(now), TIMEOUT);
+            assert_eq!(requester.retransmission_deadline(), Some(Picos(1010)));
+        }
+        requester.rewind();
+        requester.transmit(Picos(1010), TIMEOUT);
+        assert_eq!(requester.retransmission_deadline(), Some(Picos(2010)));
+    }
+
+    #[test]
     fn an_ack_after_a_needless_rewind_skips_forward() {
         let mut requester = requester(10_000, 0);
         send(&mut requester, 6);
@@ -338,9 +340,9 @@ mod tests {
 
     #[test]
     fn a_flow_beyond_a_gibibyte_is_several_messages() {
-        let message = (MESSAGE_BYTES / 1000) * 1000;
+        let message = 1_073_741_000;
         let requester = requester(2 * message + 1, 5);
-        let per_message = requester.packets_per_message;
+        let per_message = message / 1000;
         let reths = [0, per_message, 2 * per_message].map(|number| requester.packet(number));
         let starts = reths.map(|packet| packet.reth.expect("a message starts").virtual_address);
         assert_eq!(starts, [0, message, 2 * message]);

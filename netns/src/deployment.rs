@@ -53,7 +53,7 @@ pub fn deploy(plan: &Plan) -> Result<Deployment, Error> {
         interface_indexes: plan.interface_indexes(),
         lock: FabricLock::allocate()?,
     };
-    on_own_thread(|| deployment.fill(plan))?;
+    on_own_thread(|| deployment.fill(plan))??;
     Ok(deployment)
 }
 
@@ -197,8 +197,9 @@ fn open_socket(namespace: &str) -> Result<RouteSocket, Error> {
 }
 
 /// Runs `work` on a thread that may go into any namespace; the caller's stays where it is.
-fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+fn on_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Error> {
     thread::scope(|scope| {
-        scope.spawn(work).join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+        let thread = thread::Builder::new().spawn_scoped(scope, work).map_err(Error::Thread)?;
+        Ok(thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     })
 }

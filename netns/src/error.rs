@@ -51,6 +51,9 @@ pub enum Error {
         /// The kernel's error code.
         source: io::Error,
     },
+    /// The thread that enters namespaces could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// Every fabric identifier is in use.
     #[error("all 65536 fabric names are taken; remove what killed runs left with `xoff destroy`")]
     NoFabricIdLeft,
@@ -63,7 +66,7 @@ pub enum Error {
         process: String,
     },
     /// There is no such fabric.
-    #[error("there is no fabric {fabric}; `xoff list` shows those that exist")]
+    #[error("there is no fabric {fabric}; `ip netns` shows the namespaces of those that exist")]
     NoSuchFabric {
         /// The fabric.
         fabric: FabricId,

@@ -79,7 +79,7 @@ impl FromStr for FabricId {
 pub(crate) struct FabricLock {
     id: FabricId,
     /// Holds the lock for as long as it is open.
-    _file: File,
+    file: File,
 }
 
 impl FabricLock {
@@ -95,9 +95,11 @@ impl FabricLock {
             match File::create_new(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
-                    return created
-                        .and_then(|file| own(&file).map(|()| Self { id, _file: file }))
-                        .map_err(|source| Error::file("make and lock", path, source));
+                    let failed = |source| Error::file("make and lock", &path, source);
+                    // From here on dropping it removes the file.
+                    let lock = Self { id, file: created.map_err(failed)? };
+                    own(&lock.file).map_err(failed)?;
+                    return Ok(lock);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
-/// A shared mapping, aligned to a page, that ends when it is dropped.
+/// A mapping, aligned to a page, that ends when it is dropped.
 pub(super) struct Mapping {
     start: NonNull<c_void>,
     length: usize,
@@ -13,16 +13,18 @@ pub(super) struct Mapping {
 
 // SAFETY: the mapping belongs to the process and not to a thread; its owner moves with it.
 unsafe impl Send for Mapping {}
+// SAFETY: a reference gives out pointers only; whoever uses them says why that is right.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` zeroed bytes of memory.
+    /// Maps `length` zeroed bytes of memory. The kernel fills in its pages when it pins them.
     pub(super) fn anonymous(length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_ANONYMOUS, -1, 0)
+        Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
     }
 
     /// Maps `length` bytes of `file` from `offset`.
     pub(super) fn of_file(file: BorrowedFd<'_>, offset: i64, length: usize) -> io::Result<Self> {
-        Self::map(length, 0, file.as_raw_fd(), offset)
+        Self::map(length, libc::MAP_SHARED | libc::MAP_POPULATE, file.as_raw_fd(), offset)
     }
 
     fn map(length: usize, flags: i32, file: i32, offset: i64) -> io::Result<Self> {
@@ -32,7 +34,7 @@ impl Mapping {
                 std::ptr::null_mut(),
                 length,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_POPULATE | flags,
+                flags,
                 file,
                 offset,
             )

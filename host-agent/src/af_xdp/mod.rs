@@ -85,3 +85,13 @@ pub enum Error {
         source: io::Error,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_frame_fits_behind_the_headroom() {
+        assert_eq!(MAX_FRAME_LENGTH, 3840);
+    }
+}

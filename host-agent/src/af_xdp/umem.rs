@@ -115,6 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_learns_of_all_frames() {
+        let umem = Umem::new().expect("memory");
+        let registration = umem.registration();
+        assert_eq!((registration.len, registration.chunk_size), (64 * 4096, 4096));
+        // SAFETY: no kernel knows this UMEM.
+        let start = unsafe { umem.bytes(0, 1) }.as_ptr() as u64;
+        assert_eq!(registration.addr, start);
+    }
+
+    #[test]
     fn an_address_within_a_frame_leads_back_to_it() {
         assert_eq!(Umem::frame_of(3 * 4096 + 256), 3 * 4096);
         assert_eq!(Umem::frame_of(4095), 0);

@@ -55,7 +55,7 @@ impl ReactionPoint {
         while self.next_increase <= now {
             self.next_increase += parameters.rate_increase_interval;
             self.increase(parameters);
-            self.timer_stage += 1;
+            self.timer_stage = self.timer_stage.saturating_add(1);
             self.rest_at_line_rate();
         }
         self.current_rate
@@ -75,7 +75,7 @@ impl ReactionPoint {
         while self.byte_counter >= period.0 && self.current_rate < self.line_rate {
             self.byte_counter -= period.0;
             self.increase(parameters);
-            self.byte_stage += 1;
+            self.byte_stage = self.byte_stage.saturating_add(1);
             self.rest_at_line_rate();
         }
     }
@@ -294,5 +294,22 @@ mod tests {
         }
         assert_eq!(once.rate(Picos(1999 * US), &parameters), often.current_rate);
         assert_eq!(once.target_rate, often.target_rate);
+    }
+
+    #[test]
+    fn a_cut_starts_the_byte_counter_anew() {
+        let parameters = Parameters::paper(LINE_RATE);
+        let mut point = ReactionPoint::new(LINE_RATE);
+        let cuts = [0, 50];
+        assert!(point.receive_notification(Picos(cuts[0] * US), &parameters));
+        point.transmit(Picos(10 * US), Bytes(9_900_000), &parameters);
+        assert!(point.receive_notification(Picos(cuts[1] * US), &parameters));
+        let cut = point.current_rate;
+        point.transmit(Picos(51 * US), Bytes(200_000), &parameters);
+        assert_eq!(point.current_rate, cut, "10.1 MB, but only 0.2 since the cut");
+        point.transmit(Picos(52 * US), Bytes(9_799_999), &parameters);
+        assert_eq!(point.current_rate, cut);
+        point.transmit(Picos(53 * US), Bytes(1), &parameters);
+        assert!(point.current_rate > cut);
     }
 }

@@ -86,6 +86,22 @@ fn a_lost_nak_is_repaired_by_the_timer() {
     assert_eq!(testbed.hosts[1].counters().naks_sent, 1);
 }
 
+/// 2 MB take 169 us, longer than the timer of 100 us.
+#[test]
+fn the_timer_expires_while_a_flow_still_sends() {
+    let first = |packet: &RocePacket| packet.opcode == Opcode::WriteFirst;
+    let wire = LosingWire { inner: IdealWire, matches: first, nth: 0 };
+    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
+    testbed.start(0, 1, 3, 2_000_000);
+    testbed.run();
+    testbed.assert_delivered(&[(0, 1, 2_000_000)]);
+    assert_eq!(testbed.hosts[0].counters().timeouts, 1);
+    let starts: Vec<_> =
+        testbed.sent.iter().filter(|sent| first(&sent.2)).map(|sent| sent.0).collect();
+    let again = starts[1];
+    assert!(again >= Picos(100_000_000) && again < Picos(100_000_000) + serialise(1058));
+}
+
 #[test]
 fn the_timer_runs_from_the_oldest_packet_and_from_progress() {
     let lost = |packet: &RocePacket| packet.opcode == Opcode::WriteLast;

@@ -1,0 +1,339 @@
+//! Hosts without a fabric: what they send and when, what they count and what they report.
+
+use fabric_core::units::Nanos;
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::AethFields;
+
+use super::*;
+
+const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+const OVERHEAD: u64 = 24;
+const TIMEOUT: Picos = Picos(10_000_000);
+const SENDER: u32 = 1;
+const RECEIVER: u32 = 2;
+const QP: u32 = 7;
+/// Wire times of a packet of 1000 bytes with RETH and of one without.
+const FIRST: u64 = (1074 + OVERHEAD) * 80;
+const MIDDLE: u64 = (1058 + OVERHEAD) * 80;
+
+fn host(address: u32, congestion_control: CongestionControl) -> Host {
+    Host::new(HostConfig {
+        address,
+        station: [2, 0, 0, 0, 0, address as u8],
+        link_rate: RATE,
+        wire_overhead: OVERHEAD,
+        payload: 1000,
+        ack_priority: 3,
+        cnp_priority: 6,
+        ack_interval: 2,
+        retransmission_timeout: TIMEOUT,
+        pause_response: Picos(1500),
+        congestion_control,
+    })
+}
+
+fn flow(bytes: u64) -> FlowRequest {
+    FlowRequest {
+        flow: 40,
+        destination: RECEIVER,
+        qp: QP,
+        initial_psn: Psn::new(10),
+        source_port: 50_000,
+        priority: 3,
+        bytes,
+    }
+}
+
+fn responder(bytes: u64) -> ResponderRequest {
+    let initial_psn = Psn::new(10);
+    ResponderRequest { qp: QP, peer: SENDER, initial_psn, source_port: 50_001, bytes }
+}
+
+/// Two hosts with a flow of `bytes` between them.
+fn pair(congestion_control: CongestionControl, bytes: u64) -> (Host, Host) {
+    let (mut sender, mut receiver) =
+        (host(SENDER, congestion_control), host(RECEIVER, congestion_control));
+    receiver.open_responder(&responder(bytes));
+    sender.start_flow(Picos::ZERO, &flow(bytes));
+    (sender, receiver)
+}
+
+/// What `host` sends from `now` on, as long as nothing arrives, and when each packet starts.
+fn sent(host: &mut Host, mut now: Picos) -> Vec<(u64, RocePacket)> {
+    let mut packets = Vec::new();
+    while let Some(at) = host.next_transmission(now) {
+        let packet = host.poll_transmit(at).expect("it was announced for this instant");
+        packets.push((at.0, packet));
+        now = at + RATE.serialise(packet.frame_length() as u64 + OVERHEAD);
+    }
+    packets
+}
+
+fn events(host: &mut Host) -> Vec<HostEvent> {
+    std::iter::from_fn(|| host.poll_event()).collect()
+}
+
+fn acknowledgement(syndrome: Syndrome, psn: u32) -> RocePacket {
+    let aeth = AethFields { syndrome, message_sequence_number: 0 };
+    let mut receiver = host(RECEIVER, CongestionControl::None);
+    receiver.open_responder(&responder(1));
+    let responder = receiver.responders.occupant(0);
+    RocePacket {
+        psn: Psn::new(psn),
+        aeth: Some(aeth),
+        ..responder.acknowledgement(RECEIVER, 3, syndrome)
+    }
+}
+
+#[test]
+fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
+    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    assert!(!sender.is_idle());
+    let packets = sent(&mut sender, Picos::ZERO);
+    let starts: Vec<u64> = packets.iter().map(|(at, _)| *at).collect();
+    assert_eq!(starts, [0, FIRST, FIRST + MIDDLE]);
+    assert_eq!(sender.next_timer(), Some(TIMEOUT));
+    assert!(!sender.is_idle(), "nothing is acknowledged");
+
+    for (_, packet) in &packets {
+        receiver.handle_packet(Picos(1000), packet);
+    }
+    let delivered = HostEvent::FlowDelivered { qp: QP, bytes: 2500, at: Picos(1000) };
+    assert_eq!(events(&mut receiver), [delivered]);
+    // One for every second packet, and the one that the last packet asks for.
+    let replies = sent(&mut receiver, Picos(2000));
+    let acknowledged: Vec<u32> = replies.iter().map(|(_, packet)| packet.psn.value()).collect();
+    assert_eq!(acknowledged, [11, 12]);
+    assert!(receiver.is_idle());
+    let opcodes: Vec<Opcode> = replies.iter().map(|(_, packet)| packet.opcode).collect();
+    assert_eq!(opcodes, [Opcode::Acknowledge; 2]);
+
+    for (_, packet) in &replies {
+        sender.handle_packet(Picos(3000), packet);
+    }
+    let completed = HostEvent::FlowCompleted {
+        flow: 40,
+        at: Picos(3000),
+        retransmitted_packets: 0,
+        notifications: 0,
+    };
+    assert_eq!(events(&mut sender), [completed]);
+    assert!(sender.is_idle());
+    assert_eq!(sender.next_timer(), None);
+    assert_eq!(receiver.close_responder(QP), Some(2500));
+    assert_eq!(receiver.close_responder(QP), None);
+    let expected = HostCounters {
+        flows_started: 1,
+        flows_completed: 1,
+        data_packets_sent: 3,
+        payload_bytes_sent: 2500,
+        acknowledgements_received: 2,
+        ..HostCounters::default()
+    };
+    assert_eq!(*sender.counters(), expected);
+    let expected = HostCounters {
+        data_packets_received: 3,
+        delivered_bytes: 2500,
+        acknowledgements_sent: 2,
+        ..HostCounters::default()
+    };
+    assert_eq!(*receiver.counters(), expected);
+}
+
+#[test]
+fn a_loss_is_reported_once_and_repaired() {
+    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let packets = sent(&mut sender, Picos::ZERO);
+    let [first, _, last] = packets.as_slice() else { panic!("three packets") };
+    receiver.handle_packet(Picos(1), &first.1);
+    receiver.handle_packet(Picos(2), &last.1);
+    receiver.handle_packet(Picos(3), &last.1);
+    let replies = sent(&mut receiver, Picos(4));
+    let [(_, negative)] = replies.as_slice() else { panic!("one NAK") };
+    let aeth = negative.aeth.expect("an AETH");
+    assert_eq!((aeth.syndrome, negative.psn), (Syndrome::NakSequenceError, Psn::new(11)));
+
+    sender.handle_packet(Picos(5_000_000), negative);
+    let again = sent(&mut sender, Picos(5_000_000));
+    assert_eq!(again.iter().map(|(_, packet)| *packet).collect::<Vec<_>>(), [packets[1].1, last.1]);
+    for (_, packet) in &again {
+        receiver.handle_packet(Picos(6_000_000), packet);
+    }
+    receiver.handle_packet(Picos(6_000_001), &first.1);
+    for (_, packet) in sent(&mut receiver, Picos(6_000_002)) {
+        sender.handle_packet(Picos(7_000_000), &packet);
+    }
+    let completed = HostEvent::FlowCompleted {
+        flow: 40,
+        at: Picos(7_000_000),
+        retransmitted_packets: 2,
+        notifications: 0,
+    };
+    assert_eq!(events(&mut sender), [completed]);
+    let counters = sender.counters();
+    assert_eq!((counters.naks_received, counters.retransmitted_packets), (1, 2));
+    let counters = receiver.counters();
+    assert_eq!((counters.naks_sent, counters.out_of_order_packets), (1, 2));
+    assert_eq!((counters.duplicate_packets, counters.delivered_bytes), (1, 2500));
+}
+
+#[test]
+fn the_timer_follows_progress_and_goes_back_to_what_is_missing() {
+    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    sent(&mut sender, Picos::ZERO);
+    sender.handle_packet(Picos(4_000_000), &acknowledgement(Syndrome::Ack, 10));
+    // Progress moves the deadline, not the entry.
+    assert_eq!(sender.next_timer(), Some(TIMEOUT));
+    sender.handle_deadline(Picos(TIMEOUT.0 - 1));
+    assert_eq!(sender.next_timer(), Some(TIMEOUT));
+    sender.handle_deadline(TIMEOUT);
+    assert_eq!(sender.next_timer(), Some(Picos(14_000_000)));
+    assert_eq!((sender.counters().timeouts, sender.next_transmission(TIMEOUT)), (0, None));
+
+    sender.handle_deadline(Picos(14_000_000));
+    assert_eq!(sender.counters().timeouts, 1);
+    assert_eq!(sender.next_timer(), None);
+    let again = sent(&mut sender, Picos(14_000_000));
+    assert_eq!(again.iter().map(|(_, packet)| packet.psn.value()).collect::<Vec<_>>(), [11, 12]);
+    assert_eq!(sender.next_timer(), Some(Picos(24_000_000)));
+    assert_eq!(sender.counters().retransmitted_packets, 2);
+}
+
+#[test]
+fn a_flow_that_completes_while_it_waits_for_its_turn_sends_nothing_more() {
+    let (mut sender, _) = pair(CongestionControl::None, 500);
+    sent(&mut sender, Picos::ZERO);
+    sender.handle_deadline(TIMEOUT);
+    assert!(sender.next_transmission(TIMEOUT).is_some(), "it goes back");
+    sender.handle_packet(TIMEOUT, &acknowledgement(Syndrome::Ack, 10));
+    assert_eq!(sender.poll_transmit(TIMEOUT), None);
+    assert!(sender.is_idle());
+    assert_eq!(sender.counters().flows_completed, 1);
+    // Slot and number are free again.
+    sender.start_flow(TIMEOUT, &flow(500));
+    assert_eq!(sent(&mut sender, TIMEOUT).len(), 1);
+}
+
+#[test]
+fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
+    let parameters = dcqcn::Parameters::paper(RATE);
+    let (mut sender, mut receiver) = pair(CongestionControl::Dcqcn(parameters), 10_000);
+    let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    assert_eq!(sender.next_transmission(Picos(FIRST)), Some(Picos(FIRST)), "line rate: no gap");
+    packet.ecn = Ecn::CongestionExperienced;
+    receiver.handle_packet(Picos(1), &packet);
+    receiver.handle_packet(Picos(2), &packet);
+    let replies = sent(&mut receiver, Picos(2));
+    // The notification goes first; the second mark is within its interval, its packet a duplicate.
+    let opcodes: Vec<Opcode> = replies.iter().map(|(_, packet)| packet.opcode).collect();
+    assert_eq!(opcodes, [Opcode::Cnp, Opcode::Acknowledge]);
+    assert_eq!(replies[0].1.dscp, 6 << 3);
+    assert_eq!(receiver.counters().marked_packets_received, 2);
+    assert_eq!(receiver.counters().cnps_sent, 1);
+
+    let now = Picos(FIRST);
+    sender.handle_packet(now, &replies[0].1);
+    sender.handle_packet(now, &replies[0].1);
+    let counters = sender.counters();
+    assert_eq!((counters.cnps_received, counters.rate_cuts), (2, 1));
+    // Alpha is 1 at first, so the rate is halved and the gap is twice the wire time.
+    let packets = [sender.poll_transmit(now), sender.poll_transmit(now)];
+    assert_eq!(packets.map(|packet| packet.is_some()), [true, false]);
+    assert_eq!(sender.next_transmission(now), Some(now + Picos(2 * MIDDLE)));
+    sender.handle_packet(now, &acknowledgement(Syndrome::Ack, 11));
+    assert_eq!(
+        sender.next_transmission(now),
+        Some(now + Picos(2 * MIDDLE)),
+        "an ACK keeps the pace"
+    );
+}
+
+#[test]
+fn without_congestion_control_a_mark_is_counted_only() {
+    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    packet.ecn = Ecn::CongestionExperienced;
+    receiver.handle_packet(Picos(1), &packet);
+    assert_eq!(receiver.counters().marked_packets_received, 1);
+    assert_eq!(sent(&mut receiver, Picos(2)), []);
+    let notification = receiver.responders.occupant(0).notification(RECEIVER, 6);
+    sender.handle_packet(Picos(3), &notification);
+    assert_eq!((sender.counters().cnps_received, sender.counters().rate_cuts), (1, 0));
+}
+
+#[test]
+fn a_link_delay_request_is_answered_before_any_packet() {
+    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    let request = LinkDelayFrame::request([2, 9, 9, 9, 9, 9], 5);
+    let received = Picos(7_000);
+    sender.handle_link_delay(received, &request);
+    assert_eq!(sender.counters().link_delay_requests, 1);
+    assert_eq!(sender.next_transmission(Picos(8_000)), Some(Picos(8_000)));
+    let answer = sender.poll_link_delay(Picos(8_000)).expect("an answer");
+    // 60 bytes and the overhead take 6720 ps; the pause response of 1500 ps is two started nanoseconds.
+    let mut expected = request.answer([2, 0, 0, 0, 0, 1], Nanos(7), Nanos(2));
+    expected.stamp(Nanos(14));
+    assert_eq!(answer, expected);
+    assert_eq!(sender.poll_link_delay(Picos(8_000)), None);
+
+    sender.handle_link_delay(Picos(9_000), &answer);
+    assert_eq!(sender.counters().link_delay_requests, 1, "a response asks for nothing");
+    assert_eq!(sender.poll_link_delay(Picos(9_000)), None);
+}
+
+#[test]
+fn a_pause_stops_its_priority_and_is_counted() {
+    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    let quanta = [2; 8];
+    sender.handle_pfc(Picos::ZERO, 1 << 3, &quanta);
+    // It binds 1500 ps later and ends after 2 x 512 bit times.
+    assert_eq!(sender.next_transmission(Picos::ZERO), Some(Picos::ZERO));
+    assert_eq!(sender.next_transmission(Picos(1500)), Some(Picos(10_240)));
+    assert_eq!(sender.poll_transmit(Picos(1500)), None);
+    sender.handle_pfc(Picos(2000), 1 << 3, &[0; 8]);
+    assert_eq!(sender.next_transmission(Picos(2000)), Some(Picos(2000)));
+    sender.handle_pfc(Picos(2001), 0, &quanta);
+    sender.handle_pfc(Picos(2002), 1, &quanta);
+    let counters = sender.counters();
+    let seen = (counters.pauses_received, counters.resumes_received, counters.pauses_without_class);
+    assert_eq!(seen, (2, 1, 1));
+}
+
+#[test]
+fn packets_for_nobody_change_nothing_and_are_counted() {
+    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let data = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    let (sender_before, receiver_before) = (sender.next_timer(), receiver.next_timer());
+    receiver.handle_packet(Picos(1), &RocePacket { destination: 9, ..data });
+    receiver.handle_packet(Picos(1), &RocePacket { destination_qp: 8, ..data });
+    receiver.handle_packet(Picos(1), &RocePacket { source: 9, ..data });
+    receiver.handle_packet(Picos(1), &RocePacket { opcode: Opcode::WriteMiddle, ..data });
+    let expected = HostCounters {
+        misdelivered: 1,
+        unknown_queue_pair: 2,
+        data_packets_received: 1,
+        message_mismatches: 1,
+        ..HostCounters::default()
+    };
+    assert_eq!(*receiver.counters(), expected);
+
+    let before = *sender.counters();
+    let ack = acknowledgement(Syndrome::Ack, 10);
+    sender.handle_packet(Picos(2), &RocePacket { source: 9, ..ack });
+    sender.handle_packet(Picos(2), &RocePacket { destination_qp: 8, ..ack });
+    sender.handle_packet(Picos(2), &RocePacket { aeth: None, ..ack });
+    sender.handle_packet(Picos(2), &RocePacket { opcode: Opcode::Cnp, source: 9, ..ack });
+    sender.handle_packet(Picos(2), &acknowledgement(Syndrome::Ack, 9));
+    sender.handle_packet(Picos(2), &acknowledgement(Syndrome::Ack, 20));
+    let expected = HostCounters {
+        unknown_queue_pair: 3,
+        missing_aeth: 1,
+        acknowledgements_received: 2,
+        stale_acknowledgements: 1,
+        acknowledgements_beyond_sent: 1,
+        ..before
+    };
+    assert_eq!(*sender.counters(), expected);
+    assert_eq!((sender.next_timer(), receiver.next_timer()), (sender_before, receiver_before));
+    assert_eq!((events(&mut sender), events(&mut receiver)), (vec![], vec![]));
+}
