@@ -1,6 +1,7 @@
 //! The binary `xoff` as a test runs it.
 
 mod isolation;
+mod remains;
 mod scenario_folder;
 
 use std::fs::File;
@@ -12,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
+pub use remains::{BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of};
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
 /// Looks at a running binary before it counts as hung.
@@ -19,6 +21,28 @@ const LOOKS: u32 = 12_000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// One more than the last capability of `linux/capability.h`; kernels ignore what they lack.
 const CAPABILITIES: libc::c_ulong = 64;
+
+/// Makes a run of a shipped scenario outlast any test.
+pub const ENDLESS: [&str; 4] = ["--set", "flows.0.bytes=100GB", "--set", "duration=1000s"];
+/// Signals that end a process which does nothing about them, and do not say that it is broken; the last
+/// two are the ends of the real-time signals, of which the C library keeps the first two for itself.
+pub const ENDING_SIGNALS: [libc::c_int; 15] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGALRM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGXCPU,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+    34,
+    64,
+];
 
 /// How the binary ended.
 #[derive(Debug)]
@@ -49,7 +73,7 @@ pub fn xoff<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     // SAFETY: only `signal` is called between fork and exec, which takes no lock.
     unsafe {
         command.pre_exec(|| {
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            for signal in ENDING_SIGNALS {
                 libc::signal(signal, libc::SIG_DFL);
             }
             Ok(())
@@ -84,16 +108,28 @@ pub fn without_capabilities(command: &mut Command) -> &mut Command {
     }
 }
 
-/// Lets the command have `limit` open files at most.
-pub fn limit_open_files(command: &mut Command, limit: u64) -> &mut Command {
-    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+/// Lets the command have `most` of a resource, such as `RLIMIT_NOFILE`.
+pub fn limit(
+    command: &mut Command,
+    resource: libc::__rlimit_resource_t,
+    most: u64,
+) -> &mut Command {
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: only `setrlimit` is called between fork and exec, which takes no lock.
     unsafe {
-        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) {
+        command.pre_exec(move || match libc::setrlimit(resource, &raw const limit) {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         })
     }
+}
+
+/// Kills a process that is not a child, such as a run's guardian.
+pub fn kill(process: u32) {
+    // SAFETY: sends a signal, and touches no memory.
+    let sent = unsafe { libc::kill(process.cast_signed(), libc::SIGKILL) };
+    assert_eq!(sent, 0, "{}", io::Error::last_os_error());
+    await_that("a killed process goes", || !Path::new(&format!("/proc/{process}/fd/0")).exists());
 }
 
 /// Runs a command to its end.

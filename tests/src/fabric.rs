@@ -3,15 +3,18 @@
 //! A check is written once, as a function of a [`Runner`]: rung memory calls it with [`in_memory`],
 //! rung kernel with [`on_both`], which also compares the two datapaths file by file.
 
+pub mod agreement;
 pub mod burst;
 pub mod capture;
 pub mod congestion;
 pub mod deadlock;
 pub mod dissection;
 pub mod distributions;
+pub mod drawn;
 pub mod exactness;
 pub mod go_back_n;
 pub mod link_delay;
+pub mod lone_flow;
 pub mod measures;
 pub mod one_switch;
 pub mod pause;
@@ -31,7 +34,7 @@ use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 use xoff::engine::Watch;
-use xoff::results::Summary;
+use xoff::results::{LinkDelayRange, RunReport, Summary};
 use xoff::scenario::{DatapathKind, Scenario};
 
 use capture::CapturedFrame;
@@ -70,18 +73,31 @@ pub struct Run {
     pub scenario: Scenario,
     /// `summary.json`.
     pub summary: Summary,
+    /// What was measured of links, if they were.
+    pub link_delays: Option<LinkDelayRange>,
     sound: bool,
-    folder: TempDir,
+    /// The results folder, of a run that wrote one.
+    folder: Option<TempDir>,
 }
 
 /// Runs a scenario on the memory datapath.
 pub fn in_memory(text: &str, overrides: &[&str]) -> Run {
-    Run::new(DatapathKind::Memory, text, overrides)
+    Run::new(DatapathKind::Memory, text, overrides, Some(results_folder()))
+}
+
+/// Likewise without a results folder, for checks that need the summary alone: a short run takes less time
+/// than its files.
+pub fn summarised(text: &str, overrides: &[&str]) -> Run {
+    Run::new(DatapathKind::Memory, text, overrides, None)
 }
 
 /// Runs a scenario on the kernel datapath.
 pub fn in_kernel(text: &str, overrides: &[&str]) -> Run {
-    Run::new(DatapathKind::Kernel, text, overrides)
+    Run::new(DatapathKind::Kernel, text, overrides, Some(results_folder()))
+}
+
+fn results_folder() -> TempDir {
+    tempfile::tempdir().expect("a folder for results")
 }
 
 /// Runs a scenario on both datapaths, asserts that they agree, and returns the kernel's run.
@@ -109,7 +125,12 @@ pub fn shipped_files() -> BTreeSet<PathBuf> {
 }
 
 impl Run {
-    fn new(datapath: DatapathKind, text: &str, overrides: &[&str]) -> Self {
+    fn new(
+        datapath: DatapathKind,
+        text: &str,
+        overrides: &[&str],
+        folder: Option<TempDir>,
+    ) -> Self {
         let datapath = match datapath {
             DatapathKind::Memory => "datapath.kind=memory",
             DatapathKind::Kernel => "datapath.kind=kernel",
@@ -118,13 +139,13 @@ impl Run {
             overrides.iter().chain([&datapath]).map(|&text| text.to_owned()).collect();
         let scenario = Scenario::parse(text, Path::new("test.toml"), &overrides)
             .unwrap_or_else(|error| panic!("{error}"));
-        let folder = tempfile::tempdir().expect("a folder for results");
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let outcome = xoff::run::run(&scenario, Some(folder.path()), &mut watch)
+        let outcome = xoff::run::run(&scenario, folder.as_ref().map(TempDir::path), &mut watch)
             .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
         let sound = outcome.is_sound();
-        Self { scenario, summary: outcome.report.summary, sound, folder }
+        let RunReport { summary, link_delays, .. } = outcome.report;
+        Self { scenario, summary, link_delays, sound, folder }
     }
 
     /// Whether the run was what it claims to be.
@@ -135,9 +156,36 @@ impl Run {
     /// Asserts that every flow completed, the books balance (receivers' bytes and the auditor's
     /// violations are in them) and the substrate lost nothing.
     #[track_caller]
-    pub fn assert_sound(&self) {
-        assert!(self.sound, "{} is not sound: {:#?}", self.scenario.name, self.summary);
+    pub fn assert_complete(&self) {
+        assert!(self.summary.is_complete(), "{}: {:#?}", self.scenario.name, self.summary);
         assert_eq!(self.summary.books, Vec::<String>::new());
+        assert_eq!(self.summary.drops.substrate, 0);
+    }
+
+    /// Asserts that the run is complete and that no switch dropped a lossless packet.
+    #[track_caller]
+    pub fn assert_sound(&self) {
+        self.assert_complete();
+        assert_eq!(self.summary.limits_reached, Vec::<String>::new());
+        assert!(self.sound, "{} is not sound: {:#?}", self.scenario.name, self.summary);
+    }
+
+    /// Asserts that the run is complete, and not sound because switches dropped lossless packets, all of
+    /// them for this reason.
+    #[track_caller]
+    pub fn assert_unsound(&self, reason: &str) {
+        self.assert_complete();
+        self.assert_limit_reached(reason);
+    }
+
+    /// Asserts that the run is not sound, and that it names one limit at which switches dropped lossless
+    /// packets.
+    #[track_caller]
+    pub fn assert_limit_reached(&self, reason: &str) {
+        assert!(!self.sound, "{} is sound: {:#?}", self.scenario.name, self.summary);
+        let limits = &self.summary.limits_reached;
+        let named = |line: &String| line.contains(&format!("({reason}): "));
+        assert!(!limits.is_empty() && limits.iter().all(named), "{limits:?}");
     }
 
     /// Asserts that the run is sound and that no frame was lost to anything.
@@ -159,7 +207,13 @@ impl Run {
     /// Asserts that two runs left the same files, but for the machine's times in the summary.
     #[track_caller]
     pub fn assert_same_as(&self, other: &Self) {
-        for name in SAME_FILES {
+        self.assert_same_but_for(other, &[]);
+    }
+
+    /// Likewise, some files apart.
+    #[track_caller]
+    pub fn assert_same_but_for(&self, other: &Self, apart: &[&str]) {
+        for name in SAME_FILES.into_iter().filter(|name| !apart.contains(name)) {
             let (ours, theirs) = (self.comparable(name), other.comparable(name));
             let same = ours == theirs;
             assert!(same, "{}: {name}: {}", self.scenario.name, difference(&ours, &theirs));
@@ -200,7 +254,7 @@ impl Run {
 
     /// Whether the run left a file of this name.
     pub fn has(&self, name: &str) -> bool {
-        self.folder.path().join(name).exists()
+        self.path(name).exists()
     }
 
     /// `link_delay.csv`.
@@ -215,21 +269,26 @@ impl Run {
 
     /// Where `capture.pcapng` lies while the run is in scope.
     pub fn capture_path(&self) -> PathBuf {
-        self.folder.path().join("capture.pcapng")
+        self.path("capture.pcapng")
     }
 
-    fn table(&self, name: &str) -> Table {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.as_ref().expect("the run left a folder").path().join(name)
+    }
+
+    /// A table.
+    pub fn table(&self, name: &str) -> Table {
         Table::parse(&self.text(name))
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {
-        let path = self.folder.path().join(name);
+        let path = self.path(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// A file without what depends on the machine; nothing if there is no such file.
     fn comparable(&self, name: &str) -> Vec<u8> {
-        let bytes = std::fs::read(self.folder.path().join(name)).unwrap_or_default();
+        let bytes = std::fs::read(self.path(name)).unwrap_or_default();
         if name != Summary::FILE {
             return bytes;
         }

@@ -1,5 +1,7 @@
 //! What tests and benchmarks that cross crates share.
 
+pub mod any_scenario;
 pub mod command;
 pub mod fabric;
+pub mod generated;
 pub mod switch;

@@ -19,8 +19,9 @@ use crate::topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 /// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
 const FIRST_SOURCE_PORT: u16 = 49_152;
 
-/// The queue pair of flow 0. `MAX_FLOWS` leaves out the numbers that InfiniBand reserves.
-const FIRST_QUEUE_PAIR: u32 = 1;
+/// The queue pair of flow 0: InfiniBand reserves 0 and 1 for management datagrams. `MAX_FLOWS` leaves out the
+/// last number, too.
+const FIRST_QUEUE_PAIR: u32 = 2;
 
 /// One direction of a link, as datapaths see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +191,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
             PortSettings {
                 rate: wire.rate,
                 headroom: if uninsured { Bytes(0) } else { phi },
-                largest_estimate: phi,
+                largest_estimate: dsh.map_or(Bytes(0), |_| phi),
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),
@@ -226,7 +227,9 @@ pub fn port_queues(scenario: &Scenario) -> PortQueues {
         control: scenario.switch.control_priority,
         scheduler: match scenario.switch.scheduler {
             scenario::Scheduler::Strict => Scheduler::Strict,
-            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: quantum.0 as u32 },
+            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr {
+                quantum: u32::try_from(quantum.0).expect("a quantum is less than 4 GiB"),
+            },
         },
     }
 }
@@ -340,6 +343,7 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
         crate::topology::ideal::FlowShape {
             bytes: flow.bytes,
             payload: scenario.host.payload,
+            ack_interval: scenario.host.ack_interval,
             wire_overhead: scenario.switch.wire_overhead,
         },
     )
@@ -351,4 +355,37 @@ pub fn mix(seed: u64, number: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datapath::Datapath;
+    use crate::run::in_memory;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn switches_draw_random_numbers_of_their_own_from_the_scenarios_seed() {
+        let of_seed = |seed: u32| {
+            let text = format!(
+                "seed = {seed}\n[datapath]\nkind = \"memory\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2
+spines = 2\nhosts_per_leaf = 1\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\""
+            );
+            let scenario = Scenario::parse(&text, Path::new("build.toml"), &[]);
+            let datapath = in_memory(&scenario.unwrap_or_else(|error| panic!("{error}")));
+            let datapath = datapath.expect("memory for four switches");
+            let seeds = |switch| {
+                let tables = datapath.tables(switch);
+                (tables.state().random.load(), tables.settings().ecmp_seed)
+            };
+            (0..4).map(seeds).collect::<Vec<_>>()
+        };
+        let all = [of_seed(1), of_seed(2)].concat();
+        assert_eq!(of_seed(1), all[..4]);
+        assert_eq!(all.iter().map(|seeds| seeds.0).collect::<BTreeSet<_>>().len(), 8, "marking");
+        assert_eq!(all.iter().map(|seeds| seeds.1).collect::<BTreeSet<_>>().len(), 8, "ECMP");
+    }
 }

@@ -8,6 +8,8 @@ pub mod build;
 pub mod commands;
 pub mod datapath;
 pub mod engine;
+pub mod guardian;
+pub mod heap;
 pub mod import;
 pub mod inspect;
 pub mod reproduce;

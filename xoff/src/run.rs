@@ -49,10 +49,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the run was what it claims: no flow missing, books balanced, no substrate loss.
+    /// See [`crate::results::Summary::is_sound`].
     pub fn is_sound(&self) -> bool {
-        let summary = &self.report.summary;
-        summary.is_complete() && summary.books.is_empty() && summary.drops.substrate == 0
+        self.report.summary.is_sound()
     }
 }
 
@@ -69,12 +68,13 @@ pub fn run(
     match scenario.datapath.kind {
         DatapathKind::Kernel => {
             let started = Started::now();
-            let datapath = deploy(scenario)?;
+            let datapath = deploy(scenario);
             let deployed = started.wall.elapsed();
+            // A signal makes some system calls fail: it is the cause then, not they.
             if watch.interrupted.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted { at: Nanos(0) }.into());
             }
-            drive(scenario, datapath, record, &captured, watch, &started, deployed)
+            drive(scenario, datapath?, record, &captured, watch, &started, deployed)
         }
         DatapathKind::Memory => {
             let started = Started::now();
@@ -264,4 +264,42 @@ fn cpu_time_of(who: libc::c_int) -> Duration {
             + Duration::from_micros(time.tv_usec.cast_unsigned())
     };
     of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric_core::drop_reason::DropReason;
+    use std::sync::atomic::AtomicBool;
+
+    const STAR: &str = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"star\"\nhosts = 2
+host_link = { rate = \"100Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"";
+
+    type Change = fn(&mut Outcome);
+
+    #[test]
+    fn a_run_that_misses_something_is_not_sound() {
+        let scenario = Scenario::parse(STAR, Path::new("star.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        // What is changed of a run in order, and whether it is sound with that.
+        let rows: [(Change, bool); 5] = [
+            (|_| {}, true),
+            (|run| run.report.summary.flows_completed -= 1, false),
+            (|run| run.report.summary.books.push("something".into()), false),
+            (|run| drop_frame(run, DropReason::SubstrateLoss), false),
+            (|run| drop_frame(run, DropReason::InjectedLoss), true),
+        ];
+        for (row, (change, sound)) in rows.into_iter().enumerate() {
+            let interrupted = AtomicBool::new(false);
+            let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+            let mut outcome = run(&scenario, None, &mut watch).expect("no file to write");
+            change(&mut outcome);
+            assert_eq!(outcome.is_sound(), sound, "row {row}");
+        }
+    }
+
+    fn drop_frame(run: &mut Outcome, reason: DropReason) {
+        run.report.summary.drops.add(reason.name(), reason.class(), 1);
+    }
 }

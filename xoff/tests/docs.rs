@@ -1,8 +1,10 @@
-//! Documents that are generated say what the code says.
+//! Documents and messages say what the code says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use clap::{Command, CommandFactory};
+use xoff::commands::Arguments;
 use xoff::results;
 use xoff::sweep::tables;
 
@@ -20,4 +22,84 @@ fn the_columns_of_results_are_documented() {
         written == current,
         "docs/results.md is stale, first at {difference:?}: see this test's comment"
     );
+}
+
+/// Where people read: sources with their messages, documents, scenarios.
+const READ: [&str; 9] = [
+    "fabric-core/src",
+    "host-agent/src",
+    "netns/src",
+    "switch-user/src",
+    "xoff/src",
+    "xtask/src",
+    "docs",
+    "scenarios",
+    "dissectors",
+];
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// The command lines of xoff in a text, without the name: between back-ticks, and in a document's lines
+/// that start with it.
+fn command_lines(text: &str, is_document: bool) -> Vec<&str> {
+    let quoted = text.split("`xoff ").skip(1).filter_map(|rest| rest.split(['`', '\n']).next());
+    let listed = text.lines().filter(|_| is_document).filter_map(|line| {
+        let line = line.strip_prefix("sudo ").unwrap_or(line);
+        line.strip_prefix("./target/release/xoff ").or(line.strip_prefix("xoff "))
+    });
+    // A sentence may start with the name as well: a command is not followed by words alone.
+    let listed =
+        listed.filter(|line| line.contains(" --") || line.contains('/') || line.contains("  #"));
+    quoted.chain(listed).collect()
+}
+
+/// What is wrong with a command line: a command or an option that does not exist.
+fn fault(line: &str) -> Option<String> {
+    let tree: Command = Arguments::command();
+    let line = line.split(" # ").next().unwrap_or_default();
+    let mut words = line.split_whitespace();
+    let name = words.next()?;
+    let Some(command) = tree.find_subcommand(name) else {
+        return Some(format!("there is no command `{name}`"));
+    };
+    let options = words.filter_map(|word| word.strip_prefix("--")?.split('=').next());
+    let known = |option: &&str| command.get_arguments().any(|it| it.get_long() == Some(*option));
+    let unknown = options.into_iter().find(|option| !known(option))?;
+    Some(format!("`xoff {name}` has no option `--{unknown}`"))
+}
+
+#[test]
+fn commands_that_are_named_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let documents = documents.map(|name| root.join(name));
+    let sources = READ.iter().flat_map(|folder| files(&root.join(folder)));
+    let mut found = 0;
+    let mut faults = Vec::new();
+    for path in documents.into_iter().chain(sources) {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let is_document = path.extension().is_some_and(|extension| extension == "md");
+        for line in command_lines(&text, is_document) {
+            found += 1;
+            faults.extend(fault(line).map(|fault| format!("{}: {fault}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(found > 60, "only {found} were found");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_found() {
+    let text = "see `xoff list`, `xoff run --fast FILE` and `xoff sweep --jobs=2 FILE`\n\
+                xoff destroys nothing\nxoff runs --out x\n";
+    let faults: Vec<_> =
+        command_lines(text, true).into_iter().map(|line| fault(line).unwrap_or_default()).collect();
+    let none = |name: &str| format!("there is no command `{name}`");
+    let option = "`xoff run` has no option `--fast`".to_owned();
+    assert_eq!(faults, [none("list"), option, String::new(), none("runs")]);
 }

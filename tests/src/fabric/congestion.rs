@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::capture::wire_named;
+use fabric_core::wire::RocePacket;
+use fabric_core::wire::roce::Ecn;
+
+use super::capture::{CapturedFrame, wire_named};
 use super::one_switch::{flow, star};
-use super::{Run, Runner};
+use super::{CAPTURE_ALL, Run, Runner};
 
 /// Thresholds that the control plane computes every 10 us: nothing is lost, and it is not the same as a
 /// threshold evaluated at every packet.
@@ -86,6 +89,43 @@ pub fn hpcc_profile_is_fair(run: Runner) {
 pub fn paper_profile_is_fair(run: Runner) {
     let ecn = "kmin = \"5kB\", kmax = \"200kB\", pmax = 0.01";
     assert_fair(run, &two_flows("10Gbps", 16_000, "paper", "", ecn), 10_000);
+}
+
+/// Two switches in a row, each of which is congested and marks: what the run counts is the packets that
+/// arrive marked, also those that both have marked.
+pub fn marked_packets_count_once(run: Runner) {
+    let link =
+        |a, b, rate| format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{rate}\", delay = \"1us\" }}");
+    let links = [
+        link("h1", "s0", "10Gbps"),
+        link("h2", "s0", "10Gbps"),
+        link("s0", "s1", "8Gbps"),
+        link("s1", "h0", "4Gbps"),
+    ];
+    let links = links.join(", ");
+    let flows = flow("h1", "h0", 300, 3) + &flow("h2", "h0", 300, 3);
+    let text = format!(
+        "name = \"two-marks\"\n[topology]\nkind = \"custom\"\nswitches = [\"s0\", \"s1\"]\n\
+         hosts = [\"h0\", \"h1\", \"h2\"]\nlinks = [{links}]\n[host.transport]\nkind = \"roce-rc\"\n\
+         congestion_control = \"none\"\n{flows}"
+    );
+    for mark_at in ["enqueue", "dequeue"] {
+        let ecn = format!(
+            "switch.ecn={{ kmin = \"5kB\", kmax = \"100kB\", pmax = 0.5, mark_at = \"{mark_at}\" }}"
+        );
+        let run = run(&text, &[&ecn, CAPTURE_ALL]);
+        run.assert_lossless();
+        let frames = run.frames();
+        let marked = |wire| {
+            let wire = wire_named(run.scenario.fabric(), wire);
+            let packets = frames.iter().filter(|frame| frame.wire == wire);
+            let marked = |packet: &RocePacket| packet.ecn == Ecn::CongestionExperienced;
+            packets.filter_map(CapturedFrame::data).filter(marked).count() as u64
+        };
+        let (of_first, of_both) = (marked("s0->s1"), marked("s1->h0"));
+        assert!(0 < of_first && of_first < of_both, "{mark_at}: {of_first}, {of_both}");
+        assert_eq!(run.summary.ecn_marked, of_both, "{mark_at}");
+    }
 }
 
 /// While both flows are active, in the second half of that time, each has half of the line, within a

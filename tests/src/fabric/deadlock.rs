@@ -121,6 +121,41 @@ pub fn of_ports(run: Runner) {
     assert_eq!((by_queue.summary.ended, by_queue.summary.flows_completed), (RunEnd::Drained, 16));
 }
 
+/// Without shared headroom, what a queue that is OFF has in insurance stays there until a packet of it
+/// departs. Behind a circle none does, so its port never resumes, however much room others make.
+pub fn insurance_that_stays(run: Runner) {
+    let bytes = "bytes = \"400kB\"";
+    let mut text = DEADLOCK.to_owned();
+    for class in [5, 3, 5, 3] {
+        // The first incast that has no priority yet.
+        text = text.replacen(bytes, &format!("bytes = \"400000B\"\npriority = {class}"), 1);
+    }
+    for fourth in ["h3", "h15", "h7", "h11"] {
+        text = text.replace(&format!(", \"{fourth}\"]"), "]");
+    }
+    let settings = [
+        "switch.lossless=[3, 5]",
+        "switch.buffer=2MB",
+        "switch.headroom={ kind = \"dsh\", bytes = \"293590B\", shared_headroom = false }",
+    ];
+    let stopped = run(&text, &settings);
+    stopped.assert_lossless();
+    assert_eq!(circles(&stopped), [(86_454, Some(87_850), None, BACK.to_owned())]);
+    let table = stopped.deadlocks();
+    let circle = &table.rows()[0];
+    assert_eq!(circle.text("priorities"), "3 5 5 3");
+    assert_eq!(circle.text("levels"), "port queue port queue");
+    // It lasts, with every pause renewed.
+    let on = run(&text, &[&settings[..], &["stop=done", "duration=2ms"]].concat());
+    assert_eq!(circles(&on), circles(&stopped));
+    assert_eq!(on.summary.ended, RunEnd::Duration);
+    assert_eq!(on.summary.flows_completed, stopped.summary.flows_completed);
+    // With shared headroom insurance moves, and all complete.
+    let settings = ["switch.lossless=[3, 5]", "switch.buffer=2MB", DSH];
+    let shared = run(&text, &settings);
+    assert_eq!((shared.summary.ended, shared.summary.flows_completed), (RunEnd::Drained, 12));
+}
+
 /// PAUSE alone is no deadlock: not where routes have no cycle, and not where queues wait in a line.
 pub fn pauses_without_a_circle(run: Runner) {
     for overrides in [

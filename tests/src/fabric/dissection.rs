@@ -47,9 +47,10 @@ bytes = "1B"
 priority = 4
 "#;
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "frame.time_epoch",
     "frame.interface_name",
+    "frame.protocols",
     "_ws.malformed",
     "_ws.expert.severity",
     "ip.checksum.status",
@@ -81,7 +82,9 @@ pub fn assert_dissector_agrees(run: &Run) -> usize {
     let script = format!("lua_script:{}", script.display());
     let of_link_delay = ["kind", "sequence", "t1", "t2", "t3", "response_time"]
         .map(|name| format!("xoff.link_delay.{name}"));
-    let fields = ["eth.src", "_ws.expert.severity", "xoff.protocol"].map(str::to_owned);
+    let fields =
+        ["frame.protocols", "eth.src", "_ws.malformed", "_ws.expert.severity", "xoff.protocol"]
+            .map(str::to_owned);
     let fields = fields.into_iter().chain(of_link_delay);
     let text = tshark(run, &["-X", &script, "-Y", "xoff"], fields);
     let frames: Vec<_> = run.frames().iter().filter_map(CapturedFrame::link_delay).collect();
@@ -91,12 +94,13 @@ pub fn assert_dissector_agrees(run: &Run) -> usize {
         let (Nanos(t1), Nanos(t2), Nanos(t3)) =
             (frame.request_sent, frame.request_received, frame.response_sent);
         let expected = match frame.kind {
-            Kind::Request => format!("{source}\t\t1\t1\t{sequence}\t{t1}\t\t\t"),
+            Kind::Request => format!("1\t{sequence}\t{t1}\t\t\t"),
             Kind::Response => {
                 let time = frame.response_time_ns;
-                format!("{source}\t\t1\t2\t{sequence}\t{t1}\t{t2}\t{t3}\t{time}")
+                format!("2\t{sequence}\t{t1}\t{t2}\t{t3}\t{time}")
             }
         };
+        let expected = format!("eth:ethertype:xoff\t{source}\t\t\t1\t{expected}");
         assert_eq!(line, expected, "{frame}");
     }
     frames.len()
@@ -130,7 +134,13 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
     let CapturedFrame { wire, arrival_ns, content, .. } = frame;
     let (seconds, nanos) = (arrival_ns / 1_000_000_000, arrival_ns % 1_000_000_000);
     let name = &run.scenario.fabric().wire(*wire).name;
-    let mut line = format!("{seconds}.{nanos:09}\t{name}\t\t\t");
+    let protocols = match content {
+        Content::Roce(packet) if packet.payload_length > 0 => "ip:udp:infiniband:data",
+        Content::Roce(_) => "ip:udp:infiniband",
+        Content::LinkDelay(_) => "data",
+        Content::Pfc(_) => "macc",
+    };
+    let mut line = format!("{seconds}.{nanos:09}\t{name}\teth:ethertype:{protocols}\t\t\t");
     match content {
         Content::Roce(packet) => {
             let syndrome = packet.aeth.map_or(String::new(), |aeth| syndrome(aeth.syndrome));

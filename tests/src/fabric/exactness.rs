@@ -1,5 +1,6 @@
 //! Flows on idle paths take what the closed form says, to the nanosecond.
 
+use super::lone_flow::LonePath;
 use super::{Runner, recurrence};
 
 /// Rates that one meets.
@@ -72,4 +73,17 @@ pub fn assert_exact(run: Runner, text: &str) {
         assert_eq!(row.number("ideal_ns"), expected, "{} of:\n{text}", row.text("label"));
         assert_eq!(row.text("slowdown"), "1.0000");
     }
+}
+
+/// A flow of a gibibyte, which whole packets do not fill: its sender makes two messages of it.
+pub fn two_messages(run: Runner) {
+    let text = star("10Gbps", "1us", 3072);
+    let (head, _) = text.split_once("[[flows]]").expect("it has flows");
+    let flow = "[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1GiB\"\n";
+    assert_exact(run, &format!("{head}{flow}"));
+}
+
+/// A generated path as well.
+pub fn on_path(run: Runner, path: &LonePath) {
+    assert_exact(run, &path.text());
 }

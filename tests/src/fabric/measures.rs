@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use xoff::results::RunEnd;
 use xoff::topology::NodeKind;
 
 use super::one_switch::{flow, loss, star, two_to_one};
@@ -34,7 +35,7 @@ pub fn throughput_is_what_arrived(run: Runner) {
         let Some(packet) = frame.data() else { continue };
         if matches!(fabric.node(fabric.wire(frame.wire).to).kind, NodeKind::Host(_)) {
             let interval = frame.arrival_ns / INTERVAL_NS * INTERVAL_NS;
-            let flow = u64::from(packet.destination_qp) - 1;
+            let flow = u64::from(packet.destination_qp) - 2;
             *arrived.entry((interval, flow)).or_default() += u64::from(packet.payload_length);
         }
     }
@@ -76,6 +77,9 @@ pub fn pause_time_is_what_senders_received(run: Runner) {
         assert_eq!(table.rows().len(), received.len());
         assert_eq!(received.len(), 2);
         let end = run.summary.emulated_ns;
+        if run.summary.ended == RunEnd::Duration {
+            assert_eq!(end, 60_000);
+        }
         for (node, stops) in received {
             let row = table.only("node", &node);
             let span = |stop: &Stop| stop.ends_ns.min(end).saturating_sub(stop.binds_ns);
@@ -87,9 +91,24 @@ pub fn pause_time_is_what_senders_received(run: Runner) {
             assert_eq!(row.text("share"), format!("0.{millionths:06}"));
             assert_eq!((row.text("port"), row.text("priority"), row.text("by")), ("0", "3", "s0"));
         }
-        let ordered: u64 = table.numbers("ordered_ns").iter().sum();
-        assert_eq!(ordered, run.summary.pause_time_ns);
+        let sum = |column| table.numbers(column).iter().sum::<u64>();
+        assert_eq!(sum("ordered_ns"), run.summary.pause_ordered_ns);
+        assert_eq!(sum("paused_ns"), run.summary.paused_ns);
     }
+}
+
+/// PAUSE frames that never arrive stop nobody: what was ordered is not what the sender lived through.
+pub fn pauses_that_are_lost_stop_nobody(run: Runner) {
+    let lost = loss("s0->h1", "pause", "rate = 1.0");
+    let run =
+        run(&two_to_one(3), &[&lost, "switch.headroom={ kind = \"sih\", bytes = \"300kB\" }"]);
+    run.assert_sound();
+    let table = run.table("pause_time.csv");
+    let spared = table.only("node", "h1");
+    assert_eq!((spared.number("paused_ns"), spared.number("pauses")), (0, 0));
+    assert!(spared.number("ordered_ns") > 0);
+    assert_eq!(run.summary.paused_ns, table.only("node", "h2").number("paused_ns"));
+    assert!(run.summary.pause_ordered_ns > run.summary.paused_ns);
 }
 
 /// The mean is that of the packets' stays in the switch, and the highest level is its counters'.

@@ -2,7 +2,7 @@
 
 use super::burst::Burst;
 use super::capture::wire_named;
-use super::one_switch::{QUANTUM_NS, RESPONSE_NS, flow, funnel, loss, two_to_one};
+use super::one_switch::{QUANTUM_NS, RESPONSE_NS, flow, funnel, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};
 use super::{Run, Runner};
 
@@ -94,7 +94,7 @@ pub fn quanta_expire_without_headroom(run: Runner) {
     let text = funnel(&flow("h1", "h0", 300, 3));
     let lost = loss("s0->h1", "pause", "nth = [2, 3, 4]");
     let run = run(&text, &["switch.pause_quanta=1000", &lost]);
-    run.assert_sound();
+    run.assert_unsound("headroom-exhausted");
     let drops = &run.summary.drops;
     assert_eq!(drops.injected, 3);
     assert!(drops.policy > 0 && drops.policy == drops.by_reason["headroom-exhausted"], "{drops:?}");
@@ -124,7 +124,7 @@ pub fn lost_pause(run: Runner) {
     assert!(first.received_ns > refresh.number("time_ns"), "the refresh is what stops h1");
 
     let starved = run(&text, &settings);
-    starved.assert_sound();
+    starved.assert_unsound("headroom-exhausted");
     let drops = &starved.summary.drops;
     assert_eq!(drops.by_reason["injected-loss"], 1);
     assert!(drops.by_reason["headroom-exhausted"] > 0, "{drops:?}");
@@ -205,3 +205,35 @@ senders = ["h1", "h2", "h3", "h4", "h5", "h6", "h7"]
 receiver = "h0"
 bytes = "100kB"
 "#;
+
+/// A queue or port pauses because of what it holds, the packet that came and what is in headroom included.
+#[track_caller]
+pub fn assert_pauses_exceed(run: &Run) {
+    for row in run.pauses().with("event", "xoff") {
+        let (occupancy, threshold) = (row.number("occupancy_bytes"), row.number("threshold_bytes"));
+        assert!(occupancy >= threshold, "{}: {row:?}", run.scenario.name);
+    }
+}
+
+/// Where X_off is more than the shared pool has room for, that room is the limit that a pause tells: under
+/// static thresholds, under DT with a large alpha, and of ports under DSH with shared headroom or without.
+pub fn beyond_the_pool(run: Runner) {
+    let senders = ["h1", "h2", "h3"].map(|host| flow(host, "h0", 100, 3)).concat();
+    let large = "switch.threshold={ kind = \"dt\", alpha = \"64\" }";
+    for settings in [
+        &["switch.threshold={ kind = \"static\", xoff = \"60kB\", xon = \"50kB\" }"][..],
+        &[large],
+        &[large, "switch.headroom={ kind = \"dsh\" }"],
+        &[large, "switch.headroom={ kind = \"dsh\", shared_headroom = false }"],
+    ] {
+        let run = run(&star(4, &senders), &[settings, &["switch.buffer=180kB"]].concat());
+        run.assert_sound();
+        assert_pauses_exceed(&run);
+        let pauses = run.pauses();
+        let limited = |row: &&super::results::Row| {
+            let free = row.number("shared_free_bytes");
+            free < 1058 && row.number("threshold_bytes") < 60_000
+        };
+        assert_ne!(pauses.with("event", "xoff").filter(limited).count(), 0, "{settings:?}");
+    }
+}

@@ -2,49 +2,59 @@
 
 use xoff::scenario::{Flow, Scenario};
 use xoff::topology::ideal::Hop;
-use xoff::topology::{HostId, SwitchId};
 
 /// Ethernet, IPv4, UDP, BTH and ICRC.
 const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
 const RETH: u64 = 16;
 const AETH: u64 = 4;
 const PREAMBLE_FCS_AND_GAP: u64 = 8 + 4 + 12;
+/// A message is as many whole packets as this holds.
+const LONGEST_MESSAGE: u64 = 1 << 30;
 
-/// From the flow's start to the arrival of its last ACK, in nanoseconds, rounded up. The path is the
-/// first of equal ones: let the fabric have one path only, or equal ones.
+/// From the flow's start to the arrival of its last ACK, in nanoseconds, rounded up.
 pub fn completion_ns(scenario: &Scenario, flow: &Flow) -> u64 {
-    let there = hops(scenario, flow.source, flow.destination);
-    let back = hops(scenario, flow.destination, flow.source);
+    let (there, back) = xoff::build::paths(scenario, flow);
+    let fabric = scenario.fabric();
+    let (mut there, mut back) = (Path::of(fabric.hops(&there)), Path::of(fabric.hops(&back)));
     let payload = scenario.host.payload.0;
     let packets = flow.bytes.0.div_ceil(payload);
-    let lengths = (0..packets).map(|number| {
+    let of_message = LONGEST_MESSAGE / payload;
+    let (mut unacknowledged, mut completed_ps) = (0, 0);
+    for number in 0..packets {
         let bytes = payload.min(flow.bytes.0 - number * payload);
-        HEADERS + bytes.next_multiple_of(4) + if number == 0 { RETH } else { 0 }
-    });
-    (arrival_ps(&there, lengths) + arrival_ps(&back, [HEADERS + AETH].into_iter())).div_ceil(1000)
+        let position = number % of_message;
+        let reth = if position == 0 { RETH } else { 0 };
+        let arrived_ps = there.send(0, HEADERS + reth + bytes.next_multiple_of(4));
+        unacknowledged += 1;
+        let is_last = position + 1 == of_message || number + 1 == packets;
+        if is_last || unacknowledged == scenario.host.ack_interval {
+            unacknowledged = 0;
+            completed_ps = back.send(arrived_ps, HEADERS + AETH);
+        }
+    }
+    completed_ps.div_ceil(1000)
 }
 
-fn hops(scenario: &Scenario, source: HostId, destination: HostId) -> Vec<Hop> {
-    let fabric = scenario.fabric();
-    let first = |_: SwitchId, ports: &[u16]| ports[0];
-    let path = fabric.path(source, destination, first).expect("the hosts are connected");
-    fabric.hops(&path)
+/// Hops, and when each of them is free.
+struct Path {
+    hops: Vec<(Hop, u64)>,
 }
 
-/// When the last of these frames has arrived whole at the end of the path.
-fn arrival_ps(hops: &[Hop], lengths: impl Iterator<Item = u64>) -> u64 {
-    let mut free_ps = vec![0; hops.len()];
-    let mut arrived_ps = 0;
-    for length in lengths {
-        arrived_ps = 0;
-        for (hop, free_ps) in hops.iter().zip(&mut free_ps) {
+impl Path {
+    fn of(hops: Vec<Hop>) -> Self {
+        Self { hops: hops.into_iter().map(|hop| (hop, 0)).collect() }
+    }
+
+    /// Sends a frame when it is there and the first hop is free: when it has arrived whole at the end.
+    fn send(&mut self, there_ps: u64, length: u64) -> u64 {
+        let bits = u128::from((length + PREAMBLE_FCS_AND_GAP) * 8);
+        let mut arrived_ps = there_ps;
+        for (hop, free_ps) in &mut self.hops {
             let start = arrived_ps.max(*free_ps);
-            let bits = (length + PREAMBLE_FCS_AND_GAP) * 8;
-            let serialisation =
-                (u128::from(bits) * 1_000_000_000_000).div_ceil(u128::from(hop.rate.0));
+            let serialisation = (bits * 1_000_000_000_000).div_ceil(u128::from(hop.rate.0));
             *free_ps = start + serialisation as u64;
             arrived_ps = *free_ps + hop.delay.0;
         }
+        arrived_ps
     }
-    arrived_ps
 }

@@ -62,6 +62,11 @@ impl Row {
         self.fields.get(column).unwrap_or_else(|| panic!("there is no column `{column}`"))
     }
 
+    /// The columns with their fields.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(column, text)| (column.as_str(), text.as_str()))
+    }
+
     /// A field that is a whole number.
     pub fn number(&self, column: &str) -> u64 {
         let text = self.text(column);

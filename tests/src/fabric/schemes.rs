@@ -218,7 +218,7 @@ pub fn without_insurance(run: Runner) {
     for burst in LOSING_SEEDS.map(Burst::of_seed) {
         burst.run(run, "kind = \"dsh\"").assert_lossless();
         let run = burst.run(run, "kind = \"dsh\", insurance_headroom = false");
-        run.assert_sound();
+        run.assert_unsound("insurance-exhausted");
         run.assert_drops_only("insurance-exhausted");
         assert!(run.summary.headroom_max_bytes.values().all(|bytes| *bytes == 0));
     }
@@ -230,7 +230,7 @@ pub fn oversubscribed(run: Runner) {
     for burst in LOSING_SEEDS.map(Burst::of_seed) {
         burst.run(run, "kind = \"sih\"").assert_lossless();
         let run = burst.run(run, "kind = \"oversubscribed\", ratio = \"2\"");
-        run.assert_sound();
+        run.assert_unsound("headroom-pool-exhausted");
         run.assert_drops_only("headroom-pool-exhausted");
     }
 }
@@ -241,7 +241,7 @@ pub fn oversubscribed_by_queues(run: Runner) {
     let burst = starved(incast());
     burst.run(run, "kind = \"oversubscribed\", ratio = \"8\"").assert_lossless();
     let run = burst.run(run, "kind = \"oversubscribed\", ratio = \"16\"");
-    run.assert_sound();
+    run.assert_unsound("headroom-pool-exhausted");
     run.assert_drops_only("headroom-pool-exhausted");
 }
 

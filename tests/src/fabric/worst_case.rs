@@ -191,6 +191,7 @@ pub fn pause_wait_ns(run: &Run) -> u64 {
 
 /// Asserts that packets were lost to a lack of headroom and to nothing else.
 pub fn assert_headroom_exhausted(run: &Run) {
+    run.assert_limit_reached("headroom-exhausted");
     run.assert_drops_only("headroom-exhausted");
     let longest = run.scenario.longest_frame().0;
     for row in run.drops().rows() {
@@ -207,7 +208,7 @@ pub fn assert_sufficient_and_necessary(run: Runner, case: WorstCase, phases: u64
     for phase in case.phases(phases) {
         case.run_to_the_end(run, phase, Some(case.eq_1())).assert_lossless();
         let starved = case.run_to_the_end(run, phase, Some(less));
-        starved.assert_sound();
+        starved.assert_complete();
         if starved.summary.drops.lost() != 0 {
             assert_headroom_exhausted(&starved);
             assert_ne!(starved.summary.retransmitted_packets, 0);

@@ -28,7 +28,8 @@ fn json_is_one_document_and_a_pipe_sees_no_bar() {
         "slowdown",
         "pause_frames",
         "resume_frames",
-        "pause_time_ns",
+        "paused_ns",
+        "pause_ordered_ns",
         "ecn_marked",
         "cnps",
         "retransmitted_packets",
@@ -74,6 +75,28 @@ fn a_run_that_is_not_what_it_claims_exits_with_1() {
     assert_eq!(summary["flows_completed"], 0);
     let books = summary["books"][0].as_str().expect("the books say why");
     assert!(books.contains("had not drained") && books.contains("100000 ns"), "{books}");
+}
+
+/// Also where the scheme may lose packets by choice.
+#[test]
+fn a_run_whose_switches_drop_lossless_packets_exits_with_1_and_names_the_limit() {
+    let incast = shipped("incast");
+    for (headroom, reason, key) in [
+        ("sih\", bytes=\"1200B", "headroom-exhausted", "`switch.headroom.bytes`"),
+        ("oversubscribed\", ratio=\"64", "headroom-pool-exhausted", "`switch.headroom.ratio`"),
+    ] {
+        let set = format!("switch.headroom={{ kind=\"{headroom}\" }}");
+        let run = ["run", &incast, "--datapath", "memory", "--set", &set];
+        let shown = finish(&mut xoff(run)).assert_code(1).stdout;
+        assert!(shown.contains("8 of 8 flows completed") && shown.contains("books balanced"));
+        let summary = json(&finish(xoff(run).arg("--json")).assert_code(1).stdout);
+        assert_eq!(summary["books"], Value::Array(Vec::new()));
+        let limit = summary["limits_reached"][0].as_str().expect("a limit is named");
+        let words = ["leaf0 dropped", "lossless packets", reason, key];
+        assert!(words.iter().all(|word| limit.contains(word)), "{limit}");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(&format!("limit: {limit}")), "{shown}");
+    }
 }
 
 #[test]

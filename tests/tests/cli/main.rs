@@ -3,5 +3,6 @@
 mod bad_input;
 mod commands;
 mod import;
+mod killed;
 mod reproduce;
 mod sweep;

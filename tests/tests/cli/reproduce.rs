@@ -14,14 +14,14 @@ fn a_figure_is_run_once_and_compared() {
     };
     let first = reproduce(&["--scale", "small"]);
     assert_eq!(first.code, 0, "{}", first.stderr);
-    assert!(first.stdout.contains("4 of 4 runs are complete."), "{}", first.stdout);
+    assert!(first.stdout.contains("4 of 4 runs are done."), "{}", first.stdout);
     let report = fs::read_to_string(format!("{out}/report.md")).unwrap();
     assert_eq!(first.stdout.trim_end(), report.trim_end());
     let table = fs::read_to_string(format!("{out}/fig14.csv")).unwrap();
     let rate = |congestion_control: &str, scheme: &str| -> f64 {
         let row = format!("{congestion_control},{scheme},least rate of F0 after,");
         let row = table.lines().find(|line| line.starts_with(&row)).expect("a row of the table");
-        row.split(',').nth(5).unwrap().parse().unwrap()
+        row.split(',').nth(6).unwrap().parse().unwrap()
     };
     // The paper's point: without congestion control SIH harms F0, and DSH does not.
     assert!(rate("none", "sih") < 0.8 * rate("none", "dsh"), "{table}");

@@ -106,7 +106,7 @@ fn an_interrupted_sweep_resumes_to_the_same_bytes() {
     assert!((interrupted + 1..RUNS).contains(&killed), "{killed} runs were complete");
 
     let resumed = sweep(&folder, "broken", &[]).assert_code(0);
-    let report = format!("{RUNS} of {RUNS} runs are complete, {killed} of them from before");
+    let report = format!("{RUNS} of {RUNS} runs are done, {killed} of them from before");
     assert!(resumed.stdout.contains(&report), "{}", resumed.stdout);
     assert_eq!(tables(&folder, "broken"), expected);
     let mut entries: Vec<_> = fs::read_dir(folder.path("broken"))
@@ -158,7 +158,7 @@ fn a_run_that_fails_is_named_and_tried_again() {
     for word in words {
         assert!(failed.stderr.contains(word), "{word:?}: {}", failed.stderr);
     }
-    assert!(failed.stdout.contains("11 of 12 runs are complete"), "{}", failed.stdout);
+    assert!(failed.stdout.contains("11 of 12 runs are done"), "{}", failed.stdout);
     assert_eq!(read(&folder, "out/sweep.csv").matches(",fct_ns.mean,").count(), RUNS - 1);
     fs::remove_file(format!("{place}/thesis.tex")).expect("it is there");
     let again = sweep(&folder, "out", &[]).assert_code(0);
@@ -176,11 +176,46 @@ fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
         let finished = sweep(&folder, "out", &[]).assert_code(1);
         assert!(finished.stderr.contains("run 0 (seed=1): "), "{}", finished.stderr);
         assert!(finished.stderr.contains("flows completed"), "{}", finished.stderr);
-        assert!(finished.stdout.contains("1 of 1 runs are complete"), "{}", finished.stdout);
+        assert!(finished.stdout.contains("1 of 1 runs are done"), "{}", finished.stdout);
+        assert!(finished.stdout.contains("1 of them lack flows"), "{}", finished.stdout);
+    }
+    let listed = sweep(&folder, "out", &["--list"]).assert_code(0).stdout;
+    assert!(listed.contains("\tincomplete\t"), "{listed}");
+    let table = read(&folder, "out/sweep.csv");
+    assert!(table.starts_with("seed,run,ended,metric,value\n1,"), "{table}");
+    assert_eq!(
+        table.matches(",incomplete,").count(),
+        2,
+        "the metrics that were asked for: {table}"
+    );
+    folder.write("sweep.toml", text.replace("flows_*", "fct_ns.mean"));
+    sweep(&folder, "out", &[]).assert_code(1);
+    assert!(read(&folder, "out/sweep.csv").contains(",incomplete,fct_ns.mean,"));
+    let table = read(&folder, "out/summary.csv");
+    assert!(table.ends_with("\nfct_ns.mean,0,1,,,,,\n"), "{table}");
+}
+
+/// Losses are results, and the sweep says which runs had them.
+#[test]
+fn a_run_that_loses_lossless_packets_has_its_rows_and_is_named() {
+    let folder = folder();
+    let scenario = BASE.replace("[host]", "headroom = { kind = \"sih\" }\n[host]");
+    folder.write("base.toml", scenario.replace("1/8", "1/64"));
+    let text = "scenario = \"base.toml\"\nmetrics = [\"drops.policy\", \"lossless\"]\n\
+                [matrix]\n\"switch.headroom.bytes\" = [\"1200B\", \"100kB\"]\n";
+    folder.write("sweep.toml", text);
+    for _ in 0..2 {
+        let finished = sweep(&folder, "out", &[]).assert_code(1);
+        for words in ["run 0 (switch.headroom.bytes=1200B seed=1): ", "headroom-exhausted"] {
+            assert!(finished.stderr.contains(words), "{words}: {}", finished.stderr);
+        }
+        assert!(!finished.stderr.contains("run 1 "), "{}", finished.stderr);
+        assert!(finished.stdout.contains("2 of 2 runs are done"), "{}", finished.stdout);
     }
     let table = read(&folder, "out/sweep.csv");
-    assert!(table.starts_with("seed,run,metric,value\n1,"), "{table}");
-    assert_eq!(table.lines().count(), 3, "the metrics that were asked for: {table}");
+    let rows: Vec<&str> = table.lines().map(|row| row.rsplit_once(',').unwrap().1).collect();
+    assert!(rows[1].parse::<u64>().unwrap() > 0, "{table}");
+    assert_eq!(rows[2..], ["0", "0", "1"], "{table}");
 }
 
 #[test]
@@ -237,11 +272,12 @@ fn the_shipped_sweep_runs() {
     let (file, out) = (shipped_sweep("alpha"), folder.path("out"));
     finish(&mut xoff(["sweep", &file, "--out", &out])).assert_code(0);
     let table = read(&folder, "out/summary.csv");
-    let header = "variant,switch.threshold.alpha,metric,n,mean,ci95_low,ci95_high,min,max";
+    let header =
+        "variant,switch.threshold.alpha,metric,n,incomplete,mean,ci95_low,ci95_high,min,max";
     assert_eq!(table.lines().next(), Some(header));
     // Thresholds are what PFC acts on: the smaller they are, the longer it pauses.
     let pauses = |alpha: &str| -> f64 {
-        let start = format!("pfc-only,{alpha},pause_time_ns,3,");
+        let start = format!("pfc-only,{alpha},paused_ns,3,0,");
         let line = table.lines().find_map(|line| line.strip_prefix(&start));
         let line = line.unwrap_or_else(|| panic!("{start}: {table}"));
         line.split(',').next().and_then(|mean| mean.parse().ok()).expect("a number")
@@ -279,5 +315,5 @@ fn a_terminal_sees_a_bar_with_the_time_left() {
     let seen = String::from_utf8_lossy(&seen);
     assert!(seen.contains("of 12 runs") && seen.contains(" left"), "there is no bar: {seen}");
     let erased = seen.rfind("\x1b[2K").expect("the bar goes");
-    assert!(seen[erased..].contains("12 of 12 runs are complete"), "{seen}");
+    assert!(seen[erased..].contains("12 of 12 runs are done"), "{seen}");
 }

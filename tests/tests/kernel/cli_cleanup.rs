@@ -6,15 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use tests::command::{
-    Finished, Running, ScenarioFolder, await_fabrics, fabrics, finish, isolate, limit_open_files,
-    mount_small_disk, shipped, traces, unmount, xoff,
+    ENDLESS, Finished, Running, ScenarioFolder, await_fabrics, await_that, fabrics, finish,
+    guardian_of, isolate, kill, limit, mount_small_disk, shipped, traces, unmount, xoff,
 };
 
 /// Nodes of `single-flow.toml` and `incast.toml`.
 const SINGLE_FLOW_NODES: usize = 5;
 const INCAST_NODES: usize = 12;
-/// Makes a run of a shipped scenario outlast any test.
-const ENDLESS: [&str; 4] = ["--set", "flows.0.bytes=100GB", "--set", "duration=1000s"];
 
 fn start(scenario: &str, more: &[&str]) -> Running {
     let scenario = shipped(scenario);
@@ -56,13 +54,13 @@ fn an_error_in_the_middle_of_a_deployment_leaves_nothing() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
     // From the first namespaces over programs and attachments to the hosts' sockets.
-    for limit in [12, 20, 28, 36, 44, 52, 60, 68, 76, 84, 92] {
+    for files in [12, 20, 28, 36, 44, 52, 60, 68, 76, 84, 92] {
         let (scenario, out) = (shipped("incast"), folder.path("results"));
         let mut run = xoff(["run", &scenario, "--out", &out]);
-        let finished = finish(limit_open_files(&mut run, limit));
+        let finished = finish(limit(&mut run, libc::RLIMIT_NOFILE, files));
         finished.assert_refused(&["setting up the fabric", "Too many open files", "`ulimit -n"]);
-        assert_eq!(traces(), before, "with {limit} open files");
-        assert!(folder.entries().is_empty(), "with {limit} open files");
+        assert_eq!(traces(), before, "with {files} open files");
+        assert!(folder.entries().is_empty(), "with {files} open files");
     }
 }
 
@@ -117,19 +115,6 @@ fn an_interrupt_while_cleaning_up_changes_nothing() {
 }
 
 #[test]
-fn termination_and_hang_up_are_interrupts() {
-    isolate();
-    let before = traces();
-    for signal in [libc::SIGTERM, libc::SIGHUP] {
-        let run = endless("single-flow");
-        await_fabrics(1, SINGLE_FLOW_NODES);
-        run.signal(signal);
-        assert_interrupted(run.finish());
-        assert_eq!(traces(), before);
-    }
-}
-
-#[test]
 fn nohup_outlives_a_hang_up() {
     isolate();
     let before = traces();
@@ -160,9 +145,10 @@ fn destroy_removes_the_dead_and_leaves_the_living_alone() {
     await_fabrics(3, 2 * SINGLE_FLOW_NODES + INCAST_NODES);
     let killed_fabric = fabrics().into_iter().find(|fabric| !two.contains(fabric));
     let killed_fabric = killed_fabric.expect("there are three");
+    kill(guardian_of(killed.id()));
     killed.signal(libc::SIGKILL);
     killed.finish().assert_code(137);
-    assert_eq!(fabrics().len(), 3, "what a killed run leaves stays until it is destroyed");
+    assert_eq!(fabrics().len(), 3, "what a run and its guardian leave stays until it is destroyed");
 
     let report = destroy();
     assert!(report.contains(&format!("removed fabric {killed_fabric}\n")), "{report}");
@@ -179,7 +165,7 @@ fn destroy_removes_the_dead_and_leaves_the_living_alone() {
 }
 
 #[test]
-fn a_deployment_that_was_killed_is_destroyed() {
+fn a_deployment_that_is_killed_leaves_nothing() {
     isolate();
     let before = traces();
     for step in 0..8 {
@@ -187,8 +173,7 @@ fn a_deployment_that_was_killed_is_destroyed() {
         thread::sleep(Duration::from_millis(step * 20));
         run.signal(libc::SIGKILL);
         run.finish().assert_code(137);
-        finish(&mut xoff(["destroy"])).assert_code(0);
-        assert_eq!(traces(), before, "after {} ms", step * 20);
+        await_that("a guardian removes half a fabric", || traces() == before);
     }
 }
 

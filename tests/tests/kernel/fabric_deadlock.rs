@@ -18,6 +18,11 @@ fn a_deadlock_of_ports() {
 }
 
 #[test]
+fn a_deadlock_of_insurance_that_stays() {
+    deadlock::insurance_that_stays(on_both);
+}
+
+#[test]
 fn pauses_without_a_circle_are_none() {
     deadlock::pauses_without_a_circle(on_both);
 }

@@ -84,6 +84,11 @@ fn periodic_thresholds() {
 }
 
 #[test]
+fn marked_packets_count_once() {
+    congestion::marked_packets_count_once(on_both);
+}
+
+#[test]
 fn ports_pause_by_the_alpha_of_their_rate() {
     port_rates::alpha(on_both);
 }

@@ -18,6 +18,11 @@ fn an_incast_of_16() {
 }
 
 #[test]
+fn a_run_ends_with_its_duration() {
+    shapes::ended_by_its_duration(on_both);
+}
+
+#[test]
 fn an_unfinished_run_is_not_sound() {
     shapes::unfinished(on_both);
 }

@@ -3,6 +3,7 @@
 mod capture;
 mod cli_cleanup;
 mod cli_foreign;
+mod cli_killed;
 mod cli_sweep;
 mod fabric_deadlock;
 mod fabric_distributions;

@@ -1,7 +1,14 @@
 //! A flow alone takes its ideal time, and a run is a function of its scenario: the whole matrix, in memory.
 
 use tests::fabric::exactness::{self, DELAYS, PAYLOADS, RATES};
+use tests::fabric::lone_flow::lone_paths;
 use tests::fabric::{CAPTURE_ALL, in_memory, shipped, shipped_files};
+use tests::generated;
+
+/// Generated paths; `XOFF_CASES` replaces the number.
+const PATHS: u32 = 300;
+const REGRESSIONS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/exactness.txt");
 
 #[test]
 fn a_flow_alone_on_a_star() {
@@ -32,6 +39,19 @@ fn a_flow_alone_on_a_chain_of_different_links() {
             exactness::assert_exact(in_memory, &exactness::chain(payload, slow_first));
         }
     }
+}
+
+#[test]
+fn flows_alone_on_generated_paths() {
+    generated::check(REGRESSIONS, generated::count(PATHS), &lone_paths(), |path| {
+        exactness::on_path(in_memory, &path);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_flow_of_two_messages() {
+    exactness::two_messages(in_memory);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tests::fabric::worst_case::{
     Trigger, WorstCase, assert_headroom_exhausted, assert_sufficient_and_necessary, pause_wait_ns,
 };
-use tests::fabric::{CAPTURE_ALL, in_memory};
+use tests::fabric::{CAPTURE_ALL, in_memory, summarised};
 
 const GIGABITS: [u64; 4] = [10, 40, 100, 400];
 const DELAYS_NS: [u64; 3] = [100, 1000, 5000];
@@ -59,7 +59,7 @@ fn eq_1_is_sufficient_and_necessary() {
 fn eq_1_is_sufficient_where_the_packet_that_pauses_lies_in_the_shared_pool() {
     for case in cases(Trigger::InShared) {
         for phase in case.phases(8) {
-            let run = case.run(in_memory, phase, Some(case.eq_1()));
+            let run = case.run(summarised, phase, Some(case.eq_1()));
             assert_eq!(run.summary.drops.lost(), 0, "{case:?} at phase {phase} ns");
             assert_eq!(run.summary.pause_frames, 1);
         }
@@ -91,7 +91,7 @@ fn eq_1_alone_loses_a_frame_where_the_packet_that_pauses_lies_in_headroom() {
 #[test]
 fn the_default_headroom_never_loses_and_is_used_but_for_two_frames() {
     for case in cases(Trigger::InShared).chain(cases(Trigger::InHeadroom)) {
-        let used = case.measure(in_memory, 8);
+        let used = case.measure(summarised, 8);
         let unframed = case.eq_1() * case.payload / (case.payload + 58 + 24);
         let two_frames = 2 * case.longest_on_the_wire().0;
         assert!(used + two_frames >= unframed, "{case:?} uses {used} of {}", case.eq_1());

@@ -5,44 +5,32 @@
 
 use std::cell::Cell;
 
-use proptest::test_runner::{
-    Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestRng, TestRunner,
-};
+use proptest::test_runner::TestCaseError;
 use tests::fabric::burst::{Burst, bursts};
-use tests::fabric::{Run, in_memory, schemes};
+use tests::fabric::{Run, Runner, in_memory, schemes, summarised};
+use tests::generated;
 
 const CASES: u32 = 300;
 const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/headroom_schemes.txt");
 
 fn cases() -> u32 {
-    std::env::var("XOFF_CASES").map_or(CASES, |cases| cases.parse().expect("a number"))
-}
-
-fn runner() -> TestRunner {
-    let config = Config {
-        cases: cases(),
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
-        ..Config::default()
-    };
-    // The same cases in every run: a change that breaks one is to blame for it.
-    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+    generated::count(CASES)
 }
 
 /// Runs bursts and checks that none loses a packet. Hands each run to `look`.
-fn assert_never_loses(headroom: &str, more: &[&str], look: impl Fn(&Run)) {
-    let result = runner().run(&bursts(), |burst: Burst| {
-        let run = burst.run_with(in_memory, headroom, more);
+#[track_caller]
+fn assert_never_loses(runner: Runner, headroom: &str, more: &[&str], look: impl Fn(&Run)) {
+    generated::check(REGRESSIONS, cases(), &bursts(), |burst: Burst| {
+        let run = burst.run_with(runner, headroom, more);
         let summary = &run.summary;
         if !summary.books.is_empty() || !summary.lossless || summary.retransmitted_packets != 0 {
-            return Err(TestCaseError::fail(format!("{summary:#?}\n{}", burst.text())));
+            let text = burst.text();
+            return Err(TestCaseError::fail(format!("{headroom}: {summary:#?}\n{text}")));
         }
         look(&run);
         Ok(())
     });
-    if let Err(error) = result {
-        panic!("{headroom}: {error}");
-    }
 }
 
 /// Of every four bursts at least one, so that losslessness is no accident.
@@ -62,14 +50,16 @@ fn uses_headroom(run: &Run) -> bool {
 #[test]
 fn sih_never_loses() {
     let headroom = Cell::new(0);
-    assert_never_loses("kind = \"sih\"", &[], |run| count(&headroom, uses_headroom(run)));
+    assert_never_loses(summarised, "kind = \"sih\"", &[], |run| {
+        count(&headroom, uses_headroom(run));
+    });
     assert_often("headroom in use", &headroom);
 }
 
 #[test]
 fn dsh_never_loses() {
     let (insurance, ports, queues) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    assert_never_loses("kind = \"dsh\"", &[], |run| {
+    assert_never_loses(in_memory, "kind = \"dsh\"", &[], |run| {
         let pauses = run.pauses();
         count(&insurance, uses_headroom(run));
         count(&ports, pauses.with("level", "port").next().is_some());
@@ -83,7 +73,7 @@ fn dsh_never_loses() {
 #[test]
 fn dsh_never_loses_in_its_other_forms() {
     for form in ["estimation = \"conceptual\"", "shared_headroom = false"] {
-        assert_never_loses(&format!("kind = \"dsh\", {form}"), &[], |_| ());
+        assert_never_loses(summarised, &format!("kind = \"dsh\", {form}"), &[], |_| ());
     }
 }
 
@@ -95,9 +85,9 @@ fn adaptive_never_loses() {
     for (configured, more) in [("", &[][..]), ("", &prompt), (", bytes = \"700kB\"", &prompt)] {
         let (headroom, measured) = (Cell::new(0), Cell::new(0));
         let kind = format!("kind = \"adaptive\", period = \"20us\"{configured}");
-        assert_never_loses(&kind, more, |run| {
+        assert_never_loses(summarised, &kind, more, |run| {
             count(&headroom, uses_headroom(run));
-            count(&measured, run.link_delays().rows().len() > 12);
+            count(&measured, run.link_delays.is_some_and(|range| range.exchanges > 12));
         });
         assert_often("links measured", &measured);
         if more.is_empty() {

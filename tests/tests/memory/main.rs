@@ -2,10 +2,13 @@
 
 mod collisions;
 mod deadlock;
+mod dissection;
 mod distributions;
+mod drawn;
 mod exactness;
 mod headroom;
 mod headroom_schemes;
+mod limits;
 mod line_rate;
 mod link_delay;
 mod measures;

@@ -13,6 +13,11 @@ fn pause_time() {
 }
 
 #[test]
+fn pauses_that_are_lost_stop_nobody() {
+    measures::pauses_that_are_lost_stop_nobody(in_memory);
+}
+
+#[test]
 fn occupancy() {
     measures::occupancy_is_how_long_packets_stayed(in_memory);
 }

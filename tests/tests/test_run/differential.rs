@@ -11,9 +11,8 @@ use fabric_core::departure::Departure;
 use fabric_core::drop_reason::{DropClass, DropReason};
 use fabric_core::flow_control::{Level, Order};
 use fabric_core::units::Nanos;
-use proptest::test_runner::{
-    Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestRng, TestRunner,
-};
+use proptest::test_runner::TestCaseError;
+use tests::generated;
 use tests::switch::case::{Action, Case, Step, cases, policies};
 use tests::switch::{Twins, in_namespace};
 
@@ -127,26 +126,15 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
 
 #[test]
 fn both_switches_agree() {
-    let count = std::env::var("XOFF_CASES").map_or(CASES, |cases| cases.parse().expect("a number"));
-    let config = Config {
-        cases: count,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
-        ..Config::default()
-    };
-    // The same cases in every run: a change that breaks one is to blame for it.
-    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(config, random);
+    let count = generated::count(CASES);
     in_namespace(|| {
         let twins: Vec<_> =
             policies().into_iter().map(|policy| RefCell::new(Twins::load(policy))).collect();
         let met = RefCell::new(Met::default());
-        let result = runner.run(&cases(), |case| {
+        generated::check(REGRESSIONS, count, &cases(), |case| {
             let (mut twins, mut met) = (twins[case.policy].borrow_mut(), met.borrow_mut());
             run(&mut twins, &case, &mut met).map_err(TestCaseError::fail)
         });
-        if let Err(error) = result {
-            panic!("{error}");
-        }
         println!("{:?}", met.borrow());
         if count >= CASES {
             met.borrow().check();

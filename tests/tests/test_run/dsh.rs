@@ -87,7 +87,7 @@ fn a_port_pauses_all_lossless_classes_in_one_frame() {
             level: Level::Port,
             class_enable: 1 << 3 | 1 << 4,
             quanta: 0xffff,
-            occupancy_bytes: 33_340,
+            occupancy_bytes: 33_340 + length(),
             threshold_bytes: 33_330,
             shared_free_bytes: 66_660,
         };

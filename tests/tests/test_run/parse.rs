@@ -375,7 +375,7 @@ fn a_pause_is_sent_when_headroom_is_reached() {
         level: Level::Queue,
         class_enable: 8,
         quanta: 0xffff,
-        occupancy_bytes: 31_000,
+        occupancy_bytes: 31_000 + 1058,
         threshold_bytes: 31_900,
         shared_free_bytes: 63_800,
     };

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
-use switch_user::program::SwitchProgram;
+use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
 use switch_user::tables::Capacity;
 
 use super::Exit;
@@ -16,9 +16,9 @@ use crate::engine::Watch;
 use crate::run;
 use crate::scenario::Scenario;
 
-/// `bpf_xdp_load_bytes`, which copies a frame into its record, came with this one. The run at the end of
-/// the checks is what shows that a kernel serves.
-const OLDEST_KERNEL: (u32, u32) = (5, 18);
+/// The oldest kernel that `cargo xtask vm` boots, and so the oldest whose verifier and drivers are known to
+/// do what a fabric asks of them.
+const OLDEST_KERNEL: (u32, u32) = (6, 1);
 /// The smallest run: two hosts, one switch, one flow.
 const PROBE: &str = "\
 name = \"doctor\"
@@ -48,15 +48,36 @@ const CAPABILITIES: [(&str, u32); 4] =
 struct Check {
     name: &'static str,
     /// What was found, or what is wrong.
-    look: fn() -> Result<String, String>,
+    look: fn() -> Result<String, Problem>,
     /// What to do if it is wrong, where `look` does not say it.
     advice: &'static str,
 }
 
+/// What is wrong.
+#[derive(Debug)]
+struct Problem {
+    message: String,
+    /// The verifier's log, if it was the verifier that refused.
+    verifier_log: Option<String>,
+}
+
+impl From<String> for Problem {
+    fn from(message: String) -> Self {
+        Self { message, verifier_log: None }
+    }
+}
+
+impl From<ProgramError> for Problem {
+    fn from(error: ProgramError) -> Self {
+        let verifier_log = error.verifier_log().map(str::to_owned);
+        Self { message: super::with_causes(&error), verifier_log }
+    }
+}
+
 /// Each stands on those before it.
 const CHECKS: [Check; 7] = [
-    Check { name: "kernel", look: kernel, advice: "" },
-    Check { name: "privileges", look: privileges, advice: "" },
+    Check { name: "kernel", look: || Ok(kernel()?), advice: "" },
+    Check { name: "privileges", look: || Ok(privileges()?), advice: "" },
     Check {
         name: "eBPF: verifier, ring buffer, mapped arrays",
         look: programs,
@@ -87,36 +108,58 @@ const CHECKS: [Check; 7] = [
     },
 ];
 
+/// Arguments of `xoff doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Where the kernel's verifier refuses a program, prints its whole log after the checks.
+    #[arg(long)]
+    verifier_log: bool,
+}
+
 /// Runs the command.
-pub fn execute() -> Exit {
-    if let Err(message) = super::interrupt::watch() {
-        eprintln!("error: {message}");
+pub fn execute(arguments: &Arguments) -> Exit {
+    if let Err(message) = super::prepare(true) {
+        super::say(format_args!("error: {message}"));
         return Exit::BadInput;
     }
-    let _ = super::open_files::raise_limit();
+    let findings = CHECKS.iter().scan(true, |able, check| {
+        let finding = able.then(|| (check.look)());
+        *able = matches!(finding, Some(Ok(_)));
+        Some((check, finding))
+    });
+    let (text, exit) = report(findings, arguments.verifier_log);
+    super::print(&text, exit)
+}
+
+/// The lines about the checks, of which those after a failure were not tried, and the exit code.
+fn report<'a>(
+    findings: impl Iterator<Item = (&'a Check, Option<Result<String, Problem>>)>,
+    with_verifier_log: bool,
+) -> (String, Exit) {
     let mut lines = Vec::new();
-    let mut exit = Exit::Success;
-    for Check { name, look, advice } in CHECKS {
-        if exit == Exit::BadInput {
-            lines.push(format!("-     {name}: not tried, it stands on the check that failed"));
-            continue;
-        }
-        lines.push(match look() {
-            Ok(found) => format!("ok    {name}: {found}"),
-            Err(problem) => {
-                exit = Exit::BadInput;
-                let separator = if advice.is_empty() { "" } else { "; " };
-                format!("FAIL  {name}: {problem}{separator}{advice}")
+    let mut problem = None;
+    for (Check { name, advice, .. }, finding) in findings {
+        lines.push(match finding {
+            None => format!("-     {name}: not tried, it stands on the check that failed"),
+            Some(Ok(found)) => format!("ok    {name}: {found}"),
+            Some(Err(found)) => {
+                let Problem { message, verifier_log } = problem.insert(found);
+                // What the verifier refuses, no setting of the kernel mends.
+                let has_advice = !advice.is_empty() && verifier_log.is_none();
+                let (separator, advice) = if has_advice { ("; ", *advice) } else { ("", "") };
+                format!("FAIL  {name}: {message}{separator}{advice}")
             }
         });
     }
-    let verdict = if exit == Exit::Success {
-        "this machine runs fabrics on the kernel datapath"
-    } else {
-        "`--datapath memory` runs the same scenarios here, without privilege"
+    let Some(problem) = problem else {
+        lines.push("this machine runs fabrics on the kernel datapath".to_owned());
+        return (lines.join("\n"), Exit::Success);
     };
-    lines.push(verdict.to_owned());
-    super::print(&lines.join("\n"), exit)
+    lines.push("`--datapath memory` runs the same scenarios here, without privilege".to_owned());
+    if let Some(log) = problem.verifier_log.filter(|_| with_verifier_log) {
+        lines.push(format!("the verifier's log:\n{log}"));
+    }
+    (lines.join("\n"), Exit::BadInput)
 }
 
 /// What must hold before a fabric is deployed; a sentence with what to do if it does not.
@@ -139,10 +182,9 @@ fn check_release(release: &str) -> Result<String, String> {
     match version {
         None => Err(format!("the kernel calls itself {release:?}, which is no version")),
         Some(version) if version < OLDEST_KERNEL => Err(format!(
-            "Linux {release} is too old, it has no bpf_xdp_load_bytes: boot Linux {major}.{minor} or later, or use \
-             `--datapath memory`"
+            "Linux {release} is too old: boot Linux {major}.{minor} or later, or use `--datapath memory`"
         )),
-        Some(_) => Ok(format!("Linux {release}")),
+        Some(_) => Ok(format!("Linux {release}; {major}.{minor} is the oldest that will do")),
     }
 }
 
@@ -173,37 +215,53 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
     }
 }
 
-fn programs() -> Result<String, String> {
-    switch_program().map(|_| "the switch's programs load".to_owned())
+fn programs() -> Result<String, Problem> {
+    for policy in policies() {
+        switch_program(policy)?;
+    }
+    HostProgram::load(2, PAIR_INTERFACE)?;
+    Ok("the programs of switches and hosts load, with every scheme".to_owned())
 }
 
-fn switch_program() -> Result<SwitchProgram, String> {
+/// Policies in which each scheme occurs: the verifier sees no others than those that a switch runs.
+fn policies() -> [Policy; 5] {
+    use HeadroomScheme::{Dsh, Pooled};
+    use MarkingScheme::{AtDequeue, AtEnqueue, Off};
+    use ThresholdScheme::{Dynamic, Static, Stored};
+    let conceptual = EstimationForm::Conceptual;
+    [
+        Policy::new(Dynamic, Off),
+        Policy::new(Static, AtEnqueue).with_headroom(Pooled),
+        Policy::new(Dynamic, AtDequeue).with_headroom(Dsh),
+        Policy::new(Stored, AtEnqueue).with_headroom(Dsh).with_estimation(conceptual),
+        Policy::new(Dynamic, Off).with_headroom(Dsh).without_shared_headroom(),
+    ]
+}
+
+fn switch_program(policy: Policy) -> Result<SwitchProgram, ProgramError> {
     let capacity = Capacity { ports: 2, hosts: 2, slots: 64 };
-    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    let loaded = SwitchProgram::load(&[capacity], policy, None);
-    let mut loaded = loaded.map_err(|error| super::with_causes(&error))?;
+    let mut loaded = SwitchProgram::load(&[capacity], policy, None)?;
     Ok(loaded.remove(0).0)
 }
 
-fn namespaces() -> Result<String, String> {
-    pair().map(|pair| format!("fabric {} of two came and went", pair.fabric()))
+fn namespaces() -> Result<String, Problem> {
+    Ok(format!("fabric {} of two came and went", pair()?.fabric()))
 }
 
-fn hooks() -> Result<String, String> {
-    let mut program = switch_program()?;
-    pair()?
-        .namespace(0)
-        .enter(|| program.attach(PAIR_INTERFACE).map(|_| "attached to a port".to_owned()))
-        .map_err(|error| super::with_causes(&error))?
-        .map_err(|error| super::with_causes(&error))
+fn hooks() -> Result<String, Problem> {
+    let [policy, ..] = policies();
+    let mut program = switch_program(policy)?;
+    let attached = pair()?.namespace(0).enter(|| program.attach(PAIR_INTERFACE).map(drop));
+    attached.map_err(|error| super::with_causes(&error))??;
+    Ok("attached to a port".to_owned())
 }
 
-fn af_xdp() -> Result<String, String> {
-    pair()?
-        .namespace(1)
-        .enter(|| af_xdp::Socket::open(PAIR_INTERFACE, 0).map(|_| "a socket opens".to_owned()))
+fn af_xdp() -> Result<String, Problem> {
+    let opened = pair()?.namespace(1).enter(|| af_xdp::Socket::open(PAIR_INTERFACE, 0).map(drop));
+    opened
         .map_err(|error| super::with_causes(&error))?
-        .map_err(|error| super::with_causes(&error))
+        .map_err(|error| super::with_causes(&error))?;
+    Ok("a socket opens".to_owned())
 }
 
 /// Two namespaces and a veth pair between them; they go when the deployment is dropped.
@@ -223,16 +281,16 @@ fn pair() -> Result<Deployment, String> {
     netns::deploy(&plan).map_err(|error| super::with_causes(&error))
 }
 
-fn probe() -> Result<String, String> {
+fn probe() -> Result<String, Problem> {
     let outcome = probe_run().map_err(|error| super::with_causes(&*error))?;
     let summary = &outcome.report.summary;
     if outcome.is_sound() {
         Ok(format!("{} frames crossed, none was lost", summary.packet_hops))
     } else {
-        Err(format!(
+        Err(Problem::from(format!(
             "it was not sound: {} of {} flows, books: {:?}",
             summary.flows_completed, summary.flows_total, summary.books
-        ))
+        )))
     }
 }
 
@@ -251,11 +309,64 @@ mod tests {
     #[test]
     fn an_old_kernel_is_named_with_what_to_do() {
         let message =
-            check_release("5.15.0-91-generic").expect_err("5.15 has no bpf_xdp_load_bytes");
-        assert!(message.contains("5.15.0-91-generic") && message.contains("5.18"), "{message}");
-        assert!(check_release("6.18.44-fc").is_ok());
-        assert!(check_release("5.18").is_ok());
+            check_release("6.0.19-generic").expect_err("6.0 is older than the oldest tested");
+        assert!(message.contains("6.0.19-generic") && message.contains("Linux 6.1 "), "{message}");
+        let found = check_release("6.18.44-fc").expect("6.18 is newer");
+        assert!(found.contains("6.18.44-fc") && found.contains("6.1 is the oldest"), "{found}");
+        assert!(check_release("6.1").is_ok());
         assert!(check_release("what").is_err());
+    }
+
+    /// What doctor says where the third check failed with `verifier_log`.
+    fn refused(verifier_log: Option<&str>, with_verifier_log: bool) -> String {
+        let findings = CHECKS.iter().enumerate().map(|(index, check)| {
+            let problem = Problem {
+                message: "R4 invalid zero-sized read".to_owned(),
+                verifier_log: verifier_log.map(str::to_owned),
+            };
+            let finding = match index {
+                0 | 1 => Some(Ok("good".to_owned())),
+                2 => Some(Err(problem)),
+                _ => None,
+            };
+            (check, finding)
+        });
+        let (text, exit) = report(findings, with_verifier_log);
+        assert_eq!(exit, Exit::BadInput);
+        text
+    }
+
+    #[test]
+    fn a_verifiers_log_is_shown_on_request_alone() {
+        let log = "0: (bf) r9 = r1\nR4 invalid zero-sized read\n";
+        let short = refused(Some(log), false);
+        assert_eq!(short.lines().count(), CHECKS.len() + 1, "{short}");
+        assert!(!short.contains("r9 = r1") && !short.contains("CONFIG_BPF_SYSCALL"), "{short}");
+        let whole = refused(Some(log), true);
+        assert!(whole.starts_with(&short) && whole.ends_with(log), "{whole}");
+        let other = refused(None, true);
+        assert!(other.contains("read; the kernel needs CONFIG_BPF_SYSCALL"), "{other}");
+    }
+
+    #[test]
+    fn what_stands_on_a_failed_check_is_not_tried() {
+        let text = refused(None, false);
+        let starts: Vec<&str> = text.lines().map(|line| &line[..4]).collect();
+        assert_eq!(starts, ["ok  ", "ok  ", "FAIL", "-   ", "-   ", "-   ", "-   ", "`--d"]);
+        assert!(text.contains("not tried"), "{text}");
+    }
+
+    #[test]
+    fn each_scheme_is_tried() {
+        let policies = policies();
+        let tried = |scheme: fn(&Policy) -> u32| {
+            policies.iter().map(scheme).collect::<std::collections::BTreeSet<u32>>().len()
+        };
+        assert_eq!(tried(|policy| policy.threshold), 3);
+        assert_eq!(tried(|policy| policy.marking), 3);
+        assert_eq!(tried(|policy| policy.headroom), 3);
+        assert_eq!(tried(|policy| policy.estimation), 2);
+        assert_eq!(tried(|policy| policy.shared_headroom), 2);
     }
 
     #[test]

@@ -46,27 +46,27 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let (imported, out) = match imported {
         Ok(imported) => imported,
         Err(error) => {
-            eprintln!("{error}");
+            super::say(error);
             return Exit::BadInput;
         }
     };
     for note in &imported.notes {
-        eprintln!("note: {note}");
+        super::say(format_args!("note: {note}"));
     }
     let level = if arguments.lenient { "warning" } else { "error" };
     for difference in &imported.differences {
-        eprintln!("{level}: {difference}");
+        super::say(format_args!("{level}: {difference}"));
     }
     if !arguments.lenient && !imported.differences.is_empty() {
-        eprintln!(
-            "help: results would not be the simulator's; --lenient writes the scenario anyway"
+        super::say(
+            "help: results would not be the simulator's; --lenient writes the scenario anyway",
         );
         return Exit::BadInput;
     }
     match write(&imported, &out) {
         Ok(text) => super::print(&text, Exit::Success),
         Err(message) => {
-            eprintln!("{message}");
+            super::say(message);
             Exit::BadInput
         }
     }

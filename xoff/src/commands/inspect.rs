@@ -21,7 +21,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     match Scenario::load(&arguments.file, &arguments.sets) {
         Ok(scenario) => super::print(&inspect::report(&scenario), Exit::Success),
         Err(error) => {
-            eprintln!("{error}");
+            super::say(error);
             Exit::BadInput
         }
     }

@@ -1,23 +1,60 @@
-//! Ctrl-C and its kin: an orderly return instead of a death that leaves namespaces behind.
+//! Ctrl-C and its kin: an orderly return instead of a death that others have to clean up after.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Signals that ask a process to end, and end it if it does nothing about them; real-time signals do,
+/// too. The rest say that the process is broken, or cannot be caught.
+const ENDING: [libc::c_int; 13] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGALRM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGXCPU,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+];
+/// Shells start background jobs with these ignored. That is not a wish of the user, so they are caught
+/// all the same.
+const OF_THE_KEYBOARD: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on SIGINT, SIGTERM and SIGHUP set the flag that is returned, as often as they come.
-///
-/// # Errors
-/// A sentence, when the handler cannot be installed.
-pub fn watch() -> Result<&'static AtomicBool, String> {
-    // `nohup` starts programs with SIGHUP ignored, and means it.
-    let hangup_ignored = is_ignored(libc::SIGHUP);
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))
-        .map_err(|error| format!("cannot prepare for Ctrl-C: {error}"))?;
-    if hangup_ignored {
-        // SAFETY: ignoring a signal installs no code.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+/// From now on signals that ask for the end set the flag that is returned, as often as they come.
+/// Whoever started the process with one of them ignored, as `nohup` does with SIGHUP, meant it.
+pub fn watch() -> &'static AtomicBool {
+    for signal in ENDING.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+        if OF_THE_KEYBOARD.contains(&signal) || !is_ignored(signal) {
+            catch(signal);
+        }
     }
-    Ok(&INTERRUPTED)
+    &INTERRUPTED
+}
+
+/// From now on a file that would grow beyond `ulimit -f` is an error of its writer, like a full disk.
+pub fn survive_large_files() {
+    // SAFETY: ignoring a signal installs no code.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+extern "C" fn interrupt(_signal: libc::c_int) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+fn catch(signal: libc::c_int) {
+    let handler: extern "C" fn(libc::c_int) = interrupt;
+    // SAFETY: all-zero is a valid sigaction; the handler stores a flag, which it may at any time.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+    }
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {

@@ -108,7 +108,7 @@ fn reproduce(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Result
             exit = Exit::Unsound;
         }
         if stopped {
-            eprintln!("interrupted in {}; the same command goes on", figure.name);
+            super::say(format_args!("interrupted in {}; the same command goes on", figure.name));
             return Ok(Exit::Interrupted);
         }
     }
@@ -128,7 +128,7 @@ fn one_figure(
         let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
         return Ok((Outcome::of(figure, plan, &results, &folder), false));
     }
-    eprintln!("{}: {}", figure.name, figure.title);
+    super::say(format_args!("{}: {}", figure.name, figure.title));
     let completed = run_waiting(plan, &folder, arguments.jobs, interrupted)?;
     let outcome = Outcome::of(figure, plan, &completed.results, &folder);
     Ok((outcome, completed.interrupted))

@@ -49,28 +49,22 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let mut scenario = match Scenario::load(&arguments.file, &sets) {
         Ok(scenario) => scenario,
         Err(error) => {
-            eprintln!("{error}");
+            super::say(error);
             return Exit::BadInput;
         }
     };
     if let Some(Format::Hpcc) = arguments.format {
         scenario.results.hpcc.get_or_insert_default();
     }
-    if scenario.datapath.kind == DatapathKind::Kernel
-        && let Err(message) = super::doctor::require_kernel_datapath()
-    {
-        eprintln!("error: {message}");
-        return Exit::BadInput;
-    }
-    let interrupted = match super::interrupt::watch() {
+    let fabrics = scenario.datapath.kind == DatapathKind::Kernel;
+    let able = if fabrics { super::doctor::require_kernel_datapath() } else { Ok(()) };
+    let interrupted = match able.and_then(|()| super::prepare(fabrics)) {
         Ok(interrupted) => interrupted,
         Err(message) => {
-            eprintln!("error: {message}");
+            super::say(format_args!("error: {message}"));
             return Exit::BadInput;
         }
     };
-    // A fabric that needs more than the limit says so itself.
-    let _ = super::open_files::raise_limit();
     execute_scenario(&scenario, arguments.out.as_deref(), arguments.json, interrupted)
 }
 
@@ -95,7 +89,7 @@ fn execute_scenario(
             super::print(&text, if outcome.is_sound() { Exit::Success } else { Exit::Unsound })
         }
         Err(Error::Run(error @ RunError::Interrupted { .. })) => {
-            eprintln!("{error}");
+            super::say(error);
             Exit::Interrupted
         }
         Err(error) => {

@@ -1,6 +1,7 @@
 //! `xoff sweep`: a scenario over a matrix of settings and seeds.
 
 use std::fmt::Write;
+use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use super::sweep_progress::SweepProgress;
 use crate::results::ResultsError;
 use crate::scenario::{DatapathKind, ScenarioError};
 use crate::sweep::{
-    self, Claim, Failure, Plan, Run, RunResult, Sweep, SweepFolder, SweepOptions, tables,
+    self, Claim, Ending, Failure, Plan, Run, RunResult, Sweep, SweepFolder, SweepOptions, tables,
 };
 
 /// Arguments of `xoff sweep`.
@@ -67,9 +68,9 @@ impl Fault {
     /// Says what is wrong.
     pub(super) fn complain(&self) -> Exit {
         match self {
-            Self::Scenario(error) => eprintln!("{error}"),
+            Self::Scenario(error) => super::say(error),
             Self::Results(error) => super::complain(error),
-            Self::Text(message) => eprintln!("error: {message}"),
+            Self::Text(message) => super::say(format_args!("error: {message}")),
         }
         Exit::BadInput
     }
@@ -81,7 +82,7 @@ fn list(arguments: &Arguments) -> Result<Exit, Fault> {
     let mut text = String::new();
     for run in &plan.runs {
         let state = match sweep::result_in(&out, &run.id) {
-            Some(_) => "complete",
+            Some(result) => result.ending.name(),
             None => "to do",
         };
         let what = plan.sweep.describe(&run.choices, run.seed);
@@ -114,12 +115,13 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
                 super::print(&format!("{}: {what}", place.display()), Exit::Success)
             }
             Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why)) => {
-                eprintln!("{}", named(run, &what, &why));
+                super::say(named(run, &what, &why));
                 Exit::Unsound
             }
             Err(Failure::Interrupted) => Exit::Interrupted,
         };
-    });
+    })
+    .map_err(|error| no_thread(&error))?;
     Ok(exit)
 }
 
@@ -128,10 +130,12 @@ fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
     let interrupted = prepare(&plan.runs)?;
     let folder = SweepFolder::claim(&out(arguments), plan.sweep.text(), Claim::Alone)?;
     let completed = run_waiting(&plan, &folder, arguments.jobs, interrupted)?;
-    let complete = completed.results.iter().flatten().count();
+    let done = completed.results.iter().flatten().count();
     if completed.interrupted {
         let all = plan.runs.len();
-        eprintln!("interrupted: {complete} of {all} runs are complete; the same command goes on");
+        super::say(format_args!(
+            "interrupted: {done} of {all} runs are done; the same command goes on"
+        ));
         return Ok(Exit::Interrupted);
     }
     Ok(report(&plan, &completed))
@@ -183,7 +187,8 @@ pub(super) fn run_waiting(
             }
             Err(Failure::Interrupted) => {}
         }
-    });
+    })
+    .map_err(|error| no_thread(&error))?;
     progress.finish();
     let tables = write_tables(plan, folder, &results)?;
     let ended = results.iter().flatten().count() + failures;
@@ -195,12 +200,11 @@ pub(super) fn run_waiting(
 pub(super) fn prepare<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
 ) -> Result<&'static AtomicBool, Fault> {
-    if runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel) {
+    let fabrics = runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel);
+    if fabrics {
         super::doctor::require_kernel_datapath().map_err(Fault::Text)?;
     }
-    // Fabrics that need more than the limit say so themselves.
-    let _ = super::open_files::raise_limit();
-    super::interrupt::watch().map_err(Fault::Text)
+    super::prepare(fabrics).map_err(Fault::Text)
 }
 
 fn out(arguments: &Arguments) -> PathBuf {
@@ -227,21 +231,29 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     for (run, result) in plan.runs.iter().zip(results) {
         let doubt = result.as_ref().map(|result| result.doubt.as_deref());
         if let Some(Some(why)) = doubt {
-            eprintln!("{}", named(run, &plan.sweep.describe(&run.choices, run.seed), why));
+            super::say(named(run, &plan.sweep.describe(&run.choices, run.seed), why));
         }
         if doubt != Some(None) {
             exit = Exit::Unsound;
         }
     }
-    let (complete, all) = (results.iter().flatten().count(), plan.runs.len());
-    let mut text =
-        format!("{complete} of {all} runs are complete, {earlier} of them from before\n");
-    if complete < all {
+    let (done, all) = (results.iter().flatten().count(), plan.runs.len());
+    let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
+    let incomplete = results.iter().flatten().filter(|run| run.ending != Ending::Complete).count();
+    if incomplete > 0 {
+        writeln!(text, "{incomplete} of them lack flows: means of completion times leave them out")
+            .expect("a String takes every write");
+    }
+    if done < all {
         text += "the same command tries the others again\n";
     }
     let [runs, cells] = tables;
     writeln!(text, "{}\n{}", runs.display(), cells.display()).expect("a String takes every write");
     super::print(&text, exit)
+}
+
+fn no_thread(error: &io::Error) -> Fault {
+    Fault::Text(format!("cannot start a thread: {}", super::with_causes(error)))
 }
 
 /// A run that is not as it should be, and why.

@@ -40,15 +40,15 @@ impl SweepProgress {
                 bar.inc(1);
                 bar.set_message(what.to_owned());
             }
-            None => eprintln!("{} of {} runs: {what}", self.ended, self.runs),
+            None => super::say(format_args!("{} of {} runs: {what}", self.ended, self.runs)),
         }
     }
 
     /// A run has failed.
     pub fn failed(&mut self, message: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{message}")),
-            None => eprintln!("{message}"),
+            Some(bar) => bar.suspend(|| super::say(message)),
+            None => super::say(message),
         }
     }
 

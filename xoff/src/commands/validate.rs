@@ -31,7 +31,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             super::print(&text, Exit::Success)
         }
         Err(error) => {
-            eprintln!("{error}");
+            super::say(error);
             Exit::BadInput
         }
     }

@@ -47,7 +47,8 @@ impl Drop for Sockets {
             while !hosts.is_empty() {
                 let rest = hosts.split_off(share.min(hosts.len()));
                 let closing = std::mem::replace(&mut hosts, rest);
-                scope.spawn(move || drop(closing));
+                // Where no thread can be started, what it would have owned is dropped here.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || drop(closing));
             }
         });
     }

@@ -28,7 +28,8 @@ impl<D: Datapath> Engine<'_, D> {
             RunEnd::Duration if missing || self.active.is_empty() => {
                 let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
                 books.push(format!(
-                    "the fabric had not drained when the duration of {} ns was over{deadlock}",
+                    "{} when the duration of {} ns was over{deadlock}",
+                    Summary::NOT_DRAINED,
                     self.scenario.duration.to_nanos().0
                 ));
             }
@@ -125,6 +126,7 @@ impl<D: Datapath> Engine<'_, D> {
             emulated_ns: self.now.to_nanos().0,
             ended,
             books,
+            limits_reached: self.limits_reached(),
             ..Summary::default()
         }
     }

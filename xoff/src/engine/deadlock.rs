@@ -252,3 +252,6 @@ impl<D: Datapath> Engine<'_, D> {
 fn classes(mask: u8) -> impl Iterator<Item = u8> {
     (0..PRIORITIES as u8).filter(move |class| mask >> class & 1 != 0)
 }
+
+#[cfg(test)]
+mod tests;

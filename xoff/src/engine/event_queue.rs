@@ -346,6 +346,26 @@ mod tests {
         assert_eq!(queue.pop(), None);
     }
 
+    /// The calendar is 1024 ps wide here.
+    #[test]
+    fn equal_times_beyond_the_calendar_run_in_the_order_of_scheduling() {
+        let far = |wire| (Picos(5000), Event::PortFree { wire });
+        let mut queue = EventQueue::new(Picos(1024), 1);
+        for wire in [3, 1, 2] {
+            queue.schedule(far(wire).0, far(wire).1);
+        }
+        queue.schedule(Picos(4500), Event::Sample);
+        assert_eq!(queue.pop(), Some((Picos(4500), Event::Sample)));
+        // Now the calendar reaches there.
+        for wire in [9, 8] {
+            queue.schedule(far(wire).0, far(wire).1);
+        }
+        for wire in [3, 1, 2, 9, 8] {
+            assert_eq!(queue.pop(), Some(far(wire)));
+        }
+        assert_eq!(queue.pop(), None);
+    }
+
     #[test]
     fn a_bucket_holds_one_event_or_a_list() {
         let largest = (1 << Packed::NUMBER_BITS) - 1;

@@ -11,11 +11,14 @@ mod faults;
 mod headroom_study;
 mod host_side;
 mod link_delay;
+mod losses;
 mod off_state;
 mod paused_lanes;
 mod recording;
 mod sampler;
 mod switch_side;
+#[cfg(test)]
+mod tests;
 mod wait_graph;
 mod wire;
 
@@ -111,6 +114,10 @@ pub struct Engine<'a, D: Datapath> {
     packet_hops: u64,
     flows_completed: u64,
     injected_losses: u64,
+    /// PAUSE frames among them.
+    injected_pause_losses: u64,
+    /// Lossless packets that switches dropped, by switch and reason.
+    lossless_drops: BTreeMap<(u32, DropReason), u64>,
     misdelivered: Vec<String>,
     scratch: Vec<u8>,
 }
@@ -200,6 +207,8 @@ impl<'a, D: Datapath> Engine<'a, D> {
             packet_hops: 0,
             flows_completed: 0,
             injected_losses: 0,
+            injected_pause_losses: 0,
+            lossless_drops: BTreeMap::new(),
             misdelivered: Vec::new(),
             scratch: Vec::new(),
         };
@@ -225,6 +234,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             if time > self.scenario.duration {
                 // It never happens, and is among what remains.
                 self.events.schedule(time, event);
+                self.now = self.scenario.duration;
                 break;
             }
             debug_assert!(time >= self.now, "time does not run backwards");
@@ -343,6 +353,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
     #[cold]
     fn lose(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         self.injected_losses += 1;
+        self.injected_pause_losses += u64::from(self.datapath.kind(frame) == FrameKind::Pause);
         self.wires[number as usize].lost += 1;
         let priority = self.datapath.priority(frame);
         self.datapath.discard(frame);

@@ -109,4 +109,38 @@ mod tests {
     fn a_byte_in_80_picoseconds_is_100_gigabits_a_second() {
         assert_eq!(megabits(1000, Picos(80_000)), 100_000);
     }
+
+    /// A PAUSE that takes 1000 ps must have taken effect after that, not before.
+    #[test]
+    fn what_passes_at_the_end_of_the_window_counts() {
+        let of_queues = OffMeasures {
+            arrival_rate: Measure::ArrivalRate,
+            departure_rate: Measure::DepartureRate,
+            duration: Measure::PauseDuration,
+        };
+        let mut measured = Measurements::default();
+        let mut state = OffState::new(of_queues, Picos(1000));
+        state.turn(true, Picos(500), &mut measured);
+        for (now, passage) in [
+            (1500, Passage::Arrival),
+            (1500, Passage::Departure),
+            (1500, Passage::Departure),
+            (1501, Passage::Arrival),
+            (1501, Passage::Departure),
+        ] {
+            state.count_passage(Picos(now), 1, passage, &mut measured);
+        }
+        state.finish(Picos(9500), &mut measured);
+        let values: Vec<_> =
+            measured.rows().iter().map(|row| (row.measure, row.value, row.weight)).collect();
+        // A byte in 1000 ps is 8000 Mbit/s, in a bucket from 8000 on; two are 16,000.
+        assert_eq!(
+            values,
+            [
+                (Measure::ArrivalRate, 8000, 1),
+                (Measure::DepartureRate, 16_000, 1),
+                (Measure::PauseDuration, 9, 1)
+            ]
+        );
+    }
 }

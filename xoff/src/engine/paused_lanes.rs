@@ -1,5 +1,6 @@
 //! What the switches' tables say of paused lanes: the graph of waiting as it is now.
 
+use fabric_core::dsh::pools::keeps_insurance;
 use fabric_core::flow_control::Ingress;
 use fabric_core::map_abi::{self, SwitchState};
 use fabric_core::policy::ThresholdScheme;
@@ -98,13 +99,17 @@ impl<D: Datapath> Engine<'_, D> {
     ///
     /// It does so when its pause is renewed (`dsh::two_level`) and finds X_pon at or above its occupancy,
     /// with all that it had in insurance moved to the shared pool (`dsh::pools::settle`): what it holds
-    /// in both together does not change before. The threshold can rise no further than with that moved
-    /// and all gone that may go; one that the control plane stores may date from before either.
+    /// in both together does not change before. If a queue that is OFF keeps insurance, because it gets no
+    /// shared headroom, that never comes. The threshold can rise no further than with insurance moved and
+    /// all gone that may go; one that the control plane stores may date from before either.
     pub(super) fn port_may_resume(&self, wire: u32, stays: Bytes) -> bool {
         let tables = self.datapath.tables(self.receiver(wire));
         let port = self.fabric_wire(wire).to_port.into();
         let class = tables.settings().lossless_classes.trailing_zeros();
         let at = Ingress::of(tables, self.policy, port, class).expect("the port has its rows");
+        if keeps_insurance(&at) {
+            return false;
+        }
         let insurance = at.port.insurance_bytes.load();
         let left = SwitchState::default();
         let highest = match self.policy.threshold() {

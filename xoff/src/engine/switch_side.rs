@@ -83,6 +83,7 @@ impl<D: Datapath> Engine<'_, D> {
             Outcome::Dropped(reason) => {
                 let priority = self.datapath.priority(frame);
                 self.datapath.discard(frame);
+                self.count_lossless(switch, reason, priority);
                 self.drop_row(crossing, reason, priority)
             }
         }

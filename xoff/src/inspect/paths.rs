@@ -108,7 +108,7 @@ fn round_trip(scenario: &Scenario, source: HostId, destination: HostId) -> (Pico
     let there = first(source, destination);
     let payload = scenario.host.payload;
     let wire_overhead = scenario.switch.wire_overhead;
-    let packet = FlowShape { bytes: payload, payload, wire_overhead };
+    let packet = FlowShape { bytes: payload, payload, ack_interval: 1, wire_overhead };
     let rtt = completion(&there, &first(destination, source), packet);
     let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();
     (rtt, slowest)

@@ -49,7 +49,7 @@ const CC: &str = "congestion control";
 const PAUSE: Quantity = Quantity {
     name: "total pause duration",
     unit: Unit::Milliseconds,
-    source: Source::Metric("pause_time_ns"),
+    source: Source::Metric("pause_ordered_ns"),
 };
 const FAN_IN: Quantity = Quantity {
     name: "mean FCT of fan-in",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Claim, Expected, Figure, Quantity, View};
-use crate::sweep::{Decimal, Plan, RunResult, SweepFolder, interval};
+use crate::sweep::{Decimal, Ending, Plan, RunResult, Sample, SweepFolder, interval};
 
 /// The cells of a figure that have complete runs.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub struct Outcome {
     pub cells: Vec<Cell>,
     /// Runs that are complete, and all runs.
     pub runs: (usize, usize),
-    /// Complete runs that were not what they claim to be: flows that did not complete.
-    pub doubtful: usize,
+    /// Those of them whose duration was over before every flow had completed.
+    pub incomplete: usize,
 }
 
 /// A cell of the sweep's matrix.
@@ -27,6 +27,8 @@ pub struct Cell {
     pub choices: Vec<String>,
     /// For each quantity, its values by seed.
     values: Vec<BTreeMap<u64, Decimal>>,
+    /// For each quantity, how many runs have no value because flows are missing in it.
+    left_out: Vec<usize>,
 }
 
 /// A mean over seeds with its 95 % confidence interval.
@@ -68,11 +70,16 @@ impl Outcome {
             let cell = cells.entry(&run.choices).or_insert_with(|| Cell {
                 choices: chosen.map(|(axis, &choice)| axis.choices[choice].label.clone()).collect(),
                 values: vec![BTreeMap::new(); figure.quantities.len()],
+                left_out: vec![0; figure.quantities.len()],
             });
             let place = folder.run_folder(&run.id);
-            for (values, quantity) in cell.values.iter_mut().zip(figure.quantities) {
-                if let Some(value) = quantity.source.read(result, &place) {
-                    values.insert(run.seed, value);
+            for (number, quantity) in figure.quantities.iter().enumerate() {
+                match quantity.source.read(result, &place) {
+                    Sample::Of(value) => {
+                        cell.values[number].insert(run.seed, value);
+                    }
+                    Sample::Incomplete => cell.left_out[number] += 1,
+                    Sample::Absent => {}
                 }
             }
         }
@@ -82,8 +89,18 @@ impl Outcome {
             axes: axes.iter().map(|axis| axis.name.clone()).collect(),
             cells: cells.into_values().collect(),
             runs: (complete.clone().count(), plan.runs.len()),
-            doubtful: complete.filter(|result| result.doubt.is_some()).count(),
+            incomplete: complete.filter(|result| result.ending == Ending::Incomplete).count(),
         }
+    }
+
+    /// How many runs of a cell a quantity leaves out, because flows are missing in them.
+    pub fn left_out(&self, cell: &Cell, quantity: usize) -> usize {
+        cell.left_out[quantity]
+    }
+
+    /// Likewise of all cells that a claim is about.
+    pub fn left_out_of(&self, claim: &Claim) -> usize {
+        self.cells_of(claim).map(|cell| cell.left_out[claim.quantity]).sum()
     }
 
     /// A quantity of a cell.
@@ -113,12 +130,6 @@ impl Outcome {
 
     /// What a claim is about, cell by cell.
     fn viewed(&self, claim: &Claim) -> Vec<Estimate> {
-        let matches = |cell: &&Cell| {
-            claim.cells.iter().all(|(axis, choice)| {
-                let place = self.axes.iter().position(|name| name == axis);
-                place.is_some_and(|place| cell.choices[place] == *choice)
-            })
-        };
         let view = |cell: &Cell| {
             if claim.view == View::Itself {
                 return self.itself(cell, claim.quantity);
@@ -130,7 +141,16 @@ impl Outcome {
             };
             Estimate::of(&ratios.iter().map(change).collect::<Vec<_>>())
         };
-        self.cells.iter().filter(matches).filter_map(view).collect()
+        self.cells_of(claim).filter_map(view).collect()
+    }
+
+    fn cells_of(&self, claim: &Claim) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| {
+            claim.cells.iter().all(|(axis, choice)| {
+                let place = self.axes.iter().position(|name| name == axis);
+                place.is_some_and(|place| cell.choices[place] == *choice)
+            })
+        })
     }
 
     /// The ends of what a claim is about: one estimate, or the least and the largest over the cells.
@@ -148,5 +168,56 @@ impl Outcome {
     /// The quantity of a claim.
     pub fn quantity(&self, claim: &Claim) -> &'static Quantity {
         &self.figure.quantities[claim.quantity]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::{PAPERS, Source, Unit, report};
+    use crate::sweep::Claim as FolderClaim;
+    use crate::sweep::made_up::{plan, run};
+    use insta::assert_snapshot;
+
+    const LARGE: (&str, &str) = ("switch.buffer", "2MB");
+    const FIGURE: Figure = Figure {
+        name: "made-up",
+        also: &[],
+        title: "A figure",
+        notes: "None.",
+        has_small: false,
+        baseline: ("switch.buffer", "1MB"),
+        quantities: &[
+            Quantity { name: "mean FCT", unit: Unit::Plain, source: Source::Metric("fct_ns.mean") },
+            Quantity { name: "pauses", unit: Unit::Plain, source: Source::Metric("paused_ns") },
+        ],
+        claims: &[Claim {
+            place: "I",
+            text: "it is less",
+            paper: Expected::Words("yes"),
+            quantity: 0,
+            view: View::Itself,
+            cells: &[LARGE],
+        }],
+    };
+
+    #[test]
+    fn runs_that_were_cut_are_counted_and_their_completion_times_are_in_no_mean() {
+        let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
+        let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
+        let (whole, cut, stuck) = (run(2, Some(30), 0), run(1, Some(10), 0), run(0, None, 0));
+        let results = [whole.clone(), whole.clone(), whole.clone(), whole, cut, stuck].map(Some);
+        let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
+        assert_snapshot!(report::csv(&outcome), @"
+        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high
+        1MB,mean FCT,,3,0,30,30,30,1,1,1
+        1MB,pauses,,3,0,7002,7002,7002,1,1,1
+        2MB,mean FCT,,1,2,30,,,1,,
+        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1
+        ");
+        let text = report::markdown(PAPERS[0], &outcome, None);
+        assert!(text.contains("6 of 6 runs are done; in 2 of them not every flow"), "{text}");
+        assert!(text.contains("| it is less | yes | 30 (2 runs left out) |"), "{text}");
+        assert!(text.contains("| 2MB | 30 (2 runs left out) |"), "{text}");
     }
 }

@@ -4,34 +4,41 @@ use std::fs;
 use std::path::Path;
 
 use super::Source;
-use crate::sweep::{Decimal, RunResult};
+use crate::sweep::{Decimal, RunResult, Sample};
 
 impl Source {
-    /// The number of a run; `None` if the run does not have it.
-    pub fn read(self, result: &RunResult, folder: &Path) -> Option<Decimal> {
-        match self {
-            Self::Metric(name) => result.metrics.0.get(name).copied(),
+    /// The number of a run.
+    pub fn read(self, result: &RunResult, folder: &Path) -> Sample {
+        let found = match self {
+            Self::Metric(name) => return result.metrics.sample(name),
             Self::Percentile { measure, percent, divisor } => {
-                let steps = steps(folder, measure)?;
-                let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
-                let rank = (u128::from(total) * u128::from(percent)).div_ceil(100);
-                let mut counted = 0;
-                let (value, _) = steps.iter().find(|(_, weight)| {
-                    counted += u128::from(*weight);
-                    counted >= rank
-                })?;
-                Some(Decimal::ratio((*value).into(), divisor.into()))
+                percentile(folder, measure, percent, divisor)
             }
-            Self::ShareUpTo { measure, value } => {
-                let steps = steps(folder, measure)?;
-                let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
-                let up_to = steps.iter().filter(|(step, _)| *step <= value);
-                let counted: u64 = up_to.map(|(_, weight)| weight).sum();
-                (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
-            }
+            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
             Self::LeastRate { from_ns, to_ns } => least_rate(folder, from_ns, to_ns),
-        }
+        };
+        found.map_or(Sample::Absent, Sample::Of)
     }
+}
+
+fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let rank = (u128::from(total) * u128::from(percent)).div_ceil(100);
+    let mut counted = 0;
+    let (value, _) = steps.iter().find(|(_, weight)| {
+        counted += u128::from(*weight);
+        counted >= rank
+    })?;
+    Some(Decimal::ratio((*value).into(), divisor.into()))
+}
+
+fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let up_to = steps.iter().filter(|(step, _)| *step <= value);
+    let counted: u64 = up_to.map(|(_, weight)| weight).sum();
+    (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
 }
 
 /// Values and weights of a measure of `distributions.csv`.

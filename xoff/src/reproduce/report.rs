@@ -13,10 +13,10 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
     let mut text = format!("## {}\n\n", figure.title);
     let command = scale.map_or_else(String::new, |scale| format!(" --scale {scale}"));
     line(&mut text, &format!("`xoff reproduce {} {}{command}`", paper.name, figure.name));
-    let (complete, all) = outcome.runs;
-    let mut state = format!("{complete} of {all} runs are complete");
-    if outcome.doubtful > 0 {
-        let count = outcome.doubtful;
+    let (done, all) = outcome.runs;
+    let mut state = format!("{done} of {all} runs are done");
+    if outcome.incomplete > 0 {
+        let count = outcome.incomplete;
         write!(state, "; in {count} of them not every flow completed").expect(FITS);
     }
     line(&mut text, &format!("\n{state}."));
@@ -44,10 +44,12 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
 }
 
 /// The columns of [`csv`] behind those of the axes.
-const COLUMNS: &str = "quantity,unit,n,mean,ci95_low,ci95_high,relative,relative_low,relative_high";
+const COLUMNS: &str =
+    "quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high";
 
 /// The cells of one figure, a row for each cell and quantity. `relative` is what is divided by the
-/// baseline, seed by seed.
+/// baseline, seed by seed. `left_out` counts the runs whose completion times are not in these numbers, because
+/// not every flow completed.
 pub fn csv(outcome: &Outcome) -> String {
     let mut text = String::new();
     for axis in &outcome.axes {
@@ -56,7 +58,11 @@ pub fn csv(outcome: &Outcome) -> String {
     line(&mut text, COLUMNS);
     for cell in &outcome.cells {
         for (number, quantity) in outcome.figure.quantities.iter().enumerate() {
-            let Some(estimate) = outcome.itself(cell, number) else { continue };
+            let estimate = outcome.itself(cell, number);
+            let left_out = outcome.left_out(cell, number);
+            if estimate.is_none() && left_out == 0 {
+                continue;
+            }
             for choice in &cell.choices {
                 write!(text, "{},", CsvText(choice)).expect(FITS);
             }
@@ -68,10 +74,13 @@ pub fn csv(outcome: &Outcome) -> String {
                 [mean, low.unwrap_or_default(), high.unwrap_or_default()].join(",")
             };
             let unit = quantity.unit;
-            let (name, count) = (CsvText(quantity.name), estimate.count);
-            let absolute = fields(Some(estimate), unit);
+            let (name, count) = (CsvText(quantity.name), estimate.map_or(0, |it| it.count));
+            let absolute = fields(estimate, unit);
             let relative = fields(outcome.relative(cell, number), Unit::Plain);
-            line(&mut text, &format!("{name},{},{count},{absolute},{relative}", unit.name()));
+            line(
+                &mut text,
+                &format!("{name},{},{count},{left_out},{absolute},{relative}", unit.name()),
+            );
         }
     }
     text
@@ -99,7 +108,8 @@ fn cells(text: &mut String, outcome: &Outcome) {
         let mut row = cell.choices.clone();
         for (number, quantity) in outcome.figure.quantities.iter().enumerate() {
             let absolute = outcome.itself(cell, number);
-            row.push(absolute.map_or_else(String::new, |it| shown(it, quantity.unit)));
+            let absolute = absolute.map_or_else(String::new, |it| shown(it, quantity.unit));
+            row.push(absolute + &note(outcome.left_out(cell, number)));
             let relative = outcome.relative(cell, number);
             row.push(relative.map_or_else(String::new, |it| shown(it, Unit::Plain)));
         }
@@ -121,6 +131,15 @@ fn shown(estimate: Estimate, unit: Unit) -> String {
             format!("{} [{}, {}]", number(estimate.mean), number(low), number(high))
         }
         _ => number(estimate.mean),
+    }
+}
+
+/// What is said of runs that a number leaves out because flows are missing in them.
+fn note(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        1 => " (1 run left out)".to_owned(),
+        count => format!(" ({count} runs left out)"),
     }
 }
 
@@ -155,11 +174,12 @@ fn ours(outcome: &Outcome, claim: &Claim) -> String {
     let unit = unit_of(outcome, claim);
     let found: Vec<String> =
         outcome.found(claim).into_iter().map(|estimate| shown(estimate, unit)).collect();
-    match (&found[..], claim.paper) {
+    let text = match (&found[..], claim.paper) {
         ([], _) => "no run".to_owned(),
         (found, Expected::UpTo(_)) => with_unit(format!("up to {}", found.join(" to ")), unit),
         (found, _) => with_unit(found.join(" to "), unit),
-    }
+    };
+    text + &note(outcome.left_out_of(claim))
 }
 
 fn difference(outcome: &Outcome, claim: &Claim) -> String {

@@ -70,8 +70,9 @@ impl Row for DeadlockRow<'_> {
                     that pause its members lies in a queue that is stuck like them, and nothing \
                     more is on its way to them, so that no packet will leave and none of them will \
                     resume. Where only a port pauses a member, this holds of all the port's lossless \
-                    queues; and as it may also resume when the rest of the switch drains, its \
-                    threshold must stay too low even if all left the shared pool but what is stuck. \
+                    queues; and as it may also resume when the rest of the switch drains, it \
+                    must stay above X_pon even after every queue that can drain has left the shared \
+                    pool, or have insurance headroom that cannot become empty. \
                     Looked at when a circle is found, every 10 us and at the run's end. Empty of \
                     circles that could still dissolve.",
         },

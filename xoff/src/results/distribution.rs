@@ -164,4 +164,16 @@ mod tests {
             Some([10_000, 10_000])
         );
     }
+
+    /// Buckets about a million are 512 wide and begin 65 below this value.
+    #[test]
+    fn up_to_1024_values_are_exact() {
+        let percentile = |count| {
+            let values = std::iter::repeat_n(1_000_001, count);
+            of(values).percentiles([50]).map(|[median]| median)
+        };
+        assert_eq!(percentile(1023), Some(1_000_001));
+        assert_eq!(percentile(1024), Some(1_000_001));
+        assert_eq!(percentile(1025), Some(999_936));
+    }
 }

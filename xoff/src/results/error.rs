@@ -22,7 +22,8 @@ pub enum ResultsError {
         entry: String,
     },
     /// Another run holds the folder's lock.
-    #[error("another run of xoff writes to {} now: name another folder with --out", .0.display())]
+    #[error("another run of xoff writes to {} now, or what a killed one left there is being removed: name another \
+             folder with --out, or try again", .0.display())]
     Busy(PathBuf),
     /// A folder or file could not be made, opened, renamed or removed.
     #[error("cannot {action} {}: {source}; name a writable folder with --out", .path.display())]
@@ -35,16 +36,22 @@ pub enum ResultsError {
         source: io::Error,
     },
     /// A row or frame could not be written, mostly because the disk is full.
-    #[error(
-        "cannot write {}: {source}; free some space or name another folder with --out",
-        .path.display()
-    )]
+    #[error("cannot write {}: {source}; {}", .path.display(), remedy(source))]
     Write {
         /// The file as it would have been called at the end.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::FileTooLarge => {
+            "raise the limit on the size of files (`ulimit -f unlimited`)"
+        }
+        _ => "free some space or name another folder with --out",
+    }
 }
 
 impl ResultsError {

@@ -62,7 +62,8 @@ impl Row for FlowRow<'_> {
         },
         Column {
             name: "ideal_ns",
-            about: "What `fct_ns` would be if nothing else used the fabric.",
+            about: "What `fct_ns` would be if nothing held the flow up: nothing else in the fabric, \
+                    no PAUSE, no congestion control, no retransmission.",
         },
         Column {
             name: "slowdown",

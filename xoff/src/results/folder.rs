@@ -21,7 +21,7 @@ use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
 use super::queue::QueueRow;
-use super::staging::Staging;
+use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
 
@@ -116,6 +116,12 @@ impl ResultsFolder {
             folder: folder.to_owned(),
             staging,
         })
+    }
+
+    /// Removes what a run that died left of itself in `folder`, and the innermost `made` folders of this
+    /// path if they are empty. An earlier run's results stay, and a folder that a run writes to now.
+    pub fn clear_abandoned(folder: &Path, made: usize) -> Result<(), ResultsError> {
+        staging::clear_abandoned(folder, made, FILES)
     }
 
     /// Adds a flow, once it is known whether it completed.

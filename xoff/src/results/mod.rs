@@ -27,6 +27,7 @@ mod occupancy;
 mod pause;
 mod pause_intervals;
 mod pause_time;
+mod paused_peer;
 mod queue;
 mod record;
 mod report;
@@ -55,8 +56,9 @@ pub use manifest::Manifest;
 pub use measurements::{DistributionRow, Measure, Measurements};
 pub use occupancy::{OccupancyRow, PoolLevels};
 pub use pause::{PauseEvent, PauseRow};
-pub use pause_intervals::{PauseIntervals, PauseTotal, PausedPeer};
+pub use pause_intervals::PauseTotal;
 pub use pause_time::{PauseReceived, PauseTimeRow};
+pub use paused_peer::PausedPeer;
 pub use queue::{QueueKind, QueueRow};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{

@@ -247,4 +247,13 @@ mod tests {
         assert_eq!(shared.max, Bytes(16_000_000));
         assert_eq!(shared.mean, Bytes((2 * steps + 1) * 800 / 3));
     }
+
+    /// Of three picoseconds two are half of the time, not one.
+    #[test]
+    fn a_share_of_the_time_is_rounded_up() {
+        let mut occupancy = Occupancy::new(Bytes(1000));
+        occupancy.observe(Picos(1), levels(5, 0));
+        let [buffer, ..] = occupancy.finish("s0", Picos(3));
+        assert_eq!(buffer.percentiles, [Bytes(5); 4]);
+    }
 }

@@ -56,7 +56,7 @@ pub struct PauseRow<'a> {
     pub event: PauseEvent,
     /// Whose occupancy decided.
     pub level: Level,
-    /// Bytes in the shared pool that were compared with the threshold.
+    /// Bytes in the shared pool and in headroom that were compared with the threshold.
     pub occupancy: Bytes,
     /// The threshold at that instant.
     pub threshold: Bytes,
@@ -83,13 +83,15 @@ impl Row for PauseRow<'_> {
         },
         Column {
             name: "occupancy_bytes",
-            about: "Bytes in the shared pool, of the ingress queue or of the port by `level`, that \
-                    were compared with the threshold.",
+            about: "Bytes of the ingress queue, or of the port, by `level`: those in the shared pool \
+                    and those in headroom, the packet that came included. Of an `xoff` at least the \
+                    threshold.",
         },
         Column {
             name: "threshold_bytes",
             about: "The threshold at that instant: X_off for `xoff` and `xoff-refresh`, X_on for \
-                    `xon`.",
+                    `xon`. Of an `xoff` no more than the shared pool had room for: a packet that \
+                    finds it full goes to headroom and pauses, however large X_off is.",
         },
         Column {
             name: "shared_free_bytes",

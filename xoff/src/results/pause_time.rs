@@ -9,7 +9,7 @@ use fabric_core::units::Nanos;
 use super::column::Column;
 use super::csv::{Row, Text};
 use super::pause::PauseRow;
-use super::pause_intervals::{PauseState, PauseTotal, entry};
+use super::pause_intervals::{PauseState, PauseTotal};
 
 /// A class of a PFC frame that arrived at the sender that it is about.
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +183,11 @@ impl PauseTimes {
     }
 
     fn port(&mut self, (node, port, priority): (&str, u16, u8), by: &str) -> &mut PortPause {
-        let ports = entry(&mut self.nodes, node);
+        // The borrowed name of a row is copied only where it is new.
+        if !self.nodes.contains_key(node) {
+            self.nodes.insert(node.to_owned(), BTreeMap::new());
+        }
+        let ports = self.nodes.get_mut(node).expect("the line above put it there");
         let new = || PortPause { by: by.to_owned(), ..PortPause::default() };
         ports.entry((port, priority)).or_insert_with(new)
     }

@@ -17,8 +17,8 @@ use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
 use super::pause::{PauseEvent, PauseRow};
-use super::pause_intervals::PauseIntervals;
-use super::pause_time::{PauseReceived, PauseTimes};
+use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
+use super::paused_peer::PausedPeer;
 use super::queue::{QueueKind, QueueRow};
 use super::report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
@@ -35,7 +35,6 @@ pub struct Record {
     flows: FlowStatistics,
     worst_flows: Vec<ReportedFlow>,
     throughput: Option<ThroughputMeter>,
-    pauses: PauseIntervals,
     pause_times: PauseTimes,
     pause_frames: u64,
     refresh_frames: u64,
@@ -89,7 +88,6 @@ impl Record {
             folder,
             flows: FlowStatistics::new(flow_size_bins),
             worst_flows: Vec::new(),
-            pauses: PauseIntervals::default(),
             pause_times: PauseTimes::default(),
             pause_frames: 0,
             refresh_frames: 0,
@@ -152,7 +150,6 @@ impl Record {
 
     /// Adds a decision to pause, refresh or resume one class.
     pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
-        self.pauses.record(row);
         self.pause_times.order(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
     }
@@ -264,7 +261,9 @@ impl Record {
         counted: Summary,
     ) -> Result<RunReport, ResultsError> {
         let end = now.to_nanos();
-        let paused = self.pauses.finish(end);
+        let pause_times = self.pause_times.finish(end);
+        let sum =
+            |time: fn(&PauseTimeRow) -> Nanos| pause_times.iter().map(|row| time(row).0).sum();
         let (flows_total, flows_completed) = (self.flows.total(), self.flows.completed());
         let (fct_ns, slowdown) = self.flows.summaries().unzip();
         let fct_by_size = self.flows.by_size();
@@ -280,7 +279,8 @@ impl Record {
             pause_frames: self.pause_frames,
             pause_refresh_frames: self.refresh_frames,
             resume_frames: self.resume_frames,
-            pause_time_ns: paused.iter().map(|pair| pair.total.paused.0).sum(),
+            paused_ns: sum(|row| row.imposed.paused),
+            pause_ordered_ns: sum(|row| row.ordered.paused),
             deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,
             ..counted
@@ -291,7 +291,7 @@ impl Record {
             }
             folder.close_hpcc(now)?;
             folder.whole(&fct_by_size)?;
-            folder.whole(&self.pause_times.finish(end))?;
+            folder.whole(&pause_times)?;
             if !occupancy.is_empty() {
                 folder.whole(&occupancy)?;
             }
@@ -305,7 +305,7 @@ impl Record {
             summary,
             worst_flows: self.worst_flows,
             fct_by_size,
-            paused,
+            paused: PausedPeer::all_of(&pause_times),
             first_deadlock: self.first_deadlock,
             buffer: most_congested(self.buffers, end, self.buffer),
             occupancy,

@@ -4,13 +4,21 @@
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::error::ResultsError;
 use super::manifest::Manifest;
+use crate::guardian;
 
 /// Where files grow. Present only while a run writes, or after one was killed.
 const PARTIAL: &str = ".xoff-partial";
+/// How often a folder that is in use is looked at again, and after what time: the guardian of a run that
+/// has just died holds the lock while it removes what that left.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it
 /// removes all that it made and leaves an earlier run's files as they were.
@@ -38,13 +46,13 @@ impl Staging {
             partial_made: false,
             lock: None,
         };
-        staging.make_folders()?;
-        staging.lock()?;
+        while staging.lock.is_none() {
+            staging.make_folders()?;
+            staging.lock = lock(folder, LOCK_ATTEMPTS)?;
+        }
+        remove_partial(folder, files)?;
         staging.check_entries()?;
         let partial = staging.partial();
-        if partial.exists() {
-            fs::remove_dir_all(&partial).map_err(ResultsError::folder("remove", &partial))?;
-        }
         fs::create_dir(&partial).map_err(ResultsError::folder("create", &partial))?;
         staging.partial_made = true;
         Ok(staging)
@@ -104,6 +112,7 @@ impl Staging {
             }
             missing.push(ancestor);
         }
+        guardian::entrust(&self.folder, missing.len());
         for folder in missing.into_iter().rev() {
             fs::create_dir(folder).map_err(ResultsError::folder("create", folder))?;
             self.folders_made.push(folder.to_owned());
@@ -115,30 +124,14 @@ impl Staging {
         }
     }
 
-    fn lock(&mut self) -> Result<(), ResultsError> {
-        let folder = &self.folder;
-        let file = File::open(folder).map_err(ResultsError::folder("open", folder))?;
-        match file.try_lock() {
-            Ok(()) => self.lock = Some(file),
-            Err(TryLockError::WouldBlock) => return Err(ResultsError::Busy(folder.clone())),
-            Err(TryLockError::Error(error)) => {
-                return Err(ResultsError::folder("lock", folder)(error));
-            }
-        }
-        Ok(())
-    }
-
     fn check_entries(&self) -> Result<(), ResultsError> {
         let entries = fs::read_dir(&self.folder)
             .and_then(|entries| {
                 entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()
             })
             .map_err(ResultsError::folder("read", &self.folder))?;
-        let ours = |name: &OsString| {
-            name.to_str().is_some_and(|name| name == PARTIAL || self.files.contains(&name))
-        };
-        let of_a_run =
-            entries.iter().any(|name| name == PARTIAL) || Manifest::of_run(&self.folder).is_some();
+        let ours = |name: &OsString| name.to_str().is_some_and(|name| self.files.contains(&name));
+        let of_a_run = Manifest::of_run(&self.folder).is_some();
         match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
             Some(entry) => Err(ResultsError::Occupied {
@@ -161,7 +154,69 @@ impl Drop for Staging {
         for folder in self.folders_made.iter().rev() {
             let _ = fs::remove_dir(folder);
         }
+        guardian::release(&self.folder);
     }
+}
+
+/// What a guardian does: removes what a run that died left in `folder`, and the innermost `made` folders
+/// of this path if they are empty.
+pub(super) fn clear_abandoned(
+    folder: &Path,
+    made: usize,
+    files: &[&str],
+) -> Result<(), ResultsError> {
+    let lock = lock(folder, 1)?;
+    if lock.is_some() {
+        remove_partial(folder, files)?;
+    }
+    for folder in folder.ancestors().take(made) {
+        // What is in use now is not empty.
+        let _ = fs::remove_dir(folder);
+    }
+    Ok(())
+}
+
+/// Locks a folder; `None` if it is gone by now.
+fn lock(folder: &Path, attempts: u32) -> Result<Option<File>, ResultsError> {
+    let file = match File::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(ResultsError::folder("open", folder))?,
+    };
+    for attempt in 1.. {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if attempt >= attempts => {
+                return Err(ResultsError::Busy(folder.to_owned()));
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
+            Err(TryLockError::Error(error)) => {
+                return Err(ResultsError::folder("lock", folder)(error));
+            }
+        }
+    }
+    // Whoever held the lock before may have removed the folder.
+    let inode = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let locked = file.metadata().map(inode).map_err(ResultsError::folder("read", folder))?;
+    Ok((fs::metadata(folder).ok().map(inode) == Some(locked)).then_some(file))
+}
+
+/// Removes what a run that died left in a locked folder: the files that it had not let appear yet and, if
+/// it died while they appeared, those that had.
+fn remove_partial(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
+    let partial = folder.join(PARTIAL);
+    if !partial.exists() {
+        return Ok(());
+    }
+    let appeared = if Manifest::of_run(folder).is_none() { files } else { &[] };
+    for path in appeared.iter().map(|name| folder.join(name)) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ResultsError::folder("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    fs::remove_dir_all(&partial).map_err(ResultsError::folder("remove", &partial))
 }
 
 #[cfg(test)]
@@ -242,6 +297,51 @@ mod tests {
         fs::write(temp.path().join("flows.csv"), "published, but no manifest").unwrap();
         run(temp.path(), "whole");
         assert_eq!(names(temp.path()), FILES);
+    }
+
+    /// What a run leaves that dies while it writes to `folder`: its destructor does not run.
+    fn die_in(folder: &Path) {
+        let mut staging = Staging::claim(folder, FILES).unwrap();
+        write(&staging, "flows.csv", "half");
+        staging.lock = None;
+        std::mem::forget(staging);
+    }
+
+    #[test]
+    fn what_a_dead_run_left_is_cleared_with_the_folders_that_it_made() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("a/b/out");
+        fs::create_dir(temp.path().join("a")).unwrap();
+        die_in(&folder);
+        clear_abandoned(&folder, 2, FILES).unwrap();
+        assert_eq!(names(temp.path()), ["a"]);
+        assert!(names(&temp.path().join("a")).is_empty());
+        clear_abandoned(&folder, 2, FILES).unwrap();
+    }
+
+    #[test]
+    fn clearing_leaves_an_earlier_run_and_removes_one_that_died_while_it_appeared() {
+        let temp = tempfile::tempdir().unwrap();
+        run(temp.path(), "first");
+        die_in(temp.path());
+        clear_abandoned(temp.path(), 0, FILES).unwrap();
+        assert_eq!(names(temp.path()), FILES);
+        die_in(temp.path());
+        fs::remove_file(temp.path().join(Manifest::FILE)).unwrap();
+        clear_abandoned(temp.path(), 0, FILES).unwrap();
+        assert!(names(temp.path()).is_empty());
+    }
+
+    #[test]
+    fn clearing_leaves_a_run_that_writes_now() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("out");
+        let staging = Staging::claim(&folder, FILES).unwrap();
+        write(&staging, "flows.csv", "half");
+        let error = clear_abandoned(&folder, 1, FILES).unwrap_err().to_string();
+        assert!(error.starts_with("another run of xoff writes to "), "{error}");
+        assert_eq!(names(&folder), [PARTIAL]);
+        assert_eq!(names(&folder.join(PARTIAL)), ["flows.csv"]);
     }
 
     #[test]

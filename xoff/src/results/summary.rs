@@ -32,11 +32,13 @@ pub struct Summary {
     pub pause_refresh_frames: u64,
     /// RESUME frames decided on.
     pub resume_frames: u64,
-    /// Time from each pause to its resume, summed over (node, port, priority).
-    pub pause_time_ns: u64,
+    /// Time in which pauses were in effect at the senders that they stop, summed over (node, port, priority).
+    pub paused_ns: u64,
+    /// Time from each decision to pause to that to resume, likewise.
+    pub pause_ordered_ns: u64,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
-    /// Packets that a switch marked with Congestion Experienced.
+    /// Packets that switches marked with Congestion Experienced, each counted once.
     pub ecn_marked: u64,
     /// Congestion notification packets sent.
     pub cnps: u64,
@@ -58,6 +60,8 @@ pub struct Summary {
     pub lossless: bool,
     /// What the books say is wrong; empty when every counter returned to where it must.
     pub books: Vec<String>,
+    /// Limits at which switches dropped lossless packets, and what moves them; empty when none did.
+    pub limits_reached: Vec<String>,
     /// Wall time.
     #[serde(serialize_with = "milliseconds")]
     pub wall_seconds: f64,
@@ -105,9 +109,14 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
     Column { name: "resume_frames", about: "RESUME frames decided on." },
     Column {
-        name: "pause_time_ns",
-        about: "From each decision to pause to the decision to resume, or to the run's end; summed \
-                over (node, port, priority).",
+        name: "paused_ns",
+        about: "Time in which pauses were in effect, as the paused senders lived through it: the sum \
+                of `paused_ns` in `pause_time.csv`.",
+    },
+    Column {
+        name: "pause_ordered_ns",
+        about: "From each decision to pause to the decision to resume, or to the run's end: the sum \
+                of `ordered_ns` in `pause_time.csv`.",
     },
     Column {
         name: "deadlock",
@@ -116,7 +125,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
-    Column { name: "ecn_marked", about: "Packets that a switch marked Congestion Experienced." },
+    Column {
+        name: "ecn_marked",
+        about: "Packets that switches marked Congestion Experienced; one that several marked counts \
+                once.",
+    },
     Column { name: "cnps", about: "Congestion notification packets sent." },
     Column { name: "retransmitted_packets", about: "Data packets sent again." },
     Column {
@@ -144,6 +157,12 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "books",
         about: "What the final check found wrong; empty when all is in order.",
     },
+    Column {
+        name: "limits_reached",
+        about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
+                reason and what to change. Empty when none did; frames that injected faults took do \
+                not count.",
+    },
     Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
     Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
 ];
@@ -154,9 +173,29 @@ impl Summary {
     /// The keys that depend on the machine. They come last, one to a line.
     pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
 
+    /// How the line of the books starts that says that the duration was over too early.
+    pub const NOT_DRAINED: &'static str = "the fabric had not drained";
+
+    /// Whether the duration was over before the fabric had drained.
+    pub fn was_cut(&self) -> bool {
+        self.books.iter().any(|line| line.starts_with(Self::NOT_DRAINED))
+    }
+
+    /// What the books say is wrong in what did happen.
+    pub fn errors(&self) -> impl Iterator<Item = &String> {
+        self.books.iter().filter(|line| !line.starts_with(Self::NOT_DRAINED))
+    }
+
     /// Whether no flow is missing: all completed, or the run was meant to end at its deadlock.
     pub fn is_complete(&self) -> bool {
         self.flows_completed == self.flows_total || self.ended == RunEnd::Deadlock
+    }
+
+    /// Whether the run was what it claims: no flow missing, books balanced, no substrate loss, and no lossless
+    /// packet dropped by a switch.
+    pub fn is_sound(&self) -> bool {
+        let Self { books, limits_reached, drops, .. } = self;
+        self.is_complete() && books.is_empty() && limits_reached.is_empty() && drops.substrate == 0
     }
 
     /// Indented JSON, ended by a line feed.
@@ -261,7 +300,8 @@ mod tests {
       "pause_frames": 0,
       "pause_refresh_frames": 0,
       "resume_frames": 0,
-      "pause_time_ns": 0,
+      "paused_ns": 0,
+      "pause_ordered_ns": 0,
       "deadlock": {
         "deadlocks": 0,
         "first_onset_ns": null,
@@ -292,6 +332,7 @@ mod tests {
       "ended": "drained",
       "lossless": false,
       "books": [],
+      "limits_reached": [],
       "wall_seconds": 1.235,
       "cpu_seconds": 0.0
     }

@@ -38,3 +38,26 @@ impl<W: Write> TextFile<W> {
         written.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    /// `/dev/full` has never any space.
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_file() {
+        let open = || {
+            let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            TextFile::new(full, Path::new("out/flows.csv"))
+        };
+        let says = "cannot write out/flows.csv: No space left on device";
+        let mut buffered = open();
+        buffered.write(|out| out.write_all(b"a line")).unwrap();
+        let at_the_end = buffered.finish().unwrap_err().to_string();
+        assert!(at_the_end.starts_with(says), "{at_the_end}");
+        let large = vec![0; TextFile::<std::fs::File>::BUFFER_BYTES + 1];
+        let at_once = open().write(|out| out.write_all(&large)).unwrap_err().to_string();
+        assert!(at_once.starts_with(says), "{at_once}");
+    }
+}

@@ -65,7 +65,7 @@ impl Scenario {
         BufferPools { headroom_by_port, insurance, headroom, private, shared }
     }
 
-    /// Phi by port, all headroom, and all private buffer.
+    /// Phi by port, all headroom, and all private buffer; sums saturate.
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
         let longest = self.longest_on_the_wire();
@@ -77,16 +77,16 @@ impl Scenario {
         };
         let ports = &self.fabric.switch(switch).ports;
         let of_port = |wire: &Wire| match self.switch.headroom {
-            Headroom::Sih { bandwidth_delays: Some(times), .. } => {
-                Bytes(bandwidth_delay(wire) * u64::from(times))
-            }
+            Headroom::Sih { bandwidth_delays: Some(times), .. } => bandwidth_delays(wire, times),
             _ => bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest)),
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
-        let unlinked = self.port_count(switch) - ports.len() as u64;
+        let port_count = self.port_count(switch);
+        let unlinked = port_count - ports.len() as u64;
         let largest = by_port.iter().max().copied().unwrap_or_default();
-        let phi = by_port.iter().copied().chain((0..unlinked).map(|_| largest));
+        let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
+        let phi = by_port.iter().copied().chain([of_unlinked]);
         let all = match self.switch.headroom {
             Headroom::Sih { .. } | Headroom::Adaptive { .. } => headroom::total(phi, queues),
             Headroom::Oversubscribed { ratio, .. } => {
@@ -96,7 +96,7 @@ impl Scenario {
             Headroom::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
             Headroom::Dsh(_) => Bytes(0),
         };
-        let private = self.switch.private_per_queue.0 * self.port_count(switch) * queues;
+        let private = self.switch.private_per_queue.0.saturating_mul(port_count * queues);
         (by_port, all, Bytes(private))
     }
 
@@ -112,7 +112,27 @@ impl Scenario {
         for switch in (0..self.fabric.switch_count()).map(SwitchId) {
             self.check_buffer(switch, document)?;
         }
-        self.check_period(document)
+        self.check_period(document)?;
+        self.check_declared_responses(document)
+    }
+
+    /// Checks that neighbours can declare how fast they obey a PAUSE.
+    fn check_declared_responses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        if !matches!(self.switch.headroom, Headroom::Adaptive { .. }) {
+            return Ok(());
+        }
+        let response = |wire: &Wire| self.pause_response_ns(wire.from, wire.rate);
+        let slowest = self.fabric.wires().iter().rev().max_by_key(|wire| response(wire));
+        match slowest {
+            Some(wire) if response(wire).0 > u64::from(u32::MAX) => {
+                let time = display(Picos::from_nanos(response(wire)));
+                let title = format!("`{}` obeys a PAUSE after up to {time}", wire.name);
+                let help = "a neighbour declares up to 4.29 s, 32 bits of nanoseconds: use faster \
+                            links, a shorter `pause_response`, or headroom of another kind";
+                Err(document.error("switch.headroom.kind", &title, help))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that an exchange ends before the next one begins.
@@ -185,6 +205,17 @@ impl Scenario {
             );
             return Err(document.error("switch.buffer", &title, &help));
         }
+        if let (Headroom::Dsh(_), Some(&largest)) = (self.switch.headroom, by_port.iter().max())
+            && largest > buffer
+        {
+            let title = format!(
+                "a queue of switch `{name}` may ask for {} of headroom; its buffer is {}",
+                display(largest),
+                display(buffer),
+            );
+            let help = "write fewer `bytes` of headroom, a larger buffer, or links with less delay";
+            return Err(document.error("switch.headroom", &title, help));
+        }
         let shared = Bytes(buffer.0 - needed.0);
         match self.switch.threshold {
             Threshold::Static { xoff, .. } if xoff > shared => {
@@ -201,8 +232,9 @@ impl Scenario {
     }
 }
 
-/// Whole bytes that are on their way when a link is full.
-fn bandwidth_delay(wire: &Wire) -> u64 {
+/// So many times the whole bytes that are on their way when a link is full; saturates.
+fn bandwidth_delays(wire: &Wire, times: u32) -> Bytes {
     const PICOSECOND_BITS: u128 = 8_000_000_000_000;
-    (u128::from(wire.rate.0) * u128::from(wire.delay.0) / PICOSECOND_BITS) as u64
+    let bytes = u128::from(wire.rate.0) * u128::from(wire.delay.0) / PICOSECOND_BITS;
+    Bytes(u64::try_from(bytes * u128::from(times)).unwrap_or(u64::MAX))
 }

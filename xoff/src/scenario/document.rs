@@ -120,11 +120,15 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// An error at the value of a path, or at the nearest table around it that was written.
+    /// An error at the value of a path, or at the nearest table around it that was written, with the key's
+    /// name.
     pub(crate) fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
         let node = self.find(path);
         let place = if node.path.is_empty() { None } else { Some(&node.origin) };
-        self.error_at(place, title, Some(help))
+        if node.path == path {
+            return self.error_at(place, title, Some(help));
+        }
+        self.error_at(place, title, Some(&format!("{help} (`{path}` is not set)")))
     }
 
     /// An error at an origin, or about the whole file.

@@ -21,8 +21,8 @@ use crate::workload::random::key_of;
 use crate::workload::{FileFault, Flow, Length, Source, load};
 
 /// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
-/// bits, of which InfiniBand reserves 0 and 1.
-pub const MAX_FLOWS: usize = (1 << 24) - 2;
+/// bits, of which InfiniBand reserves 0 and 1 (management) and the last (multicast).
+pub const MAX_FLOWS: usize = (1 << 24) - 3;
 
 /// An entry of `[[flows]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

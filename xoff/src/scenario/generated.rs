@@ -17,7 +17,7 @@ use crate::topology::HostId;
 use crate::workload::variate::Gaps;
 use crate::workload::{
     AllToAllRecipe, ArrivalRecipe, Demand, Length, Pairs, PayloadRate, PermutationRecipe,
-    PriorityChoice, Source, Stamp, Window, load, mean_gap,
+    PriorityChoice, Source, Stamp, Window, batch_gap, load,
 };
 
 /// Flows that a sender may start at once.
@@ -190,7 +190,7 @@ impl Expansion<'_> {
         let mean = sizes.mean_q16();
         let gap = |&(host, weight): &(HostId, u64)| {
             let part = PayloadRate(rate.0 * u128::from(weight) / total);
-            (host, mean_gap(mean, part) * u128::from(batch))
+            (host, batch_gap(mean, part, batch))
         };
         let senders = weights.iter().map(gap).collect();
         let stamp = stamp(&label, &priority, key);

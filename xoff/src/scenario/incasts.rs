@@ -175,6 +175,11 @@ impl Expansion<'_> {
         self.check_degree(&format!("{path}.degree"), degree, &parties)?;
         let flows = self.incast_flows(path, keys.flows, degree)?;
         let event_q16 = IncastRecipe::event_q16(&sizes, degree, flows);
+        if event_q16 >> (64 + 16) != 0 {
+            let title = "incasts of more than 2^64 bytes";
+            let help = "write fewer flows, or fewer bytes for each";
+            return Err(self.document.error(&format!("{path}.flows"), title, help));
+        }
         let pace = self.pace(path, keys.period, keys.load, keys.of)?;
         let demand = parties.demand(self.fabric);
         self.check_reach(path, &demand)?;

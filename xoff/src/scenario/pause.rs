@@ -99,7 +99,7 @@ impl Default for PauseRefresh {
 
 impl PauseRefresh {
     /// The time from one PAUSE to the next on a port of this rate that sends `quanta`.
-    pub const fn period(self, quanta: u16, rate: BitsPerSecond) -> Picos {
+    pub fn period(self, quanta: u16, rate: BitsPerSecond) -> Picos {
         match self {
             Self::Part(part) => Picos(part.of(quantum_duration(rate, quanta).0)),
             Self::Time(time) => time,

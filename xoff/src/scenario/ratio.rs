@@ -33,9 +33,10 @@ impl Ratio {
         }
     }
 
-    /// `value` times the ratio, rounded down.
-    pub const fn of(self, value: u64) -> u64 {
-        (value as u128 * self.numerator as u128 / self.denominator as u128) as u64
+    /// `value` times the ratio, rounded down; saturates.
+    pub fn of(self, value: u64) -> u64 {
+        let product = u128::from(value) * u128::from(self.numerator);
+        u64::try_from(product / u128::from(self.denominator)).unwrap_or(u64::MAX)
     }
 }
 
@@ -154,5 +155,6 @@ mod tests {
             assert!(Ratio::parse(text).is_err(), "{text}");
         }
         assert_eq!(Ratio::new(1, 3).of(10), 3);
+        assert_eq!(Ratio::new(u32::MAX, 1).of(u64::MAX / 2), u64::MAX);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fabric_core::map_abi::MAX_SLOTS;
 use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use switch_user::control_plane::{LARGEST_BUFFER, frames_in};
 
 use super::by_rate;
 use super::document::Document;
@@ -116,7 +119,7 @@ pub enum Scheduler {
     Strict,
     /// Deficit weighted round robin with equal weights.
     Dwrr {
-        /// Bytes that a queue may send in a round.
+        /// Bytes that a queue may send in a round; less than 4 GiB.
         #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
@@ -144,8 +147,8 @@ pub struct LossyThreshold {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SwitchKeys {
-    /// The whole packet buffer of a switch. Private pools and headroom are taken from it; the rest
-    /// is shared by lossless and lossy traffic. Default "16MB".
+    /// The whole packet buffer of a switch, at most "1006632960B". Private pools and headroom are
+    /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
     buffer: Size,
     /// Ports of every switch, with a link or without: buffer is set aside for all of them, and for
     /// one without a link as much as for the switch's port that needs most. Default: those with a
@@ -235,7 +238,7 @@ enum SchedulerKeys {
     Strict {},
     /// Deficit weighted round robin with equal weights.
     Dwrr {
-        /// Bytes that a queue may send in a round, above zero. Default "1600B".
+        /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
         #[serde(default = "default_quantum")]
         quantum: Size,
     },
@@ -307,6 +310,16 @@ impl SwitchKeys {
         };
         if self.buffer.0 == Bytes(0) {
             return wrong("buffer", "a buffer of no bytes", "write a size such as \"16MB\"");
+        }
+        if self.buffer.0 > LARGEST_BUFFER {
+            let title = format!("a buffer of {}", quantity::display(self.buffer.0));
+            let help = format!(
+                "it holds up to {} frames of {MINIMUM_FRAME_LENGTH} bytes, and a switch has {MAX_SLOTS} \
+                 descriptors: write at most \"{}\"",
+                frames_in(self.buffer.0),
+                quantity::display(LARGEST_BUFFER),
+            );
+            return wrong("buffer", &title, &help);
         }
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
@@ -386,6 +399,11 @@ impl SchedulerKeys {
                 "switch.scheduler.quantum",
                 "a quantum of no bytes",
                 "write a size such as \"1600B\"",
+            )),
+            Self::Dwrr { quantum } if quantum.0.0 > u64::from(u32::MAX) => Err(document.error(
+                "switch.scheduler.quantum",
+                &format!("a quantum of {}", quantity::display(quantum.0)),
+                "a switch counts it in 32 bits: write a size below \"4GiB\", such as \"1600B\"",
             )),
             Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: quantum.0 }),
         }

@@ -10,6 +10,10 @@ use super::quantity::{self, Quantity, Rate, Size, Time};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
+/// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
+/// its next packet, one by one.
+const MOST_STAGES: u32 = 1 << 16;
+
 /// What carries flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -140,7 +144,8 @@ pub(super) struct RoceRcKeys {
     byte_counter: Option<ByteCounter>,
     /// Weight of an update of alpha, g: a ratio up to 1. 1/256 in all profiles.
     g: Option<Ratio>,
-    /// Stages of fast recovery, F. hpcc 1, paper 5, conweave 1.
+    /// Stages of fast recovery, F, up to 65,536. hpcc 1, paper 5, conweave 1.
+    #[schemars(range(max = MOST_STAGES))]
     fast_recovery_stages: Option<u32>,
     /// Step of additive increase. hpcc 20 Mbit/s, paper 40 Mbit/s, conweave 40 Mbit/s.
     additive_increase: Option<Rate>,
@@ -230,6 +235,13 @@ impl RoceRcKeys {
         if self.g.is_some_and(|g| g.numerator > g.denominator) {
             let help = "write a ratio up to 1, such as \"1/256\"";
             return Err(wrong("g", "a weight above 1", help));
+        }
+        if let Some(stages) = self.fast_recovery_stages
+            && stages > MOST_STAGES
+        {
+            let help = format!("write a number up to {MOST_STAGES}; the paper has 5");
+            let title = format!("{stages} stages of fast recovery");
+            return Err(wrong("fast_recovery_stages", &title, &help));
         }
         let base = self.profile.parameters();
         Ok(Dcqcn {

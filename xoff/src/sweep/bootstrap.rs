@@ -62,4 +62,23 @@ mod tests {
             assert!((found.0 - expected).abs() < 600, "{found:?} is not about {expected}");
         }
     }
+
+    /// By the definition of a nearest rank: the smallest mean that at least 2.5 % (97.5 %) of the means do
+    /// not exceed. The values are so far apart that two resamples hardly ever have the same sum.
+    #[test]
+    fn its_ends_are_nearest_ranks() {
+        let values: Vec<i128> = (1..60).map(|value| value * value * value * 59).collect();
+        let interval = interval(&decimals(&values)).unwrap();
+        let count = values.len();
+        let mut stream = RandomStream::new(STREAM.0, STREAM.1, count as u64);
+        let mut draw = || values[stream.below(count as u64) as usize];
+        let means: Vec<Decimal> = (0..RESAMPLES)
+            .map(|_| Decimal::mean(Decimal((0..count).map(|_| draw()).sum()), count))
+            .collect();
+        for (end, rank) in [(interval.0, 250), (interval.1, 9750)] {
+            let up_to = means.iter().filter(|mean| **mean <= end).count();
+            let below = means.iter().filter(|mean| **mean < end).count();
+            assert_eq!((below, up_to), (rank - 1, rank));
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! Runs on several threads, each of them a function of its scenario.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use super::folder::{RunResult, SweepFolder};
+use super::folder::{RunResult, SweepFolder, distrust};
 use super::plan::Run;
 use super::sweep_file::Sweep;
 use crate::engine::{RunError, Watch};
@@ -23,6 +24,9 @@ pub enum Failure {
 
 /// Runs `runs` on `jobs` threads, in order, and hands each result to `ended` on this thread. After an
 /// interruption no more runs start.
+///
+/// # Errors
+/// The system's, when not even one thread can be started.
 pub fn execute(
     sweep: &Sweep,
     runs: &[&Run],
@@ -30,13 +34,13 @@ pub fn execute(
     jobs: usize,
     interrupted: &AtomicBool,
     mut ended: impl FnMut(&Run, Result<RunResult, Failure>),
-) {
+) -> io::Result<()> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..jobs.min(runs.len()) {
+        for job in 0..jobs.min(runs.len()) {
             let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
+            let work = move || {
                 while !interrupted.load(Ordering::Relaxed)
                     && let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed))
                 {
@@ -47,13 +51,20 @@ pub fn execute(
                         return;
                     }
                 }
-            });
+            };
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Err(error) if job == 0 => return Err(error),
+                // The threads that there are run all.
+                Err(_) => break,
+                Ok(_) => {}
+            }
         }
         drop(sender);
         for (run, result) in receiver {
             ended(run, result);
         }
-    });
+        Ok(())
+    })
 }
 
 fn execute_one(
@@ -73,10 +84,8 @@ fn execute_one(
         Err(run::Error::Run(RunError::Interrupted { .. })) => return Err(Failure::Interrupted),
         Err(error) => return Err(failed(&error)),
         Ok(outcome) => {
-            let lost = outcome.report.summary.drops.substrate;
-            if lost > 0 {
-                let text = format!("the machine below the emulation lost {lost} frames");
-                return Err(Failure::Failed(text));
+            if let Some(why) = distrust(&outcome.report.summary) {
+                return Err(Failure::Failed(why));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::metrics::Metrics;
 use super::run_id::RunId;
-use crate::results::{Manifest, ResultsError, Summary};
+use crate::results::{Manifest, ResultsError, RunEnd, Summary};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -26,13 +26,45 @@ pub struct SweepFolder {
     _lock: File,
 }
 
-/// What a complete run left.
+/// What a run left that came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunResult {
     /// Its numbers.
     pub metrics: Metrics,
+    /// What its end was.
+    pub ending: Ending,
     /// In what it was not what it claims to be, if it was not.
     pub doubt: Option<String>,
+}
+
+/// What the end of a run was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every flow completed, but those that are meant to last.
+    Complete,
+    /// The duration was over before every flow had completed and the fabric had drained.
+    Incomplete,
+    /// The run stopped at a deadlock, as its scenario asks.
+    Deadlock,
+}
+
+impl Ending {
+    fn of(summary: &Summary) -> Self {
+        match summary.ended {
+            RunEnd::Deadlock => Self::Deadlock,
+            _ if summary.was_cut() || !summary.is_complete() => Self::Incomplete,
+            RunEnd::Drained | RunEnd::Duration => Self::Complete,
+        }
+    }
+
+    /// What tables call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::Deadlock => "deadlock",
+        }
+    }
 }
 
 /// Who else may use the folder.
@@ -82,7 +114,8 @@ impl SweepFolder {
         run_folder(&self.folder, id)
     }
 
-    /// What a run left, if it is complete. A run that the machine below it spoilt is not.
+    /// What a run left, if it came to its end and can be believed: the machine below it lost nothing, and
+    /// its books balance.
     pub fn result(&self, id: &RunId) -> Option<RunResult> {
         result_in(&self.folder, id)
     }
@@ -149,8 +182,19 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     Manifest::of_run(&folder)?;
     let json = fs::read(folder.join(Summary::FILE)).ok()?;
     let summary: Summary = serde_json::from_slice(&json).ok()?;
-    let whole = summary.drops.substrate == 0;
-    whole.then(|| RunResult { metrics: Metrics::of(&summary), doubt: doubt(&summary) })
+    distrust(&summary).is_none().then(|| RunResult {
+        metrics: Metrics::of(&summary),
+        ending: Ending::of(&summary),
+        doubt: doubt(&summary),
+    })
+}
+
+/// Why the numbers of a run say nothing, if they do not.
+pub(super) fn distrust(summary: &Summary) -> Option<String> {
+    let lost = summary.drops.substrate;
+    let lost = (lost > 0).then(|| format!("the machine below the emulation lost {lost} frames"));
+    let reasons: Vec<String> = lost.into_iter().chain(summary.errors().cloned()).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
@@ -158,9 +202,68 @@ fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
 }
 
 fn doubt(summary: &Summary) -> Option<String> {
-    let Summary { flows_completed, flows_total, .. } = summary;
+    let Summary { flows_completed, flows_total, books, limits_reached, .. } = summary;
     let flows = format!("{flows_completed} of {flows_total} flows completed");
     let flows = (!summary.is_complete()).then_some(flows);
-    let doubts: Vec<String> = flows.into_iter().chain(summary.books.iter().cloned()).collect();
+    let lines = books.iter().chain(limits_reached).cloned();
+    let doubts: Vec<String> = flows.into_iter().chain(lines).collect();
     (!doubts.is_empty()).then(|| doubts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::DropTotals;
+
+    /// What a sweep finds of a run that left this summary, and a manifest.
+    fn found(summary: &Summary, manifest: bool) -> Option<RunResult> {
+        let temp = tempfile::tempdir().unwrap();
+        let id = RunId::for_tests();
+        let folder = run_folder(temp.path(), &id);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(Summary::FILE), summary.to_json()).unwrap();
+        if manifest {
+            let json = serde_json::to_string(&Manifest::of_this_process()).unwrap();
+            fs::write(folder.join(Manifest::FILE), json).unwrap();
+        }
+        result_in(temp.path(), &id)
+    }
+
+    #[test]
+    fn only_whole_runs_that_can_be_believed_are_taken_over() {
+        let sound = Summary { flows_total: 2, flows_completed: 2, ..Summary::default() };
+        assert_eq!(found(&sound, true).map(|run| run.ending), Some(Ending::Complete));
+        assert_eq!(found(&sound, false), None, "without a manifest");
+        let drops = DropTotals { substrate: 1, ..DropTotals::default() };
+        assert_eq!(found(&Summary { drops, ..sound.clone() }, true), None, "with a lost frame");
+        let books = vec!["one frame more was sent than received".into()];
+        assert_eq!(found(&Summary { books, ..sound }, true), None, "with wrong books");
+        let folder = Path::new("/nowhere");
+        assert_eq!(result_in(folder, &RunId::for_tests()), None);
+    }
+
+    #[test]
+    fn a_result_says_what_the_end_of_its_run_was() {
+        let run = |flows_completed, ended, cut: bool| {
+            let books = cut.then(|| format!("{} when it was over", Summary::NOT_DRAINED));
+            let books = books.into_iter().collect();
+            let summary =
+                Summary { flows_total: 2, flows_completed, ended, books, ..Summary::default() };
+            let result = found(&summary, true).unwrap();
+            (result.ending, result.doubt)
+        };
+        let cut = "the fabric had not drained when it was over";
+        let missing = format!("1 of 2 flows completed; {cut}");
+        assert_eq!(run(2, RunEnd::Drained, false), (Ending::Complete, None));
+        // Flows that are meant to last until the end are not missing.
+        assert_eq!(run(2, RunEnd::Duration, false), (Ending::Complete, None));
+        assert_eq!(run(2, RunEnd::Duration, true), (Ending::Incomplete, Some(cut.into())));
+        assert_eq!(run(1, RunEnd::Duration, true), (Ending::Incomplete, Some(missing)));
+        assert_eq!(run(1, RunEnd::Deadlock, false), (Ending::Deadlock, None));
+        // Losses at a limit are what a sweep may be about.
+        let limits_reached = vec!["s0 dropped 3 packets".to_owned()];
+        let lossy = found(&Summary { limits_reached, ..Summary::default() }, true).unwrap();
+        assert_eq!(lossy.ending, Ending::Complete);
+        assert_eq!(lossy.doubt.as_deref(), Some("s0 dropped 3 packets"));
+    }
 }

@@ -24,7 +24,55 @@ const BY_REASON: &str = "drops.by_reason.";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics(pub BTreeMap<String, Decimal>);
 
+/// A number of one run, or why it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// The number.
+    Of(Decimal),
+    /// A completion time or slowdown, but not of every flow: those that are missing were the slowest.
+    Incomplete,
+    /// There is nothing to measure: no deadlock has an onset, no flow a completion time.
+    Absent,
+}
+
+impl Sample {
+    /// The number, if there is one.
+    pub fn value(self) -> Option<Decimal> {
+        match self {
+            Self::Of(value) => Some(value),
+            Self::Incomplete | Self::Absent => None,
+        }
+    }
+}
+
 impl Metrics {
+    /// The number of a name, if the run has one. A summary leaves out reasons without drops.
+    pub fn value(&self, name: &str) -> Option<Decimal> {
+        let none = name.starts_with(BY_REASON).then_some(Decimal(0));
+        self.0.get(name).copied().or(none)
+    }
+
+    /// Likewise, for a mean over runs.
+    pub fn sample(&self, name: &str) -> Sample {
+        if self.lacks_flows(name) {
+            return Sample::Incomplete;
+        }
+        self.value(name).map_or(Sample::Absent, Sample::Of)
+    }
+
+    /// Whether the name is that of a completion time or slowdown of flows of which not all completed.
+    fn lacks_flows(&self, name: &str) -> bool {
+        let before = |kind| name.rsplit_once(kind).map(|(group, _)| group);
+        match ["fct_ns.", "slowdown."].into_iter().find_map(before) {
+            Some("") => self.0.get("flows_completed") != self.0.get("flows_total"),
+            Some(label) => {
+                let flows = |which| self.0.get(&format!("{label}{which}"));
+                flows("completed") != flows("flows")
+            }
+            None => false,
+        }
+    }
+
     /// All numbers and truth values of a summary that depend on the scenario alone.
     pub fn of(summary: &Summary) -> Self {
         let mut found = Self::default();
@@ -85,17 +133,45 @@ impl Selection<'_> {
     }
 }
 
-/// Gives every run a number for each reason of drops that any of them has: no drop is 0 drops.
-pub(super) fn complete<'a>(runs: impl Iterator<Item = &'a Metrics>) -> Vec<Metrics> {
-    let mut runs: Vec<Metrics> = runs.cloned().collect();
-    let reasons: Vec<String> = {
-        let names = runs.iter().flat_map(|run| run.0.keys());
-        names.filter(|name| name.starts_with(BY_REASON)).cloned().collect()
-    };
-    for run in &mut runs {
-        for reason in &reasons {
-            run.0.entry(reason.clone()).or_default();
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metrics(pairs: &[(&str, i32)]) -> Metrics {
+        Metrics(
+            pairs.iter().map(|(name, value)| ((*name).into(), Decimal::whole(*value))).collect(),
+        )
     }
-    runs
+
+    #[test]
+    fn completion_times_are_samples_only_where_no_flow_is_missing() {
+        let run = metrics(&[
+            ("flows_total", 5),
+            ("flows_completed", 4),
+            ("fct_ns.mean", 10),
+            ("paused_ns", 7),
+            ("labels.a.flows", 3),
+            ("labels.a.completed", 3),
+            ("labels.a.fct_ns.p99", 20),
+            ("labels.b.flows", 2),
+            ("labels.b.completed", 1),
+            ("labels.b.fct_ns.p99", 30),
+        ]);
+        for (name, expected) in [
+            ("fct_ns.mean", Sample::Incomplete),
+            ("slowdown.p50", Sample::Incomplete),
+            ("paused_ns", Sample::Of(Decimal::whole(7))),
+            ("flows_completed", Sample::Of(Decimal::whole(4))),
+            ("labels.a.fct_ns.p99", Sample::Of(Decimal::whole(20))),
+            ("labels.b.fct_ns.p99", Sample::Incomplete),
+            ("labels.b.slowdown.mean", Sample::Incomplete),
+            ("labels.c.fct_ns.p99", Sample::Absent),
+            ("deadlock.first_onset_ns", Sample::Absent),
+            ("drops.by_reason.headroom-exhausted", Sample::Of(Decimal(0))),
+        ] {
+            assert_eq!(run.sample(name), expected, "{name}");
+        }
+        let whole = metrics(&[("flows_total", 5), ("flows_completed", 5), ("fct_ns.mean", 10)]);
+        assert_eq!(whole.sample("fct_ns.mean"), Sample::Of(Decimal::whole(10)));
+    }
 }

@@ -23,6 +23,12 @@ impl RunId {
         hash.update(content(scenario)?.to_toml());
         Ok(Self(hex(&hash.finalize()[..8])))
     }
+
+    /// A name of no run.
+    #[cfg(test)]
+    pub(super) fn for_tests() -> Self {
+        Self("0123456789abcdef".into())
+    }
 }
 
 impl fmt::Display for RunId {
@@ -69,4 +75,55 @@ fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").expect("a String takes every write");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FABRIC: &str = r#"
+duration = "1ms"
+[topology]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+[[flows]]
+"#;
+
+    /// The name of a run whose flows are of a file with this content.
+    fn name(flows: &str, content: &str) -> RunId {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("named"), content).unwrap();
+        let text = format!("{FABRIC}{flows}");
+        let scenario = Scenario::parse(&text, &folder.path().join("base.toml"), &[]);
+        RunId::of(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+    }
+
+    #[test]
+    fn a_name_follows_the_content_of_every_file_and_not_its_place() {
+        let arrivals = "load = 0.1\nsizes = { file = \"named\" }";
+        let pairs = "load = 0.1\nsizes = \"64kB\"\npairs = { kind = \"matrix\", file = \"named\" }";
+        let incasts = "degree = 2\nsizes = { file = \"named\" }\nreceiver = \"h0\"";
+        let sizes = ["0 0\n1000 50\n2000 100\n", "0 0\n1000 50\n3000 100\n"];
+        let weights = ["0,1,1\n1,0,1\n1,1,0\n", "0,1,1\n1,0,1\n1,2,0\n"];
+        for (kind, keys, [first, second]) in [
+            ("poisson", arrivals.to_owned(), sizes),
+            ("lognormal", format!("sigma = 1.5\n{arrivals}"), sizes),
+            ("poisson", pairs.to_owned(), weights),
+            ("lognormal", format!("sigma = 1.5\n{pairs}"), weights),
+            ("poisson-incast", format!("load = 0.01\n{incasts}"), sizes),
+            ("periodic-incast", format!("period = \"10us\"\n{incasts}"), sizes),
+        ] {
+            let flows = format!("kind = {kind:?}\n{keys}\n");
+            assert_eq!(name(&flows, first), name(&flows, first), "{flows}");
+            assert_ne!(name(&flows, first), name(&flows, second), "{flows}");
+        }
+        let list = |bytes: u32| {
+            let rows = format!("start_ns,src,dst,bytes,priority\n0,h0,h1,{bytes},3\n");
+            let flows = "kind = \"list\"\nfile = \"named\"\n";
+            name(flows, &rows)
+        };
+        assert_eq!(list(9), list(9));
+        assert_ne!(list(9), list(8));
+    }
 }

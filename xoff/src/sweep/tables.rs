@@ -1,12 +1,12 @@
 //! `sweep.csv` and `summary.csv`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::bootstrap;
 use super::decimal::Decimal;
-use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult};
-use super::metrics::{self, Metrics};
+use super::folder::{CELLS_TABLE, Ending, RUNS_TABLE, RunResult};
+use super::metrics::Sample;
 use super::plan::{Plan, Run};
 use crate::results::{Column, CsvText, section};
 
@@ -14,6 +14,11 @@ use crate::results::{Column, CsvText, section};
 const RUN_COLUMNS: &[Column] = &[
     Column { name: "seed", about: "Seed of the run." },
     Column { name: "run", about: "Name of the run's folder in `runs/`." },
+    Column {
+        name: "ended",
+        about: "`complete`: every flow completed; `incomplete`: the duration was over before that, or before \
+                the fabric had drained; `deadlock`: the run stopped at one, as its scenario asks.",
+    },
     Column { name: "metric", about: "Path of a number in `summary.json`: `fct_ns.p99`." },
     Column { name: "value", about: "That number; `true` is 1 and `false` is 0." },
 ];
@@ -21,8 +26,21 @@ const RUN_COLUMNS: &[Column] = &[
 /// Columns of `summary.csv` behind those of the axes.
 const CELL_COLUMNS: &[Column] = &[
     Column { name: "metric", about: "As in `sweep.csv`." },
-    Column { name: "n", about: "Runs of the cell that have the metric." },
-    Column { name: "mean", about: "Mean over them, rounded to a millionth." },
+    Column {
+        name: "n",
+        about: "Runs of the cell that the row is about: those that have the metric, and of completion \
+                times and slowdowns those in which every flow (of the label) completed.",
+    },
+    Column {
+        name: "incomplete",
+        about: "Runs of the cell that are `incomplete` or ended in a `deadlock`: what they count, they \
+                count up to there.",
+    },
+    Column {
+        name: "mean",
+        about: "Mean over the `n` runs, rounded to a millionth. Empty, as are the next columns, if \
+                there are none.",
+    },
     Column {
         name: "ci95_low",
         about: "Lower end of the mean's 95 % confidence interval: percentile bootstrap over the seeds, \
@@ -38,8 +56,10 @@ pub fn columns_markdown() -> String {
     let mut text = String::from(
         "\n# Results of a sweep\n\n\
          A row starts with a column for each axis: `variant` if there are variants, then each key of the \
-         matrix. Both tables\nhave what is complete, in the order of the sweep file, whatever the order \
-         in which runs ended. `runs/` has a results\nfolder for each run, `sweep.toml` is the sweep file.\n",
+         matrix. Both tables\nhave the runs that came to their end, in the order of the sweep file, \
+         whatever the order in which they did. A run that lost\nframes to the machine below the emulation, \
+         or whose books do not balance, has failed: it is in no table, and the next\ncall tries it again. \
+         `runs/` has a results folder for each run, `sweep.toml` is the sweep file.\n",
     );
     let about = "A row for each run and metric. A run without flows that completed has no \
                  completion times; a reason\nof drops that any run has is 0 in the others.";
@@ -51,10 +71,13 @@ pub fn columns_markdown() -> String {
 /// `sweep.csv`. `results` has a place for each run; runs without a result have no row.
 pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
     let mut table = header(plan, RUN_COLUMNS);
-    for (run, metrics) in complete(plan, results) {
-        for (metric, value) in selected(plan, &metrics) {
+    let names = names(plan, results);
+    for (run, result) in ended(plan, results) {
+        let (seed, id, end) = (run.seed, &run.id, result.ending.name());
+        for metric in &names {
+            let Some(value) = result.metrics.value(metric) else { continue };
             axes(&mut table, plan, &run.choices);
-            line(&mut table, format_args!("{},{},{metric},{value}", run.seed, run.id));
+            line(&mut table, format_args!("{seed},{id},{end},{metric},{value}"));
         }
     }
     table
@@ -63,41 +86,50 @@ pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
 /// `summary.csv`, likewise.
 pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
     let mut table = header(plan, CELL_COLUMNS);
-    let mut cells: BTreeMap<&[usize], BTreeMap<String, Vec<Decimal>>> = BTreeMap::new();
-    for (run, metrics) in complete(plan, results) {
-        let cell = cells.entry(&run.choices).or_default();
-        for (metric, value) in selected(plan, &metrics) {
-            cell.entry(metric.to_owned()).or_default().push(value);
-        }
+    let names = names(plan, results);
+    let mut cells: BTreeMap<&[usize], Vec<&RunResult>> = BTreeMap::new();
+    for (run, result) in ended(plan, results) {
+        cells.entry(&run.choices).or_default().push(result);
     }
-    for (choices, metrics) in cells {
-        for (metric, values) in metrics {
+    for (choices, results) in cells {
+        let incomplete = results.iter().filter(|run| run.ending != Ending::Complete).count();
+        for metric in &names {
+            let samples: Vec<Sample> =
+                results.iter().map(|run| run.metrics.sample(metric)).collect();
+            if samples.iter().all(|sample| *sample == Sample::Absent) {
+                continue;
+            }
             axes(&mut table, plan, choices);
+            let values: Vec<Decimal> = samples.into_iter().filter_map(Sample::value).collect();
             let count = values.len();
-            let sum = Decimal(values.iter().map(|value| value.0).sum());
-            let mean = Decimal::mean(sum, count);
-            let interval = bootstrap::interval(&values)
-                .map_or_else(|| ",".to_owned(), |(low, high)| format!("{low},{high}"));
-            let ends = values.iter().min().zip(values.iter().max());
-            let (least, most) = ends.expect("a metric is there because a run has it");
-            line(&mut table, format_args!("{metric},{count},{mean},{interval},{least},{most}"));
+            let statistics = statistics(&values).unwrap_or_else(|| ",,,,".into());
+            line(&mut table, format_args!("{metric},{count},{incomplete},{statistics}"));
         }
     }
     table
 }
 
-fn complete<'a>(plan: &'a Plan, results: &[Option<RunResult>]) -> Vec<(&'a Run, Metrics)> {
-    let runs = plan.runs.iter().zip(results);
-    let (runs, found): (Vec<&Run>, Vec<&Metrics>) = runs
-        .filter_map(|(run, result)| result.as_ref().map(|result| (run, &result.metrics)))
-        .unzip();
-    runs.into_iter().zip(metrics::complete(found.into_iter())).collect()
+/// The columns from the mean on; `None` without a value.
+fn statistics(values: &[Decimal]) -> Option<String> {
+    let (least, most) = values.iter().min().zip(values.iter().max())?;
+    let mean = Decimal::mean(Decimal(values.iter().map(|value| value.0).sum()), values.len());
+    let interval = bootstrap::interval(values)
+        .map_or_else(|| ",".to_owned(), |(low, high)| format!("{low},{high}"));
+    Some(format!("{mean},{interval},{least},{most}"))
 }
 
-fn selected<'a>(plan: &Plan, metrics: &'a Metrics) -> impl Iterator<Item = (&'a str, Decimal)> {
+fn ended<'a>(
+    plan: &'a Plan,
+    results: &'a [Option<RunResult>],
+) -> impl Iterator<Item = (&'a Run, &'a RunResult)> {
+    plan.runs.iter().zip(results).filter_map(|(run, result)| Some((run, result.as_ref()?)))
+}
+
+/// The metrics that any run has and that the tables are to have.
+fn names<'a>(plan: &Plan, results: &'a [Option<RunResult>]) -> BTreeSet<&'a str> {
+    let names = results.iter().flatten().flat_map(|result| result.metrics.0.keys());
     let selection = plan.selection();
-    let named = metrics.0.iter().map(|(name, value)| (name.as_str(), *value));
-    named.filter(move |(name, _)| selection.contains(name))
+    names.map(String::as_str).filter(|name| selection.contains(name)).collect()
 }
 
 fn header(plan: &Plan, columns: &[Column]) -> String {
@@ -116,4 +148,56 @@ fn axes(table: &mut String, plan: &Plan, choices: &[usize]) {
 
 fn line(table: &mut String, fields: std::fmt::Arguments<'_>) {
     writeln!(table, "{fields}").expect("a String takes every write");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::made_up::{plan, run};
+    use insta::assert_snapshot;
+
+    #[test]
+    fn runs_that_were_cut_are_named_and_their_completion_times_are_in_no_mean() {
+        let plan = plan();
+        let (whole, cut, stuck) = (run(2, Some(30), 0), run(1, Some(10), 4), run(0, None, 0));
+        let results = [Some(whole), Some(cut.clone()), None, Some(cut), Some(stuck), None];
+        let runs = plan.runs.iter().fold(runs(&plan, &results), |text, run| {
+            text.replace(&run.id.to_string(), &format!("run{}", run.index))
+        });
+        assert_snapshot!(runs, @"
+        switch.buffer,seed,run,ended,metric,value
+        1MB,1,run0,complete,drops.by_reason.shared-pool-full,0
+        1MB,1,run0,complete,fct_ns.mean,30
+        1MB,1,run0,complete,flows_completed,2
+        1MB,1,run0,complete,flows_total,2
+        1MB,1,run0,complete,paused_ns,7002
+        1MB,2,run1,incomplete,drops.by_reason.shared-pool-full,4
+        1MB,2,run1,incomplete,fct_ns.mean,10
+        1MB,2,run1,incomplete,flows_completed,1
+        1MB,2,run1,incomplete,flows_total,2
+        1MB,2,run1,incomplete,paused_ns,7001
+        2MB,1,run3,incomplete,drops.by_reason.shared-pool-full,4
+        2MB,1,run3,incomplete,fct_ns.mean,10
+        2MB,1,run3,incomplete,flows_completed,1
+        2MB,1,run3,incomplete,flows_total,2
+        2MB,1,run3,incomplete,paused_ns,7001
+        2MB,2,run4,incomplete,drops.by_reason.shared-pool-full,0
+        2MB,2,run4,incomplete,flows_completed,0
+        2MB,2,run4,incomplete,flows_total,2
+        2MB,2,run4,incomplete,paused_ns,7000
+        ");
+        assert_snapshot!(cells(&plan, &results), @"
+        switch.buffer,metric,n,incomplete,mean,ci95_low,ci95_high,min,max
+        1MB,drops.by_reason.shared-pool-full,2,1,2,0,4,0,4
+        1MB,fct_ns.mean,1,1,30,,,30,30
+        1MB,flows_completed,2,1,1.5,1,2,1,2
+        1MB,flows_total,2,1,2,2,2,2,2
+        1MB,paused_ns,2,1,7001.5,7001,7002,7001,7002
+        2MB,drops.by_reason.shared-pool-full,2,2,2,0,4,0,4
+        2MB,fct_ns.mean,0,2,,,,,
+        2MB,flows_completed,2,2,0.5,0,1,0,1
+        2MB,flows_total,2,2,2,2,2,2,2
+        2MB,paused_ns,2,2,7000.5,7000,7001,7000,7001
+        ");
+    }
 }

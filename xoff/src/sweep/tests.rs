@@ -161,23 +161,6 @@ fn a_run_of_an_index_is_that_of_the_plan() {
 }
 
 #[test]
-fn the_name_of_a_run_follows_the_content_of_files_and_not_their_place() {
-    let list = |rows: &str| {
-        let folder = tempfile::tempdir().unwrap();
-        let scenario = SCENARIO.split("[[flows]]").next().unwrap();
-        let text = format!("{scenario}[[flows]]\nkind = \"list\"\nfile = \"flows.csv\"\n");
-        fs::write(folder.path().join("base.toml"), text).unwrap();
-        let header = "start_ns,src,dst,bytes,priority";
-        fs::write(folder.path().join("flows.csv"), format!("{header}\n{rows}\n")).unwrap();
-        let path = folder.path().join("sweep.toml");
-        fs::write(&path, "scenario = \"base.toml\"").unwrap();
-        Plan::of(Sweep::load(&path, &SweepOptions::default()).unwrap()).unwrap().runs[0].id.clone()
-    };
-    assert_eq!(list("0,h0,h1,9,3"), list("0,h0,h1,9,3"));
-    assert_ne!(list("0,h0,h1,9,3"), list("0,h0,h1,8,3"));
-}
-
-#[test]
 fn wrong_values_are_shown_where_the_sweep_has_them() {
     let matrix = |line: &str| report(&format!("[matrix]\n{line}\n"));
     assert_snapshot!(matrix("\"topology.host_link.dely\" = [\"1us\"]"), @r#"

@@ -105,8 +105,8 @@ impl Plan {
         core_link: (BitsPerSecond, Picos),
     ) -> Result<Self, FabricError> {
         let half = u64::from(k / 2);
-        limit_hosts(u64::from(k) * half * u64::from(hosts_per_edge))?;
-        limit_switches(2 * u64::from(k) * half + half * half)?;
+        limit_hosts((u64::from(k) * half).saturating_mul(u64::from(hosts_per_edge)))?;
+        limit_switches((2 * u64::from(k) + half).saturating_mul(half))?;
         let half = k / 2;
         let hosts = numbered("h", k * half * hosts_per_edge);
         let edges = numbered("edge", k * half);

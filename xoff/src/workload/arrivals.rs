@@ -40,6 +40,11 @@ pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
     (bits / (rate.0 >> spared).max(1)).clamp(1, LONGEST_GAP)
 }
 
+/// The mean gap between batches of so many of these flows, cut likewise.
+pub fn batch_gap(mean_q16: u128, rate: PayloadRate, batch: u32) -> u128 {
+    (mean_gap(mean_q16, rate) * u128::from(batch)).min(LONGEST_GAP)
+}
+
 /// A given gap, in the unit of [`mean_gap`].
 pub fn exact_gap(gap: Picos) -> u128 {
     u128::from(gap.0) << GAP_BITS

@@ -36,7 +36,7 @@ pub mod variate;
 #[cfg(test)]
 mod tests;
 
-pub use arrivals::{ArrivalRecipe, PayloadRate, exact_gap, mean_gap};
+pub use arrivals::{ArrivalRecipe, PayloadRate, batch_gap, exact_gap, mean_gap};
 pub use demand::Demand;
 pub use distribution::{CERTAIN, FileFault, LARGEST_SIZE, SizeDistribution};
 pub use exchange::{AllToAllRecipe, PermutationRecipe};

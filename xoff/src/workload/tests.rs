@@ -1,8 +1,16 @@
 //! Streams of flows: the same for ever, at the load they are asked for, and small.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Flow, FlowStream, Source};
+use fabric_core::units::{Bytes, Picos};
+
+use super::arrivals::Arrivals;
+use super::variate::Gaps;
+use super::{
+    ArrivalRecipe, Flow, FlowStream, Pairs, PayloadRate, PriorityChoice, SizeChoice, Source, Stamp,
+    Window, exact_gap,
+};
 use crate::scenario::Scenario;
 use crate::topology::{HostId, Racks};
 
@@ -325,4 +333,31 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
     let count = stream.by_ref().count() as u64;
     assert!(count.abs_diff(expected) < expected / 200, "{count} flows, {expected} expected");
     assert_eq!(stream.footprint(), before);
+}
+
+#[test]
+fn no_flow_starts_at_the_stop() {
+    let starts = |stop: u64| -> [Vec<u64>; 2] {
+        let window = Window { start: Picos(1000), stop: Picos(stop) };
+        let (label, priority, key) = ("".into(), PriorityChoice::Fixed(3), 1);
+        let recipe = ArrivalRecipe {
+            stamp: Stamp { label, priority, key },
+            window,
+            gaps: Gaps::Even,
+            sizes: SizeChoice::Fixed(Bytes(1)),
+            pairs: Pairs::Uniform { hosts: 2 },
+            batch: 1,
+            senders: vec![(HostId(0), exact_gap(Picos(500)))],
+            rate: PayloadRate(1),
+        };
+        let arrivals = Arrivals::new(Arc::new(recipe), 1).map(|flow| flow.start.0).collect();
+        let incasts = with(&format!(
+            "kind = \"periodic-incast\"\ndegree = 1\nbytes = \"1kB\"\nperiod = \"0.5ns\"
+start = \"1ns\"\nstop = \"{}ns\"",
+            stop as f64 / 1000.0
+        ));
+        [arrivals, incasts.flow_stream().map(|flow| flow.start.0).collect()]
+    };
+    assert_eq!(starts(2500), [vec![1500, 2000], vec![1000, 1500, 2000]]);
+    assert_eq!(starts(2501), [vec![1500, 2000, 2500], vec![1000, 1500, 2000, 2500]]);
 }

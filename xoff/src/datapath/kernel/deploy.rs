@@ -145,11 +145,20 @@ pub(super) fn start_switches(
         numbers.iter().zip(loaded).map(|(&number, loaded)| start(number, loaded)).collect()
     };
     thread::scope(|scope| {
-        let shares: Vec<_> =
-            numbers.chunks(share).map(|numbers| scope.spawn(|| start_share(numbers))).collect();
+        let start_share = &start_share;
+        let begin = |numbers| {
+            let worker = thread::Builder::new().spawn_scoped(scope, move || start_share(numbers));
+            (numbers, worker)
+        };
+        let shares: Vec<_> = numbers.chunks(share).map(begin).collect();
         let mut switches = Vec::with_capacity(capacities.len());
-        for share in shares {
-            switches.extend(share.join().expect("a worker does not panic")?);
+        for (numbers, worker) in shares {
+            let started = match worker {
+                Ok(worker) => worker.join().expect("a worker does not panic"),
+                // The machine has no thread to spare.
+                Err(_) => start_share(numbers),
+            };
+            switches.extend(started?);
         }
         Ok(switches.into_iter().unzip())
     })

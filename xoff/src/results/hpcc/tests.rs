@@ -111,3 +111,17 @@ fn an_id_is_in_the_middle_of_an_address() {
         [0x0b00_0001, 0x0b00_ff01, 0x0b01_0001, 0x0b13_ff01]
     );
 }
+
+/// A PAUSE at the instant at which the one before expires begins another; a RESUME then ends nothing.
+#[test]
+fn a_pause_is_over_at_the_instant_of_its_expiry() {
+    let [_, pfc, _] = files(|files| {
+        for (time, until) in [(100, 500), (500, 900), (900, 900)] {
+            let (time, until) = (Nanos(time), Nanos(until));
+            let (node, port, by, priority) = ("h1", 0, "", 3);
+            let received = PauseReceived { time, node, port, by, priority, binds: time, until };
+            files.pause_received(&received).unwrap();
+        }
+    });
+    assert_eq!(pfc, "2000000100 1 0 1 1\n2000000500 1 0 1 1\n");
+}

@@ -113,10 +113,13 @@ fn the_summary_is_filled_in() {
     assert_eq!((summary.flows_total, summary.flows_completed), (30, 29));
     let pauses = (summary.pause_frames, summary.pause_refresh_frames, summary.resume_frames);
     assert_eq!(pauses, (3, 1, 1));
-    assert_eq!(summary.pause_time_ns, 250 + 100);
+    assert_eq!((summary.paused_ns, summary.pause_ordered_ns), (330, 250 + 100));
     assert!(summary.lossless);
     assert_eq!(summary.fct_ns.unwrap().max, 3_800);
-    assert_eq!(buffer.unwrap().switch, "leaf0");
+    let buffer = buffer.unwrap();
+    assert_eq!((buffer.switch.as_str(), buffer.capacity), ("leaf0", Bytes(1_000)));
+    let full = BufferLevel { total: Bytes(900), headroom: Bytes(100) };
+    assert!(buffer.chart.columns.iter().all(|column| *column == full), "from 100 to 400 ns");
     assert_eq!(worst_flows.len(), TABLE_ROWS);
     assert_eq!((worst_flows[0].flow, worst_flows[0].fct), (17, None));
     assert_eq!(worst_flows[1].fct, Some(Nanos(3_800)));

@@ -22,7 +22,8 @@ use super::flow_statistics::SlowdownSummary;
 use super::folder::ResultFiles;
 use super::link_delay::LinkDelayRange;
 use super::occupancy::OccupancyRow;
-use super::pause_intervals::{PauseTotal, PausedPeer};
+use super::pause_intervals::PauseTotal;
+use super::paused_peer::PausedPeer;
 use super::queue::QueueKind;
 use super::slowdown::Slowdown;
 use super::summary::{DropTotals, RunEnd, Summary};
@@ -248,7 +249,7 @@ impl RunReport {
             return writeln!(out, "{}\nno switch paused anyone", style.heading("PAUSE"));
         }
         let mut paused: Vec<&PausedPeer> = self.paused.iter().collect();
-        paused.sort_by_key(|pair| (Reverse(pair.total.paused), &pair.node, &pair.peer));
+        paused.sort_by_key(|pair| (Reverse(pair.imposed.paused), &pair.node, &pair.peer));
         let mut table = TextTable::new([
             ("switch", Align::Left, 16),
             ("paused", Align::Left, 16),
@@ -260,14 +261,16 @@ impl RunReport {
             ("longest us", Align::Right, 9),
         ]);
         for pair in paused.iter().take(TABLE_ROWS) {
-            table.row(pause_row(&pair.node, &pair.peer, pair.priority.to_string(), pair.total));
+            let totals = (pair.ordered, pair.imposed);
+            table.row(pause_row(&pair.node, &pair.peer, pair.priority.to_string(), totals));
         }
         if let Some(rest) = paused.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
-            let mut total = PauseTotal::default();
+            let mut totals = (PauseTotal::default(), PauseTotal::default());
             for pair in rest {
-                total.merge(pair.total);
+                totals.0.merge(pair.ordered);
+                totals.1.merge(pair.imposed);
             }
-            table.row(pause_row("and", &format!("{} more", rest.len()), String::new(), total));
+            table.row(pause_row("and", &format!("{} more", rest.len()), String::new(), totals));
         }
         writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
         out.push_str(&table.render(style));
@@ -350,7 +353,7 @@ impl RunReport {
     }
 
     fn losses(&self, out: &mut String, style: Style) -> fmt::Result {
-        let Summary { drops, ecn_marked, cnps, retransmitted_packets, books, .. } = &self.summary;
+        let Summary { drops, ecn_marked, cnps, retransmitted_packets, .. } = &self.summary;
         writeln!(out, "{}", style.heading("Drops"))?;
         for (reason, frames) in &drops.by_reason {
             writeln!(out, "{reason:<24}{:>12}", quantity::count(*frames))?;
@@ -369,8 +372,10 @@ impl RunReport {
             quantity::counted(*cnps, "CNP"),
             quantity::counted(*retransmitted_packets, "packet"),
         )?;
-        for complaint in books {
-            let line = format!("books: {complaint}");
+        let Summary { books, limits_reached, .. } = &self.summary;
+        let books = books.iter().map(|line| ("books", line));
+        for (about, line) in books.chain(limits_reached.iter().map(|line| ("limit", line))) {
+            let line = format!("{about}: {line}");
             writeln!(out, "{}", style.bad(wrap(line.split(' '), 7, "").trim_end()))?;
         }
         Ok(())
@@ -392,16 +397,22 @@ impl RunReport {
     }
 }
 
-fn pause_row(node: &str, peer: &str, priority: String, total: PauseTotal) -> [String; 8] {
+/// What the switch decided, and how long the peer was paused for it.
+fn pause_row(
+    node: &str,
+    peer: &str,
+    priority: String,
+    (ordered, imposed): (PauseTotal, PauseTotal),
+) -> [String; 8] {
     [
         node.to_owned(),
         peer.to_owned(),
         priority,
-        quantity::count(total.pauses),
-        quantity::count(total.refreshes),
-        quantity::count(total.resumes),
-        quantity::micros(total.paused),
-        quantity::micros(total.longest),
+        quantity::count(ordered.pauses),
+        quantity::count(ordered.refreshes),
+        quantity::count(ordered.resumes),
+        quantity::micros(imposed.paused),
+        quantity::micros(imposed.longest),
     ]
 }
 

@@ -20,14 +20,16 @@ fn flow(number: u32, fct: Option<Nanos>) -> ReportedFlow {
 }
 
 fn paused(node: &str, peer: &str, pauses: u64, paused_ns: u64) -> PausedPeer {
-    let total = PauseTotal {
+    let time = |paused| PauseTotal {
         pauses,
         refreshes: 0,
         resumes: pauses,
-        paused: Nanos(paused_ns),
-        longest: Nanos(paused_ns / 2),
+        paused: Nanos(paused),
+        longest: Nanos(paused / 2),
     };
-    PausedPeer { node: node.into(), peer: peer.into(), priority: 3, total }
+    // What was ordered is not shown.
+    let (ordered, imposed) = (time(paused_ns / 3), time(paused_ns));
+    PausedPeer { node: node.into(), peer: peer.into(), priority: 3, ordered, imposed }
 }
 
 fn of_size(above: u64, up_to: Option<u64>, completed: u64) -> FctBySizeRow {
@@ -77,7 +79,7 @@ fn report() -> RunReport {
             }),
             pause_frames: 11,
             resume_frames: 11,
-            pause_time_ns: 300_000,
+            paused_ns: 300_000,
             ecn_marked: 2_345,
             cnps: 123,
             buffer_max_bytes: [("leaf0".into(), 912_345)].into(),
@@ -313,6 +315,31 @@ fn a_deadlock_says_who_waits_for_whom() {
     report.first_deadlock.as_mut().unwrap().priorities.insert(5);
     let text = report.render(Style::plain());
     assert!(text.contains("\npriorities 3, 5, from 33.836 us"), "{text}");
+
+    report.first_deadlock.as_mut().unwrap().end = Some(Nanos(388_001));
+    report.summary.deadlock.undecided = 2;
+    let text = report.render(Style::plain());
+    assert!(text.contains("until a PAUSE ran out at 388.001 us"), "{text}");
+    assert!(text.contains("\ncircles of waiting that were undecided at the end: 2\n"), "{text}");
+}
+
+#[test]
+fn each_class_of_loss_is_named() {
+    let mut report = report();
+    for (frames, class) in [
+        (1, DropClass::Policy),
+        (20, DropClass::Frame),
+        (300, DropClass::Substrate),
+        (4000, DropClass::Injected),
+        (50_000, DropClass::Ignored),
+    ] {
+        report.summary.drops.add("some-reason", class, frames);
+    }
+    let text = report.render(Style::plain());
+    let losses = "\n50,000 control frames without effect, which are no loss\n\
+        4,321 frames lost: 1 by policy, 20 for what they were, 300 by the machine below, 4,000 by \
+        injected faults\n";
+    assert!(text.contains(losses), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{SMALL, report, report_on};
+use super::{SMALL, report, report_on, with};
 
 #[test]
 fn zero_rate() {
@@ -88,8 +88,23 @@ fn headroom_beyond_the_buffer() {
     12 | [switch]
        | ^^^^^^^^
        |
-       = help: it has 3 ports x 5 lossless priorities = 15 ingress queues, each with up to 2MB of headroom (DSH Eq. 1, 3): write a buffer of at least 30045kB, or less headroom
+       = help: it has 3 ports x 5 lossless priorities = 15 ingress queues, each with up to 2MB of headroom (DSH Eq. 1, 3): write a buffer of at least 30045kB, or less headroom (`switch.buffer` is not set)
     ");
+}
+
+#[test]
+fn a_buffer_that_could_hold_more_packets_than_there_are_descriptors() {
+    assert!(with("switch.buffer=1006632960B").is_ok());
+    assert!(with("switch.buffer=1006632961B").is_err());
+    assert_snapshot!(report_on("[switch]\nbuffer = \"3GB\"\n"), @r#"
+    error: a buffer of 3GB
+      --> bad.toml:13:10
+       |
+    13 | buffer = "3GB"
+       |          ^^^^^
+       |
+       = help: it holds up to 50000000 frames of 60 bytes, and a switch has 16777216 descriptors: write at most "1006632960B"
+    "#);
 }
 
 #[test]

@@ -104,7 +104,7 @@ degree = 2\nbytes = \"64kB\"";
     ");
     let many = "kind = \"poisson\"\nload = 1\nsizes = \"1B\"";
     assert_snapshot!(report(&many.replace("1B", "1B\"\nlabel = \"tiny")), @r"
-    error: about 50000000 flows; the limit is 16777214
+    error: about 50000000 flows; the limit is 16777213
      --> bad.toml:9:1
       |
     9 | [[flows]]

@@ -1,0 +1,79 @@
+//! What a process leaves when it dies: its guardian, and what it had in the kernel.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use aya::maps::loaded_maps;
+use aya::programs::loaded_programs;
+
+/// Looks for something before it counts as missing, or as left.
+const LOOKS: u32 = 5000;
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Waits until `done`, or fails: `what` is what is waited for.
+#[track_caller]
+pub fn await_that(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..LOOKS {
+        if done() {
+            return;
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+    panic!("waited in vain: {what}");
+}
+
+/// The process that cleans up after the process `run`; waits until it has made itself independent.
+#[track_caller]
+pub fn guardian_of(run: u32) -> u32 {
+    let mut guardian = None;
+    await_that("a run has a guardian", || {
+        guardian = child_of(run).filter(|id| is_independent(*id));
+        guardian.is_some()
+    });
+    guardian.expect("it was waited for")
+}
+
+fn child_of(parent: u32) -> Option<u32> {
+    let processes = fs::read_dir("/proc").expect("/proc is mounted");
+    let mut ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.find(|id: &u32| {
+        // The parent follows the name, which is in parentheses, and the state.
+        let status = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let mut fields = status.rsplit(')').next().unwrap_or_default().split_whitespace();
+        fields.nth(1).is_some_and(|field| field == parent.to_string())
+    })
+}
+
+/// Changing into the root is the last that a guardian does before it waits.
+fn is_independent(guardian: u32) -> bool {
+    fs::read_link(format!("/proc/{guardian}/cwd")).is_ok_and(|folder| folder.as_os_str() == "/")
+}
+
+/// BPF programs and maps, by kind and number.
+pub type BpfObjects = BTreeSet<(&'static str, u32)>;
+
+/// The BPF programs and maps that a process has open.
+pub fn bpf_objects_of(process: u32) -> BpfObjects {
+    let mut objects = BpfObjects::new();
+    let Ok(entries) = fs::read_dir(format!("/proc/{process}/fdinfo")) else { return objects };
+    for entry in entries.flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        for kind in ["prog_id:", "map_id:"] {
+            let number = text.lines().find_map(|line| line.strip_prefix(kind)?.trim().parse().ok());
+            objects.extend(number.map(|number: u32| (kind, number)));
+        }
+    }
+    objects
+}
+
+/// Waits until the kernel has none of these any more; it removes interfaces some time after their namespace.
+#[track_caller]
+pub fn await_unloaded(objects: &BpfObjects) {
+    await_that("BPF programs and maps of a dead process go", || {
+        let programs = loaded_programs().flatten().map(|program| ("prog_id:", program.id()));
+        let maps = loaded_maps().flatten().map(|map| ("map_id:", map.id()));
+        !programs.chain(maps).any(|object| objects.contains(&object))
+    });
+}

@@ -1,0 +1,363 @@
+//! Scenarios drawn at random: shapes, links, buffers, schemes and traffic.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use xoff::scenario::Scenario;
+use xoff::topology::SwitchId;
+
+use super::{Run, Runner};
+
+/// A scenario.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Nodes and who is linked with whom.
+    pub shape: Shape,
+    /// Hosts' links.
+    pub host_link: Link,
+    /// Links between switches.
+    pub fabric_link: Link,
+    /// Payload of a packet.
+    pub payload: u64,
+    /// Packets that one ACK may cover.
+    pub ack_interval: u32,
+    /// The lossless priorities; the first of them carries ACKs, the last CNPs.
+    pub lossless: Vec<u8>,
+    /// The keys of `switch.threshold`.
+    pub threshold: &'static str,
+    /// How often the control plane computes thresholds, in nanoseconds, if it does.
+    pub threshold_period: Option<u64>,
+    /// How headroom is set aside.
+    pub headroom: Headroom,
+    /// Bytes of shared buffer at the switch that has least of it.
+    pub shared: u64,
+    /// Private buffer of a queue.
+    pub private: u64,
+    /// The keys of `switch.scheduler`.
+    pub scheduler: &'static str,
+    /// The keys of `switch.ecn`, if there is marking.
+    pub ecn: Option<&'static str>,
+    /// The keys of `host.transport` beside its kind.
+    pub congestion_control: &'static str,
+    /// Flows.
+    pub flows: Vec<DrawnFlow>,
+}
+
+/// Hosts and switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Six hosts on a switch.
+    Star,
+    /// Three and three hosts.
+    Dumbbell,
+    /// Two leaves with three hosts each, two spines.
+    LeafSpine,
+    /// 16 hosts, 20 switches.
+    FatTree,
+    /// So many switches in a circle, each with two hosts: PFC may deadlock.
+    Ring(u32),
+}
+
+/// Rate in megabits a second and delay in nanoseconds.
+pub type Link = (u64, u64);
+
+/// How headroom is set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headroom {
+    /// For each queue.
+    Sih,
+    /// As links are measured.
+    Adaptive,
+    /// For each port.
+    Dsh,
+    /// Without shared headroom.
+    DshInsuranceAlone,
+    /// Less than what queues may need: the only kind that may lose packets.
+    Oversubscribed,
+}
+
+/// One flow.
+#[derive(Clone, Copy, Debug)]
+pub struct DrawnFlow {
+    /// Sender, modulo the number of hosts.
+    pub source: u32,
+    /// The receiver is that many hosts further on, modulo the number of hosts less one.
+    pub distance: u32,
+    /// Modulo the number of lossless priorities.
+    pub class: u8,
+    /// Its size.
+    pub bytes: u64,
+    /// When it starts.
+    pub start_ns: u64,
+}
+
+/// What a text makes of a scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Rendering {
+    /// All times are so many times as long, and rates are so many times lower.
+    pub slower: u64,
+    /// Whether nodes and labels have other names, in another order of the alphabet.
+    pub renamed: bool,
+}
+
+/// As drawn.
+pub const PLAIN: Rendering = Rendering { slower: 1, renamed: false };
+
+/// Any scenario.
+pub fn scenarios() -> impl Strategy<Value = Drawn> {
+    let rates = vec![1000, 10_000, 25_000, 40_000, 100_000, 400_000u64];
+    let congestion_control = select(vec![
+        "congestion_control = \"none\"",
+        "congestion_control = \"dcqcn\"",
+        "congestion_control = \"dcqcn\", profile = \"paper\"",
+    ]);
+    drawn(rates, congestion_control.boxed())
+}
+
+/// Scenarios in which every instant is a whole number of nanoseconds, also if all times are twice as long:
+/// a byte takes 1 to 4 ns on every link. DCQCN is left out, because its rates are rounded, and adaptive
+/// headroom, because measured delays are, to a nanosecond whatever the rate.
+pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
+    let any = drawn(vec![2000, 4000, 8000], Just("congestion_control = \"none\"").boxed());
+    any.prop_map(|drawn| match drawn.headroom {
+        Headroom::Adaptive => Drawn { headroom: Headroom::Sih, ..drawn },
+        _ => drawn,
+    })
+}
+
+fn drawn(
+    rates: Vec<u64>,
+    congestion_control: BoxedStrategy<&'static str>,
+) -> impl Strategy<Value = Drawn> {
+    let shape = prop_oneof![
+        3 => Just(Shape::Star),
+        2 => Just(Shape::Dumbbell),
+        3 => Just(Shape::LeafSpine),
+        1 => Just(Shape::FatTree),
+        2 => (3..6u32).prop_map(Shape::Ring),
+    ];
+    let link = (select(rates), select(vec![0, 50, 500, 2000, 5000u64]));
+    let payload = prop_oneof![select(vec![256, 1000, 3072u64]), 64..2000u64];
+    let packets = (payload, prop_oneof![1..9u32, Just(1000)], congestion_control);
+    let lossless = select(vec![vec![3], vec![0, 3, 5], vec![0, 1, 2, 3, 4, 5, 6, 7u8]]);
+    let threshold = select(vec![
+        "kind = \"dt\", alpha = \"1/16\"",
+        "kind = \"dt\", alpha = \"1/4\", xon_offset = \"2kB\"",
+        "kind = \"dt\", alpha = \"1\"",
+        "kind = \"static\", xoff = \"9kB\", xon = \"7kB\"",
+    ]);
+    let headroom = select(vec![
+        Headroom::Sih,
+        Headroom::Adaptive,
+        Headroom::Dsh,
+        Headroom::DshInsuranceAlone,
+        Headroom::Oversubscribed,
+    ]);
+    let period = prop_oneof![4 => Just(None), 1 => Just(Some(3000))];
+    let scheduler =
+        select(vec!["kind = \"strict\"", "kind = \"dwrr\"", "kind = \"dwrr\", quantum = \"300B\""]);
+    let ecn = select(vec![
+        None,
+        Some("kmin = \"5kB\", kmax = \"20kB\", pmax = 0.2"),
+        Some("kmin = \"10kB\", kmax = \"10kB\", pmax = 1, mark_at = \"enqueue\""),
+    ]);
+    let buffer = (10_000..200_000u64, select(vec![0, 1500, 3000u64]));
+    let switch = (lossless, threshold, period, headroom, buffer, scheduler, ecn);
+    let flow = (any::<u32>(), any::<u32>(), any::<u8>(), 1..60_000u64, 0..20_000u64).prop_map(
+        |(source, distance, class, bytes, start_ns)| DrawnFlow {
+            source,
+            distance,
+            class,
+            bytes,
+            start_ns,
+        },
+    );
+    let flows = (vec(flow, 1..30), any::<bool>());
+    (shape, link.clone(), link, packets, switch, flows).prop_map(
+        |(shape, host_link, fabric_link, packets, switch, (mut flows, incast))| {
+            let (payload, ack_interval, congestion_control) = packets;
+            let (lossless, threshold, threshold_period, headroom, buffer, scheduler, ecn) = switch;
+            if incast {
+                let hosts = shape.hosts();
+                for flow in &mut flows {
+                    // All to host 0.
+                    flow.source = 1 + flow.source % (hosts - 1);
+                    flow.distance = hosts - flow.source - 1;
+                }
+            }
+            let (shared, private) = buffer;
+            Drawn {
+                shape,
+                host_link,
+                fabric_link,
+                payload,
+                ack_interval,
+                lossless,
+                threshold,
+                threshold_period,
+                headroom,
+                shared,
+                private,
+                scheduler,
+                ecn,
+                congestion_control,
+                flows,
+            }
+        },
+    )
+}
+
+impl Shape {
+    /// How many hosts there are.
+    pub const fn hosts(self) -> u32 {
+        match self {
+            Self::Star | Self::Dumbbell | Self::LeafSpine => 6,
+            Self::FatTree => 16,
+            Self::Ring(switches) => 2 * switches,
+        }
+    }
+}
+
+impl Rendering {
+    /// A name as it is in [`PLAIN`], otherwise, so that names that ascend descend.
+    pub fn name(self, kind: &str, number: u32) -> String {
+        if self.renamed { format!("{kind}-{}", 99 - number) } else { format!("{kind}{number}") }
+    }
+
+    fn link(self, (megabits, delay_ns): Link) -> String {
+        let Self { slower, .. } = self;
+        format!("rate = \"{}Mbps\", delay = \"{}ns\"", megabits / slower, delay_ns * slower)
+    }
+}
+
+impl Drawn {
+    /// Runs it, with more settings.
+    pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
+        let text = self.text(rendering);
+        let scenario = Scenario::parse(&text, "test.toml".as_ref(), &["switch.buffer=1GB".into()])
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let reserved = (0..scenario.fabric().switch_count())
+            .map(|switch| scenario.buffer_pools(SwitchId(switch)))
+            .map(|pools| pools.headroom.0 + pools.private.0)
+            .max()
+            .expect("a fabric has switches");
+        let buffer = format!("switch.buffer={}B", reserved + self.shared);
+        run(&text, &[&[&*buffer], more].concat())
+    }
+
+    /// The scenario, buffer apart.
+    pub fn text(&self, rendering: Rendering) -> String {
+        let slower = rendering.slower;
+        let ns = |time: u64| format!("{}ns", time * slower);
+        let flows: String = self.flows.iter().map(|flow| self.flow(flow, rendering)).collect();
+        let headroom = match self.headroom {
+            Headroom::Sih => "kind = \"sih\"".to_owned(),
+            Headroom::Adaptive => format!("kind = \"adaptive\", period = \"{}\"", ns(200_000)),
+            Headroom::Dsh => format!("kind = \"dsh\", single_queue_window = \"{}\"", ns(50_000)),
+            Headroom::DshInsuranceAlone => "kind = \"dsh\", shared_headroom = false".to_owned(),
+            Headroom::Oversubscribed => "kind = \"oversubscribed\", ratio = \"4\"".to_owned(),
+        };
+        let thresholds = self.threshold_period.map_or("\"per-packet\"".to_owned(), |period| {
+            format!("{{ period = \"{}\" }}", ns(period))
+        });
+        let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
+        format!(
+            r#"name = "drawn"
+duration = "{}"
+stop = "deadlock"
+[topology]
+{}
+[switch]
+lossless = {:?}
+private_per_queue = "{}B"
+threshold = {{ {} }}
+thresholds = {thresholds}
+headroom = {{ {headroom} }}
+scheduler = {{ {} }}
+control_priority = "none"
+{ecn}[host]
+payload = "{}B"
+ack_interval = {}
+ack_priority = {}
+cnp_priority = {}
+# Nobody sends again what merely waits.
+retransmission_timeout = "{}"
+transport = {{ kind = "roce-rc", {} }}
+[results]
+queue_period = "{}"
+{flows}"#,
+            ns(20_000_000_000),
+            self.topology(rendering),
+            self.lossless,
+            self.private,
+            self.threshold,
+            self.scheduler,
+            self.payload,
+            self.ack_interval,
+            self.lossless[0],
+            self.lossless[self.lossless.len() - 1],
+            ns(1_000_000_000),
+            self.congestion_control,
+            ns(10_000_000),
+        )
+    }
+
+    fn topology(&self, rendering: Rendering) -> String {
+        let (host_link, link) = (rendering.link(self.host_link), rendering.link(self.fabric_link));
+        let shape = match self.shape {
+            Shape::Star => "kind = \"star\"\nhosts = 6".to_owned(),
+            Shape::Dumbbell => {
+                format!("kind = \"dumbbell\"\nleft = 3\nright = 3\nbottleneck = {{ {link} }}")
+            }
+            Shape::LeafSpine => format!(
+                "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 3\n\
+                 fabric_link = {{ {link} }}"
+            ),
+            Shape::FatTree => format!(
+                "kind = \"fat-tree\"\nk = 4\naggregation_link = {{ {link} }}\n\
+                 core_link = {{ {link} }}"
+            ),
+            Shape::Ring(switches) => return self.ring(switches, rendering),
+        };
+        format!("{shape}\nhost_link = {{ {host_link} }}")
+    }
+
+    fn ring(&self, count: u32, rendering: Rendering) -> String {
+        let names = |kind, count| (0..count).map(move |number| rendering.name(kind, number));
+        let switches: Vec<String> = names("s", count).collect();
+        let hosts: Vec<String> = names("h", 2 * count).collect();
+        let join = |a: &String, b: &String, link| {
+            format!("{{ a = \"{a}\", b = \"{b}\", {} }}", rendering.link(link))
+        };
+        let of_hosts = hosts
+            .iter()
+            .enumerate()
+            .map(|(number, host)| join(host, &switches[number / 2], self.host_link));
+        let of_switches = (0..switches.len()).map(|number| {
+            let next = &switches[(number + 1) % switches.len()];
+            join(&switches[number], next, self.fabric_link)
+        });
+        let links: Vec<String> = of_hosts.chain(of_switches).collect();
+        format!(
+            "kind = \"custom\"\nswitches = {switches:?}\nhosts = {hosts:?}\nlinks = [{}]",
+            links.join(", ")
+        )
+    }
+
+    fn flow(&self, flow: &DrawnFlow, rendering: Rendering) -> String {
+        let hosts = self.shape.hosts();
+        let source = flow.source % hosts;
+        let destination = (source + 1 + flow.distance % (hosts - 1)) % hosts;
+        let class = usize::from(flow.class) % self.lossless.len();
+        format!(
+            "[[flows]]\nkind = \"one\"\nlabel = \"{}\"\nsrc = \"{}\"\ndst = \"{}\"\n\
+             bytes = \"{}B\"\npriority = {}\nstart = \"{}ns\"\n",
+            rendering.name("label", u32::from(flow.class % 3)),
+            rendering.name("h", source),
+            rendering.name("h", destination),
+            flow.bytes,
+            self.lossless[class],
+            flow.start_ns * rendering.slower,
+        )
+    }
+}

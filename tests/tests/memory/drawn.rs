@@ -1,0 +1,147 @@
+//! Scenarios drawn at random, in memory: what holds of every run, and what another run of the same scenario
+//! must have in common with it.
+//!
+//! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
+//! `proptest-regressions/`, which later runs try first.
+
+use std::cell::Cell;
+
+use proptest::strategy::Strategy;
+use tests::fabric::agreement::assert_agreement;
+use tests::fabric::drawn::{
+    Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
+};
+use tests::fabric::pause_obedience::assert_obeyed;
+use tests::fabric::{CAPTURE_ALL, Run, in_memory};
+use tests::generated;
+use xoff::results::RunEnd;
+
+const CASES: u32 = 60;
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
+
+/// What follows a run, and must not change it.
+const OBSERVED: [&str; 4] = [
+    CAPTURE_ALL,
+    "results.occupancy=true",
+    "results.distributions=true",
+    "results.throughput={ interval = \"7us\" }",
+];
+
+fn check(cases: &impl Strategy<Value = Drawn>, test: impl Fn(&Drawn)) {
+    generated::check(REGRESSIONS, generated::count(CASES), cases, |drawn| {
+        test(&drawn);
+        Ok(())
+    });
+}
+
+/// Nothing is lost where the scheme promises it.
+fn assert_promises(drawn: &Drawn, run: &Run) {
+    if drawn.headroom != Headroom::Oversubscribed {
+        assert!(run.summary.lossless, "{:?}", run.summary.drops);
+        assert_eq!(run.summary.retransmitted_packets, 0);
+        return;
+    }
+    for reason in run.summary.drops.by_reason.keys() {
+        assert_eq!(reason, "headroom-pool-exhausted");
+    }
+}
+
+#[test]
+fn tables_agree_with_each_other_and_with_the_wires() {
+    let (paused, marked, deadlocked) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let count = |met: &Cell<u32>, happened| met.set(met.get() + u32::from(happened));
+    check(&scenarios(), |drawn| {
+        let run = drawn.run(in_memory, PLAIN, &OBSERVED);
+        assert_promises(drawn, &run);
+        assert_agreement(&run);
+        count(&paused, run.summary.pause_frames != 0);
+        count(&marked, run.summary.ecn_marked != 0);
+        count(&deadlocked, run.summary.ended == RunEnd::Deadlock);
+    });
+    let met = [paused.get(), marked.get(), deadlocked.get()];
+    // Otherwise the draw shows nothing.
+    assert!(met[0] * 3 >= generated::count(CASES), "{met:?}");
+    assert!(met[1] * 6 >= generated::count(CASES), "{met:?}");
+}
+
+#[test]
+fn observing_changes_nothing() {
+    check(&scenarios(), |drawn| {
+        let plain = drawn.run(in_memory, PLAIN, &[]);
+        let period = "results.queue_period=3us";
+        let observed = drawn.run(in_memory, PLAIN, &[&OBSERVED[..], &[period]].concat());
+        observed.assert_same_but_for(
+            &plain,
+            &[
+                "throughput.csv",
+                "queues.csv",
+                "occupancy.csv",
+                "distributions.csv",
+                "capture.pcapng",
+            ],
+        );
+    });
+}
+
+/// Where a byte takes 1 to 4 ns, every instant of a run is a whole number of nanoseconds, so that nothing is
+/// rounded: all times, of rates as of delays, timers and starts, may be twice as long.
+#[test]
+fn twice_as_slow_takes_twice_as_long() {
+    const SLOWER: Rendering = Rendering { slower: 2, ..PLAIN };
+    check(&whole_nanoseconds(), |drawn| {
+        let run = drawn.run(in_memory, PLAIN, &[CAPTURE_ALL]);
+        assert_obeyed(&run);
+        let slower = drawn.run(in_memory, SLOWER, &[]);
+        for (name, columns) in [
+            ("flows.csv", &["start_ns", "fct_ns", "ideal_ns"][..]),
+            ("pauses.csv", &["time_ns"]),
+            ("pause_time.csv", &["paused_ns", "longest_ns", "ordered_ns"]),
+            ("drops.csv", &["time_ns"]),
+            ("deadlocks.csv", &["onset_ns"]),
+        ] {
+            let (rows, twice) = (run.table(name), slower.table(name));
+            assert_eq!(rows.rows().len(), twice.rows().len(), "{name}");
+            for (row, twice) in rows.rows().iter().zip(twice.rows()) {
+                for (column, text) in row.fields() {
+                    let other = twice.text(column);
+                    if columns.contains(&column) && !text.is_empty() {
+                        assert_eq!(row.number(column) * 2, twice.number(column), "{row:?}");
+                    } else if !column.ends_with("_ns") {
+                        assert_eq!(text, other, "{name}: {column} of {row:?}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Names decide the order of some tables, and nothing else.
+#[test]
+fn other_names_change_nothing_but_names() {
+    const RENAMED: Rendering = Rendering { renamed: true, ..PLAIN };
+    let rings = (scenarios(), 3..6u32)
+        .prop_map(|(drawn, switches)| Drawn { shape: Shape::Ring(switches), ..drawn });
+    check(&rings, |drawn| {
+        let (plain, renamed) =
+            (drawn.run(in_memory, PLAIN, &[]), drawn.run(in_memory, RENAMED, &[]));
+        let names: Vec<(String, String)> = [("h", 10), ("s", 5), ("label", 3)]
+            .into_iter()
+            .flat_map(|(kind, count)| (0..count).map(move |number| (kind, number)))
+            .map(|(kind, number)| (RENAMED.name(kind, number), PLAIN.name(kind, number)))
+            .collect();
+        for name in ["flows.csv", "fct_by_size.csv", "pauses.csv", "pause_time.csv", "drops.csv"] {
+            let as_before =
+                names.iter().fold(renamed.text(name), |text, (new, old)| text.replace(new, old));
+            assert_eq!(sorted(&as_before), sorted(&plain.text(name)), "{name}");
+        }
+        assert_eq!(renamed.summary.packet_hops, plain.summary.packet_hops);
+        assert_eq!(renamed.summary.emulated_ns, plain.summary.emulated_ns);
+        assert_eq!(renamed.summary.deadlock, plain.summary.deadlock);
+    });
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}

@@ -1,0 +1,189 @@
+//! What `validate` accepts also starts, whatever its values; what it refuses it refuses at a key.
+//!
+//! `XOFF_CASES` replaces the number of cases. A failing case is shrunk and its seed kept in
+//! `proptest-regressions/`, which later runs try first.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::test_runner::TestCaseError;
+use tests::any_scenario::scenarios;
+use tests::generated;
+use xoff::engine::{RunError, Watch};
+use xoff::run;
+use xoff::scenario::{Scenario, ScenarioError};
+
+const CASES: u32 = 4000;
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/limits.txt");
+
+/// How far a scenario got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Refused,
+    /// It ran to its end.
+    Ended,
+    /// Some thousand events ran.
+    Started,
+}
+
+fn fate(text: &str) -> Result<Fate, String> {
+    match Scenario::parse(text, Path::new("case.toml"), &["datapath.kind=memory".to_owned()]) {
+        Ok(scenario) => start(&scenario),
+        Err(error) => names_a_key(&error).map(|()| Fate::Refused),
+    }
+}
+
+/// The line that the error shows is a key or a section, or it names a key that is not in the file; a
+/// help says what to write.
+fn names_a_key(error: &ScenarioError) -> Result<(), String> {
+    let report = error.to_string();
+    let shown = report.lines().any(|line| {
+        let line = line.split_once('|').map_or("", |(_, line)| line.trim());
+        line.contains('=') || line.starts_with('[')
+    });
+    let named = shown || report.contains("` is not set)");
+    if named && report.contains("help: ") {
+        Ok(())
+    } else {
+        Err(format!("not an error at a key:\n{report}"))
+    }
+}
+
+fn start(scenario: &Scenario) -> Result<Fate, String> {
+    let interrupted = AtomicBool::new(false);
+    // Called each 4096 events, so this stops at the second call.
+    let mut stop = |_| interrupted.store(true, Ordering::Relaxed);
+    let mut watch = Watch { interrupted: &interrupted, progress: &mut stop };
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    match run::run(scenario, Some(&folder.path().join("results")), &mut watch) {
+        Ok(_) => Ok(Fate::Ended),
+        Err(run::Error::Run(RunError::Interrupted { .. })) => Ok(Fate::Started),
+        Err(error) => Err(format!("accepted, but: {error}")),
+    }
+}
+
+/// Likewise, with a panic as an error.
+fn caught(text: &str) -> Result<Fate, String> {
+    catch_unwind(AssertUnwindSafe(|| fate(text))).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(format!("panicked: {message}"))
+    })
+}
+
+#[test]
+fn what_is_accepted_starts() {
+    let cases = generated::count(CASES);
+    let met = RefCell::new(Vec::new());
+    generated::check(REGRESSIONS, cases, &scenarios(), |text| {
+        let fate =
+            caught(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        met.borrow_mut().push(fate);
+        Ok(())
+    });
+    for fate in [Fate::Refused, Fate::Ended, Fate::Started] {
+        let count = met.borrow().iter().filter(|met| **met == fate).count();
+        println!("{fate:?}: {count}");
+        assert!(cases < CASES || count >= 100, "{fate:?} {count} times");
+    }
+}
+
+/// One small flow among four hosts.
+const BASE: &str = r#"
+duration = "20us"
+flows = [{ kind = "one", src = "h0", dst = "h1", bytes = "1kB" }]
+topology = { kind = "star", hosts = 4, host_link = { rate = "100Gbps", delay = "1us" } }
+"#;
+
+/// Settings on top of [`BASE`] that work.
+const ACCEPTED: [&[&str]; 7] = [
+    &[
+        r#"switch.buffer="1GB""#,
+        r#"switch.threshold={kind="dt",alpha=4294967295}"#,
+        "switch.lossy_threshold.alpha=4294967295",
+        r#"switch.headroom={kind="dsh"}"#,
+    ],
+    &[r#"switch.scheduler={kind="dwrr",quantum="4294967295B"}"#],
+    &[r#"host.transport={kind="roce-rc",fast_recovery_stages=65536,rate_increase_timer="1ps"}"#],
+    &["switch.lossless=[]", r#"topology.host_link={rate="100Gbps",delay="1s"}"#],
+    &[r#"switch.headroom={kind="sih",bytes="4GiB"}"#, "switch.lossless=[]"],
+    &["switch.lossless=[]", "switch.ports=4294967295"],
+    &[r#"flows=[{kind="poisson",sizes="1000TB",load=0.000001,batch=65536}]"#],
+];
+
+/// Settings on top of [`BASE`] that cannot work, and the key that says so.
+const REFUSED: [(&[&str], &str); 11] = [
+    (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum"),
+    (&[r#"host.transport={kind="roce-rc",fast_recovery_stages=65537}"#], "fast_recovery_stages"),
+    (&[r#"switch.headroom={kind="dsh",bytes="4GiB",insurance_headroom=false}"#], "headroom"),
+    (
+        &[
+            r#"switch.private_per_queue="562949953421312B""#,
+            "switch.ports=32768",
+            r#"switch.headroom={kind="sih",bytes="0B"}"#,
+        ],
+        "switch.buffer",
+    ),
+    (&["switch.ports=4294967295"], "switch.buffer"),
+    (
+        &[
+            r#"switch.headroom={kind="sih",bandwidth_delays=1000}"#,
+            r#"topology.host_link={rate="8Tbps",delay="18446.744073710s"}"#,
+        ],
+        "switch.buffer",
+    ),
+    (
+        &[r#"switch.pause_refresh="550/1""#, r#"topology.host_link={rate="1kbps",delay="1us"}"#],
+        "switch.pause_refresh",
+    ),
+    (
+        &[
+            r#"topology.host_link={rate="1kbps",delay="1us"}"#,
+            r#"switch.headroom={kind="adaptive",period="100s"}"#,
+        ],
+        "switch.headroom",
+    ),
+    (
+        &[r#"topology={kind="fat-tree",k=4294967294,host_link={rate="1Gbps",delay="1us"}}"#],
+        "topology",
+    ),
+    (
+        &[
+            r#"topology={kind="fat-tree",k=4294967294,oversubscription=4294967295,host_link={rate="1Gbps",delay="1us"}}"#,
+        ],
+        "topology",
+    ),
+    (
+        &[r#"flows=[{kind="poisson-incast",degree=1,flows=1048576,bytes="1000TB",period="20us"}]"#],
+        "2^64 bytes",
+    ),
+];
+
+fn parse(overrides: &[&str]) -> Result<Scenario, ScenarioError> {
+    let memory = ["datapath.kind=memory"];
+    let overrides = overrides.iter().chain(&memory).map(|&text| text.to_owned());
+    Scenario::parse(BASE, Path::new("case.toml"), &overrides.collect::<Vec<_>>())
+}
+
+#[test]
+fn settings_that_work() {
+    for overrides in ACCEPTED {
+        let scenario = parse(overrides).unwrap_or_else(|error| panic!("{error}"));
+        start(&scenario).unwrap_or_else(|error| panic!("{overrides:?}: {error}"));
+    }
+}
+
+#[test]
+fn settings_that_cannot_work() {
+    for (overrides, key) in REFUSED {
+        match parse(overrides) {
+            Ok(_) => panic!("{overrides:?} were accepted"),
+            Err(error) => {
+                let report = error.to_string();
+                assert!(report.contains(key) && report.contains("help: "), "{key}: {report}");
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Circles of waiting that open and end, on tables that are set as pauses and packets would set them.
+
+use fabric_core::map_abi::{IngressQueue, PauseState, Port};
+use fabric_core::tables::{Tables, ingress_index};
+use fabric_core::units::Picos;
+
+use crate::datapath::Datapath;
+use crate::datapath::memory::MemoryDatapath;
+use crate::engine::Engine;
+use crate::engine::event::Event;
+use crate::engine::tests::{engine, scenario};
+use crate::engine::wait_graph::Lane;
+use crate::scenario::Scenario;
+use crate::topology::{NodeKind, SwitchId};
+
+const SCENARIO: &str = include_str!("../../../../scenarios/deadlock.toml");
+/// One way round the fabric.
+const ROUND: [&str; 4] = ["spine0->leaf1", "leaf1->spine1", "spine1->leaf2", "leaf2->spine0"];
+/// Longer than all that happens.
+const LONG: u64 = 1_000_000_000;
+
+fn fabric() -> Scenario {
+    scenario(
+        &SCENARIO
+            .replace("lossless = [3]", "lossless = [3, 5]")
+            .replace("kind = \"sih\"", "kind = \"dsh\""),
+    )
+}
+
+/// A fabric at an instant.
+struct Instant<'a> {
+    engine: Engine<'a, MemoryDatapath>,
+    /// Packets so far, each of 1000 bytes and with a slot of its own.
+    packets: u32,
+}
+
+impl<'a> Instant<'a> {
+    fn of(scenario: &'a Scenario) -> Self {
+        Self { engine: engine(scenario), packets: 0 }
+    }
+
+    fn lane(&self, wire: &str, class: u8) -> Lane {
+        let wires = self.engine.scenario.fabric().wires();
+        let wire = wires.iter().position(|other| other.name == wire).expect("a wire") as u32;
+        Lane { wire, class }
+    }
+
+    /// A packet of `class` that came by one wire waits to leave by another.
+    fn wait(&mut self, class: u8, came: &str, leaves: &str) {
+        let (came, leaves) = (self.lane(came, class), self.lane(leaves, class));
+        self.hold(came, 1000);
+        let switch = self.engine.sender(leaves.wire);
+        let (ingress, egress) = (
+            self.engine.fabric_wire(came.wire).to_port,
+            self.engine.fabric_wire(leaves.wire).from_port,
+        );
+        let slot = self.packets;
+        self.packets += 1;
+        let packet = self.engine.datapath.tables(switch).descriptor(slot).expect("a slot");
+        packet.ingress_port.store(ingress.into());
+        packet.priority.store(class.into());
+        packet.length.store(1000);
+        let manager = &mut self.engine.switches[switch as usize].manager;
+        manager.enqueue(egress.into(), class.into(), slot, 1000);
+    }
+
+    /// The ingress queue at the end of a lane holds `bytes` more.
+    fn hold(&self, lane: Lane, bytes: u64) {
+        self.at_its_end(lane, |queue, _| {
+            queue.shared_bytes.add(bytes);
+        });
+    }
+
+    fn at_its_end(&self, lane: Lane, change: impl FnOnce(&IngressQueue, &Port)) {
+        let wire = self.engine.fabric_wire(lane.wire);
+        let NodeKind::Switch(SwitchId(switch)) = self.engine.scenario.fabric().node(wire.to).kind
+        else {
+            panic!("{} leads to a host", wire.name)
+        };
+        let port = u32::from(wire.to_port);
+        let tables = self.engine.datapath.tables(switch);
+        let queue = tables.ingress_queue(ingress_index(port, lane.class.into())).expect("a queue");
+        change(queue, tables.port(port).expect("a port"));
+    }
+
+    fn turn_queue(&self, wire: &str, class: u8, off: bool) {
+        let off = u32::from(off);
+        self.at_its_end(self.lane(wire, class), |queue, _| queue.off.store(off));
+    }
+
+    fn turn_port(&self, wire: &str, off: bool) {
+        let off = u32::from(off);
+        self.at_its_end(self.lane(wire, 0), |_, port| port.off.store(off));
+    }
+
+    fn pause_state(&self, lane: Lane) -> (&PauseState, u64) {
+        let port = u32::from(self.engine.fabric_wire(lane.wire).from_port);
+        let tables = self.engine.datapath.tables(self.engine.sender(lane.wire));
+        let row = tables.lane(ingress_index(port, lane.class.into())).expect("a lane");
+        (&row.pause, tables.port(port).expect("a port").response_ns.load())
+    }
+
+    /// The sender of a wire receives a PFC frame for `classes`, 0 ns resuming them, and all that is to be
+    /// settled settles.
+    fn receive(&mut self, wire: &str, classes: &[u8], duration_ns: u64) {
+        let now = self.engine.now.to_nanos();
+        for &class in classes {
+            let (state, response) = self.pause_state(self.lane(wire, class));
+            state.receive(now, duration_ns, response);
+        }
+        let number = self.lane(wire, 0).wire;
+        self.engine.pauses_changed(number).expect("no file to write");
+        let mut last = self.engine.now;
+        while let Some((time, event)) = self.engine.events.pop() {
+            if let Event::PauseSettled { .. } = event {
+                self.engine.now = time;
+                last = time;
+                self.engine.handle(event).expect("no file to write");
+            }
+        }
+        self.engine.now = last + Picos(1_000_000);
+    }
+
+    /// The open circles, lanes as (wire, class).
+    fn open(&self) -> Vec<Vec<(&str, u8)>> {
+        let name = |lane: &Lane| (self.engine.fabric_wire(lane.wire).name.as_str(), lane.class);
+        let circles = self.engine.deadlocks.open.iter();
+        circles.map(|circle| circle.lanes.iter().map(name).collect()).collect()
+    }
+}
+
+/// Queues of class 3 wait in a circle, and at leaf1 and spine1 for packets of class 5 and 3 of their ports:
+/// the circle over `ROUND` has classes 3, 5, 3 and 3. A packet at leaf1 waits for nobody.
+fn mixed(instant: &mut Instant<'_>) {
+    let [first, second, third, fourth] = ROUND;
+    for (class, came, leaves) in
+        [(5, first, second), (3, second, third), (3, third, fourth), (3, fourth, first)]
+    {
+        instant.wait(class, came, leaves);
+    }
+    instant.hold(instant.lane(first, 3), 1000);
+    for (wire, class) in [(second, 5), (third, 3), (fourth, 3)] {
+        instant.turn_queue(wire, class, true);
+        instant.receive(wire, &[class], LONG);
+    }
+    instant.turn_port(second, true);
+    instant.receive(second, &[3, 5], LONG);
+}
+
+const MIXED: [(&str, u8); 4] = [(ROUND[0], 3), (ROUND[1], 5), (ROUND[2], 3), (ROUND[3], 3)];
+
+/// spine0 has been paused in class 3 when leaf1's port pauses it, too: from then on it also waits for packets
+/// of class 5.
+#[test]
+fn a_port_closes_a_circle_through_a_class_that_was_paused_before() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    mixed(&mut instant);
+    instant.turn_queue(ROUND[0], 3, true);
+    instant.receive(ROUND[0], &[3], LONG);
+    assert!(instant.open().is_empty(), "class 3 waits for its own packets");
+    instant.turn_port(ROUND[0], true);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert_eq!(instant.open(), [MIXED]);
+}
+
+/// leaf1's port turns ON, and its frame renews the pauses of both queues.
+#[test]
+fn a_circle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    mixed(&mut instant);
+    instant.turn_queue(ROUND[0], 3, true);
+    instant.turn_queue(ROUND[0], 5, true);
+    instant.turn_port(ROUND[0], true);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert_eq!(instant.open(), [MIXED]);
+    instant.turn_port(ROUND[0], false);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert!(instant.open().is_empty());
+}
+
+/// Each wire of the circle waits for its reverse, too, and these circles of two are found first. When one of
+/// them ends, the circle of four is left.
+#[test]
+fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
+    const BACK: [&str; 4] = ["leaf1->spine0", "spine1->leaf1", "leaf2->spine1", "spine0->leaf2"];
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    for at in 0..4 {
+        let next = ROUND[(at + 1) % 4];
+        instant.wait(3, ROUND[at], next);
+        instant.wait(3, ROUND[at], BACK[at]);
+        instant.wait(3, BACK[at], ROUND[at]);
+    }
+    // The reverses first: a wire of the circle is in no other when it is looked at.
+    for wire in BACK.iter().chain(&ROUND) {
+        instant.turn_queue(wire, 3, true);
+        instant.receive(wire, &[3], LONG);
+    }
+    let round = ROUND.map(|wire| (wire, 3));
+    assert_eq!(instant.open().len(), 4);
+    assert!(instant.open().iter().all(|circle| circle.len() == 2));
+    instant.turn_queue(BACK[0], 3, false);
+    instant.receive(BACK[0], &[3], 0);
+    let open = instant.open();
+    assert_eq!((open.len(), open.last().map(Vec::as_slice)), (4, Some(&round[..])));
+}

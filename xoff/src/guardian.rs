@@ -1,0 +1,154 @@
+//! A process beside a run that removes what the run leaves behind when it dies.
+//!
+//! A process that is killed, that crashes or that has no memory left runs none of its own code any
+//! more, so another one has to clean up. The guardian is this binary again (`xoff guardian`), started
+//! before the run makes anything. It reads a pipe of which only the run holds the other end, and which
+//! therefore ends with the run, whatever ends that. After an orderly end nothing is left to remove. If
+//! the guardian itself is killed, the next run does its work.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, parent_id};
+use std::path::{Path, PathBuf, absolute};
+use std::process::{self, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::results::ResultsFolder;
+
+/// Name of the guardian's command.
+pub const COMMAND: &str = "guardian";
+/// Names this binary even after its file was replaced.
+const OWN_BINARY: &str = "/proc/self/exe";
+/// Time between two looks at a run whose end of the pipe is closed and which is about to be gone.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+/// What a message ends with: no path has it.
+const END: u8 = 0;
+/// What a message begins with: a folder in which the run writes now, or does no longer.
+const ENTRUSTED: u8 = b'+';
+const RELEASED: u8 = b'-';
+
+/// This process's end of its guardian's pipe.
+static PIPE: OnceLock<Mutex<ChildStdin>> = OnceLock::new();
+
+/// Arguments of the guardian's command.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The process that it watches.
+    run: u32,
+    /// Also removes fabrics without an owner.
+    #[arg(long)]
+    fabrics: bool,
+}
+
+/// Starts this process's guardian. `fabrics`: whether the process may make some.
+///
+/// # Errors
+/// The system's, when no process can be started.
+pub fn start(fabrics: bool) -> io::Result<()> {
+    let mut command = Command::new(OWN_BINARY);
+    command.arg0("xoff").arg(COMMAND).arg(process::id().to_string());
+    if fabrics {
+        command.arg("--fabrics");
+    }
+    // A group of its own, so that Ctrl-C does not reach it. Whoever reads what the run prints must not
+    // wait for the guardian's end, too.
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let pipe = command.spawn()?.stdin.expect("it is piped");
+    PIPE.set(Mutex::new(pipe)).expect("a process starts one guardian");
+    Ok(())
+}
+
+/// Tells the guardian, if there is one, that results grow in `folder`, and that the innermost `made`
+/// folders of this path were made for them.
+pub fn entrust(folder: &Path, made: usize) {
+    tell(ENTRUSTED, &made.to_string(), folder);
+}
+
+/// Tells the guardian that nothing half-written is in `folder`.
+pub fn release(folder: &Path) {
+    tell(RELEASED, "", folder);
+}
+
+fn tell(kind: u8, number: &str, folder: &Path) {
+    let (Some(pipe), Ok(folder)) = (PIPE.get(), absolute(folder)) else { return };
+    let message = [&[kind], number.as_bytes(), folder.as_os_str().as_bytes(), &[END]].concat();
+    // A guardian that was killed is not replaced: the next run cleans up instead.
+    let _ = pipe.lock().unwrap_or_else(PoisonError::into_inner).write_all(&message);
+}
+
+/// Is the guardian: waits for the end of the run and removes what that left.
+pub fn watch(arguments: &Arguments) {
+    detach();
+    let folders = entrusted(&mut io::stdin().lock());
+    // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
+    while parent_id() == arguments.run {
+        thread::sleep(LOOK_INTERVAL);
+    }
+    // There is nobody to tell. What cannot be removed is for the next run to find.
+    if arguments.fabrics {
+        let _ = netns::destroy_abandoned();
+    }
+    for (folder, made) in folders {
+        let _ = ResultsFolder::clear_abandoned(&folder, made);
+    }
+}
+
+/// Makes this process independent of what may have ended the run, and of what the run was given.
+fn detach() {
+    let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: none of these calls takes memory but the limit, which outlives them. Descriptors above
+    // standard error are the caller's of the run: nothing here has opened any.
+    unsafe {
+        for signal in 1..=libc::SIGRTMAX() {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        // Where this is not allowed, the little that is needed has to fit the run's own limit.
+        libc::setrlimit(libc::RLIMIT_AS, &raw const unlimited);
+        libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited);
+        libc::close_range(libc::STDERR_FILENO.cast_unsigned() + 1, libc::c_uint::MAX, 0);
+    }
+    // The run's folder is not kept in use; messages have absolute paths.
+    let _ = std::env::set_current_dir("/");
+}
+
+/// Reads messages to the pipe's end: the folders in which the run wrote when it died, and how many of
+/// each path were made.
+fn entrusted(pipe: &mut impl BufRead) -> BTreeMap<PathBuf, usize> {
+    let mut folders = BTreeMap::new();
+    let mut message = Vec::new();
+    while pipe.read_until(END, &mut message).is_ok_and(|length| length > 0) {
+        // A message without its end is that of a run which died over it, before it made anything.
+        if let [kind, text @ .., END] = &message[..]
+            && let Some(start) = text.iter().position(|&byte| byte == b'/')
+        {
+            let (number, path) = text.split_at(start);
+            let path = PathBuf::from(OsStr::from_bytes(path));
+            if *kind == ENTRUSTED {
+                let made = str::from_utf8(number).ok().and_then(|number| number.parse().ok());
+                folders.insert(path, made.unwrap_or(0));
+            } else {
+                folders.remove(&path);
+            }
+        }
+        message.clear();
+    }
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_entrusted_until_they_are_released_by_whole_messages() {
+        let mut pipe: &[u8] =
+            b"+0/out/a\0+2/out/b\nwith a line\0-/out/a\0-/out/c\0+1/out/\xff\0+1/out/cut off";
+        let folders: Vec<_> = entrusted(&mut pipe).into_iter().collect();
+        let odd = PathBuf::from(OsStr::from_bytes(b"/out/\xff"));
+        assert_eq!(folders, [("/out/b\nwith a line".into(), 2), (odd, 1)]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Results of runs that never ran, for tests of what is made of them.
+
+use std::path::Path;
+
+use super::{Decimal, Ending, Metrics, Plan, RunResult, Sweep, SweepOptions};
+
+const SCENARIO: &str = r#"
+duration = "1ms"
+[topology]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h1"
+bytes = "10kB"
+"#;
+const SWEEP: &str = r#"
+scenario = "base.toml"
+seeds = 3
+[matrix]
+"switch.buffer" = ["1MB", "2MB"]
+"#;
+
+/// Two sizes of buffers with three seeds each.
+pub fn plan() -> Plan {
+    let text = |path: &Path| if path.ends_with("base.toml") { SCENARIO } else { SWEEP };
+    let read = |path: &Path| Ok(text(path).to_owned());
+    let sweep = Sweep::read(Path::new("sweep.toml"), &SweepOptions::default(), &read);
+    sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A run of two flows of which so many completed, with their mean completion time, and this many drops.
+pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
+    let ending = if completed == 2 { Ending::Complete } else { Ending::Incomplete };
+    let numbers = [
+        ("flows_total", Some(2)),
+        ("flows_completed", Some(completed)),
+        ("fct_ns.mean", fct_ns),
+        ("paused_ns", Some(7000 + completed)),
+        ("drops.by_reason.shared-pool-full", Some(drops).filter(|drops| *drops > 0)),
+    ];
+    let numbers = numbers.into_iter().filter_map(|(name, it)| Some((name.into(), it?)));
+    let metrics = Metrics(numbers.map(|(name, it)| (name, Decimal::whole(it))).collect());
+    RunResult { metrics, ending, doubt: None }
+}
