@@ -73,6 +73,8 @@ impl Drop for Mapping {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
 
     #[test]
@@ -87,6 +89,38 @@ mod tests {
         };
         // SAFETY: as above.
         assert_eq!((before, unsafe { words.read() }), (0, 7));
+    }
+
+    #[test]
+    fn an_array_ends_within_the_mapping_and_starts_aligned() {
+        let mapping = Mapping::anonymous(4096).expect("memory");
+        let start = mapping.array::<u8>(0, 4096).as_ptr();
+        assert_eq!(mapping.length(), 4096);
+        let last = mapping.array::<u64>(4080, 2).as_ptr();
+        assert_eq!(last as usize - start as usize, 4080);
+        assert!(std::panic::catch_unwind(|| mapping.array::<u64>(4088, 2)).is_err(), "a byte more");
+        assert!(std::panic::catch_unwind(|| mapping.array::<u64>(4, 1)).is_err(), "not aligned");
+    }
+
+    /// 256 MiB, of which no page is touched: no other thread's mapping ends up where they began.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri does not say which pages are mapped")]
+    fn a_mapping_ends_when_it_is_dropped() {
+        let mapping = Mapping::anonymous(256 << 20).expect("address space");
+        let start = mapping.array::<u8>(0, 1).as_ptr().cast();
+        // SAFETY: `msync` touches no memory; it fails for a page that is not mapped.
+        let is_mapped = || unsafe { libc::msync(start, 4096, libc::MS_ASYNC) == 0 };
+        assert!(is_mapped());
+        drop(mapping);
+        assert!(!is_mapped());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn what_the_kernel_refuses_is_an_error() {
+        let file = std::fs::File::open("/dev/null").expect("a file");
+        let error = Mapping::of_file(file.as_fd(), 0, 4096).map(|_| ());
+        assert!(error.is_err(), "it is open for reading only and has no pages");
     }
 
     #[test]

@@ -121,6 +121,10 @@ impl<T: Copy> Consumer<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     const OFFSETS: libc::xdp_ring_offset =
@@ -161,6 +165,49 @@ mod tests {
         }
         let taken: Vec<u64> = std::iter::from_fn(|| consumer.pop()).collect();
         assert_eq!(taken, [0, 1, 2, 3]);
+    }
+
+    /// Both ends over one file, whose second page the ring begins with.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no files")]
+    fn a_ring_is_mapped_from_its_first_index_to_its_last_entry() {
+        // SAFETY: the name ends with a zero byte; the result is checked below.
+        let file = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
+        assert!(file >= 0, "a file in memory: {}", io::Error::last_os_error());
+        // SAFETY: the descriptor is open and nobody else's.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
+        let page = 4096;
+        file.set_len(2 * page).expect("two pages");
+        let layout = Layout::new(&OFFSETS, 4);
+        let page = page.cast_signed();
+        let mut producer = Producer::<u64>::map(file.as_fd(), page, layout).expect("a mapping");
+        let mut consumer = Consumer::<u64>::map(file.as_fd(), page, layout).expect("a mapping");
+        assert_eq!(producer.0.memory.length(), 192 + 4 * 8);
+        for entry in [0x1111, 0x2222, 0x3333, 0x4444] {
+            producer.push(entry);
+        }
+        let mut words = [0; 8192];
+        file.read_exact_at(&mut words, 0).expect("the file");
+        let word = |at: usize| u64::from_ne_bytes(words[at..at + 8].try_into().expect("a word"));
+        assert_eq!([0, 4096, 4096 + 64].map(word), [0, 4, 0], "nothing, produced, consumed");
+        let entries = [0, 8, 16, 24].map(|offset| word(4096 + 192 + offset));
+        assert_eq!(entries, [0x1111, 0x2222, 0x3333, 0x4444]);
+        let taken: Vec<u64> = (0..4).map_while(|_| consumer.pop()).collect();
+        assert_eq!(taken, entries);
+        producer.push(0x5555);
+        assert_eq!((consumer.pop(), consumer.pop()), (Some(0x5555), None));
+    }
+
+    #[test]
+    fn a_layout_is_where_the_kernel_says() {
+        let Layout { producer, consumer, entries, length } = Layout::new(&OFFSETS, 8);
+        assert_eq!((producer, consumer, entries, length), (0, 64, 192, 8));
+    }
+
+    #[test]
+    #[should_panic(expected = "a ring of 6 entries wraps by a mask")]
+    fn a_length_that_no_mask_wraps_is_refused() {
+        Layout::new(&OFFSETS, 6);
     }
 
     #[test]

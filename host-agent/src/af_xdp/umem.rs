@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn each_frame_starts_in_one_place() {
         let mut umem = Umem::new().expect("memory");
-        let mut frames: Vec<u64> = Umem::receive_frames().collect();
-        while let Some(frame) = umem.take() {
-            frames.push(frame);
-        }
+        assert_eq!(umem.in_flight(), 0);
+        let taken: Vec<u64> = (0..TRANSMIT_FRAMES).map_while(|_| umem.take()).collect();
+        assert_eq!((taken.len(), umem.take()), (TRANSMIT_FRAMES as usize, None));
         assert_eq!(umem.in_flight(), TRANSMIT_FRAMES as usize);
+        let mut frames: Vec<u64> = Umem::receive_frames().chain(taken).collect();
         frames.sort_unstable();
         let expected: Vec<u64> = (0..u64::from(FRAMES)).map(|n| n * 4096).collect();
         assert_eq!(frames, expected);
