@@ -72,6 +72,12 @@ mod tests {
         assert_eq!(half.of(100_000_000_000), 50_000_000_000);
         assert_eq!(half.complement(), half);
         assert_eq!(half.plus(half).plus(half), Fraction::ONE);
+        let eighth = |count| Fraction::from_ratio(count, 8);
+        assert_eq!(eighth(3).plus(eighth(2)), eighth(5));
+        assert_eq!(eighth(3).complement(), eighth(5));
+        assert_eq!(eighth(4).times(eighth(6)), eighth(3));
+        assert_eq!([eighth(3).of(1600), eighth(3).of(7)], [600, 2], "rounded down");
+        assert_eq!([Fraction::ONE.of(u64::MAX), Fraction::ZERO.of(u64::MAX)], [u64::MAX, 0]);
     }
 
     #[test]

@@ -101,17 +101,71 @@ fn scaled(step: u64, line_rate: BitsPerSecond, reference: BitsPerSecond) -> Bits
 mod tests {
     use super::*;
 
+    /// Each at the rate that it is given for; times in picoseconds, rates in bits per second.
     #[test]
-    fn steps_scale_with_the_line_rate() {
-        let at_25g = Parameters::hpcc(BitsPerSecond(25 * GIGABIT));
-        assert_eq!(at_25g.additive_increase, BitsPerSecond(5 * MEGABIT));
-        assert_eq!(at_25g.hyper_increase, BitsPerSecond(50 * MEGABIT));
-        assert_eq!(at_25g.minimum_rate, BitsPerSecond(GIGABIT));
-        let paper = Parameters::paper(BitsPerSecond(100 * GIGABIT));
-        assert_eq!(paper.additive_increase, BitsPerSecond(100 * MEGABIT));
-        let conweave = Parameters::conweave(BitsPerSecond(100 * GIGABIT));
-        assert_eq!(conweave.hyper_increase, BitsPerSecond(100 * MEGABIT));
-        assert_eq!(conweave.rate_increase_interval, Picos(300 * MICROSECOND));
+    fn a_profile_has_the_values_of_its_source() {
+        let alpha_gain = Fraction::from_ratio(1, 256);
+        let hpcc = Parameters {
+            alpha_interval: Picos(1_000_000),
+            rate_decrease_interval: Picos(4_000_000),
+            rate_increase_interval: Picos(300_000_000),
+            rate_increase_bytes: None,
+            alpha_gain,
+            fast_recovery_stages: 1,
+            additive_increase: BitsPerSecond(20_000_000),
+            hyper_increase: BitsPerSecond(200_000_000),
+            minimum_rate: BitsPerSecond(1_000_000_000),
+            clamp_target_rate: false,
+            notification_interval: Picos(0),
+        };
+        let conweave = Parameters {
+            additive_increase: BitsPerSecond(40_000_000),
+            hyper_increase: BitsPerSecond(100_000_000),
+            minimum_rate: BitsPerSecond(100_000_000),
+            notification_interval: Picos(4_000_000),
+            ..hpcc
+        };
+        let paper = Parameters {
+            alpha_interval: Picos(55_000_000),
+            rate_decrease_interval: Picos(50_000_000),
+            rate_increase_interval: Picos(55_000_000),
+            rate_increase_bytes: Some(Bytes(10_000_000)),
+            alpha_gain,
+            fast_recovery_stages: 5,
+            additive_increase: BitsPerSecond(40_000_000),
+            hyper_increase: BitsPerSecond(400_000_000),
+            minimum_rate: BitsPerSecond(40_000_000),
+            clamp_target_rate: true,
+            notification_interval: Picos(50_000_000),
+        };
+        assert_eq!(Parameters::hpcc(BitsPerSecond(100_000_000_000)), hpcc);
+        assert_eq!(Parameters::conweave(BitsPerSecond(100_000_000_000)), conweave);
+        assert_eq!(Parameters::paper(BitsPerSecond(40_000_000_000)), paper);
+    }
+
+    #[test]
+    fn steps_grow_with_the_line_rate_and_nothing_else_does() {
+        for (profile, reference, additive, hyper) in [
+            (Parameters::hpcc as fn(_) -> _, 100 * GIGABIT, 20 * MEGABIT, 200 * MEGABIT),
+            (Parameters::conweave, 100 * GIGABIT, 40 * MEGABIT, 100 * MEGABIT),
+            (Parameters::paper, 40 * GIGABIT, 40 * MEGABIT, 400 * MEGABIT),
+        ] {
+            let given: Parameters = profile(BitsPerSecond(reference));
+            for (rate, additive, hyper) in [
+                (reference / 4, additive / 4, hyper / 4),
+                (4 * reference, 4 * additive, 4 * hyper),
+                // A step of less than a bit is one.
+                (reference / (100 * MEGABIT), 1, hyper / (100 * MEGABIT)),
+            ] {
+                let expected = Parameters {
+                    additive_increase: BitsPerSecond(additive),
+                    hyper_increase: BitsPerSecond(hyper.max(1)),
+                    minimum_rate: given.minimum_rate.min(BitsPerSecond(rate)),
+                    ..given
+                };
+                assert_eq!(profile(BitsPerSecond(rate)), expected, "at {rate} bit/s");
+            }
+        }
     }
 
     #[test]

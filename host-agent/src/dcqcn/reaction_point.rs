@@ -296,6 +296,41 @@ mod tests {
         assert_eq!(once.target_rate, often.target_rate);
     }
 
+    /// Any rise counts, by bytes or by the timer: the rate before the cut is worth returning to.
+    #[test]
+    fn without_clamping_a_cut_keeps_the_target_until_the_rate_has_risen() {
+        let parameters = Parameters { clamp_target_rate: false, ..Parameters::paper(LINE_RATE) };
+        for (bytes, expected) in [(9_999_999, 40 * GBPS), (10_000_000, 30 * GBPS)] {
+            let mut point = ReactionPoint::new(LINE_RATE);
+            point.receive_notification(Picos(0), &parameters);
+            point.transmit(Picos(US), Bytes(bytes), &parameters);
+            assert!(point.receive_notification(Picos(50 * US), &parameters));
+            assert_eq!(point.target_rate.0, expected, "{bytes} bytes sent");
+        }
+        for (at, expected) in [(54, 40 * GBPS), (55, 30 * GBPS)] {
+            let mut point = ReactionPoint::new(LINE_RATE);
+            point.receive_notification(Picos(0), &parameters);
+            assert!(point.receive_notification(Picos(at * US), &parameters));
+            assert_eq!(point.target_rate.0, expected, "at {at} us");
+        }
+    }
+
+    /// At line rate there is nothing to raise, so bytes sent before a cut do not count after it.
+    #[test]
+    fn bytes_at_line_rate_are_not_counted() {
+        let parameters = Parameters::paper(LINE_RATE);
+        let mut point = ReactionPoint::new(LINE_RATE);
+        point.transmit(Picos(0), Bytes(9_999_999), &parameters);
+        assert_eq!(point.byte_counter, 0);
+        // A small cut: a few fills of the counter make up for it.
+        point.alpha = Fraction::from_ratio(1, u32::MAX);
+        assert!(point.receive_notification(Picos(US), &parameters));
+        assert!(point.current_rate < LINE_RATE);
+        point.transmit(Picos(2 * US), Bytes(35_000_000), &parameters);
+        assert_eq!((point.current_rate, point.byte_counter), (LINE_RATE, 0));
+        assert_eq!(point.next_increase, Picos::MAX);
+    }
+
     #[test]
     fn a_cut_starts_the_byte_counter_anew() {
         let parameters = Parameters::paper(LINE_RATE);
