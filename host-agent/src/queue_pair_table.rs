@@ -102,6 +102,51 @@ mod tests {
         assert_eq!(*table.occupant(second), 'b');
     }
 
+    /// A table of 2^n buckets looks at the n low bits of a hash and tells the entries of a bucket apart by
+    /// the seven high ones.
+    #[test]
+    fn numbers_in_sequence_spread_over_buckets_and_tags() {
+        let hash = |number: u32| {
+            let mut hasher = NumberHasher::default();
+            hasher.write_u32(number);
+            hasher.finish()
+        };
+        let buckets = |numbers: &[u32], part: fn(u64) -> u64| {
+            let mut parts: Vec<u64> = numbers.iter().map(|&number| part(hash(number))).collect();
+            parts.sort_unstable();
+            parts.dedup();
+            parts.len()
+        };
+        for step in [1, 16, 256, 4096] {
+            let numbers: Vec<u32> = (0..1024).map(|n| n * step).collect();
+            // Thrown at random, 1024 numbers hit 647 of 1024 buckets.
+            assert!(buckets(&numbers, |hash| hash & 1023) > 550, "steps of {step}");
+            assert_eq!(buckets(&numbers, |hash| hash >> 57), 128, "steps of {step}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_bytes_is_hashed_byte_by_byte() {
+        let hash = |bytes: &[u8]| {
+            let mut hasher = NumberHasher::default();
+            hasher.write(bytes);
+            hasher.finish()
+        };
+        let hashes = [&[][..], &[1], &[2], &[1, 2], &[2, 1]].map(hash);
+        for (place, one) in hashes.iter().enumerate() {
+            assert!(hashes[..place].iter().all(|other| other != one), "{hashes:x?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "slot 0 is released once")]
+    fn a_slot_is_released_once() {
+        let mut table = QueuePairTable::new();
+        let slot = table.insert(7, ());
+        table.release(slot);
+        table.release(slot);
+    }
+
     #[test]
     #[should_panic(expected = "queue pair 7 is already open")]
     fn a_number_is_open_once() {

@@ -299,6 +299,67 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_carries_what_the_request_says() {
+        let mut requester = requester(2500, 0x00ff_ffff);
+        let first = RocePacket {
+            source: 1,
+            destination: 2,
+            source_port: 50_000,
+            dscp: 24,
+            ecn: Ecn::Capable0,
+            ttl: 64,
+            opcode: Opcode::WriteFirst,
+            ack_request: false,
+            destination_qp: 9,
+            psn: Psn::new(0x00ff_ffff),
+            reth: Some(RethFields { virtual_address: 0, remote_key: 9, dma_length: 2500 }),
+            aeth: None,
+            payload_length: 1000,
+        };
+        let (opcode, psn) = (Opcode::WriteMiddle, Psn::new(0));
+        let middle = RocePacket { opcode, psn, reth: None, ..first };
+        let (opcode, psn) = (Opcode::WriteLast, Psn::new(1));
+        let last = RocePacket { opcode, psn, ack_request: true, payload_length: 500, ..middle };
+        for expected in [first, middle, last] {
+            assert_eq!(requester.transmit(Picos(0), TIMEOUT), (expected, false));
+        }
+    }
+
+    #[test]
+    fn a_nak_that_asks_for_what_comes_next_anyway_is_stale() {
+        let mut requester = requester(10_000, 0);
+        let nak = Syndrome::NakSequenceError;
+        assert_eq!(acknowledge(&mut requester, nak, 0), Acknowledgement::Stale, "nothing is sent");
+        send(&mut requester, 4);
+        assert_eq!(acknowledge(&mut requester, nak, 2), Acknowledgement::Useful);
+        assert_eq!(acknowledge(&mut requester, nak, 2), Acknowledgement::Stale, "it went back");
+        assert_eq!(send(&mut requester, 1), [(2, Opcode::WriteMiddle)]);
+        assert_eq!(acknowledge(&mut requester, nak, 2), Acknowledgement::Useful, "lost again");
+        assert_eq!(requester.retransmitted_packets, 1);
+        send(&mut requester, 2);
+        // It covers all that was sent: there is nothing to go back to.
+        assert_eq!(acknowledge(&mut requester, nak, 4), Acknowledgement::Useful);
+        assert_eq!(requester.retransmission_deadline(), None);
+        assert_eq!(send(&mut requester, 1), [(4, Opcode::WriteMiddle)]);
+        assert_eq!(requester.retransmitted_packets, 3);
+    }
+
+    /// A NAK shows that the responder waits, not that it received anything: it gives no more time.
+    #[test]
+    fn only_progress_restarts_the_timer() {
+        let mut requester = requester(10_000, 0);
+        send(&mut requester, 4);
+        let nak = Syndrome::NakSequenceError;
+        assert_eq!(acknowledge(&mut requester, nak, 1), Acknowledgement::Useful);
+        requester.transmit(Picos(700), TIMEOUT);
+        assert_eq!(requester.retransmission_deadline(), Some(Picos(1700)));
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 0), Acknowledgement::Stale);
+        assert_eq!(requester.retransmission_deadline(), Some(Picos(1700)));
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 1), Acknowledgement::Useful);
+        assert_eq!(requester.retransmission_deadline(), None);
+    }
+
+    #[test]
     fn one_ack_covers_many_and_restarts_the_timer() {
         let mut requester = requester(10_000, 0);
         send(&mut requester, 6);
@@ -368,9 +429,14 @@ mod tests {
         while requester.can_send() {
             asks = requester.transmit(Picos(0), TIMEOUT).0.ack_request;
         }
-        assert_eq!(requester.next, OUTSTANDING_PACKETS);
+        assert_eq!(requester.next, 8_388_607, "2^23 - 1");
+        assert!(requester.psn(0).is_before(requester.psn(requester.next)), "order is defined");
         assert!(asks, "the packet that fills the window asks for an ACK");
-        let psn = OUTSTANDING_PACKETS as u32 - 1;
+        assert_eq!(acknowledge(&mut requester, Syndrome::Ack, 2), Acknowledgement::Useful);
+        let asks = [0; 3].map(|_| requester.transmit(Picos(0), TIMEOUT).0.ack_request);
+        assert_eq!(asks, [false, false, true], "room for three");
+        assert!(!requester.can_send());
+        let psn = requester.psn(requester.next - 1).value();
         assert_eq!(acknowledge(&mut requester, Syndrome::Ack, psn), Acknowledgement::Useful);
         assert!(requester.can_send());
     }

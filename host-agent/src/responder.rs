@@ -239,6 +239,111 @@ mod tests {
         assert_eq!(responder.delivered_bytes(), 3000);
     }
 
+    /// Messages of `lengths` bytes in packets of up to 1000.
+    fn messages(lengths: &[u16]) -> Vec<RocePacket> {
+        let mut packets = Vec::new();
+        for &length in lengths {
+            let mut sent = 0;
+            while sent < length || length == 0 {
+                let payload_length = (length - sent).min(1000);
+                let (opcode, reth) = match (sent == 0, sent + payload_length == length) {
+                    (true, true) => (Opcode::WriteOnly, true),
+                    (true, false) => (Opcode::WriteFirst, true),
+                    (false, false) => (Opcode::WriteMiddle, false),
+                    (false, true) => (Opcode::WriteLast, false),
+                };
+                let fields =
+                    RethFields { virtual_address: 0, remote_key: 9, dma_length: length.into() };
+                packets.push(RocePacket {
+                    opcode,
+                    psn: Psn::new(0x00ff_fffe + packets.len() as u32),
+                    reth: reth.then_some(fields),
+                    payload_length,
+                    ..data(1)
+                });
+                sent += payload_length;
+                if length == 0 {
+                    break;
+                }
+            }
+        }
+        packets
+    }
+
+    #[test]
+    fn each_message_is_complete_with_its_last_byte() {
+        let mut responder = responder();
+        for (length, packets) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (2000, 2), (2001, 3)] {
+            let sequence_number = |responder: &Responder| {
+                let ack = responder.acknowledgement(2, 5, Syndrome::Ack);
+                ack.aeth.map(|aeth| aeth.message_sequence_number)
+            };
+            let (before, delivered) = (sequence_number(&responder), responder.delivered_bytes());
+            let message = messages(&[length]);
+            assert_eq!(message.len(), packets);
+            for (place, packet) in (1..).zip(message) {
+                let packet = RocePacket { psn: responder.expected_psn, ..packet };
+                let message_complete = place == packets;
+                let (reception, _) = responder.receive(&packet, 1);
+                assert_eq!(reception, Reception::InOrder { message_complete }, "{length} bytes");
+            }
+            assert_eq!(sequence_number(&responder), before.map(|number| number + 1));
+            assert_eq!(responder.delivered_bytes() - delivered, u64::from(length));
+        }
+    }
+
+    #[test]
+    fn the_message_sequence_number_has_24_bits() {
+        let mut responder = responder();
+        responder.message_sequence_number = 0x00ff_fffe;
+        for expected in [0x00ff_ffff, 0, 1] {
+            let packet = RocePacket { psn: responder.expected_psn, ..messages(&[7])[0] };
+            assert_eq!(responder.receive(&packet, 1).1, ACK);
+            assert_eq!(responder.message_sequence_number, expected);
+        }
+    }
+
+    /// An ACK that is asked for covers all before it, so the count starts again.
+    #[test]
+    fn an_interval_begins_after_every_ack() {
+        let mut responder = responder();
+        let replies = messages(&[500, 4500]).into_iter().map(|packet| {
+            let packet = RocePacket { ack_request: packet.opcode == Opcode::WriteOnly, ..packet };
+            responder.receive(&packet, 3).1
+        });
+        assert_eq!(replies.collect::<Vec<_>>(), [ACK, None, None, ACK, None, None]);
+    }
+
+    #[test]
+    fn a_reply_goes_back_to_the_requester() {
+        let mut responder = responder();
+        responder.receive(&data(0), 1);
+        let notification = RocePacket {
+            source: 2,
+            destination: 1,
+            source_port: 50_000,
+            dscp: 48,
+            ecn: Ecn::NotCapable,
+            ttl: 64,
+            opcode: Opcode::Cnp,
+            ack_request: false,
+            destination_qp: 9,
+            psn: Psn::new(0),
+            reth: None,
+            aeth: None,
+            payload_length: 0,
+        };
+        assert_eq!(responder.notification(2, 6), notification);
+        for (syndrome, psn) in
+            [(Syndrome::Ack, 0x00ff_fffe), (Syndrome::NakSequenceError, 0x00ff_ffff)]
+        {
+            let aeth = Some(AethFields { syndrome, message_sequence_number: 0 });
+            let (opcode, psn) = (Opcode::Acknowledge, Psn::new(psn));
+            let expected = RocePacket { opcode, psn, aeth, ..notification };
+            assert_eq!(responder.acknowledgement(2, 6, syndrome), expected);
+        }
+    }
+
     #[test]
     fn contradictions_are_neither_delivered_nor_acknowledged() {
         let first = data(0);
@@ -248,7 +353,12 @@ mod tests {
             ("first without its RETH", 0, RocePacket { reth: None, ..first }),
             ("only shorter than its RETH", 0, RocePacket { opcode: Opcode::WriteOnly, ..first }),
             ("last before the end", 1, RocePacket { opcode: Opcode::WriteLast, ..middle }),
-            ("middle beyond the end", 1, RocePacket { payload_length: 2500, ..middle }),
+            ("middle beyond the end", 1, RocePacket { payload_length: 2501, ..middle }),
+            ("middle that is the end", 1, RocePacket { payload_length: 2500, ..middle }),
+            ("first that is the end", 0, RocePacket { payload_length: 3500, ..first }),
+            ("first beyond the end", 0, RocePacket { payload_length: 3501, ..first }),
+            ("first inside a message", 1, RocePacket { psn: middle.psn, ..first }),
+            ("middle with a RETH", 1, RocePacket { reth: first.reth, ..middle }),
         ];
         for (description, number, packet) in wrong {
             let mut responder = responder();

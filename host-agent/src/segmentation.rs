@@ -123,6 +123,25 @@ mod tests {
         }
     }
 
+    /// What each number means, packet by packet of a flow whose messages have 3, 3 and 2 packets.
+    #[test]
+    fn every_packet_has_its_place_and_its_bytes() {
+        let payload = MESSAGE_BYTES / 3;
+        let cut = Segmentation::new(7 * payload + 5, payload);
+        assert_eq!((cut.packets(), cut.messages()), (8, 3));
+        let places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)];
+        for (number, (message, position)) in (0..).zip(places) {
+            assert_eq!(cut.place(number), (message, position));
+            assert_eq!(cut.ends_message(number, position), matches!(number, 2 | 5 | 7));
+            assert_eq!(cut.payload_of(number), if number == 7 { 5 } else { payload });
+        }
+        let full = 3 * payload;
+        for (number, (bytes, packets)) in (0..).zip([(full, 3), (full, 3), (payload + 5, 2)]) {
+            let expected = Message { start: number * full, bytes, packets };
+            assert_eq!(cut.message(number), expected);
+        }
+    }
+
     #[test]
     fn a_message_is_whole_packets_up_to_a_gibibyte() {
         let cut = Segmentation::new(2_500_000_000, 1000);
