@@ -141,6 +141,21 @@ fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
 }
 
 #[test]
+fn a_flow_of_several_messages_is_delivered_with_the_last_of_them() {
+    let (mut sender, mut receiver) = pair(CongestionControl::None, 1000);
+    receiver.close_responder(QP);
+    receiver.open_responder(&responder(2000));
+    let message = sent(&mut sender, Picos::ZERO)[0].1;
+    receiver.handle_packet(Picos(1), &message);
+    assert_eq!(events(&mut receiver), [], "a message of 1000 bytes is complete");
+    receiver.handle_packet(Picos(2), &RocePacket { psn: Psn::new(11), ..message });
+    let delivered = HostEvent::FlowDelivered { qp: QP, bytes: 2000, at: Picos(2) };
+    assert_eq!(events(&mut receiver), [delivered]);
+    receiver.handle_packet(Picos(3), &message);
+    assert_eq!(events(&mut receiver), [], "a duplicate delivers nothing");
+}
+
+#[test]
 fn a_loss_is_reported_once_and_repaired() {
     let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
     let packets = sent(&mut sender, Picos::ZERO);
@@ -219,7 +234,9 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
     let parameters = dcqcn::Parameters::paper(RATE);
     let (mut sender, mut receiver) = pair(CongestionControl::Dcqcn(parameters), 10_000);
     let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
-    assert_eq!(sender.next_transmission(Picos(FIRST)), Some(Picos(FIRST)), "line rate: no gap");
+    for now in [Picos::ZERO, Picos(FIRST)] {
+        assert_eq!(sender.next_transmission(now), Some(now), "line rate: no gap");
+    }
     packet.ecn = Ecn::CongestionExperienced;
     receiver.handle_packet(Picos(1), &packet);
     receiver.handle_packet(Picos(2), &packet);
@@ -246,6 +263,28 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
         Some(now + Picos(2 * MIDDLE)),
         "an ACK keeps the pace"
     );
+}
+
+/// A flow that was cut sends its last packet and goes back to it at the very instant to which its pace made
+/// it wait, just before another flow starts.
+#[test]
+fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
+    let parameters = dcqcn::Parameters::paper(RATE);
+    let lost = acknowledgement(Syndrome::NakSequenceError, 11);
+    let cnp = RocePacket { opcode: Opcode::Cnp, aeth: None, ..lost };
+    let now = Picos(FIRST);
+    let due = now + Picos(2 * MIDDLE);
+    for (at, order) in [(Picos(due.0 - 1), [8, QP]), (due, [QP, 8])] {
+        let (mut sender, _) = pair(CongestionControl::Dcqcn(parameters), 2000);
+        sender.poll_transmit(Picos::ZERO).expect("the first packet");
+        sender.handle_packet(now, &cnp);
+        sender.poll_transmit(now).expect("the last packet");
+        assert_eq!(sender.next_transmission(now), None, "all is sent");
+        sender.handle_packet(at, &lost);
+        sender.start_flow(at, &FlowRequest { flow: 41, qp: 8, ..flow(1000) });
+        let turns = [0; 2].map(|_| sender.poll_transmit(due).map(|packet| packet.destination_qp));
+        assert_eq!(turns, order.map(Some), "at {at}");
+    }
 }
 
 #[test]
