@@ -84,4 +84,22 @@ mod tests {
         let mean = |sum, count| Decimal::mean(Decimal(sum), count).0;
         assert_eq!((mean(10, 4), mean(11, 4), mean(-10, 4), mean(9, 3)), (3, 3, -2, 3));
     }
+
+    #[test]
+    fn ratios_are_rounded_half_up_to_a_millionth() {
+        let ratio = |part, whole| Decimal::ratio(part, whole).to_string();
+        assert_eq!(ratio(1, 3), "0.333333");
+        assert_eq!(ratio(2, 3), "0.666667");
+        assert_eq!(ratio(-2, 3), "-0.666667");
+        assert_eq!((ratio(1, 2_000_000), ratio(-1, 2_000_000)), ("0.000001".into(), "0".into()));
+        assert_eq!((ratio(7, 2), ratio(5, 1)), ("3.5".into(), "5".into()));
+    }
+
+    #[test]
+    fn tenths_of_a_per_cent_and_whole_numbers_are_parts_and_multiples_of_one() {
+        assert_eq!(Decimal::per_mille(1000), Decimal::ONE);
+        assert_eq!(Decimal::per_mille(15).to_string(), "0.015");
+        assert_eq!(Decimal::whole(1), Decimal::ONE);
+        assert_eq!(Decimal::whole(-12).to_string(), "-12");
+    }
 }

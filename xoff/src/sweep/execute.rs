@@ -106,3 +106,6 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("for no reason");
     Failure::Failed(format!("xoff panicked: {text}"))
 }
+
+#[cfg(test)]
+mod tests;

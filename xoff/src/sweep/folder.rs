@@ -266,4 +266,93 @@ mod tests {
         assert_eq!(lossy.ending, Ending::Complete);
         assert_eq!(lossy.doubt.as_deref(), Some("s0 dropped 3 packets"));
     }
+
+    fn claim(folder: &Path, claim: Claim) -> Result<SweepFolder, ResultsError> {
+        SweepFolder::claim(folder, "seeds = 2\n", claim)
+    }
+
+    fn read(folder: &Path, name: &str) -> String {
+        fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    #[test]
+    fn a_folder_is_claimed_by_one_alone_or_by_several_that_run_single_runs() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("a/b");
+        let is_busy = |wanted| matches!(claim(&folder, wanted), Err(ResultsError::Busy(busy)) if busy == folder);
+        let alone = claim(&folder, Claim::Alone).unwrap();
+        assert_eq!(read(&folder, "sweep.toml"), "seeds = 2\n");
+        assert!(folder.join("runs").is_dir());
+        assert_eq!(alone.run_folder(&RunId::for_tests()), folder.join("runs/0123456789abcdef"));
+        assert!(is_busy(Claim::Alone) && is_busy(Claim::Shared));
+        drop(alone);
+        let shared = [Claim::Shared; 2].map(|wanted| claim(&folder, wanted).unwrap());
+        assert!(is_busy(Claim::Alone));
+        drop(shared);
+        SweepFolder::claim(&folder, "seeds = 3\n", Claim::Alone).unwrap();
+        assert_eq!(read(&folder, "sweep.toml"), "seeds = 3\n", "that of the later sweep");
+    }
+
+    #[test]
+    fn what_no_sweep_wrote_is_not_touched() {
+        let refused = |names: &[&str]| {
+            let temp = tempfile::tempdir().unwrap();
+            for name in names {
+                fs::write(temp.path().join(name), "").unwrap();
+            }
+            match claim(temp.path(), Claim::Alone) {
+                Ok(_) => None,
+                Err(ResultsError::Occupied { entry, .. }) => Some(entry),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(refused(&["notes", "letter"]).as_deref(), Some("letter"), "the first by name");
+        for name in ["sweep.csv", "summary.csv", "runs"] {
+            assert_eq!(refused(&[name]).as_deref(), Some(name), "without a sweep file");
+        }
+        assert_eq!(refused(&["sweep.toml", "sweep.csv", "summary.csv"]), None);
+        assert_eq!(refused(&["sweep.toml", "letter"]).as_deref(), Some("letter"));
+        assert_eq!(refused(&[".xoff-partial-1-sweep.toml"]), None, "a killed sweep left it");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(claim(file.path(), Claim::Alone), Err(ResultsError::NotAFolder(_))));
+    }
+
+    #[test]
+    fn only_who_is_alone_removes_what_is_half_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let partial = temp.path().join(".xoff-partial-1-sweep.csv");
+        fs::write(&partial, "").unwrap();
+        claim(temp.path(), Claim::Shared).unwrap();
+        assert!(partial.exists(), "another sweep may be writing it");
+        claim(temp.path(), Claim::Alone).unwrap();
+        assert!(!partial.exists());
+    }
+
+    #[test]
+    fn tables_are_replaced_at_once() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = claim(temp.path(), Claim::Alone).unwrap();
+        for text in ["first", "second"] {
+            assert_eq!(folder.write_runs(text).unwrap(), temp.path().join("sweep.csv"));
+            assert_eq!(folder.write_cells(text).unwrap(), temp.path().join("summary.csv"));
+            assert_eq!(read(temp.path(), "sweep.csv"), text);
+            assert_eq!(read(temp.path(), "summary.csv"), text);
+        }
+        fs::remove_file(temp.path().join("sweep.csv")).unwrap();
+        fs::create_dir_all(temp.path().join("sweep.csv/in-the-way")).unwrap();
+        let error = folder.write_runs("third").unwrap_err();
+        assert!(matches!(error, ResultsError::Write { .. }), "{error}");
+        let left = folder.entries().unwrap();
+        assert!(!left.iter().any(|name| name.starts_with(PARTIAL)), "{left:?}");
+    }
+
+    #[test]
+    fn a_summary_is_believed_unless_frames_were_lost_or_books_are_wrong() {
+        assert_eq!(distrust(&Summary::default()), None);
+        let drops = DropTotals { substrate: 1, ..DropTotals::default() };
+        let books = vec!["the pool's total is 2".into(), format!("{} at 5", Summary::NOT_DRAINED)];
+        let wrong = Summary { drops, books, ..Summary::default() };
+        let text = "the machine below the emulation lost 1 frames; the pool's total is 2";
+        assert_eq!(distrust(&wrong).as_deref(), Some(text));
+    }
 }

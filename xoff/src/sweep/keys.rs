@@ -154,3 +154,32 @@ const fn in_memory() -> DatapathKind {
 pub fn json_schema() -> serde_json::Value {
     schema_of::<SweepKeys>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_has_every_key_and_both_forms_of_seeds() {
+        let schema = json_schema();
+        assert_eq!(schema["title"], "xoff sweep");
+        for key in
+            ["scenario", "datapath", "seeds", "metrics", "matrix", "variants", "axes", "scales"]
+        {
+            assert!(schema["properties"][key].is_object(), "{key}");
+        }
+        let reference = schema["properties"]["seeds"].to_string();
+        assert!(reference.contains("#/$defs/Seeds"), "{reference}");
+        let forms = &schema["$defs"]["Seeds"]["oneOf"];
+        assert_eq!((&forms[0]["type"], &forms[1]["type"]), (&"integer".into(), &"array".into()));
+    }
+
+    #[test]
+    fn seeds_are_a_count_or_a_list() {
+        let seeds = |text: &str| serde_json::from_str::<Seeds>(text).map_err(|it| it.to_string());
+        assert_eq!(Seeds::default(), Seeds::Count(1));
+        assert_eq!(seeds("[4, 2]"), Ok(Seeds::List(vec![4, 2])));
+        let error = seeds("true").expect_err("neither");
+        assert!(error.contains("a list of seeds such as [1, 2, 3], or their count"), "{error}");
+    }
+}

@@ -174,4 +174,28 @@ mod tests {
         let whole = metrics(&[("flows_total", 5), ("flows_completed", 5), ("fct_ns.mean", 10)]);
         assert_eq!(whole.sample("fct_ns.mean"), Sample::Of(Decimal::whole(10)));
     }
+
+    #[test]
+    fn a_run_has_metrics_for_its_labels_switches_and_reasons_and_none_of_the_machine() {
+        let (_, scenario) = crate::sweep::made_up::plan().sweep.run(0).unwrap();
+        let names = names(&scenario);
+        let label = scenario.workloads[0].label();
+        for name in
+            ["flows_total", "fct_ns.p99", "slowdown.mean", "deadlock.first_onset_ns", "lossless"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(
+                    ["flows", "fct_ns.max", "slowdown.p50"]
+                        .map(|it| format!("labels.{label}.{it}")),
+                )
+                .chain(["buffer", "headroom"].map(|kind| format!("{kind}_max_bytes.s0")))
+                .chain(DropReason::ALL.iter().map(|reason| format!("{BY_REASON}{}", reason.name())))
+        {
+            assert!(names.contains(&name), "{name} is not in {names:#?}");
+        }
+        for name in NO_METRICS.iter().chain(&Summary::MACHINE_KEYS).chain(&["scenario", "ended"]) {
+            assert!(!names.iter().any(|other| other == name), "{name}");
+        }
+        assert!(names.is_sorted());
+    }
 }

@@ -151,3 +151,29 @@ impl Sweep {
         self.metrics.as_deref().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::made_up::plan;
+
+    #[test]
+    fn runs_are_counted_numbered_and_described() {
+        let Plan { sweep, runs } = plan();
+        assert_eq!((sweep.run_count(), runs.len()), (6, 6));
+        let described: Vec<String> =
+            runs.iter().map(|run| sweep.describe(&run.choices, run.seed)).collect();
+        assert_eq!(described[0], "switch.buffer=1MB seed=1");
+        assert_eq!(described[2], "switch.buffer=1MB seed=3");
+        assert_eq!(described[5], "switch.buffer=2MB seed=3");
+        assert!(runs.iter().map(|run| run.index).eq(0..6));
+    }
+
+    #[test]
+    fn metrics_can_be_asked_for_by_scenario() {
+        let (_, scenario) = plan().sweep.run(0).unwrap();
+        let names = Sweep::metric_names(&scenario);
+        assert_eq!(names, metrics::names(&scenario));
+        assert!(names.iter().any(|name| name == "fct_ns.p99"), "{names:?}");
+    }
+}

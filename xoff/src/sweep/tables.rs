@@ -154,6 +154,7 @@ fn line(table: &mut String, fields: std::fmt::Arguments<'_>) {
 mod tests {
     use super::*;
     use crate::sweep::made_up::{plan, run};
+    use crate::sweep::sweep_file::Pattern;
     use insta::assert_snapshot;
 
     #[test]
@@ -199,5 +200,31 @@ mod tests {
         2MB,flows_total,2,2,2,2,2,2,2
         2MB,paused_ns,2,2,7000.5,7000,7001,7000,7001
         ");
+    }
+
+    #[test]
+    fn only_metrics_that_the_sweep_asks_for_are_in_the_tables() {
+        let mut plan = plan();
+        let origin = plan.sweep.axes[0].choices[0].origin.clone();
+        let pattern = |text: &str| Pattern { text: text.into(), origin: origin.clone() };
+        plan.sweep.metrics = Some(vec![pattern("flows_*"), pattern("paused_ns")]);
+        let results = [Some(run(2, Some(30), 0)), None, None, None, None, None];
+        let metric =
+            |column| move |line: &str| line.split(',').nth(column).expect("a field").to_owned();
+        let runs: Vec<String> = runs(&plan, &results).lines().skip(1).map(metric(4)).collect();
+        assert_eq!(runs, ["flows_completed", "flows_total", "paused_ns"]);
+        let cells: Vec<String> = cells(&plan, &results).lines().skip(1).map(metric(1)).collect();
+        assert_eq!(cells, runs);
+    }
+
+    #[test]
+    fn every_column_is_documented() {
+        let text = columns_markdown();
+        for (table, columns) in [(RUNS_TABLE, RUN_COLUMNS), (CELLS_TABLE, CELL_COLUMNS)] {
+            assert!(text.contains(&format!("\n## `{table}`\n")), "{table}");
+            for column in columns {
+                assert!(text.contains(&format!("| `{}` | {} |", column.name, column.about)));
+            }
+        }
     }
 }
