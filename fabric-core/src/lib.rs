@@ -5,11 +5,15 @@
 //!
 //! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port,
 //! [`admission`] a pool, [`marking`] marks, [`slots`] keeps its descriptor, [`flow_control`] pauses
-//! ([`arrival`] joins these), and [`departure`] undoes what arrival counted. [`policy`] selects the schemes, of which [`dsh`] is one.
-//! [`map_abi`] is the state that they share, [`tables`] the way to it.
+//! ([`arrival`] joins these), and [`departure`] undoes what arrival counted. [`policy`] selects the
+//! schemes, of which [`dsh`] is one. [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "eBPF has no room for a check that cannot fail; each cast is next to its bound"
+)]
 
 pub mod admission;
 pub mod arrival;
@@ -25,6 +29,7 @@ pub mod map_abi;
 pub mod marking;
 pub mod pause_state;
 pub mod policy;
+pub mod priority;
 pub mod record;
 pub mod routing;
 pub mod slots;

@@ -179,7 +179,8 @@ fn priority_of(packet: &RocePacket) -> u8 {
 /// The numbers of the bits set, lowest first.
 fn bits(mut mask: u8) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as u8;
+        // At most 8.
+        let bit = mask.trailing_zeros().to_le_bytes()[0];
         (mask != 0).then(|| {
             mask &= mask - 1;
             bit

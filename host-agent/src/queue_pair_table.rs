@@ -23,7 +23,9 @@ impl<T> QueuePairTable<T> {
     /// # Panics
     /// If `number` is in use: the control plane that hands out numbers broke its promise.
     pub fn insert(&mut self, number: u32, queue_pair: T) -> u32 {
-        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.len().try_into().expect("queue pairs have numbers of 24 bits")
+        });
         let earlier = self.slot_by_number.insert(number, slot);
         assert!(earlier.is_none(), "queue pair {number} is already open");
         if slot as usize == self.slots.len() {

@@ -191,8 +191,8 @@ impl Requester {
     }
 
     fn psn(&self, number: u64) -> Psn {
-        // Both are taken modulo 2^24, which divides 2^32.
-        self.request.initial_psn.add(number as u32)
+        // PSNs are counted modulo 2^24 anyway.
+        self.request.initial_psn.add((number % (1 << 24)) as u32)
     }
 
     /// Packet `number` of the flow, always the same.
@@ -210,9 +210,10 @@ impl Requester {
             RethFields {
                 virtual_address: message.start,
                 remote_key: self.request.qp,
-                dma_length: message.bytes as u32,
+                dma_length: message.bytes.try_into().expect("a message is at most 1 GiB"),
             }
         });
+        let payload = self.segmentation.payload_of(number);
         RocePacket {
             source: self.source,
             destination: self.request.destination,
@@ -226,7 +227,7 @@ impl Requester {
             psn: self.psn(number),
             reth,
             aeth: None,
-            payload_length: self.segmentation.payload_of(number) as u16,
+            payload_length: payload.try_into().expect("a payload is at most the host's"),
         }
     }
 }

@@ -51,7 +51,7 @@ fn plan(namespaces: usize, links: usize) -> Plan {
 }
 
 fn end(namespace: usize, link: usize, side: u8) -> EndSpec {
-    let [.., high, low] = (link as u32).to_be_bytes();
+    let [.., high, low] = link.to_be_bytes();
     let gateway = Ipv4Addr::new(10, 0, 0, 1);
     EndSpec {
         namespace,

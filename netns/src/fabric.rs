@@ -86,7 +86,8 @@ impl FabricLock {
     /// Takes an identifier that no fabric has, neither living nor abandoned.
     pub(crate) fn allocate() -> Result<Self, Error> {
         let _only_one_allocates = run_directory::lock_fabrics()?;
-        let first = (process::id() as u16)
+        let [low, high, ..] = process::id().to_le_bytes();
+        let first = u16::from_le_bytes([low, high])
             .wrapping_mul(SPREAD)
             .wrapping_add(ALLOCATED.fetch_add(1, Ordering::Relaxed));
         for offset in 0..=u16::MAX {

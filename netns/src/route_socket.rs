@@ -53,6 +53,11 @@ impl RouteSocket {
         self.query(requests, |_| ())
     }
 
+    /// The number of a request behind `count` others.
+    fn sequence_after(&self, count: usize) -> u32 {
+        self.next_sequence + u32::try_from(count).expect("a batch has few requests")
+    }
+
     /// As [`Self::execute`], and hands what each answer carries to `on_answer`, undecoded: a kernel
     /// newer than the decoder may describe an interface in ways that it rejects.
     pub(crate) fn query<R: RouteRequest>(
@@ -68,13 +73,13 @@ impl RouteSocket {
             let mut last_start = 0;
             while count < rest.len().min(BATCH_REQUESTS) && buffer.len() < BATCH_BYTES {
                 last_start = buffer.len();
-                append(&mut buffer, &rest[count], self.next_sequence + count as u32);
+                append(&mut buffer, &rest[count], self.sequence_after(count));
                 count += 1;
             }
             acknowledge(&mut buffer[last_start..]);
             let (batch, after) = rest.split_at(count);
             self.exchange(&buffer, batch, &mut on_answer)?;
-            self.next_sequence += count as u32;
+            self.next_sequence = self.sequence_after(count);
             rest = after;
         }
         Ok(())

@@ -4,10 +4,11 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::dsh::two_level;
 use fabric_core::flow_control::Ingress;
 use fabric_core::map_abi::{
-    AuditCounters, MAX_PORTS, MAX_SLOTS, PRIORITIES, Route, SwitchConfig, address_to_u64,
+    AuditCounters, MAX_PORTS, MAX_SLOTS, Route, SwitchConfig, address_to_u64,
 };
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{HeadroomScheme, Policy};
+use fabric_core::priority;
 use fabric_core::tables::{Tables, egress_index, ingress_index};
 use fabric_core::threshold::shared_free;
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
@@ -63,9 +64,10 @@ pub const fn frames_in(buffer: Bytes) -> u64 {
 }
 
 /// Descriptors for a buffer of at most [`LARGEST_BUFFER`]: a power of two that its packets cannot exceed.
-pub fn slots_for(buffer: Bytes) -> usize {
+pub fn slots_for(buffer: Bytes) -> u32 {
     assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
-    frames_in(buffer).next_power_of_two() as usize
+    let slots = frames_in(buffer).next_power_of_two();
+    slots.try_into().expect("the largest buffer has 2^24 slots")
 }
 
 impl SwitchTables {
@@ -119,9 +121,9 @@ impl SwitchTables {
     /// the control plane of a switch whose thresholds are periodic.
     pub fn set_thresholds(&self, policy: Policy) {
         let config = &self.config[0];
-        let lossless = |priority: &u32| config.lossless_classes >> priority & 1 != 0;
+        let lossless = || priority::of_mask(config.lossless_classes).map(u32::from);
         for port in 0..config.ports {
-            for priority in (0..PRIORITIES as u32).filter(lossless) {
+            for priority in lossless() {
                 let at = Ingress::of(self, policy, port, priority).expect("the port has its rows");
                 at.queue.stored_threshold_bytes.store(at.threshold());
                 if policy.headroom() == HeadroomScheme::Dsh {
@@ -137,8 +139,8 @@ impl SwitchTables {
     /// queue gets less than it holds. Not under DSH. The headroom that the queues have from now on.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
         let mut config = self.config[0];
-        let lossless = |priority: &u32| config.lossless_classes >> priority & 1 != 0;
-        let held = (0..PRIORITIES as u32).filter(lossless).map(|class| {
+        let lossless = || priority::of_mask(config.lossless_classes).map(u32::from);
+        let held = lossless().map(|class| {
             self.ingress_queues[ingress_index(port, class) as usize].headroom_bytes.load()
         });
         let least = held.max().unwrap_or(0);
@@ -216,7 +218,7 @@ impl SwitchTables {
             expect_zero(format!("port {number} OFF state"), u64::from(port.off.load()));
         }
         for port in 0..config.ports {
-            for priority in 0..PRIORITIES as u32 {
+            for priority in priority::all().map(u32::from) {
                 let queue = &self.ingress_queues[ingress_index(port, priority) as usize];
                 let name = format!("ingress queue (port {port}, priority {priority})");
                 expect_zero(format!("{name} private"), queue.private_bytes.load());
@@ -264,7 +266,7 @@ mod tests {
             (60 * 4097, 8192),
             (16_000_000, 1 << 19),
             (256_000_000, 1 << 23),
-            (LARGEST_BUFFER.0, MAX_SLOTS),
+            (LARGEST_BUFFER.0, 1 << 24),
         ] {
             assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");
         }
@@ -350,7 +352,7 @@ mod tests {
             .with_headroom(HeadroomScheme::Dsh);
         let rising = &tables.ingress_queues[ingress_index(1, CLASS) as usize];
         let steady = &tables.ingress_queues[ingress_index(1, 4) as usize];
-        rising.gradient_average.store(LINE_RATE as u32);
+        rising.gradient_average.store(LINE_RATE.try_into().unwrap());
         let stored = |queue: &IngressQueue| {
             (queue.stored_threshold_bytes.load(), u64::from(queue.tau_bytes.load()))
         };

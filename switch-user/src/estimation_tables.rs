@@ -22,7 +22,7 @@ fn log2(argument: u128) -> u64 {
         mantissa = (mantissa * mantissa) >> ARGUMENT_BITS;
         let twice = mantissa >> (ARGUMENT_BITS + 1);
         mantissa >>= twice;
-        logarithm = logarithm << 1 | twice as u64;
+        logarithm = logarithm << 1 | u64::from(twice == 1);
     }
     logarithm
 }
@@ -30,15 +30,19 @@ fn log2(argument: u128) -> u64 {
 /// In the tables' unit, rounded.
 fn rounded(logarithm: u64) -> u32 {
     const HALF: u64 = 1 << (EXACT_BITS - TABLE_BITS - 1);
-    ((logarithm + HALF) >> (EXACT_BITS - TABLE_BITS)) as u32
+    let rounded = (logarithm + HALF) >> (EXACT_BITS - TABLE_BITS);
+    rounded.try_into().expect("a logarithm is below 128")
 }
 
 /// Entries of logarithm and exponential, computed once a process.
 static ENTRIES: LazyLock<[(u32, u32); LOGARITHM_ENTRIES]> = LazyLock::new(|| {
-    const INTERVALS: u32 = LOGARITHM_ENTRIES as u32;
-    std::array::from_fn(|entry| {
+    const INTERVALS: u32 = 256;
+    const _: () = assert!(INTERVALS as usize == LOGARITHM_ENTRIES);
+    let mut entries = 0..INTERVALS;
+    std::array::from_fn(|_| {
+        let entry = entries.next().expect("as many as entries");
         // (entry + 1/2) / 256, beyond 1 and as an exponent.
-        let doubled = 2 * entry as u32 + 1;
+        let doubled = 2 * entry + 1;
         let beyond_one = u128::from(2 * INTERVALS + doubled) << (ARGUMENT_BITS - 9);
         let exponent = u64::from(doubled) << (EXACT_BITS - 9);
         (rounded(log2(beyond_one)), exp2(exponent))

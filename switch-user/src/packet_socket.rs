@@ -8,9 +8,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+/// Bytes of a mark, which is one `u32`.
+const MARK_LENGTH: u32 = u32::BITS / 8;
 /// Bytes of a control message that carries one mark.
 // SAFETY: pure arithmetic on a length.
-const MARK_SPACE: usize = unsafe { libc::CMSG_SPACE(size_of::<u32>() as u32) } as usize;
+const MARK_SPACE: usize = unsafe { libc::CMSG_SPACE(MARK_LENGTH) } as usize;
 
 /// Why a frame was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -76,14 +78,14 @@ impl PacketSocket {
     pub fn send(&self, interface_index: u32, frame: &[u8], mark: u32) -> Result<(), Error> {
         // SAFETY: a struct of integers, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_family = u16::try_from(libc::AF_PACKET).expect("families are 16 bits");
         address.sll_ifindex = interface_index.cast_signed();
         let mut data =
             libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
         let mut control = MarkMessage {
             header: libc::cmsghdr {
                 // SAFETY: pure arithmetic on a length.
-                cmsg_len: unsafe { libc::CMSG_LEN(size_of::<u32>() as u32) } as usize,
+                cmsg_len: unsafe { libc::CMSG_LEN(MARK_LENGTH) } as usize,
                 cmsg_level: libc::SOL_SOCKET,
                 cmsg_type: libc::SO_MARK,
             },
@@ -92,7 +94,7 @@ impl PacketSocket {
         // SAFETY: a struct of integers and pointers, for which zero is a value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_name = (&raw mut address).cast();
-        message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        message.msg_namelen = libc::socklen_t::try_from(size_of_val(&address)).expect("20 bytes");
         message.msg_iov = &raw mut data;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();

@@ -122,9 +122,9 @@ impl SwitchProgram {
         }
         let mut load_one = |capacity: &Capacity| {
             loader
-                .map_max_entries(names::ROUTES, capacity.hosts as u32)
-                .map_max_entries(names::DESCRIPTORS, capacity.slots as u32)
-                .map_max_entries(names::FREE_SLOTS, capacity.slots as u32);
+                .map_max_entries(names::ROUTES, capacity.hosts)
+                .map_max_entries(names::DESCRIPTORS, capacity.slots)
+                .map_max_entries(names::FREE_SLOTS, capacity.slots);
             Self::start(loader.load(OBJECT)?, *capacity)
         };
         capacities.iter().map(&mut load_one).collect()
@@ -226,9 +226,8 @@ pub struct HostProgram {
 
 impl HostProgram {
     /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on.
-    pub fn load(hosts: usize, first_interface_index: u32) -> Result<Self, ProgramError> {
-        let mut ebpf =
-            EbpfLoader::new().map_max_entries(names::SOCKETS, hosts as u32).load(OBJECT)?;
+    pub fn load(hosts: u32, first_interface_index: u32) -> Result<Self, ProgramError> {
+        let mut ebpf = EbpfLoader::new().map_max_entries(names::SOCKETS, hosts).load(OBJECT)?;
         let program = xdp(&mut ebpf, HOST_PORT)?;
         program.load().map_err(|source| load_error(HOST_PORT, source))?;
         let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {

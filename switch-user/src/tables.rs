@@ -18,11 +18,11 @@ use crate::region::Region;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Ports in use.
-    pub ports: usize,
+    pub ports: u32,
     /// Hosts that have routes.
-    pub hosts: usize,
+    pub hosts: u32,
     /// Descriptors, a power of two.
-    pub slots: usize,
+    pub slots: u32,
 }
 
 /// One switch's tables.
@@ -51,16 +51,16 @@ impl SwitchTables {
             clock: Region::owned(1)?,
             config: Region::owned(1)?,
             switch: Region::owned(1)?,
-            ports: Region::owned(capacity.ports)?,
+            ports: Region::owned(capacity.ports as usize)?,
             ingress_queues: Region::owned(port_priorities)?,
             egress_queues: Region::owned(MAX_PORTS * MAX_QUEUES)?,
             lanes: Region::owned(port_priorities)?,
-            routes: Region::owned(capacity.hosts)?,
-            descriptors: Region::owned(capacity.slots)?,
-            free_slots: Region::owned(capacity.slots)?,
+            routes: Region::owned(capacity.hosts as usize)?,
+            descriptors: Region::owned(capacity.slots as usize)?,
+            free_slots: Region::owned(capacity.slots as usize)?,
             drops: Region::owned(MAX_DROP_REASONS)?,
             logarithms: Region::owned(1)?,
-            headroom_steps: Region::owned(capacity.ports)?,
+            headroom_steps: Region::owned(capacity.ports as usize)?,
         })
     }
 
@@ -78,9 +78,9 @@ impl SwitchTables {
             ingress_queues: Region::of_array(map(names::INGRESS_QUEUES)?, port_priorities)?,
             egress_queues: Region::of_array(map(names::EGRESS_QUEUES)?, MAX_PORTS * MAX_QUEUES)?,
             lanes: Region::of_array(map(names::LANES)?, port_priorities)?,
-            routes: Region::of_array(map(names::ROUTES)?, capacity.hosts)?,
-            descriptors: Region::of_array(map(names::DESCRIPTORS)?, capacity.slots)?,
-            free_slots: Region::of_array(map(names::FREE_SLOTS)?, capacity.slots)?,
+            routes: Region::of_array(map(names::ROUTES)?, capacity.hosts as usize)?,
+            descriptors: Region::of_array(map(names::DESCRIPTORS)?, capacity.slots as usize)?,
+            free_slots: Region::of_array(map(names::FREE_SLOTS)?, capacity.slots as usize)?,
             drops: Region::of_array(map(names::DROPS)?, MAX_DROP_REASONS)?,
             logarithms: Region::of_array(map(names::LOGARITHMS)?, 1)?,
             headroom_steps: Region::of_array(map(names::HEADROOM_STEPS)?, MAX_PORTS)?,

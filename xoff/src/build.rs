@@ -45,9 +45,14 @@ fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
         }
         NodeKind::Switch(SwitchId(switch)) => {
             let [_, _, high, low] = switch.to_be_bytes();
-            [0x02, 0x02, 0, high, low, port as u8]
+            [0x02, 0x02, 0, high, low, port_number(port)]
         }
     }
+}
+
+/// A switch's port in one byte.
+fn port_number(port: u16) -> u8 {
+    port.try_into().expect("a switch has at most 64 ports")
 }
 
 /// All wires of a fabric, by [`WireId`].
@@ -129,15 +134,15 @@ pub fn measures_links(scenario: &Scenario) -> bool {
 pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
     let fabric = scenario.fabric();
     Capacity {
-        ports: fabric.switch(switch).ports.len(),
-        hosts: fabric.host_count() as usize,
+        ports: fabric.port_count(switch).into(),
+        hosts: fabric.host_count(),
         slots: slots_for(scenario.switch.buffer),
     }
 }
 
 /// The seed of one switch's ECMP hash.
 pub fn ecmp_seed(scenario: &Scenario, switch: SwitchId) -> u32 {
-    mix(scenario.seed, u64::from(switch.0)) as u32
+    (mix(scenario.seed, u64::from(switch.0)) & 0xffff_ffff) as u32
 }
 
 /// Configures a switch: settings, ports, routes, first thresholds.
@@ -167,9 +172,9 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,
         ecmp_seed: ecmp_seed(scenario, switch),
         first_interface_index: FIRST_SWITCH_INTERFACE,
-        ports: capacity.ports as u32,
-        hosts: capacity.hosts as u32,
-        slots: capacity.slots as u32,
+        ports: capacity.ports,
+        hosts: capacity.hosts,
+        slots: capacity.slots,
         lossless_queues: settings.lossless.count(),
         gradient_weight_shift: dsh.map_or(0, |dsh| dsh.gradient_weight.right_shift()),
         deviation_weight_shift: dsh.map_or(0, |dsh| dsh.deviation_weight.right_shift()),
@@ -203,7 +208,8 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     tables.configure(config, &ports, mix(scenario.seed, u64::from(switch.0) + (1 << 32)));
     let routes = fabric.routes(switch);
     for host in 0..fabric.host_count() {
-        let group: Vec<u8> = routes.ports_to(HostId(host)).iter().map(|&port| port as u8).collect();
+        let group: Vec<u8> =
+            routes.ports_to(HostId(host)).iter().copied().map(port_number).collect();
         tables.install_route(host as usize, &group);
     }
     tables.set_thresholds(control_plane_policy(scenario));
@@ -245,7 +251,7 @@ pub fn host_config(scenario: &Scenario, host: HostId) -> HostConfig {
         station: station(fabric, fabric.host_node(host), 0),
         link_rate,
         wire_overhead: scenario.switch.wire_overhead.0,
-        payload: settings.payload.0 as u16,
+        payload: settings.payload.0.try_into().expect("a payload is at most 3072 bytes"),
         ack_priority: settings.ack_priority,
         cnp_priority: settings.cnp_priority,
         ack_interval: settings.ack_interval,
@@ -284,7 +290,7 @@ pub fn control_classes(scenario: &Scenario) -> u8 {
 /// Both ends of a flow's queue pair.
 pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRequest) {
     let entropy = mix(scenario.seed, u64::from(flow.id) + (1 << 33));
-    let source_port = FIRST_SOURCE_PORT + (entropy as u16 & 0x3fff);
+    let source_port = FIRST_SOURCE_PORT + (entropy & 0x3fff) as u16;
     let initial_psn = Psn::new((entropy >> 32) as u32);
     let qp = flow.id + FIRST_QUEUE_PAIR;
     let request = FlowRequest {
@@ -326,7 +332,8 @@ pub fn paths(scenario: &Scenario, flow: &Flow) -> (Vec<WireId>, Vec<WireId>) {
             .fabric()
             .path(source, destination, |switch, group| {
                 let hash = flow_hash(&fields, ecmp_seed(scenario, switch));
-                group[fabric_core::routing::member(hash, group.len() as u32) as usize]
+                let ports = group.len().try_into().expect("a switch has at most 64 ports");
+                group[fabric_core::routing::member(hash, ports) as usize]
             })
             .expect("a scenario's flows have paths")
     };

@@ -25,10 +25,12 @@ impl Layout {
     /// The layout of a ring of `length` entries, a power of two, at the kernel's `offsets`.
     pub(super) fn new(offsets: &libc::xdp_ring_offset, length: u32) -> Self {
         assert!(length.is_power_of_two(), "a ring of {length} entries wraps by a mask");
+        let place =
+            |offset: u64| usize::try_from(offset).expect("an offset fits the address space");
         Self {
-            producer: offsets.producer as usize,
-            consumer: offsets.consumer as usize,
-            entries: offsets.desc as usize,
+            producer: place(offsets.producer),
+            consumer: place(offsets.consumer),
+            entries: place(offsets.desc),
             length,
         }
     }

@@ -125,16 +125,18 @@ impl Socket {
     ///
     /// `build` gets the bytes of an earlier frame and must write all of them.
     pub fn send_with(&mut self, length: usize, build: impl FnOnce(&mut [u8])) -> Result<(), Error> {
-        if !(MIN_FRAME_LENGTH as usize..=MAX_FRAME_LENGTH as usize).contains(&length) {
+        let whole = u32::try_from(length).ok();
+        let fits = |length: &u32| (MIN_FRAME_LENGTH..=MAX_FRAME_LENGTH).contains(length);
+        let Some(len) = whole.filter(fits) else {
             return Err(Error::FrameLength { interface: self.interface.clone(), length });
-        }
+        };
         let Some(frame) = self.umem.take() else {
             return Err(self.not_sent(io::Error::from_raw_os_error(libc::ENOBUFS)));
         };
         // SAFETY: the frame was on the free list, so the kernel does not hold it; it gets it only
         // by the push below.
-        build(unsafe { self.umem.bytes_mut(frame, length as u32) });
-        self.transmit.push(libc::xdp_desc { addr: frame, len: length as u32, options: 0 });
+        build(unsafe { self.umem.bytes_mut(frame, len) });
+        self.transmit.push(libc::xdp_desc { addr: frame, len, options: 0 });
         self.transmit_all()
     }
 
@@ -228,7 +230,7 @@ fn interface_name(index: u32) -> String {
 
 fn bind(fd: &OwnedFd, interface_index: u32, queue: u32) -> io::Result<()> {
     let address = libc::sockaddr_xdp {
-        sxdp_family: libc::AF_XDP as u16,
+        sxdp_family: u16::try_from(libc::AF_XDP).expect("families are 16 bits"),
         sxdp_flags: libc::XDP_COPY,
         sxdp_ifindex: interface_index,
         sxdp_queue_id: queue,
@@ -236,11 +238,7 @@ fn bind(fd: &OwnedFd, interface_index: u32, queue: u32) -> io::Result<()> {
     };
     // SAFETY: pointer and length describe `address`, which outlives the call.
     let result = unsafe {
-        libc::bind(
-            fd.as_raw_fd(),
-            (&raw const address).cast(),
-            size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
-        )
+        libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length_of::<libc::sockaddr_xdp>())
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -252,9 +250,14 @@ fn ring_offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
     Ok(offsets)
 }
 
+/// As the kernel is told it.
+fn length_of<T>() -> libc::socklen_t {
+    size_of::<T>().try_into().expect("what the kernel takes is less than 4 GiB")
+}
+
 fn set_option<T: Copy>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
     let value = std::ptr::from_ref(value).cast::<c_void>();
-    let length = size_of::<T>() as libc::socklen_t;
+    let length = length_of::<T>();
     // SAFETY: pointer and length describe `value`, which outlives the call.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, length) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -263,7 +266,7 @@ fn set_option<T: Copy>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
 /// Reads an option into `value`, a struct of integers, of which an older kernel may fill a part.
 fn option<T: Copy>(fd: &OwnedFd, name: i32, value: &mut T) -> io::Result<()> {
     let value = std::ptr::from_mut(value).cast::<c_void>();
-    let mut length = size_of::<T>() as libc::socklen_t;
+    let mut length = length_of::<T>();
     // SAFETY: pointer and length describe `value`, which the kernel may overwrite with any
     // integers.
     let result =

@@ -79,7 +79,7 @@ impl Umem {
     /// The frame that holds `address` belongs to the socket and not to the kernel for as long as
     /// the slice lives.
     pub(super) unsafe fn bytes(&self, address: u64, length: u32) -> &[u8] {
-        let start = self.memory.array::<u8>(address as usize, length as usize);
+        let start = self.memory.array::<u8>(place(address), length as usize);
         // SAFETY: `array` checked the range; the kernel does not write to it, says the caller; the
         // socket writes to frames only through `bytes_mut`, which borrows all of them.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), length as usize) }
@@ -90,11 +90,16 @@ impl Umem {
     /// # Safety
     /// As [`Self::bytes`].
     pub(super) unsafe fn bytes_mut(&mut self, address: u64, length: u32) -> &mut [u8] {
-        let start = self.memory.array::<u8>(address as usize, length as usize);
+        let start = self.memory.array::<u8>(place(address), length as usize);
         // SAFETY: `array` checked the range; the kernel does not touch it, says the caller; `&mut
         // self` keeps every other slice of the UMEM away.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length as usize) }
     }
+}
+
+/// Where in the mapping `address` is.
+fn place(address: u64) -> usize {
+    address.try_into().expect("an address fits the address space")
 }
 
 #[cfg(test)]

@@ -35,13 +35,13 @@ impl Fraction {
 
     /// The product.
     #[must_use]
-    pub const fn times(self, other: Self) -> Self {
+    pub fn times(self, other: Self) -> Self {
         Self(other.of(self.0))
     }
 
     /// This to the power of `exponent`, by squaring.
     #[must_use]
-    pub const fn power(self, mut exponent: u64) -> Self {
+    pub fn power(self, mut exponent: u64) -> Self {
         let mut square = self;
         let mut result = Self::ONE;
         while exponent != 0 {
@@ -55,8 +55,9 @@ impl Fraction {
     }
 
     /// This part of `value`, rounded down.
-    pub const fn of(self, value: u64) -> u64 {
-        ((value as u128 * self.0 as u128) >> Self::BITS) as u64
+    pub fn of(self, value: u64) -> u64 {
+        let part = (u128::from(value) * u128::from(self.0)) >> Self::BITS;
+        part.try_into().expect("a fraction is at most one")
     }
 }
 

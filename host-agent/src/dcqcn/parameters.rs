@@ -94,7 +94,8 @@ impl Parameters {
 /// `step` at `reference`, in proportion at `line_rate`, at least 1 bit/s.
 fn scaled(step: u64, line_rate: BitsPerSecond, reference: BitsPerSecond) -> BitsPerSecond {
     let product = u128::from(step) * u128::from(line_rate.0);
-    BitsPerSecond(((product / u128::from(reference.0)) as u64).max(1))
+    let scaled = u64::try_from(product / u128::from(reference.0)).unwrap_or(u64::MAX);
+    BitsPerSecond(scaled.max(1))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const MIDDLE: u64 = (1058 + OVERHEAD) * 80;
 fn host(address: u32, congestion_control: CongestionControl) -> Host {
     Host::new(HostConfig {
         address,
-        station: [2, 0, 0, 0, 0, address as u8],
+        station: [2, 0, 0, 0, 0, address.to_be_bytes()[3]],
         link_rate: RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,

@@ -109,7 +109,7 @@ pub struct Testbed {
 pub fn config(host: usize) -> HostConfig {
     HostConfig {
         address: address(host),
-        station: [2, 1, 0, 0, 0, host as u8],
+        station: [2, 1, 0, 0, 0, u8::from(host == 1)],
         link_rate: LINE_RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
@@ -123,7 +123,7 @@ pub fn config(host: usize) -> HostConfig {
 }
 
 pub fn address(host: usize) -> u32 {
-    0x0a00_0101 + host as u32
+    0x0a00_0101 + u32::from(host == 1)
 }
 
 impl Testbed {
@@ -148,7 +148,7 @@ impl Testbed {
     /// Starts a flow of `bytes` from `host` to the other one now.
     pub fn start(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) {
         let initial_psn = Psn::new(0x00ff_fff0 + flow);
-        let source_port = 0xc000 + flow as u16;
+        let source_port = 0xc000 + u16::try_from(flow).expect("few flows");
         self.hosts[1 - host].open_responder(&ResponderRequest {
             qp: flow,
             peer: address(host),

@@ -130,8 +130,9 @@ impl Port {
 
 /// The first queue of `eligible`, which is not empty, after `current` in circular order.
 fn next_in_circle(eligible: u32, current: usize) -> usize {
-    let after = (current + 1) % MAX_QUEUES;
-    (after + eligible.rotate_right(after as u32).trailing_zeros() as usize) % MAX_QUEUES
+    let behind = eligible & (!1 << current);
+    let first = if behind == 0 { eligible } else { behind };
+    first.trailing_zeros() as usize
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! What every order of events must leave true, by random events against a plain model.
+#![expect(clippy::cast_possible_truncation, reason = "a model of few ports, queues and slots")]
 
 use std::collections::VecDeque;
 

@@ -70,7 +70,7 @@ impl CapturedFrame {
 /// The wire of this name.
 pub fn wire_named(fabric: &Fabric, name: &str) -> WireId {
     let place = fabric.wires().iter().position(|wire| wire.name == name);
-    WireId(place.unwrap_or_else(|| panic!("there is no wire {name}")) as u32)
+    WireId::at(place.unwrap_or_else(|| panic!("there is no wire {name}")))
 }
 
 /// Every frame of a capture, in the order of the file.

@@ -35,9 +35,8 @@ pub fn pause_ns(quanta: u16, rate: BitsPerSecond) -> u64 {
 /// must be whole nanoseconds. Returns the stops, by wire, priority and time.
 pub fn assert_obeyed(run: &Run) -> Vec<Stop> {
     let frames = run.frames();
-    let wires = run.scenario.fabric().wires().len() as u32;
     let mut stops = Vec::new();
-    for wire in (0..wires).map(WireId) {
+    for wire in (0..run.scenario.fabric().wires().len()).map(WireId::at) {
         for priority in 0..8 {
             let of_queue = stops_of(run, &frames, wire, priority);
             assert_silent(&frames, &of_queue, wire, priority);

@@ -52,7 +52,7 @@ impl Path {
         for (hop, free_ps) in &mut self.hops {
             let start = arrived_ps.max(*free_ps);
             let serialisation = (bits * 1_000_000_000_000).div_ceil(u128::from(hop.rate.0));
-            *free_ps = start + serialisation as u64;
+            *free_ps = start + u64::try_from(serialisation).expect("less than 213 days");
             arrived_ps = *free_ps + hop.delay.0;
         }
         arrived_ps

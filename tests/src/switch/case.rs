@@ -193,7 +193,7 @@ fn action() -> impl Strategy<Value = Action> {
         3 => mutated().prop_map(arrive),
         1 => garbage().prop_map(arrive),
         6 => any::<Index>().prop_map(Action::Depart),
-        1 => (0..CAPACITY.slots as u32).prop_map(Action::DepartSlot),
+        1 => (0..CAPACITY.slots).prop_map(Action::DepartSlot),
         3 => (prop_oneof![5 => roce(true), 1 => pfc(), 1 => link_delay()], 0..2000u32).prop_map(audit),
         1 => select(policies()).prop_filter("computed", |policy| {
             policy.threshold() != ThresholdScheme::Stored

@@ -75,7 +75,7 @@ impl State {
             first_interface_index: FIRST_INTERFACE,
             ports: PORTS,
             hosts: HOSTS,
-            slots: CAPACITY.slots as u32,
+            slots: CAPACITY.slots,
             lossless_queues: 1,
             gradient_weight_shift: 2,
             deviation_weight_shift: 2,
@@ -103,7 +103,7 @@ impl State {
             config,
             switch: SwitchRow {
                 random: 1,
-                slots_limit: CAPACITY.slots as u64,
+                slots_limit: CAPACITY.slots.into(),
                 ..SwitchRow::default()
             },
             ports: (0..PORTS).map(port).collect(),
@@ -112,7 +112,7 @@ impl State {
             egress_queues: vec![EgressQueueRow::default(); PORT_QUEUES],
             pauses: vec![PauseRow::default(); PORT_PRIORITIES],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
-            free_slots: vec![0; CAPACITY.slots],
+            free_slots: vec![0; CAPACITY.slots as usize],
             ..Self::default()
         }
     }
@@ -120,7 +120,8 @@ impl State {
     /// Replaces everything that `tables` hold, and stops the clock at zero.
     pub fn write(&self, tables: &mut SwitchTables) {
         for host in 0..CAPACITY.hosts {
-            tables.install_route(host, self.routes.get(host).map_or(&[], Vec::as_slice));
+            let group = self.routes.get(host as usize).map_or(&[][..], Vec::as_slice);
+            tables.install_route(host as usize, group);
         }
         let settings = |port: &PortRow| PortSettings {
             rate: BitsPerSecond(port.rate_bps),
@@ -189,24 +190,24 @@ pub fn first_difference(
         return Some(format!("CONFIG: {:?}, {:?}", kernel.settings(), native.settings()));
     }
     let both = [kernel, native];
-    let reasons = DropReason::ALL.len();
+    let reasons = DropReason::ALL.len() as u32;
     compare("SWITCH", 1, both, |tables, _| tables.switch().map(SwitchRow::of))
         .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::of)))
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::of);
-            compare("INGRESS_QUEUES", PORT_PRIORITIES, both, row)
+            compare("INGRESS_QUEUES", PORT_PRIORITIES as u32, both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::of);
-            compare("EGRESS_QUEUES", PORT_QUEUES, both, row)
+            compare("EGRESS_QUEUES", PORT_QUEUES as u32, both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.lane(at).map(|lane| PauseRow::of(&lane.pause));
-            compare("LANES", PORT_PRIORITIES, both, row)
+            compare("LANES", PORT_PRIORITIES as u32, both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.lane(at).map(|lane| AuditRow::of(&lane.audit));
-            compare("LANES", PORT_PRIORITIES, both, row)
+            compare("LANES", PORT_PRIORITIES as u32, both, row)
         })
         .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
         .or_else(|| {
@@ -231,7 +232,7 @@ pub fn first_difference(
 /// The first port's row that is not zero although `capacity` has no such port, in words: mapped tables
 /// have rows for [`MAX_PORTS`] ports.
 pub fn first_used(tables: &SwitchTables, capacity: Capacity) -> Option<String> {
-    (capacity.ports as u32..MAX_PORTS as u32).find_map(|port| {
+    (capacity.ports..MAX_PORTS as u32).find_map(|port| {
         let row = PortRow::of(tables.port(port).expect("mapped tables have rows for all ports"));
         (row != PortRow::default()).then(|| format!("PORTS[{port}]: {row:?}"))
     })
@@ -239,11 +240,11 @@ pub fn first_used(tables: &SwitchTables, capacity: Capacity) -> Option<String> {
 
 fn compare<R: PartialEq + Debug>(
     table: &str,
-    rows: usize,
+    rows: u32,
     [kernel, native]: [&SwitchTables; 2],
     row: impl Fn(&SwitchTables, u32) -> Option<R>,
 ) -> Option<String> {
-    (0..rows as u32).find_map(|index| {
+    (0..rows).find_map(|index| {
         let (kernel, native) = (row(kernel, index), row(native, index));
         assert!(native.is_some(), "{table} has a row {index}");
         (kernel != native).then(|| {

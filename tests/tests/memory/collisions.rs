@@ -56,7 +56,7 @@ fn flows_wait_where_they_are_predicted_to_collide() {
         assert_eq!(run.summary.pause_frames, 0);
         let permutation = Permutation::of(&run);
         for row in run.flows().rows() {
-            let number = row.number("flow") as usize;
+            let number = usize::try_from(row.number("flow")).unwrap();
             let (fct, ideal) = (row.number("fct_ns"), row.number("ideal_ns"));
             let what = format!("seed {seed}, flow {number}: {fct} ns, ideal {ideal} ns");
             if permutation.colliding.contains(&number) {

@@ -1,4 +1,8 @@
 //! The eBPF programs one frame at a time, through `BPF_PROG_TEST_RUN`. Needs root.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "fields of frames and places in tables, drawn to fit"
+)]
 
 mod audit;
 mod differential;

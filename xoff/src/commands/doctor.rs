@@ -270,7 +270,7 @@ fn pair() -> Result<Deployment, String> {
         namespace,
         interface: "port".to_owned(),
         index: Some(PAIR_INTERFACE),
-        mac: [0x02, 0, 0, 0, 0, namespace as u8],
+        mac: [0x02, 0, 0, 0, 0, u8::from(namespace == 1)],
         ..EndSpec::default()
     };
     let namespace = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };

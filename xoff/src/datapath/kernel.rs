@@ -301,7 +301,7 @@ impl Datapath for KernelDatapath {
     }
 
     fn length(&self, frame: FrameId) -> u32 {
-        self.frames[frame].len() as u32
+        self.frames[frame].len().try_into().expect("a frame is a few kB")
     }
 
     fn priority(&self, frame: FrameId) -> Option<u8> {

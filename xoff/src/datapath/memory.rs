@@ -1,4 +1,5 @@
 //! The memory datapath: frames are plain values and a switch's arrival function is a call.
+#![expect(clippy::cast_possible_truncation, reason = "lengths of frames, on every hop")]
 
 use fabric_core::arrival::{Outcome, Queued, arrival};
 use fabric_core::audit::audit;

@@ -20,12 +20,13 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T: Default> Slab<T> {
-    /// A frame more, to be filled: what is there is an earlier one, which left last and is in a cache.
+    /// Allocates a frame (last freed first, likely cached). Its contents are stale.
     #[inline]
     pub fn add(&mut self) -> FrameId {
         self.free.pop().unwrap_or_else(|| {
+            let number = self.frames.len().try_into().expect("2^32 frames are more than memory");
             self.frames.push(T::default());
-            FrameId(self.frames.len() as u32 - 1)
+            FrameId(number)
         })
     }
 

@@ -7,7 +7,7 @@
 //! [`LOOK_PERIOD`]. In a fabric whose routes have no cycle of buffer dependency there is nothing to watch.
 
 use fabric_core::flow_control::Level;
-use fabric_core::map_abi::PRIORITIES;
+use fabric_core::priority;
 use fabric_core::units::{Nanos, Picos};
 
 use super::event::Event;
@@ -106,7 +106,7 @@ impl<D: Datapath> Engine<'_, D> {
             self.deadlocks.port_paused[wire as usize] = since;
         }
         let begun = if port_off && !port_was_off { paused } else { paused & !before };
-        for class in classes(begun) {
+        for class in priority::of_mask(begun) {
             let settled = self.now + self.settling_time(wire);
             self.events.schedule(settled, Event::PauseSettled { wire, class });
         }
@@ -246,11 +246,6 @@ impl<D: Datapath> Engine<'_, D> {
         })?;
         Ok(())
     }
-}
-
-/// The classes of a bit mask, ascending.
-fn classes(mask: u8) -> impl Iterator<Item = u8> {
-    (0..PRIORITIES as u8).filter(move |class| mask >> class & 1 != 0)
 }
 
 #[cfg(test)]

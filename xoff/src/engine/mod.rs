@@ -2,6 +2,11 @@
 //! managers and wires on any datapath.
 //!
 //! Nothing but the events' order reaches a result: no wall clock, no thread, no hash-map iteration.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "ports, priorities, slots and lengths are packed into events and rows on every hop; what \
+              is packed was checked when the fabric was built"
+)]
 
 mod books;
 mod deadlock;

@@ -1,6 +1,7 @@
 //! Samples of buffers and queues: a row for each counter that has changed since the last sample.
 
 use fabric_core::map_abi::PRIORITIES;
+use fabric_core::priority;
 use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::units::{Bytes, Nanos};
 
@@ -59,7 +60,8 @@ impl Sampler {
                 let port_row = PER_SWITCH + port as usize * PER_PORT;
                 let insurance = tables.port(port).map_or(0, |row| row.insurance_bytes.load());
                 counter(port_row, QueueKind::Insurance, Some(port as u16), None, insurance)?;
-                for priority in (0..PRIORITIES as u32).filter(|class| classes >> class & 1 != 0) {
+                for class in priority::of_mask(classes) {
+                    let priority = u32::from(class);
                     let row = ingress_index(port, priority);
                     let queue = tables.ingress_queue(row).expect("the port is the switch's");
                     let in_headroom = queue.headroom_bytes.load();
@@ -68,7 +70,7 @@ impl Sampler {
                     let tau = u64::from(queue.tau_bytes.load());
                     let egress = tables.egress_bytes(port, priority);
                     let place = port_row + 1 + priority as usize * PER_PORT_PRIORITY;
-                    let (port, priority) = (Some(port as u16), Some(priority as u8));
+                    let (port, priority) = (Some(port as u16), Some(class));
                     counter(place, QueueKind::Ingress, port, priority, ingress)?;
                     counter(place + 1, QueueKind::IngressHeadroom, port, priority, in_headroom)?;
                     counter(place + 2, QueueKind::IngressSharedHeadroom, port, priority, tau)?;

@@ -3,7 +3,7 @@
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
 use fabric_core::flow_control::{Level, Order, renewal};
-use fabric_core::map_abi::PRIORITIES;
+use fabric_core::priority;
 use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::units::{Bytes, Picos};
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
@@ -65,9 +65,10 @@ impl<D: Datapath> Engine<'_, D> {
             Outcome::PauseReceived { class_enable } => {
                 self.datapath.discard(frame);
                 let wire = self.wire_from(switch, port);
-                for class in (0..PRIORITIES as u32).filter(|class| class_enable >> class & 1 != 0) {
-                    let until = self.datapath.tables(switch).pause_expiry(u32::from(port), class);
-                    self.record_pause_received(crossing, class as u8, until)?;
+                for class in priority::of_mask(class_enable) {
+                    let tables = self.datapath.tables(switch);
+                    let until = tables.pause_expiry(u32::from(port), u32::from(class));
+                    self.record_pause_received(crossing, class, until)?;
                     if until > crossing.now {
                         self.events.schedule(Picos::from_nanos(until), Event::PauseExpiry { wire });
                     }
@@ -167,7 +168,7 @@ impl<D: Datapath> Engine<'_, D> {
         };
         let quanta = settings.pause_quanta;
         let mut frame = PfcFrame::xon(source, order.class_enable | still_paused);
-        for class in (0..PRIORITIES).filter(|class| still_paused >> class & 1 != 0) {
+        for class in priority::of_mask(still_paused).map(usize::from) {
             frame.quanta[class] = quanta;
         }
         let frame = self.datapath.pfc(&frame);
@@ -175,7 +176,7 @@ impl<D: Datapath> Engine<'_, D> {
         let resumes = order.class_enable != 0;
         self.record.pause_frame(if resumes { PauseEvent::Xon } else { PauseEvent::XoffRefresh });
         self.pause_rows(switch, port, order, PauseEvent::Xon)?;
-        for class in (0..PRIORITIES as u8).filter(|class| still_paused >> class & 1 != 0) {
+        for class in priority::of_mask(still_paused) {
             let tables = self.datapath.tables(switch);
             let row = ingress_index(u32::from(port), u32::from(class));
             let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
@@ -230,7 +231,7 @@ impl<D: Datapath> Engine<'_, D> {
                 self.events.schedule(due, Event::PauseRefresh { wire, class: None, pause });
             }
             Level::Queue => {
-                for class in (0..PRIORITIES as u8).filter(|class| class_enable >> class & 1 != 0) {
+                for class in priority::of_mask(class_enable) {
                     let row = ingress_index(port, u32::from(class));
                     let pause = tables.ingress_queue(row).map_or(0, |queue| queue.pauses.load());
                     let class = Some(class);
@@ -255,7 +256,7 @@ impl<D: Datapath> Engine<'_, D> {
         let fabric = self.scenario.fabric();
         let node = fabric.switch_node(SwitchId(switch));
         let peer = fabric.peer(node, port);
-        for priority in (0..PRIORITIES as u8).filter(|class| order.class_enable >> class & 1 != 0) {
+        for priority in priority::of_mask(order.class_enable) {
             self.record.pause(&PauseRow {
                 time: self.now.to_nanos(),
                 node: &fabric.node(node).name,

@@ -1,7 +1,9 @@
 //! A text file that another program wrote, as lines of words that know where they stand.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
+use std::str::FromStr;
 
 use crate::scenario::ScenarioError;
 use crate::scenario::report::Place;
@@ -107,7 +109,10 @@ impl Source {
     }
 
     /// A whole number in decimal.
-    pub fn number(&self, word: Word<'_>, what: &str, largest: u64) -> Result<u64, ScenarioError> {
+    pub fn number<T>(&self, word: Word<'_>, what: &str, largest: T) -> Result<T, ScenarioError>
+    where
+        T: Copy + FromStr + PartialOrd + Display,
+    {
         let digits = word.text.bytes().all(|byte| byte.is_ascii_digit());
         let number = word.text.parse().ok().filter(|number| digits && *number <= largest);
         number.ok_or_else(|| {
@@ -139,7 +144,7 @@ mod tests {
             [("7", Some(7)), ("8", None), ("-1", None), ("1.0", None), ("+1", None), ("0x1", None)]
         {
             let source = Source::of("f", text);
-            let number = source.number(source.lines()[0].words[0], "it", 7).ok();
+            let number = source.number(source.lines()[0].words[0], "it", 7u8).ok();
             assert_eq!(number, expected, "{text}");
         }
     }

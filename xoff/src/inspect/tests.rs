@@ -120,8 +120,8 @@ fn a_permutation_collides_where_its_flows_hash() {
     let [found] = inspection.collisions.as_slice() else { panic!("one permutation") };
     assert_eq!((&*found.label, found.flows), ("permutation", 16));
     assert_eq!(found.wires_by_flows.iter().sum::<u32>(), 64);
-    let worst = found.wires_by_flows.len() as u32 - 1;
-    let count = |overload: &super::Overload| overload.flows.len() as u32;
+    let worst = found.wires_by_flows.len() - 1;
+    let count = |overload: &super::Overload| overload.flows.len();
     assert!(found.overloaded.iter().all(|overload| (2..=worst).contains(&count(overload))));
     assert_eq!(count(&found.overloaded[0]), worst);
 }

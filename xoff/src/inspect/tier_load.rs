@@ -47,7 +47,7 @@ pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
         let direction = format!("{} -> {}", name(wire.from), name(wire.to));
         let payload = offered[id.0 as usize];
         let rate = u128::from(wire.rate.0) << 8;
-        let millionths = (payload * 1_000_000 / rate) as u64;
+        let millionths = share(payload, rate);
         let known = tiers.iter().position(|(tier, ..)| tier.direction == direction);
         let place = known.unwrap_or(tiers.len());
         if known.is_none() {
@@ -60,11 +60,16 @@ pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
         tier.wires += 1;
         *sum += payload;
         *capacity += rate;
-        tier.mean_millionths = (*sum * 1_000_000 / *capacity) as u64;
+        tier.mean_millionths = share(*sum, *capacity);
         if millionths > tier.largest_millionths {
             tier.largest_millionths = millionths;
             tier.largest.clone_from(&wire.name);
         }
     }
     tiers.into_iter().map(|(tier, ..)| tier).collect()
+}
+
+/// `part` of `whole` in millionths.
+fn share(part: u128, whole: u128) -> u64 {
+    (part * 1_000_000 / whole).try_into().unwrap_or(u64::MAX)
 }

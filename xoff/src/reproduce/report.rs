@@ -234,8 +234,8 @@ struct Rounded(Decimal);
 
 impl std::fmt::Display for Rounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let places = f.precision().unwrap_or(6).min(6) as u32;
-        let step = 10i128.pow(6 - places);
+        let places = f.precision().unwrap_or(6).min(6);
+        let step = (places..6).fold(1, |step, _| step * 10);
         let magnitude = (self.0.0.abs() + step / 2) / step * step;
         let text = Decimal(magnitude * self.0.0.signum()).to_string();
         f.write_str(&text)

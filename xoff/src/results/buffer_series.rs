@@ -74,7 +74,7 @@ impl BufferSeries {
         while time.0 / self.span_ns >= Self::SPANS as u64 {
             self.double();
         }
-        let span = (time.0 / self.span_ns) as usize;
+        let span = usize::try_from(time.0 / self.span_ns).expect("fewer than all spans");
         if span >= self.peaks.len() {
             self.peaks.resize(span + 1, self.level);
         }

@@ -86,7 +86,7 @@ impl<W: Write> Capture<W> {
         let packet = EnhancedPacketBlock {
             interface_id: wire,
             timestamp: Duration::from_nanos(time.0),
-            original_len: frame.len() as u32,
+            original_len: frame.len().try_into().expect("a frame is a few kB"),
             data: Cow::Borrowed(&frame[..frame.len().min(self.snap_bytes)]),
             options: Vec::new(),
         };

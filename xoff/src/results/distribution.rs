@@ -64,7 +64,7 @@ impl Distribution {
         Some(percents.map(|percent| {
             let rank = (self.count * percent).div_ceil(100).max(1);
             self.histogram.as_ref().map_or_else(
-                || sorted[rank as usize - 1],
+                || sorted[usize::try_from(rank).expect("a rank among values in memory") - 1],
                 |histogram| value_at_rank(histogram, rank),
             )
         }))
@@ -93,7 +93,8 @@ pub(super) fn buckets<C: Counter>(histogram: &Histogram<C>) -> impl Iterator<Ite
 /// `sum / weight`, rounded half up.
 pub(super) fn mean(sum: u128, weight: u64) -> Option<u64> {
     let weight = u128::from(weight);
-    (sum * 2 + weight).checked_div(weight * 2).map(|mean| mean as u64)
+    let mean = (sum * 2 + weight).checked_div(weight * 2)?;
+    Some(mean.try_into().expect("a mean of values of 64 bits"))
 }
 
 /// The lower end of the bucket in which the counts, from the smallest value on, come to `rank`.
@@ -148,7 +149,7 @@ mod tests {
         sorted.sort_unstable();
         assert!(distribution.first.is_empty(), "values are not kept");
         for percent in 1..=100 {
-            let exact = sorted[(count * percent).div_ceil(100) as usize - 1];
+            let exact = sorted[usize::try_from((count * percent).div_ceil(100)).unwrap() - 1];
             let [found] = distribution.percentiles([percent]).unwrap();
             assert!(found <= exact && (exact - found) * 1024 < exact, "{percent}: {found} {exact}");
         }

@@ -311,7 +311,7 @@ mod tests {
 
     fn run(folder: &Path) -> ResultFiles {
         let mut results = ResultsFolder::create(folder, &options()).unwrap();
-        for step in 0..1000 {
+        for step in 0u32..1000 {
             let time = Nanos(u64::from(step) * 100);
             let kind = crate::results::QueueKind::Egress;
             let bytes = Bytes(u64::from(step / 10));
@@ -319,7 +319,7 @@ mod tests {
             results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
             let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
             results.pause(&pause(time, event)).unwrap();
-            results.capture(0, time, &[step as u8; 64]).unwrap();
+            results.capture(0, time, &[step.to_le_bytes()[0]; 64]).unwrap();
             results.flow(&flow(step)).unwrap();
             let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
             results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();

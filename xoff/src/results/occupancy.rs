@@ -135,7 +135,8 @@ const BUCKET_BITS: u32 = 7;
 #[inline]
 fn bucket_of(level: u64) -> usize {
     let shift = u64::BITS - 1 - BUCKET_BITS - (level | 1 << BUCKET_BITS).leading_zeros();
-    ((shift as usize) << BUCKET_BITS) + (level >> shift) as usize
+    let within = usize::try_from(level >> shift).expect("less than 2^8");
+    ((shift as usize) << BUCKET_BITS) + within
 }
 
 /// The lowest level of a bucket.

@@ -35,7 +35,11 @@ impl From<Slowdown> for f64 {
 }
 
 impl From<f64> for Slowdown {
-    #[expect(clippy::cast_sign_loss, reason = "a negative slowdown in a file saturates to zero")]
+    #[expect(
+        clippy::cast_sign_loss,
+        clippy::cast_possible_truncation,
+        reason = "a slowdown in a file that is negative or beyond all measure saturates"
+    )]
     fn from(ratio: f64) -> Self {
         Self((ratio * 10_000.0).round() as u64)
     }

@@ -119,7 +119,7 @@ impl ThroughputMeter {
 fn rate(bytes: u64, span: Picos) -> BitsPerSecond {
     let span = u128::from(span.0);
     let bits = u128::from(bytes) * 8_000_000_000_000;
-    BitsPerSecond(((bits * 2 + span) / (span * 2)) as u64)
+    BitsPerSecond(((bits * 2 + span) / (span * 2)).try_into().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

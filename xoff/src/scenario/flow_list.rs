@@ -107,7 +107,7 @@ impl<'a> Row<'a> {
             destination: to,
             bytes: Bytes(length),
             start: Picos::from_nanos(Nanos(start_ns)),
-            priority: class as u8,
+            priority: class.try_into().expect("checked to be at most 7"),
             long_lived: false,
         })
     }

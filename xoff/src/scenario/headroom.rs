@@ -118,7 +118,8 @@ impl PowerOfTwo {
         let Ratio { numerator, denominator } = ratio;
         let (gain, weight) = (numerator.checked_ilog2()?, denominator.checked_ilog2()?);
         let exact = numerator == 1 << gain && denominator == 1 << weight;
-        let exponent = gain as i8 - weight as i8;
+        // Logarithms of 32 bits are at most 31.
+        let exponent = i8::try_from(gain).ok()? - i8::try_from(weight).ok()?;
         (exact && u32::from(exponent.unsigned_abs()) <= Self::LARGEST_EXPONENT)
             .then_some(Self { exponent })
     }

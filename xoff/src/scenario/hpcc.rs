@@ -225,9 +225,9 @@ impl Scenario {
         let numbered = fabric.nodes().iter().map(|node| {
             let interface = |wire| {
                 let peer = &fabric.node(fabric.wire(wire).to).name;
-                let mut linked = neighbours[node.name.as_str()].iter();
-                let place = linked.position(|name| name == peer);
-                place.expect("a wire is a link of the plan") as u32 + 1
+                let mut linked = (1..).zip(&neighbours[node.name.as_str()]);
+                let place = linked.find(|(_, name)| *name == peer);
+                place.expect("a wire is a link of the plan").0
             };
             (
                 node.name.clone(),

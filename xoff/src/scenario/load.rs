@@ -63,7 +63,11 @@ impl<'de> Deserialize<'de> for Sigma {
                     let title = format!("{number} is finer than a thousandth");
                     return Err(E::custom(format!("{title}\nwrite three digits at most")));
                 }
-                #[expect(clippy::cast_sign_loss, reason = "checked to be at least one")]
+                #[expect(
+                    clippy::cast_sign_loss,
+                    clippy::cast_possible_truncation,
+                    reason = "checked to be from 1 to 10,000"
+                )]
                 Ok(Sigma { thousandths: thousandths as u32 })
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Sigma, E> {

@@ -143,7 +143,7 @@ pub(crate) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
     if whole.trim_start_matches('0').len() > 18 {
         return Err(too_large());
     }
-    let divisor = 10u128.pow(fraction.len().min(18) as u32);
+    let divisor = 10u128.pow(fraction.len().min(18).try_into().expect("at most 18"));
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().unwrap_or(1) };
     let scaled = fraction * u128::from(scale);
     if number.len() > 36 || !scaled.is_multiple_of(divisor) || fraction >= divisor.max(2) {
@@ -163,7 +163,7 @@ pub(crate) fn parse<D: Dimension>(text: &str) -> Result<D, String> {
             "the {noun} `{text}` is too small\nthe smallest {noun} is \"{smallest}\""
         ));
     }
-    Ok(D::from_base(base as u64))
+    Ok(D::from_base(base.try_into().expect("the largest is a u64")))
 }
 
 /// The shortest exact text: `Bytes(2_000_000)` is `2MB`.

@@ -120,7 +120,11 @@ impl<'de> Deserialize<'de> for Probability {
                     let title = format!("{number} is finer than a millionth");
                     return Err(E::custom(format!("{title}\nwrite six digits at most")));
                 }
-                #[expect(clippy::cast_sign_loss, reason = "checked to be at least zero")]
+                #[expect(
+                    clippy::cast_sign_loss,
+                    clippy::cast_possible_truncation,
+                    reason = "checked to be from 0 to 1,000,000"
+                )]
                 Ok(Probability { millionths: millionths as u32 })
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<Probability, E> {

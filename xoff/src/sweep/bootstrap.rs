@@ -22,7 +22,7 @@ pub fn interval(values: &[Decimal]) -> Option<(Decimal, Decimal)> {
         return Some((values[0], values[0]));
     }
     let mut stream = RandomStream::new(STREAM.0, STREAM.1, count as u64);
-    let mut draw = || values[stream.below(count as u64) as usize].0;
+    let mut draw = || stream.pick(values).0;
     let mut sums: Vec<i128> =
         (0..RESAMPLES).map(|_| (0..count).map(|_| draw()).sum::<i128>()).collect();
     sums.sort_unstable();
@@ -71,7 +71,7 @@ mod tests {
         let interval = interval(&decimals(&values)).unwrap();
         let count = values.len();
         let mut stream = RandomStream::new(STREAM.0, STREAM.1, count as u64);
-        let mut draw = || values[stream.below(count as u64) as usize];
+        let mut draw = || *stream.pick(&values);
         let means: Vec<Decimal> = (0..RESAMPLES)
             .map(|_| Decimal::mean(Decimal((0..count).map(|_| draw()).sum()), count))
             .collect();

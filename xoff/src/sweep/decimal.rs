@@ -28,6 +28,7 @@ impl Decimal {
     }
 
     /// A number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
+    #[expect(clippy::cast_possible_truncation, reason = "a float beyond all measure saturates")]
     pub fn of_json(value: &serde_json::Value) -> Option<Self> {
         match value {
             serde_json::Value::Bool(truth) => Some(Self(i128::from(*truth) * ONE)),

@@ -7,7 +7,7 @@ pub fn components(graph: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut low = vec![NEW; graph.len()];
     let mut open = vec![false; graph.len()];
     let (mut stack, mut found, mut next) = (Vec::new(), Vec::new(), 0);
-    for root in 0..graph.len() as u32 {
+    for (root, _) in (0..).zip(graph) {
         if index[root as usize] != NEW {
             continue;
         }

@@ -78,7 +78,7 @@ impl Fabric {
         let mut nodes = name_nodes(plan)?;
         let wires = connect(plan, &mut nodes)?;
         check_ports(&nodes)?;
-        let hosts = plan.hosts.len() as u32;
+        let hosts = HostId::at(plan.hosts.len()).0;
         let routes = routes_of(&nodes, &wires, hosts);
         Ok(Self { nodes, wires, hosts, routes })
     }
@@ -100,7 +100,7 @@ impl Fabric {
 
     /// How many switches there are.
     pub fn switch_count(&self) -> u32 {
-        self.nodes.len() as u32 - self.hosts
+        NodeId::at(self.nodes.len()).0 - self.hosts
     }
 
     /// The node of a number.
@@ -123,6 +123,11 @@ impl Fabric {
         NodeId(self.hosts + switch.0)
     }
 
+    /// How many ports a switch has.
+    pub fn port_count(&self, switch: SwitchId) -> u16 {
+        next_port(self.switch(switch))
+    }
+
     /// The host as a node.
     pub fn host(&self, host: HostId) -> &Node {
         self.node(self.host_node(host))
@@ -136,7 +141,7 @@ impl Fabric {
     /// The host of a name.
     pub fn host_named(&self, name: &str) -> Option<HostId> {
         let hosts = &self.nodes[..self.hosts as usize];
-        hosts.iter().position(|node| node.name == name).map(|place| HostId(place as u32))
+        hosts.iter().position(|node| node.name == name).map(HostId::at)
     }
 
     /// What is at the far end of a node's port.
@@ -252,10 +257,15 @@ fn name_fault(name: &str) -> Option<&'static str> {
     None
 }
 
+/// The number of the port that a node gets next.
+fn next_port(node: &Node) -> u16 {
+    node.ports.len().try_into().expect("a node has at most as many links as there are nodes")
+}
+
 fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
     let mut numbers = BTreeMap::new();
     for (number, node) in nodes.iter().enumerate() {
-        if numbers.insert(node.name.clone(), NodeId(number as u32)).is_some() {
+        if numbers.insert(node.name.clone(), NodeId::at(number)).is_some() {
             return Err(FabricError::DuplicateName { node: node.kind, name: node.name.clone() });
         }
     }
@@ -279,9 +289,9 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
         if joined.insert((from.min(to), from.max(to)), link).is_some() {
             return Err(FabricError::DuplicateLink { link, a, b });
         }
-        let from_port = nodes[from.0 as usize].ports.len() as u16;
-        let to_port = nodes[to.0 as usize].ports.len() as u16;
-        let there = WireId(wires.len() as u32);
+        let from_port = next_port(&nodes[from.0 as usize]);
+        let to_port = next_port(&nodes[to.0 as usize]);
+        let there = WireId::at(wires.len());
         nodes[from.0 as usize].ports.push(there);
         nodes[to.0 as usize].ports.push(there.reverse());
         let (rate, delay) = (planned.rate, planned.delay);

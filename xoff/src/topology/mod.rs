@@ -51,7 +51,31 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireId(pub u32);
 
+/// The identifier of the `index`th of all.
+fn id_of(index: usize) -> u32 {
+    index.try_into().expect("a fabric has fewer than 2^32 nodes and wires")
+}
+
+impl HostId {
+    /// The host of an index.
+    pub fn at(index: usize) -> Self {
+        Self(id_of(index))
+    }
+}
+
+impl NodeId {
+    /// The node of an index.
+    pub fn at(index: usize) -> Self {
+        Self(id_of(index))
+    }
+}
+
 impl WireId {
+    /// The wire of an index.
+    pub fn at(index: usize) -> Self {
+        Self(id_of(index))
+    }
+
     /// The other direction of the same link.
     #[must_use]
     pub const fn reverse(self) -> Self {

@@ -42,7 +42,7 @@ impl Routes {
             self.groups.push(group);
             self.groups.len() - 1
         });
-        self.group_of.push(place as u16);
+        self.group_of.push(place.try_into().expect("there are at most as many groups as hosts"));
     }
 
     /// The next host's group is that of the host before it.
@@ -64,8 +64,7 @@ pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Route
         if !is_same {
             distances = (edge, distances_to(edge, nodes, wires));
         }
-        for (switch, routes) in routes.iter_mut().enumerate() {
-            let here = NodeId(hosts + switch as u32);
+        for (here, routes) in (hosts..).map(NodeId).zip(&mut routes) {
             if is_same && here != edge {
                 routes.repeat();
                 continue;

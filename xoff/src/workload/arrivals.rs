@@ -27,6 +27,11 @@ impl PayloadRate {
 /// Fractional bits of instants and gaps within a workload, in picoseconds: rounding a gap to whole
 /// picoseconds would add up over a run.
 pub const GAP_BITS: u32 = 20;
+
+/// An instant of a process, cut to whole picoseconds.
+pub fn whole(due: u128) -> Picos {
+    Picos((due >> GAP_BITS).try_into().expect("flows start before their window ends"))
+}
 /// Gaps are cut at 2^57 ps, forty hours: longer than a run.
 const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
 
@@ -103,7 +108,8 @@ impl Arrivals {
         let due = BinaryHeap::with_capacity(recipe.senders.len());
         let mut arrivals = Self { recipe, random, due, batch: (0, 0), left: 0 };
         let start = u128::from(arrivals.recipe.window.start.0) << GAP_BITS;
-        for sender in 0..arrivals.random.len() as u32 {
+        let senders = HostId::at(arrivals.random.len()).0;
+        for sender in 0..senders {
             arrivals.schedule(sender, start);
         }
         arrivals
@@ -140,7 +146,7 @@ impl Iterator for Arrivals {
         let (source, _) = recipe.senders[sender as usize];
         let destination = recipe.pairs.draw(source, random);
         let bytes = recipe.sizes.draw(random);
-        let start = Picos((due >> GAP_BITS) as u64);
+        let start = whole(due);
         let flow = recipe.stamp.flow((source, destination), (bytes, false), start, random);
         if self.left == 0 {
             self.schedule(sender, due);

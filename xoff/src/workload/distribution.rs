@@ -94,7 +94,9 @@ impl SizeDistribution {
         }
         let point = |line: &Line| Point {
             bytes: line.bytes,
-            cumulative: (line.probability / (unit / u128::from(CERTAIN))) as u64,
+            cumulative: (line.probability / (unit / u128::from(CERTAIN)))
+                .try_into()
+                .expect("at most certain"),
         };
         let first = Point { cumulative: 0, ..point(&lines[0]) };
         let mut points: Vec<Point> =
@@ -119,13 +121,15 @@ impl SizeDistribution {
     /// A size.
     pub fn draw(&self, stream: &mut RandomStream) -> Bytes {
         // In 10^-12, with 20 fractional bits.
-        let place = ((u128::from(stream.bits()) * u128::from(CERTAIN)) >> 44) as u64;
+        let place = (u128::from(stream.bits()) * u128::from(CERTAIN)) >> 44;
+        let place = u64::try_from(place).expect("below certainty, which takes 60 bits");
         let at = |point: &Point| point.cumulative << 20;
         let above = self.points.partition_point(|point| at(point) <= place);
         let (low, high) = (self.points[above - 1], self.points[above]);
         let width = u128::from(high.bytes - low.bytes);
         let part = width * u128::from(place - at(&low)) / u128::from(at(&high) - at(&low));
-        Bytes((low.bytes + part as u64).max(1))
+        let part = u64::try_from(part).expect("less than the width");
+        Bytes((low.bytes + part).max(1))
     }
 }
 

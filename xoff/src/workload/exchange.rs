@@ -28,9 +28,9 @@ impl PermutationRecipe {
     /// with equal probability, so that none sends to itself.
     pub fn receivers(&self, seed: u64) -> Vec<HostId> {
         let mut random = self.stamp.random(seed, u64::MAX);
-        let mut receivers: Vec<HostId> = (0..self.rates.len() as u32).map(HostId).collect();
+        let mut receivers: Vec<HostId> = (0..self.rates.len()).map(HostId::at).collect();
         for last in (1..receivers.len()).rev() {
-            receivers.swap(last, random.below(last as u64) as usize);
+            receivers.swap(last, random.index(last));
         }
         receivers
     }
@@ -113,12 +113,13 @@ impl Iterator for AllToAll {
             return None;
         }
         let hosts = recipe.rates.len() as u64;
-        let (source, round) = (self.next % hosts, self.next / hosts + 1);
+        let host = |place: u64| usize::try_from(place).expect("less than there are hosts");
+        let (source, round) = (host(self.next % hosts), self.next / hosts + 1);
         self.next += 1;
-        let destination = (source + round) % hosts;
-        let rate = recipe.rates[source as usize];
+        let destination = host((source as u64 + round) % hosts);
+        let rate = recipe.rates[source];
         let length = recipe.length.resolve(rate, recipe.end.since(recipe.start));
-        let pair = (HostId(source as u32), HostId(destination as u32));
+        let pair = (HostId::at(source), HostId::at(destination));
         Some(recipe.stamp.flow(pair, length, recipe.start, &mut self.random))
     }
 }

@@ -57,7 +57,7 @@ impl PriorityChoice {
     pub fn draw(&self, random: &mut RandomStream) -> u8 {
         match self {
             Self::Fixed(priority) => *priority,
-            Self::Drawn(list) => list[random.below(list.len() as u64) as usize],
+            Self::Drawn(list) => *random.pick(list),
         }
     }
 }

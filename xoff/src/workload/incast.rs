@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fabric_core::units::Picos;
 
-use super::arrivals::{GAP_BITS, PayloadRate};
+use super::arrivals::{GAP_BITS, PayloadRate, whole};
 use super::demand::Demand;
 use super::flow::{Flow, SizeChoice, Stamp, Window};
 use super::random::RandomStream;
@@ -49,7 +49,11 @@ pub struct Degree {
 impl Degree {
     fn draw(self, random: &mut RandomStream) -> u32 {
         let numbers = u64::from(self.most - self.least) + 1;
-        if numbers == 1 { self.least } else { self.least + random.below(numbers) as u32 }
+        if numbers == 1 {
+            self.least
+        } else {
+            self.least + u32::try_from(random.below(numbers)).expect("a count")
+        }
     }
 }
 
@@ -113,7 +117,7 @@ impl IncastParties {
 
     /// How many hosts can send to a receiver.
     pub fn eligible(&self, receiver: HostId) -> u32 {
-        (self.senders.len() - self.excluded(receiver).len()) as u32
+        HostId::at(self.senders.len() - self.excluded(receiver).len()).0
     }
 
     /// The places of those that do not send to a receiver.
@@ -147,7 +151,7 @@ impl IncastParties {
     fn draw_receiver(&self, random: &mut RandomStream) -> HostId {
         match self.receivers[..] {
             [only] => only,
-            _ => self.receivers[random.below(self.receivers.len() as u64) as usize],
+            _ => *random.pick(&self.receivers),
         }
     }
 
@@ -161,16 +165,15 @@ impl IncastParties {
         senders: &mut Vec<HostId>,
     ) {
         let excluded = self.excluded(receiver);
-        let eligible = (self.senders.len() - excluded.len()) as u64;
+        let eligible = self.senders.len() - excluded.len();
         let mut places = BTreeSet::new();
-        for last in eligible - u64::from(degree)..eligible {
-            let place = random.below(last + 1);
+        for last in eligible - degree as usize..eligible {
+            let place = random.index(last + 1);
             if !places.insert(place) {
                 places.insert(last);
             }
         }
-        let host = |place: &u64| {
-            let place = *place as usize;
+        let host = |&place: &usize| {
             self.senders[place + if place >= excluded.start { excluded.len() } else { 0 }]
         };
         senders.clear();
@@ -213,7 +216,7 @@ impl Incasts {
         if self.due >> GAP_BITS >= u128::from(recipe.window.stop.0) {
             return false;
         }
-        self.now = Picos((self.due >> GAP_BITS) as u64);
+        self.now = whole(self.due);
         let (parties, random) = (&recipe.parties, &mut self.random);
         self.receiver = parties.draw_receiver(random);
         let degree = recipe.degree.draw(random);

@@ -28,9 +28,10 @@ fn log2(value: u64) -> u64 {
     let mut bits = u64::from(63 - zeros);
     for _ in 0..FRACTION_BITS {
         let square = u128::from(mantissa) * u128::from(mantissa);
-        let carry = (square >> 127) as u64;
-        mantissa = (square >> (63 + carry)) as u64;
-        bits = bits << 1 | carry;
+        let carry = square >> 127 == 1;
+        let shifted = square >> (63 + u32::from(carry));
+        mantissa = shifted.try_into().expect("below 2, with 63 bits after the point");
+        bits = bits << 1 | u64::from(carry);
     }
     bits
 }
@@ -71,7 +72,11 @@ pub fn exponential(power: i128) -> Factor {
     let mantissa = (0..FRACTION_BITS as usize)
         .filter(set)
         .fold(1u128 << ROOT_BITS, |product, place| (product * ROOTS[place]) >> ROOT_BITS);
-    Factor { mantissa: (mantissa >> (ROOT_BITS - MANTISSA_BITS)) as u64, exponent }
+    let mantissa = mantissa >> (ROOT_BITS - MANTISSA_BITS);
+    Factor {
+        mantissa: mantissa.try_into().expect("below 2, with 40 bits after the point"),
+        exponent,
+    }
 }
 
 /// Fractional bits of [`ROOTS`].

@@ -31,7 +31,7 @@ impl PairMatrix {
             let content = line.trim();
             if !content.is_empty() && !content.starts_with('#') {
                 let from = start + (content.as_ptr().addr() - line.as_ptr().addr());
-                rows.push(parse_row(content, from, rows.len() as u32, hosts)?);
+                rows.push(parse_row(content, from, HostId::at(rows.len()), hosts)?);
             }
             start += line.len();
         }
@@ -67,7 +67,7 @@ impl PairMatrix {
 
     /// The senders with a weight above zero.
     pub fn senders(&self) -> impl Iterator<Item = HostId> {
-        (0..self.rows.len() as u32).map(HostId).filter(|&sender| self.row_sum(sender) > 0)
+        (0..self.rows.len()).map(HostId::at).filter(|&sender| self.row_sum(sender) > 0)
     }
 
     /// A receiver for a sender of [`Self::senders`].
@@ -81,14 +81,14 @@ impl PairMatrix {
 fn parse_row(
     line: &str,
     start: usize,
-    number: u32,
+    sender: HostId,
     hosts: u32,
 ) -> Result<Vec<(HostId, u64)>, FileFault> {
     let columns = line.split(',').count();
-    if columns != hosts as usize || number >= hosts {
+    if columns != hosts as usize || sender.0 >= hosts {
         let span = start..start + line.len();
         let title = if columns == hosts as usize {
-            format!("row {} for {hosts} hosts", number + 1)
+            format!("row {} for {hosts} hosts", sender.0 + 1)
         } else {
             format!("a row of {columns} weights for {hosts} hosts")
         };
@@ -110,13 +110,13 @@ fn parse_row(
             let help = format!("write a number from 0 to {LARGEST_WEIGHT}, with up to six places");
             return Err(FileFault { span, title, help });
         };
-        if weight > 0 && receiver.0 == number {
-            let title = format!("a weight of {field} from host {number} to itself");
+        if weight > 0 && receiver == sender {
+            let title = format!("a weight of {field} from host {} to itself", sender.0);
             let help = "write 0 on the diagonal".into();
             return Err(FileFault { span, title, help });
         }
         if weight > 0 {
-            sum += weight as u64;
+            sum += u64::try_from(weight).expect("checked to be at most 10^15");
             row.push((receiver, sum));
         }
     }

@@ -47,13 +47,13 @@ impl Pairs {
     pub fn draw(&self, sender: HostId, random: &mut RandomStream) -> HostId {
         match self {
             Self::Uniform { hosts } => {
-                let other = random.below(u64::from(hosts - 1)) as u32;
+                let other = u32::try_from(random.below(u64::from(hosts - 1))).expect("a host");
                 HostId(other + u32::from(other >= sender.0))
             }
             Self::Groups { to, .. } => match to.binary_search(&sender) {
-                Err(_) => to[random.below(to.len() as u64) as usize],
+                Err(_) => *random.pick(to),
                 Ok(own) => {
-                    let other = random.below(to.len() as u64 - 1) as usize;
+                    let other = random.index(to.len() - 1);
                     to[other + usize::from(other >= own)]
                 }
             },

@@ -34,6 +34,20 @@ impl RandomStream {
         result
     }
 
+    /// One of `choices`, each with equal probability.
+    ///
+    /// # Panics
+    /// Without choices.
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.index(choices.len())]
+    }
+
+    /// An index of `count` things, each with equal probability. 0 if `count` is 0.
+    pub fn index(&mut self, count: usize) -> usize {
+        let place = self.below(count as u64);
+        place.try_into().expect("less than the count")
+    }
+
     /// A number from 0 to `count` - 1; its bias is below `count` / 2^64. 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
@@ -88,7 +102,7 @@ mod tests {
         let mut stream = RandomStream::new(7, 0, 0);
         let mut counts = [0u32; 10];
         for _ in 0..100_000 {
-            counts[stream.below(10) as usize] += 1;
+            counts[stream.index(10)] += 1;
         }
         assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
     }

@@ -44,13 +44,10 @@ fn normal(stream: &mut RandomStream) -> i64 {
     loop {
         let [u, v] = [0; 2].map(|_| i128::from(stream.bits().cast_signed()));
         let square = (u * u + v * v).unsigned_abs();
-        let s = (square >> 62) as u64;
-        if s == 0 || square >> 126 != 0 {
-            continue;
-        }
+        let Ok(s @ 1..) = u64::try_from(square >> 62) else { continue };
         let radius = (u128::from(2 * negative_ln(s)) << 64).isqrt();
         let variate = u * radius.cast_signed() / square.isqrt().cast_signed();
-        return (variate >> 8) as i64;
+        return (variate >> 8).try_into().expect("a variate is below 10, with 48 bits");
     }
 }
 

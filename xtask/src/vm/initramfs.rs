@@ -62,7 +62,8 @@ impl Initramfs {
     fn entry(&mut self, path: &Path, mode: u32, content: &[u8]) {
         let name = path.strip_prefix("/").unwrap_or(path).as_os_str().as_encoded_bytes();
         self.entries += 1;
-        let [links, size, name_size] = [1, content.len() as u32, name.len() as u32 + 1];
+        let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("cpio has 32 bits for it");
+        let [links, size, name_size] = [1, length(content), length(name) + 1];
         // Inode, mode, user, group, links, time, size, four numbers of devices, length of the name, sum.
         let fields = [self.entries, mode, 0, 0, links, 0, size, 0, 0, 0, 0, name_size, 0];
         self.bytes.extend(b"070701");

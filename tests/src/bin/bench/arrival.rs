@@ -29,7 +29,7 @@ const SHORT_REPEAT: u32 = 32;
 const RING_BYTES: u32 = 1 << 20;
 /// Batches of one round.
 const BATCHES: usize = 2000;
-const SLOTS: usize = 256;
+const SLOTS: u32 = 256;
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
 const DSH: Policy = SIH.with_headroom(HeadroomScheme::Dsh);
 
@@ -96,9 +96,9 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     let mut switch = KernelSwitch::load(capacity, policy, ring_bytes);
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 2_000_000;
-    state.config.slots = SLOTS as u32;
-    state.switch.slots_limit = SLOTS as u64;
-    state.free_slots = vec![0; SLOTS];
+    state.config.slots = SLOTS;
+    state.switch.slots_limit = SLOTS.into();
+    state.free_slots = vec![0; SLOTS as usize];
     state.ports[EGRESS as usize].peer_address = port_address(PORT);
     state.write(switch.tables_mut());
     switch

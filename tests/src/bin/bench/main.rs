@@ -8,6 +8,7 @@
 //!
 //! What is compared is measured in alternating rounds, so that a machine that slows down or speeds up
 //! does so for both.
+#![expect(clippy::cast_possible_truncation, reason = "numbers that the benchmark chooses itself")]
 
 mod arrival;
 mod bare_program;

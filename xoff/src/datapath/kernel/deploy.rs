@@ -7,7 +7,7 @@ use std::thread;
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
-use fabric_core::wire::LinkAddresses;
+use fabric_core::wire::{LinkAddresses, ethernet};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use switch_user::packet_socket::PacketSocket;
@@ -22,7 +22,8 @@ pub const FIRST_SWITCH_INTERFACE: u32 = 2;
 /// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
 pub const FIRST_HOST_INTERFACE: u32 = 1000;
 /// A veth's MTU: the longest frame that a record holds, less the Ethernet header.
-const MTU: u32 = (MAX_FRAME - 14) as u32;
+const MTU: u32 = 3186;
+const _: () = assert!(MTU as usize + ethernet::LEN == MAX_FRAME);
 
 /// Why a fabric could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -119,7 +120,7 @@ pub(super) fn start_switches(
         let name = fabric.nodes()[first + number].name.clone();
         let of_node = |source| DeployError::Program { node: name.clone(), source };
         let socket = deployment.namespace(first + number).enter(|| {
-            for port in 0..capacity.ports as u32 {
+            for port in 0..capacity.ports {
                 program.attach(FIRST_SWITCH_INTERFACE + port).map_err(of_node)?;
             }
             PacketSocket::open()
@@ -173,12 +174,11 @@ pub(super) fn start_hosts(
     deployment: &Deployment,
 ) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
-    let mut program = HostProgram::load(count, FIRST_HOST_INTERFACE)
+    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE)
         .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
     let mut hosts = Vec::with_capacity(count);
-    for number in 0..count {
+    for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {
         let name = &fabric.nodes()[number].name;
-        let interface = FIRST_HOST_INTERFACE + number as u32;
         let socket = deployment.namespace(number).enter(|| {
             let socket = af_xdp::Socket::open(interface, 0)
                 .map_err(|source| DeployError::Host { node: name.clone(), source })?;

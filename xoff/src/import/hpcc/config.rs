@@ -13,7 +13,7 @@ use crate::scenario::document::suggestion;
 use crate::workload::decimal;
 
 /// Rates in a map at most.
-const MAX_RATES: u64 = 64;
+const MAX_RATES: usize = 64;
 /// `kmin` and `kmax` at most: those of a scenario are below 4 GiB.
 pub const MAX_THRESHOLD_KILOBYTES: u64 = u32::MAX as u64 / 1000;
 
@@ -193,7 +193,8 @@ impl Config {
             let help = "write microseconds, from 1 to 10^9; parts of one are cut";
             return Err(self.source.error(word.span(), &title, help));
         }
-        Ok(Picos(micros as u64 * 1_000_000))
+        let micros = u64::try_from(micros).expect("checked to be at most 10^9");
+        Ok(Picos(micros * 1_000_000))
     }
 
     /// A rate, or `default` if it is not given.
@@ -258,13 +259,13 @@ fn check(source: &Source, key: &str, kind: Kind, line: &Line<'_>) -> Result<(), 
         }
         Kind::LinkDown => {
             count_is(3, "three numbers: microseconds after 2 s, and two nodes; 0 0 0 is none")?;
-            values.iter().try_for_each(|&word| source.number(word, key, 1 << 32).map(drop))
+            values.iter().try_for_each(|&word| source.number(word, key, 1u64 << 32).map(drop))
         }
         Kind::Sizes | Kind::Probabilities => {
             let Some(&first) = values.first() else {
                 return count_is(1, "a count, then a rate and a value as often");
             };
-            let count = source.number(first, "the count of rates", MAX_RATES)? as usize;
+            let count = source.number(first, "the count of rates", MAX_RATES)?;
             count_is(1 + 2 * count, &format!("{count} pairs of a rate in bit/s and a value"))?;
             values[1..].chunks_exact(2).try_for_each(|pair| {
                 source.number(pair[0], "the rate", u64::MAX)?;

@@ -49,7 +49,7 @@ impl Flows {
             let title = format!("a header of {} fields", header.words.len());
             return Err(source.error(header.span(), &title, "write the count of flows alone"));
         };
-        let count = source.number(count, "the count of flows", MAX_FLOWS as u64)? as usize;
+        let count = source.number(count, "the count of flows", MAX_FLOWS)?;
         if count == 0 {
             let help = "count the flows that follow";
             return Err(source.error(header.span(), "a flow file without flows", help));
@@ -100,15 +100,15 @@ fn flow(source: &Source, line: &Line<'_>, topology: &Topology) -> Result<FlowLin
     Ok(FlowLine {
         source: sender,
         destination: receiver,
-        group: source.number(group, "the priority group", 7)? as u8,
-        destination_port: source.number(port, "the destination port", 65_535)? as u16,
+        group: source.number(group, "the priority group", 7)?,
+        destination_port: source.number(port, "the destination port", u16::MAX)?,
         bytes: size,
         start: seconds(source, start)?,
     })
 }
 
 fn host(source: &Source, word: Word<'_>, topology: &Topology) -> Result<u32, ScenarioError> {
-    let id = source.number(word, "the host", u64::from(u32::MAX))? as u32;
+    let id = source.number(word, "the host", u32::MAX)?;
     if topology.is_switch(id) {
         let title = format!("node {id} is a switch");
         return Err(source.error(word.span(), &title, "flows go from host to host"));
@@ -124,7 +124,8 @@ fn host(source: &Source, word: Word<'_>, topology: &Topology) -> Result<u32, Sce
 pub fn seconds(source: &Source, word: Word<'_>) -> Result<Nanos, ScenarioError> {
     match decimal::parse(word.text) {
         Some(value) if value <= LATEST_START * decimal::ONE => {
-            Ok(Nanos((value / (decimal::ONE / 1_000_000_000)) as u64))
+            let nanos = value / (decimal::ONE / 1_000_000_000);
+            Ok(Nanos(nanos.try_into().expect("the latest start fits 64 bits")))
         }
         _ => {
             let title = format!("the time is `{}`", word.text);

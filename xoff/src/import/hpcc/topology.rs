@@ -50,11 +50,11 @@ impl Topology {
             let title = format!("a header of {} fields", header.words.len());
             return Err(source.error(header.span(), &title, "write three: nodes switches links"));
         };
-        let limit = (MAX_HOSTS + MAX_SWITCHES) as u64;
+        let limit = u32::try_from(MAX_HOSTS + MAX_SWITCHES).expect("a few thousand");
         let nodes = source.number(nodes, "the count of nodes", limit)?;
-        let switches = source.number(switches, "the count of switches", MAX_SWITCHES as u64)?;
-        let links = source.number(links, "the count of links", 1 << 20)? as usize;
-        let (is_switch, read) = switch_ids(source, &rows[1..], nodes as u32, switches)?;
+        let switches = source.number(switches, "the count of switches", MAX_SWITCHES)?;
+        let links = source.number(links, "the count of links", 1usize << 20)?;
+        let (is_switch, read) = switch_ids(source, &rows[1..], nodes, switches)?;
         let rest = &rows[1 + read..];
         let mut topology = Self {
             is_switch,
@@ -79,7 +79,7 @@ impl Topology {
             }
             topology.links.push(link);
         }
-        let idle = (0..nodes as u32).find(|&node| degrees[node as usize] == 0);
+        let idle = (0..nodes).find(|&node| degrees[node as usize] == 0);
         if let Some(node) = idle {
             let title = format!("node {node} has no link");
             let help = "give each node a link, or count fewer nodes";
@@ -95,7 +95,7 @@ impl Topology {
 
     /// Ids of all nodes.
     pub fn nodes(&self) -> std::ops::Range<u32> {
-        0..self.is_switch.len() as u32
+        0..self.is_switch.len().try_into().expect("a file's nodes are counted in 32 bits")
     }
 
     /// Whether a node is a switch; else it is a host, if it exists.
@@ -151,7 +151,7 @@ impl Topology {
     }
 
     fn node(&self, word: Word<'_>) -> Result<u32, ScenarioError> {
-        node_id(&self.source, word, self.is_switch.len() as u32)
+        node_id(&self.source, word, self.nodes().end)
     }
 
     fn check_degrees(
@@ -180,7 +180,7 @@ fn switch_ids(
     source: &Source,
     rows: &[Line<'_>],
     nodes: u32,
-    switches: u64,
+    switches: usize,
 ) -> Result<(Vec<bool>, usize), ScenarioError> {
     let mut is_switch = vec![false; nodes as usize];
     let mut found = 0;
@@ -213,7 +213,7 @@ fn switch_ids(
 }
 
 fn node_id(source: &Source, word: Word<'_>, nodes: u32) -> Result<u32, ScenarioError> {
-    let id = source.number(word, "the node", u64::from(u32::MAX))? as u32;
+    let id = source.number(word, "the node", u32::MAX)?;
     if id < nodes {
         return Ok(id);
     }
@@ -242,7 +242,7 @@ pub fn read_probability(source: &Source, word: Word<'_>, what: &str) -> Result<u
     let scale = decimal::ONE / 1_000_000;
     match decimal::parse(word.text) {
         Some(value) if value <= decimal::ONE && value.is_multiple_of(scale) => {
-            Ok((value / scale) as u32)
+            Ok((value / scale).try_into().expect("at most a million"))
         }
         _ => {
             let title = format!("{what} is `{}`", word.text);

@@ -318,8 +318,9 @@ impl Translation {
         let words = config.words("LINK_DOWN");
         let &[time, a, b] = words.as_slice() else { return Ok(()) };
         let source = config.source();
-        let number = |word| source.number(word, "LINK_DOWN", 1 << 32);
-        let (micros, from, to) = (number(time)?, number(a)? as u32, number(b)? as u32);
+        let micros = source.number(time, "LINK_DOWN", 1u64 << 32)?;
+        let node = |word| source.number(word, "LINK_DOWN", u32::MAX);
+        let (from, to) = (node(a)?, node(b)?);
         if micros == 0 {
             return Ok(());
         }

@@ -53,15 +53,16 @@ struct Bar {
 
 impl Bar {
     fn of(level: BufferLevel, top: u64, rows: u64) -> Self {
+        let whole = |eighths: u128| u64::try_from(eighths).expect("a chart has few rows");
         let eighths = |bytes: u64| (u128::from(bytes) * u128::from(rows) * 8, u128::from(top));
         let (number, divisor) = eighths(level.total.0);
-        let total = number.div_ceil(divisor) as u64;
+        let total = whole(number.div_ceil(divisor));
         if level.headroom.0 == 0 {
             return Self { pools: total, total };
         }
         let (number, divisor) = eighths(level.total.0.saturating_sub(level.headroom.0));
         // However little headroom is in use, it is seen.
-        Self { pools: ((number / divisor) as u64).min(total.saturating_sub(1)), total }
+        Self { pools: whole(number / divisor).min(total.saturating_sub(1)), total }
     }
 
     fn cell(self, row: u64) -> char {
@@ -71,7 +72,7 @@ impl Bar {
         if total > pools && (ends_here || total - pools >= pools) {
             HEADROOM
         } else {
-            EIGHTHS[total as usize]
+            EIGHTHS[usize::try_from(total).expect("at most 8")]
         }
     }
 }

@@ -388,7 +388,11 @@ impl RunReport {
         writeln!(out, "{hops} in {} of emulated time", quantity::span(Nanos(*emulated_ns)))?;
         write!(out, "{wall_seconds:.3} s wall, {cpu_seconds:.3} s CPU")?;
         if *cpu_seconds > 0.0 {
-            #[expect(clippy::cast_sign_loss, reason = "hops and seconds are positive")]
+            #[expect(
+                clippy::cast_sign_loss,
+                clippy::cast_possible_truncation,
+                reason = "hops and seconds are positive, and a rate of 2^64 is out of reach"
+            )]
             let rate = (*packet_hops as f64 / cpu_seconds).round() as u64;
             write!(out, ": {} packet-hops a CPU second", quantity::count(rate))?;
         }

@@ -54,11 +54,11 @@ pub fn ratio(slowdown: Slowdown) -> String {
 /// In the largest unit that leaves a whole part, rounded half up to three decimals.
 fn scaled(number: u64, units: &[&str]) -> String {
     let mut thousandths = u128::from(number) * 1000;
-    let mut unit = 0;
+    let (mut unit, mut divisor) = (0, 1);
     while thousandths >= 1_000_000 && unit + 1 < units.len() {
         // Round once, from the number itself: dividing the rounded would round twice.
         unit += 1;
-        let divisor = 1000u128.pow(unit as u32);
+        divisor *= 1000;
         thousandths = (u128::from(number) * 1000 + divisor / 2) / divisor;
     }
     let (whole, part) = (thousandths / 1000, thousandths % 1000);
