@@ -29,8 +29,8 @@ pub struct Order {
     pub quanta: u16,
     /// What the ingress queue, or the port, held in the shared pool and in headroom at the decision.
     pub occupancy_bytes: u64,
-    /// The threshold that it was compared with. Of a PAUSE not less than that: a packet in headroom goes
-    /// beyond what the shared pool had room for, where that is less than X_off.
+    /// X_off or X_on at the decision. Of a PAUSE that came because the shared pool is full: what the
+    /// queue or port could have held, where that is less than X_off.
     pub threshold_bytes: u64,
     /// Free bytes of the shared pool at the decision.
     pub shared_free_bytes: u64,

@@ -45,7 +45,7 @@ pub fn give_back<T: Tables>(
     Some(())
 }
 
-/// Where in the stack the slot stands that is taken when `taken` are. There is a power of two of them.
+/// Stack index of the next slot when `taken` slots are in use. The stack's size is a power of two.
 #[inline(always)]
 fn entry(config: &SwitchConfig, taken: u64) -> u32 {
     (taken & u64::from(config.slots.wrapping_sub(1))) as u32

@@ -71,7 +71,11 @@ pub fn fill_logarithms(tables: &Logarithms) {
     }
 }
 
-/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate, less than 4 GiB.
+/// Fills a port's row: `phi` is the headroom of a queue that grows at line rate. It is set aside in the
+/// buffer, which is at most 1 GB.
+///
+/// # Panics
+/// If it is 4 GiB or more.
 pub fn fill_steps(row: &HeadroomSteps, rate: BitsPerSecond, phi: Bytes) {
     // A byte a nanosecond is 8 x 10^9 bits a second; line rate is 2^16.
     let byte_per_ns = (8_000_000_000 << (16 + ARGUMENT_BITS)) / u128::from(rate.0.max(1));

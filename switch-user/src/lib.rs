@@ -1,8 +1,9 @@
 //! One switch in user space.
 //!
-//! [`program`] loads the eBPF side and reads its ring ([`refusal`] is what a kernel says that does not take it), [`tables`] are the maps as memory,
-//! [`control_plane`] their verbs ([`estimation_tables`] what it computes for DSH, [`link_delay`] how it
-//! measures links), [`traffic_manager`] the egress queues, and [`packet_socket`] the way onto a wire.
+//! [`program`] loads the eBPF side and reads its ring ([`refusal`] shortens the verifier's log to its
+//! reason), [`tables`] are the maps as memory, [`control_plane`] their verbs ([`estimation_tables`] what it
+//! computes for DSH, [`link_delay`] how it measures links), [`traffic_manager`] the egress queues, and
+//! [`packet_socket`] the way onto a wire.
 //! Only `program`, `region` and `packet_socket` touch the kernel.
 
 pub mod control_plane;

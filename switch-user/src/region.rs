@@ -71,7 +71,9 @@ impl<T: FromBytes> Region<T> {
             assert!(!needs_drop::<T>(), "entries of a region are never dropped");
             assert!(align_of::<T>() <= SMALLEST_PAGE, "mappings are aligned to pages only");
         }
-        let mapped_bytes = (size_of::<T>() * length).next_multiple_of(page_size());
+        let bytes = size_of::<T>().checked_mul(length);
+        let whole_pages = bytes.and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
+        let mapped_bytes = whole_pages.ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let address = unsafe {
             libc::mmap(
@@ -154,5 +156,13 @@ mod tests {
         region[999].store(7);
         assert_eq!(region[999].load(), 7);
         assert!(region.get(1000).is_none());
+    }
+
+    #[test]
+    fn more_than_the_address_space_is_an_error() {
+        for length in [usize::MAX, usize::MAX / 8 + 2, usize::MAX / 8] {
+            let error = Region::<Cell64>::owned(length).expect_err("no such memory");
+            assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{length} entries");
+        }
     }
 }

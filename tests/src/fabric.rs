@@ -157,7 +157,8 @@ impl Run {
     /// violations are in them) and the substrate lost nothing.
     #[track_caller]
     pub fn assert_complete(&self) {
-        assert!(self.summary.is_complete(), "{}: {:#?}", self.scenario.name, self.summary);
+        let summary = &self.summary;
+        assert_eq!(summary.unfinished, None, "{}: {summary:#?}", self.scenario.name);
         assert_eq!(self.summary.books, Vec::<String>::new());
         assert_eq!(self.summary.drops.substrate, 0);
     }

@@ -285,7 +285,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         // What is changed of a run in order, and whether it is sound with that.
         let rows: [(Change, bool); 5] = [
             (|_| {}, true),
-            (|run| run.report.summary.flows_completed -= 1, false),
+            (|run| run.report.summary.unfinished = Some("a flow".into()), false),
             (|run| run.report.summary.books.push("something".into()), false),
             (|run| drop_frame(run, DropReason::SubstrateLoss), false),
             (|run| drop_frame(run, DropReason::InjectedLoss), true),

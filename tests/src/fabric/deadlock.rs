@@ -62,7 +62,7 @@ pub fn figure_16(run: Runner) {
         "the fabric had not drained when the duration of 2000000 ns was over, \
          deadlocked since 18936 ns ({FORWARD})"
     );
-    assert_eq!(to_the_end.summary.books, [why]);
+    assert_eq!(to_the_end.summary.unfinished, Some(why));
     assert!(to_the_end.summary.pause_refresh_frames > 0, "queues are kept paused");
 }
 

@@ -91,6 +91,17 @@ pub struct DrawnFlow {
     pub start_ns: u64,
 }
 
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    /// As each flow was drawn.
+    Any,
+    /// All to host 0.
+    Incast,
+    /// Each to the fourth host after it: on a ring two switches further on, where pauses may close a circle.
+    Circle,
+}
+
 /// What a text makes of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering {
@@ -172,17 +183,20 @@ fn drawn(
             start_ns,
         },
     );
-    let flows = (vec(flow, 1..30), any::<bool>());
+    let flows = (vec(flow, 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
-        |(shape, host_link, fabric_link, packets, switch, (mut flows, incast))| {
+        |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
             let (payload, ack_interval, congestion_control) = packets;
             let (lossless, threshold, threshold_period, headroom, buffer, scheduler, ecn) = switch;
-            if incast {
-                let hosts = shape.hosts();
-                for flow in &mut flows {
-                    // All to host 0.
-                    flow.source = 1 + flow.source % (hosts - 1);
-                    flow.distance = hosts - flow.source - 1;
+            let hosts = shape.hosts();
+            for flow in &mut flows {
+                match pattern {
+                    Pattern::Any => {}
+                    Pattern::Incast => {
+                        flow.source = 1 + flow.source % (hosts - 1);
+                        flow.distance = hosts - flow.source - 1;
+                    }
+                    Pattern::Circle => (flow.distance, flow.bytes) = (3, flow.bytes + 60_000),
                 }
             }
             let (shared, private) = buffer;

@@ -62,6 +62,7 @@ fn tables_agree_with_each_other_and_with_the_wires() {
     // Otherwise the draw shows nothing.
     assert!(met[0] * 3 >= generated::count(CASES), "{met:?}");
     assert!(met[1] * 6 >= generated::count(CASES), "{met:?}");
+    assert!(met[2] >= 1 || generated::count(CASES) < CASES, "{met:?}");
 }
 
 #[test]
@@ -92,22 +93,17 @@ fn twice_as_slow_takes_twice_as_long() {
         let run = drawn.run(in_memory, PLAIN, &[CAPTURE_ALL]);
         assert_obeyed(&run);
         let slower = drawn.run(in_memory, SLOWER, &[]);
-        for (name, columns) in [
-            ("flows.csv", &["start_ns", "fct_ns", "ideal_ns"][..]),
-            ("pauses.csv", &["time_ns"]),
-            ("pause_time.csv", &["paused_ns", "longest_ns", "ordered_ns"]),
-            ("drops.csv", &["time_ns"]),
-            ("deadlocks.csv", &["onset_ns"]),
-        ] {
+        // When a deadlock is looked at again is a period of the engine's own.
+        let own = ["confirmed_ns", "end_ns"];
+        for name in ["flows.csv", "pauses.csv", "pause_time.csv", "drops.csv", "deadlocks.csv"] {
             let (rows, twice) = (run.table(name), slower.table(name));
             assert_eq!(rows.rows().len(), twice.rows().len(), "{name}");
             for (row, twice) in rows.rows().iter().zip(twice.rows()) {
-                for (column, text) in row.fields() {
-                    let other = twice.text(column);
-                    if columns.contains(&column) && !text.is_empty() {
+                for (column, text) in row.fields().filter(|(column, _)| !own.contains(column)) {
+                    if column.ends_with("_ns") && !text.is_empty() {
                         assert_eq!(row.number(column) * 2, twice.number(column), "{row:?}");
-                    } else if !column.ends_with("_ns") {
-                        assert_eq!(text, other, "{name}: {column} of {row:?}");
+                    } else {
+                        assert_eq!(text, twice.text(column), "{name}: {column} of {row:?}");
                     }
                 }
             }

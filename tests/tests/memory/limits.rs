@@ -113,51 +113,66 @@ const ACCEPTED: [&[&str]; 7] = [
     &[r#"flows=[{kind="poisson",sizes="1000TB",load=0.000001,batch=65536}]"#],
 ];
 
-/// Settings on top of [`BASE`] that cannot work, and the key that says so.
-const REFUSED: [(&[&str], &str); 11] = [
-    (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum"),
-    (&[r#"host.transport={kind="roce-rc",fast_recovery_stages=65537}"#], "fast_recovery_stages"),
-    (&[r#"switch.headroom={kind="dsh",bytes="4GiB",insurance_headroom=false}"#], "headroom"),
+/// Settings on top of [`BASE`] that cannot work, the key that the error marks, and how it begins.
+const REFUSED: [(&[&str], &str, &str); 11] = [
+    (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum", "a quantum of"),
+    (
+        &[r#"host.transport={kind="roce-rc",fast_recovery_stages=65537}"#],
+        "fast_recovery_stages",
+        "65537 stages",
+    ),
+    (
+        &[r#"switch.headroom={kind="dsh",bytes="4GiB",insurance_headroom=false}"#],
+        "switch.headroom",
+        "a queue of switch `s0` may ask for 4294967296B",
+    ),
     (
         &[
             r#"switch.private_per_queue="562949953421312B""#,
             "switch.ports=32768",
             r#"switch.headroom={kind="sih",bytes="0B"}"#,
         ],
-        "switch.buffer",
+        "switch",
+        "switch `s0` sets aside",
     ),
-    (&["switch.ports=4294967295"], "switch.buffer"),
+    (&["switch.ports=4294967295"], "switch", "switch `s0` sets aside"),
     (
         &[
             r#"switch.headroom={kind="sih",bandwidth_delays=1000}"#,
             r#"topology.host_link={rate="8Tbps",delay="18446.744073710s"}"#,
         ],
-        "switch.buffer",
+        "switch",
+        "switch `s0` sets aside",
     ),
     (
         &[r#"switch.pause_refresh="550/1""#, r#"topology.host_link={rate="1kbps",delay="1us"}"#],
         "switch.pause_refresh",
+        "a PAUSE would be refreshed",
     ),
     (
         &[
             r#"topology.host_link={rate="1kbps",delay="1us"}"#,
             r#"switch.headroom={kind="adaptive",period="100s"}"#,
         ],
-        "switch.headroom",
+        "kind",
+        "`h0->s0` obeys a PAUSE after",
     ),
     (
         &[r#"topology={kind="fat-tree",k=4294967294,host_link={rate="1Gbps",delay="1us"}}"#],
-        "topology",
+        "k",
+        "18446744073709551615 hosts",
     ),
     (
         &[
             r#"topology={kind="fat-tree",k=4294967294,oversubscription=4294967295,host_link={rate="1Gbps",delay="1us"}}"#,
         ],
-        "topology",
+        "k",
+        "18446744073709551615 hosts",
     ),
     (
         &[r#"flows=[{kind="poisson-incast",degree=1,flows=1048576,bytes="1000TB",period="20us"}]"#],
-        "2^64 bytes",
+        "flows",
+        "incasts of more than 2^64 bytes",
     ),
 ];
 
@@ -177,13 +192,24 @@ fn settings_that_work() {
 
 #[test]
 fn settings_that_cannot_work() {
-    for (overrides, key) in REFUSED {
-        match parse(overrides) {
-            Ok(_) => panic!("{overrides:?} were accepted"),
-            Err(error) => {
-                let report = error.to_string();
-                assert!(report.contains(key) && report.contains("help: "), "{key}: {report}");
-            }
-        }
+    for (overrides, key, title) in REFUSED {
+        let Err(error) = parse(overrides) else { panic!("{overrides:?} were accepted") };
+        let report = error.to_string();
+        assert!(report.starts_with(&format!("error: {title}")), "{report}");
+        assert!(report.contains("help: "), "{report}");
+        assert_eq!(marked_key(&report), Some(key), "{report}");
+    }
+}
+
+/// The key whose value an error's carets mark, or that they mark itself.
+fn marked_key(report: &str) -> Option<&str> {
+    let mut lines = report.lines();
+    let source = lines.by_ref().find(|line| line.starts_with("1 | "))?;
+    let (before, marked) = source.split_at(lines.next()?.find('^')?);
+    let key_character = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+    let key = |text: &'_ str| text.len() - text.trim_end_matches(key_character).len();
+    match before.strip_suffix('=') {
+        Some(before) => Some(&before[before.len() - key(before)..]),
+        None => marked.split(|c| !key_character(c)).next()?.split('.').next(),
     }
 }

@@ -220,7 +220,8 @@ fn programs() -> Result<String, Problem> {
         switch_program(policy)?;
     }
     HostProgram::load(2, PAIR_INTERFACE)?;
-    Ok("the programs of switches and hosts load, with every scheme".to_owned())
+    Ok("the programs of hosts load, and those of switches in five policies with every scheme"
+        .to_owned())
 }
 
 /// Policies in which each scheme occurs: the verifier sees no others than those that a switch runs.
@@ -288,8 +289,8 @@ fn probe() -> Result<String, Problem> {
         Ok(format!("{} frames crossed, none was lost", summary.packet_hops))
     } else {
         Err(Problem::from(format!(
-            "it was not sound: {} of {} flows, books: {:?}",
-            summary.flows_completed, summary.flows_total, summary.books
+            "it was not sound: {} of {} flows, unfinished: {:?}, books: {:?}",
+            summary.flows_completed, summary.flows_total, summary.unfinished, summary.books
         )))
     }
 }

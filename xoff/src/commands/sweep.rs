@@ -12,7 +12,7 @@ use super::sweep_progress::SweepProgress;
 use crate::results::ResultsError;
 use crate::scenario::{DatapathKind, ScenarioError};
 use crate::sweep::{
-    self, Claim, Ending, Failure, Plan, Run, RunResult, Sweep, SweepFolder, SweepOptions, tables,
+    self, Claim, Failure, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions, tables,
 };
 
 /// Arguments of `xoff sweep`.
@@ -82,7 +82,7 @@ fn list(arguments: &Arguments) -> Result<Exit, Fault> {
     let mut text = String::new();
     for run in &plan.runs {
         let state = match sweep::result_in(&out, &run.id) {
-            Some(result) => result.ending.name(),
+            Some(result) => result.state.name(),
             None => "to do",
         };
         let what = plan.sweep.describe(&run.choices, run.seed);
@@ -239,10 +239,14 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     }
     let (done, all) = (results.iter().flatten().count(), plan.runs.len());
     let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
-    let incomplete = results.iter().flatten().filter(|run| run.ending != Ending::Complete).count();
+    let incomplete = results.iter().flatten().filter(|run| run.state != RunState::Complete).count();
     if incomplete > 0 {
-        writeln!(text, "{incomplete} of them lack flows: means of completion times leave them out")
-            .expect("a String takes every write");
+        let these = format!("{incomplete} of them did not finish");
+        writeln!(
+            text,
+            "{these}: means of completion times exclude those in which flows are missing"
+        )
+        .expect("a String takes every write");
     }
     if done < all {
         text += "the same command tries the others again\n";

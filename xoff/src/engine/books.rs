@@ -23,20 +23,18 @@ impl<D: Datapath> Engine<'_, D> {
         if let Some(study) = self.study.take() {
             self.record.measurements(&study.finish(self.now))?;
         }
-        match end {
-            RunEnd::Drained => self.check_drained(&mut books),
-            RunEnd::Duration if missing || self.active.is_empty() => {
-                let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
-                books.push(format!(
-                    "{} when the duration of {} ns was over{deadlock}",
-                    Summary::NOT_DRAINED,
-                    self.scenario.duration.to_nanos().0
-                ));
-            }
-            RunEnd::Duration | RunEnd::Deadlock => {}
+        if end == RunEnd::Drained {
+            self.check_drained(&mut books);
         }
         self.check_always(&mut books);
-        let counted = self.summary(end, books, substrate_losses);
+        let mut counted = self.summary(end, books, substrate_losses);
+        if end == RunEnd::Duration && (missing || self.active.is_empty()) {
+            let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
+            counted.unfinished = Some(format!(
+                "the fabric had not drained when the duration of {} ns was over{deadlock}",
+                self.scenario.duration.to_nanos().0
+            ));
+        }
         Ok(Finished { record: self.record, end: self.now, counted, datapath: self.datapath })
     }
 

@@ -1,9 +1,9 @@
 //! What the complete runs of a figure come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Claim, Expected, Figure, Quantity, View};
-use crate::sweep::{Decimal, Ending, Plan, RunResult, Sample, SweepFolder, interval};
+use crate::sweep::{Decimal, Plan, RunResult, RunState, Sample, SweepFolder, interval};
 
 /// The cells of a figure that have complete runs.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub cells: Vec<Cell>,
     /// Runs that are complete, and all runs.
     pub runs: (usize, usize),
-    /// Those of them whose duration was over before every flow had completed.
+    /// Those of them whose duration was over before every flow had completed and the fabric had drained.
     pub incomplete: usize,
 }
 
@@ -27,8 +27,8 @@ pub struct Cell {
     pub choices: Vec<String>,
     /// For each quantity, its values by seed.
     values: Vec<BTreeMap<u64, Decimal>>,
-    /// For each quantity, how many runs have no value because flows are missing in it.
-    left_out: Vec<usize>,
+    /// For each quantity, the seeds of the runs that have no value because flows are missing in them.
+    left_out: Vec<BTreeSet<u64>>,
 }
 
 /// A mean over seeds with its 95 % confidence interval.
@@ -70,7 +70,7 @@ impl Outcome {
             let cell = cells.entry(&run.choices).or_insert_with(|| Cell {
                 choices: chosen.map(|(axis, &choice)| axis.choices[choice].label.clone()).collect(),
                 values: vec![BTreeMap::new(); figure.quantities.len()],
-                left_out: vec![0; figure.quantities.len()],
+                left_out: vec![BTreeSet::new(); figure.quantities.len()],
             });
             let place = folder.run_folder(&run.id);
             for (number, quantity) in figure.quantities.iter().enumerate() {
@@ -78,7 +78,9 @@ impl Outcome {
                     Sample::Of(value) => {
                         cell.values[number].insert(run.seed, value);
                     }
-                    Sample::Incomplete => cell.left_out[number] += 1,
+                    Sample::Incomplete => {
+                        cell.left_out[number].insert(run.seed);
+                    }
                     Sample::Absent => {}
                 }
             }
@@ -89,18 +91,28 @@ impl Outcome {
             axes: axes.iter().map(|axis| axis.name.clone()).collect(),
             cells: cells.into_values().collect(),
             runs: (complete.clone().count(), plan.runs.len()),
-            incomplete: complete.filter(|result| result.ending == Ending::Incomplete).count(),
+            incomplete: complete.filter(|result| result.state == RunState::Incomplete).count(),
         }
     }
 
-    /// How many runs of a cell a quantity leaves out, because flows are missing in them.
+    /// How many seeds [`Self::itself`] leaves out, because flows are missing in their runs.
     pub fn left_out(&self, cell: &Cell, quantity: usize) -> usize {
-        cell.left_out[quantity]
+        cell.left_out[quantity].len()
+    }
+
+    /// How many seeds [`Self::relative`] leaves out: flows are missing in one of the two runs.
+    pub fn left_out_relative(&self, cell: &Cell, quantity: usize) -> usize {
+        let of_baseline = self.baseline(cell).map(|baseline| &baseline.left_out[quantity]);
+        of_baseline.map_or(0, |other| cell.left_out[quantity].union(other).count())
     }
 
     /// Likewise of all cells that a claim is about.
     pub fn left_out_of(&self, claim: &Claim) -> usize {
-        self.cells_of(claim).map(|cell| cell.left_out[claim.quantity]).sum()
+        let of_cell = |cell: &Cell| match claim.view {
+            View::Itself => self.left_out(cell, claim.quantity),
+            View::Reduction | View::Increase => self.left_out_relative(cell, claim.quantity),
+        };
+        self.cells_of(claim).map(of_cell).sum()
     }
 
     /// A quantity of a cell.
@@ -115,12 +127,17 @@ impl Outcome {
         Estimate::of(&self.ratios(cell, quantity)?)
     }
 
-    fn ratios(&self, cell: &Cell, quantity: usize) -> Option<Vec<Decimal>> {
+    /// The cell that another is divided by.
+    fn baseline(&self, cell: &Cell) -> Option<&Cell> {
         let (axis, choice) = self.figure.baseline;
         let place = self.axes.iter().position(|name| name == axis)?;
         let mut wanted = cell.choices.clone();
         choice.clone_into(&mut wanted[place]);
-        let baseline = self.cells.iter().find(|other| other.choices == wanted)?;
+        self.cells.iter().find(|other| other.choices == wanted)
+    }
+
+    fn ratios(&self, cell: &Cell, quantity: usize) -> Option<Vec<Decimal>> {
+        let baseline = self.baseline(cell)?;
         let ratio = |(seed, value): (&u64, &Decimal)| {
             let base = baseline.values[quantity].get(seed).filter(|base| base.0 != 0)?;
             Some(Decimal::ratio(value.0, base.0))
@@ -202,6 +219,27 @@ mod tests {
     };
 
     #[test]
+    fn a_ratio_says_how_many_seeds_either_side_leaves_out() {
+        let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
+        let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
+        let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 0));
+        let results =
+            [cut.clone(), whole.clone(), whole.clone(), whole.clone(), whole, cut].map(Some);
+        let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
+        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
+        assert_eq!((outcome.left_out(baseline, 0), outcome.left_out(cell, 0)), (1, 1));
+        assert_eq!(
+            (outcome.left_out_relative(baseline, 0), outcome.left_out_relative(cell, 0)),
+            (1, 2)
+        );
+        assert_eq!(outcome.relative(cell, 0).map(|ratio| ratio.count), Some(1));
+        assert_eq!(outcome.left_out_relative(cell, 1), 0, "pauses are counted in every run");
+        let claim = |view| Claim { view, ..Claim { ..FIGURE.claims[0] } };
+        assert_eq!(outcome.left_out_of(&claim(View::Reduction)), 2);
+        assert_eq!(outcome.left_out_of(&claim(View::Itself)), 1);
+    }
+
+    #[test]
     fn runs_that_were_cut_are_counted_and_their_completion_times_are_in_no_mean() {
         let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
         let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
@@ -209,14 +247,14 @@ mod tests {
         let results = [whole.clone(), whole.clone(), whole.clone(), whole, cut, stuck].map(Some);
         let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
         assert_snapshot!(report::csv(&outcome), @"
-        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high
-        1MB,mean FCT,,3,0,30,30,30,1,1,1
-        1MB,pauses,,3,0,7002,7002,7002,1,1,1
-        2MB,mean FCT,,1,2,30,,,1,,
-        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1
+        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,relative_left_out
+        1MB,mean FCT,,3,0,30,30,30,1,1,1,0
+        1MB,pauses,,3,0,7002,7002,7002,1,1,1,0
+        2MB,mean FCT,,1,2,30,,,1,,,2
+        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1,0
         ");
         let text = report::markdown(PAPERS[0], &outcome, None);
-        assert!(text.contains("6 of 6 runs are done; in 2 of them not every flow"), "{text}");
+        assert!(text.contains("6 of 6 runs are done; 2 of them did not finish"), "{text}");
         assert!(text.contains("| it is less | yes | 30 (2 runs left out) |"), "{text}");
         assert!(text.contains("| 2MB | 30 (2 runs left out) |"), "{text}");
     }

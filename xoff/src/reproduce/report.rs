@@ -17,7 +17,7 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
     let mut state = format!("{done} of {all} runs are done");
     if outcome.incomplete > 0 {
         let count = outcome.incomplete;
-        write!(state, "; in {count} of them not every flow completed").expect(FITS);
+        write!(state, "; {count} of them did not finish").expect(FITS);
     }
     line(&mut text, &format!("\n{state}."));
     if let Some(scale) = scale {
@@ -44,12 +44,13 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
 }
 
 /// The columns of [`csv`] behind those of the axes.
-const COLUMNS: &str =
-    "quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high";
+const COLUMNS: &str = "quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,\
+     relative_left_out";
 
 /// The cells of one figure, a row for each cell and quantity. `relative` is what is divided by the
-/// baseline, seed by seed. `left_out` counts the runs whose completion times are not in these numbers, because
-/// not every flow completed.
+/// baseline, seed by seed. `left_out` counts the seeds that are not in the mean, because flows are
+/// missing in their runs; `relative_left_out` those that are not in the ratio, because flows are missing in
+/// theirs or the baseline's.
 pub fn csv(outcome: &Outcome) -> String {
     let mut text = String::new();
     for axis in &outcome.axes {
@@ -79,7 +80,11 @@ pub fn csv(outcome: &Outcome) -> String {
             let relative = fields(outcome.relative(cell, number), Unit::Plain);
             line(
                 &mut text,
-                &format!("{name},{},{count},{left_out},{absolute},{relative}", unit.name()),
+                &format!(
+                    "{name},{},{count},{left_out},{absolute},{relative},{}",
+                    unit.name(),
+                    outcome.left_out_relative(cell, number),
+                ),
             );
         }
     }
@@ -111,7 +116,8 @@ fn cells(text: &mut String, outcome: &Outcome) {
             let absolute = absolute.map_or_else(String::new, |it| shown(it, quantity.unit));
             row.push(absolute + &note(outcome.left_out(cell, number)));
             let relative = outcome.relative(cell, number);
-            row.push(relative.map_or_else(String::new, |it| shown(it, Unit::Plain)));
+            let relative = relative.map_or_else(String::new, |it| shown(it, Unit::Plain));
+            row.push(relative + &note(outcome.left_out_relative(cell, number)));
         }
         line(text, &format!("| {} |", row.join(" | ")));
     }
@@ -134,7 +140,7 @@ fn shown(estimate: Estimate, unit: Unit) -> String {
     }
 }
 
-/// What is said of runs that a number leaves out because flows are missing in them.
+/// Notes how many incomplete runs a number excludes.
 fn note(left_out: usize) -> String {
     match left_out {
         0 => String::new(),

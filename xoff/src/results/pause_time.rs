@@ -63,7 +63,7 @@ impl Row for PauseTimeRow {
     const FILE: &'static str = "pause_time.csv";
     const ABOUT: &'static str = "One row per port and priority that was paused, or that its \
                                  neighbour decided to pause. `paused_ns` and `longest_ns` are what \
-                                 the paused sender lived through: a pause runs from the arrival of \
+                                 the paused sender saw: a pause runs from the arrival of \
                                  a PAUSE frame plus the port's response time, when the port may no \
                                  longer start a frame of that priority, to the arrival of the \
                                  RESUME frame, the expiry of the quanta or the run's end.";

@@ -16,7 +16,7 @@ pub struct PausedPeer {
     pub priority: u8,
     /// What the switch decided.
     pub ordered: PauseTotal,
-    /// What the neighbour lived through.
+    /// As the neighbour saw them.
     pub imposed: PauseTotal,
 }
 

@@ -56,11 +56,13 @@ pub struct Summary {
     pub emulated_ns: u64,
     /// Why the run ended then.
     pub ended: RunEnd,
+    /// What was left when the duration was over; `None` if the run came to its end.
+    pub unfinished: Option<String>,
     /// Whether no frame was lost to anything.
     pub lossless: bool,
     /// What the books say is wrong; empty when every counter returned to where it must.
     pub books: Vec<String>,
-    /// Limits at which switches dropped lossless packets, and what moves them; empty when none did.
+    /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
     pub limits_reached: Vec<String>,
     /// Wall time.
     #[serde(serialize_with = "milliseconds")]
@@ -110,8 +112,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "resume_frames", about: "RESUME frames decided on." },
     Column {
         name: "paused_ns",
-        about: "Time in which pauses were in effect, as the paused senders lived through it: the sum \
-                of `paused_ns` in `pause_time.csv`.",
+        about: "Time in which pauses were in effect, as seen by the paused senders: the sum of \
+                `paused_ns` in `pause_time.csv`.",
     },
     Column {
         name: "pause_ordered_ns",
@@ -150,6 +152,12 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 `deadlock` (with `stop = \"deadlock\"`).",
     },
     Column {
+        name: "unfinished",
+        about: "What was left when the duration was over: flows, frames, a deadlock. Null if every flow \
+                that is meant to end completed and the fabric drained, or the run stopped at its \
+                deadlock.",
+    },
+    Column {
         name: "lossless",
         about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
     },
@@ -173,29 +181,14 @@ impl Summary {
     /// The keys that depend on the machine. They come last, one to a line.
     pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
 
-    /// How the line of the books starts that says that the duration was over too early.
-    pub const NOT_DRAINED: &'static str = "the fabric had not drained";
-
-    /// Whether the duration was over before the fabric had drained.
-    pub fn was_cut(&self) -> bool {
-        self.books.iter().any(|line| line.starts_with(Self::NOT_DRAINED))
-    }
-
-    /// What the books say is wrong in what did happen.
-    pub fn errors(&self) -> impl Iterator<Item = &String> {
-        self.books.iter().filter(|line| !line.starts_with(Self::NOT_DRAINED))
-    }
-
-    /// Whether no flow is missing: all completed, or the run was meant to end at its deadlock.
-    pub fn is_complete(&self) -> bool {
-        self.flows_completed == self.flows_total || self.ended == RunEnd::Deadlock
-    }
-
-    /// Whether the run was what it claims: no flow missing, books balanced, no substrate loss, and no lossless
-    /// packet dropped by a switch.
+    /// Whether the run was what it claims: finished, books balanced, no substrate loss, and no lossless packet
+    /// dropped by a switch.
     pub fn is_sound(&self) -> bool {
-        let Self { books, limits_reached, drops, .. } = self;
-        self.is_complete() && books.is_empty() && limits_reached.is_empty() && drops.substrate == 0
+        let Self { unfinished, books, limits_reached, drops, .. } = self;
+        unfinished.is_none()
+            && books.is_empty()
+            && limits_reached.is_empty()
+            && drops.substrate == 0
     }
 
     /// Indented JSON, ended by a line feed.
@@ -330,6 +323,7 @@ mod tests {
       "packet_hops": 0,
       "emulated_ns": 0,
       "ended": "drained",
+      "unfinished": null,
       "lossless": false,
       "books": [],
       "limits_reached": [],

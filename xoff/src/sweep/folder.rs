@@ -31,16 +31,16 @@ pub struct SweepFolder {
 pub struct RunResult {
     /// Its numbers.
     pub metrics: Metrics,
-    /// What its end was.
-    pub ending: Ending,
+    /// How much of it there is.
+    pub state: RunState,
     /// In what it was not what it claims to be, if it was not.
     pub doubt: Option<String>,
 }
 
-/// What the end of a run was.
+/// How much of a run there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Every flow completed, but those that are meant to last.
+pub enum RunState {
+    /// All of it: every flow that is meant to end completed.
     Complete,
     /// The duration was over before every flow had completed and the fabric had drained.
     Incomplete,
@@ -48,11 +48,11 @@ pub enum Ending {
     Deadlock,
 }
 
-impl Ending {
+impl RunState {
     fn of(summary: &Summary) -> Self {
         match summary.ended {
             RunEnd::Deadlock => Self::Deadlock,
-            _ if summary.was_cut() || !summary.is_complete() => Self::Incomplete,
+            _ if summary.unfinished.is_some() => Self::Incomplete,
             RunEnd::Drained | RunEnd::Duration => Self::Complete,
         }
     }
@@ -184,7 +184,7 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     let summary: Summary = serde_json::from_slice(&json).ok()?;
     distrust(&summary).is_none().then(|| RunResult {
         metrics: Metrics::of(&summary),
-        ending: Ending::of(&summary),
+        state: RunState::of(&summary),
         doubt: doubt(&summary),
     })
 }
@@ -193,7 +193,7 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
 pub(super) fn distrust(summary: &Summary) -> Option<String> {
     let lost = summary.drops.substrate;
     let lost = (lost > 0).then(|| format!("the machine below the emulation lost {lost} frames"));
-    let reasons: Vec<String> = lost.into_iter().chain(summary.errors().cloned()).collect();
+    let reasons: Vec<String> = lost.into_iter().chain(summary.books.iter().cloned()).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
@@ -202,11 +202,11 @@ fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
 }
 
 fn doubt(summary: &Summary) -> Option<String> {
-    let Summary { flows_completed, flows_total, books, limits_reached, .. } = summary;
-    let flows = format!("{flows_completed} of {flows_total} flows completed");
-    let flows = (!summary.is_complete()).then_some(flows);
-    let lines = books.iter().chain(limits_reached).cloned();
-    let doubts: Vec<String> = flows.into_iter().chain(lines).collect();
+    let Summary { flows_completed, flows_total, unfinished, books, limits_reached, .. } = summary;
+    let completed = format!("{flows_completed} of {flows_total} flows completed");
+    let unfinished = unfinished.iter().flat_map(|why| [completed.clone(), why.clone()]);
+    let doubts: Vec<String> =
+        unfinished.chain(books.iter().chain(limits_reached).cloned()).collect();
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn only_whole_runs_that_can_be_believed_are_taken_over() {
         let sound = Summary { flows_total: 2, flows_completed: 2, ..Summary::default() };
-        assert_eq!(found(&sound, true).map(|run| run.ending), Some(Ending::Complete));
+        assert_eq!(found(&sound, true).map(|run| run.state), Some(RunState::Complete));
         assert_eq!(found(&sound, false), None, "without a manifest");
         let drops = DropTotals { substrate: 1, ..DropTotals::default() };
         assert_eq!(found(&Summary { drops, ..sound.clone() }, true), None, "with a lost frame");
@@ -243,27 +243,25 @@ mod tests {
     }
 
     #[test]
-    fn a_result_says_what_the_end_of_its_run_was() {
+    fn a_result_says_how_much_of_its_run_there_is() {
         let run = |flows_completed, ended, cut: bool| {
-            let books = cut.then(|| format!("{} when it was over", Summary::NOT_DRAINED));
-            let books = books.into_iter().collect();
-            let summary =
-                Summary { flows_total: 2, flows_completed, ended, books, ..Summary::default() };
+            let unfinished = cut.then(|| "frames were left".to_owned());
+            let rest = Summary::default();
+            let summary = Summary { flows_total: 2, flows_completed, ended, unfinished, ..rest };
             let result = found(&summary, true).unwrap();
-            (result.ending, result.doubt)
+            (result.state, result.doubt)
         };
-        let cut = "the fabric had not drained when it was over";
-        let missing = format!("1 of 2 flows completed; {cut}");
-        assert_eq!(run(2, RunEnd::Drained, false), (Ending::Complete, None));
+        let cut = |flows| format!("{flows} of 2 flows completed; frames were left");
+        assert_eq!(run(2, RunEnd::Drained, false), (RunState::Complete, None));
         // Flows that are meant to last until the end are not missing.
-        assert_eq!(run(2, RunEnd::Duration, false), (Ending::Complete, None));
-        assert_eq!(run(2, RunEnd::Duration, true), (Ending::Incomplete, Some(cut.into())));
-        assert_eq!(run(1, RunEnd::Duration, true), (Ending::Incomplete, Some(missing)));
-        assert_eq!(run(1, RunEnd::Deadlock, false), (Ending::Deadlock, None));
+        assert_eq!(run(2, RunEnd::Duration, false), (RunState::Complete, None));
+        assert_eq!(run(2, RunEnd::Duration, true), (RunState::Incomplete, Some(cut(2))));
+        assert_eq!(run(1, RunEnd::Duration, true), (RunState::Incomplete, Some(cut(1))));
+        assert_eq!(run(1, RunEnd::Deadlock, false), (RunState::Deadlock, None));
         // Losses at a limit are what a sweep may be about.
         let limits_reached = vec!["s0 dropped 3 packets".to_owned()];
         let lossy = found(&Summary { limits_reached, ..Summary::default() }, true).unwrap();
-        assert_eq!(lossy.ending, Ending::Complete);
+        assert_eq!(lossy.state, RunState::Complete);
         assert_eq!(lossy.doubt.as_deref(), Some("s0 dropped 3 packets"));
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Decimal, Ending, Metrics, Plan, RunResult, Sweep, SweepOptions};
+use super::{Decimal, Metrics, Plan, RunResult, RunState, Sweep, SweepOptions};
 
 const SCENARIO: &str = r#"
 duration = "1ms"
@@ -33,15 +33,15 @@ pub fn plan() -> Plan {
 
 /// A run of two flows of which so many completed, with their mean completion time, and this many drops.
 pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
-    let ending = if completed == 2 { Ending::Complete } else { Ending::Incomplete };
+    let state = if completed == 2 { RunState::Complete } else { RunState::Incomplete };
     let numbers = [
         ("flows_total", Some(2)),
         ("flows_completed", Some(completed)),
         ("fct_ns.mean", fct_ns),
         ("paused_ns", Some(7000 + completed)),
-        ("drops.by_reason.shared-pool-full", Some(drops).filter(|drops| *drops > 0)),
+        ("drops.by_reason.headroom-exhausted", Some(drops).filter(|drops| *drops > 0)),
     ];
     let numbers = numbers.into_iter().filter_map(|(name, it)| Some((name.into(), it?)));
     let metrics = Metrics(numbers.map(|(name, it)| (name, Decimal::whole(it))).collect());
-    RunResult { metrics, ending, doubt: None }
+    RunResult { metrics, state, doubt: None }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::bootstrap;
 use super::decimal::Decimal;
-use super::folder::{CELLS_TABLE, Ending, RUNS_TABLE, RunResult};
+use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
 use super::metrics::Sample;
 use super::plan::{Plan, Run};
 use crate::results::{Column, CsvText, section};
@@ -15,9 +15,10 @@ const RUN_COLUMNS: &[Column] = &[
     Column { name: "seed", about: "Seed of the run." },
     Column { name: "run", about: "Name of the run's folder in `runs/`." },
     Column {
-        name: "ended",
+        name: "state",
         about: "`complete`: every flow completed; `incomplete`: the duration was over before that, or before \
-                the fabric had drained; `deadlock`: the run stopped at one, as its scenario asks.",
+                the fabric had drained (`unfinished` in `summary.json`); `deadlock`: the run stopped at one, \
+                as its scenario asks.",
     },
     Column { name: "metric", about: "Path of a number in `summary.json`: `fct_ns.p99`." },
     Column { name: "value", about: "That number; `true` is 1 and `false` is 0." },
@@ -73,11 +74,11 @@ pub fn runs(plan: &Plan, results: &[Option<RunResult>]) -> String {
     let mut table = header(plan, RUN_COLUMNS);
     let names = names(plan, results);
     for (run, result) in ended(plan, results) {
-        let (seed, id, end) = (run.seed, &run.id, result.ending.name());
+        let (seed, id, state) = (run.seed, &run.id, result.state.name());
         for metric in &names {
             let Some(value) = result.metrics.value(metric) else { continue };
             axes(&mut table, plan, &run.choices);
-            line(&mut table, format_args!("{seed},{id},{end},{metric},{value}"));
+            line(&mut table, format_args!("{seed},{id},{state},{metric},{value}"));
         }
     }
     table
@@ -92,7 +93,7 @@ pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
         cells.entry(&run.choices).or_default().push(result);
     }
     for (choices, results) in cells {
-        let incomplete = results.iter().filter(|run| run.ending != Ending::Complete).count();
+        let incomplete = results.iter().filter(|run| run.state != RunState::Complete).count();
         for metric in &names {
             let samples: Vec<Sample> =
                 results.iter().map(|run| run.metrics.sample(metric)).collect();
@@ -166,35 +167,35 @@ mod tests {
             text.replace(&run.id.to_string(), &format!("run{}", run.index))
         });
         assert_snapshot!(runs, @"
-        switch.buffer,seed,run,ended,metric,value
-        1MB,1,run0,complete,drops.by_reason.shared-pool-full,0
+        switch.buffer,seed,run,state,metric,value
+        1MB,1,run0,complete,drops.by_reason.headroom-exhausted,0
         1MB,1,run0,complete,fct_ns.mean,30
         1MB,1,run0,complete,flows_completed,2
         1MB,1,run0,complete,flows_total,2
         1MB,1,run0,complete,paused_ns,7002
-        1MB,2,run1,incomplete,drops.by_reason.shared-pool-full,4
+        1MB,2,run1,incomplete,drops.by_reason.headroom-exhausted,4
         1MB,2,run1,incomplete,fct_ns.mean,10
         1MB,2,run1,incomplete,flows_completed,1
         1MB,2,run1,incomplete,flows_total,2
         1MB,2,run1,incomplete,paused_ns,7001
-        2MB,1,run3,incomplete,drops.by_reason.shared-pool-full,4
+        2MB,1,run3,incomplete,drops.by_reason.headroom-exhausted,4
         2MB,1,run3,incomplete,fct_ns.mean,10
         2MB,1,run3,incomplete,flows_completed,1
         2MB,1,run3,incomplete,flows_total,2
         2MB,1,run3,incomplete,paused_ns,7001
-        2MB,2,run4,incomplete,drops.by_reason.shared-pool-full,0
+        2MB,2,run4,incomplete,drops.by_reason.headroom-exhausted,0
         2MB,2,run4,incomplete,flows_completed,0
         2MB,2,run4,incomplete,flows_total,2
         2MB,2,run4,incomplete,paused_ns,7000
         ");
         assert_snapshot!(cells(&plan, &results), @"
         switch.buffer,metric,n,incomplete,mean,ci95_low,ci95_high,min,max
-        1MB,drops.by_reason.shared-pool-full,2,1,2,0,4,0,4
+        1MB,drops.by_reason.headroom-exhausted,2,1,2,0,4,0,4
         1MB,fct_ns.mean,1,1,30,,,30,30
         1MB,flows_completed,2,1,1.5,1,2,1,2
         1MB,flows_total,2,1,2,2,2,2,2
         1MB,paused_ns,2,1,7001.5,7001,7002,7001,7002
-        2MB,drops.by_reason.shared-pool-full,2,2,2,0,4,0,4
+        2MB,drops.by_reason.headroom-exhausted,2,2,2,0,4,0,4
         2MB,fct_ns.mean,0,2,,,,,
         2MB,flows_completed,2,2,0.5,0,1,0,1
         2MB,flows_total,2,2,2,2,2,2,2

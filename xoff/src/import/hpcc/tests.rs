@@ -146,6 +146,7 @@ fn configs_that_are_wrong() {
         ("KMIN_MAP 1 25000000000 100", "KMIN_MAP has no value for links of 100000000000 bit/s"),
         ("EWMA_GAIN 2", "EWMA_GAIN is `2`"),
         ("RP_TIMER 0.9", "RP_TIMER is `0.9`"),
+        ("LINK_DOWN 9 4294967296 2", "LINK_DOWN is `4294967296`"),
         ("LINK_DOWN 9 0 3", "no link joins the nodes 0 and 3"),
         ("SIMULATOR_STOP_TIME 2", "the simulator stops before the first flow starts"),
         ("KMAX_MAP 1 100000000000 99", "kmin of 100000000000 bit/s is above kmax"),

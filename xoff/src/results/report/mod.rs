@@ -156,7 +156,7 @@ impl RunReport {
         writeln!(
             out,
             "{}; {}; {}",
-            verdict(run.is_complete(), &completed, &completed),
+            verdict(run.unfinished.is_none(), &completed, &completed),
             verdict(run.drops.lost() == 0, "lossless", &lost),
             verdict(run.books.is_empty(), "books balanced", "books do not balance"),
         )
@@ -372,9 +372,11 @@ impl RunReport {
             quantity::counted(*cnps, "CNP"),
             quantity::counted(*retransmitted_packets, "packet"),
         )?;
-        let Summary { books, limits_reached, .. } = &self.summary;
-        let books = books.iter().map(|line| ("books", line));
-        for (about, line) in books.chain(limits_reached.iter().map(|line| ("limit", line))) {
+        let Summary { unfinished, books, limits_reached, .. } = &self.summary;
+        let about = |what, lines| std::iter::repeat(what).zip(lines);
+        let unfinished = about("unfinished", unfinished.as_slice());
+        let limits = about("limit", limits_reached);
+        for (about, line) in unfinished.chain(about("books", books)).chain(limits) {
             let line = format!("{about}: {line}");
             writeln!(out, "{}", style.bad(wrap(line.split(' '), 7, "").trim_end()))?;
         }
