@@ -168,25 +168,21 @@ fn a_limit_on_memory_leaves_nothing() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
     let (scenario, out) = (shipped("incast"), folder.path("results"));
-    let run_within = |megabytes: u64| {
+    let mut refused = 0;
+    // From the program alone to a fabric that has all that it needs. Which limits are too low differs from
+    // machine to machine, and a higher one may be: threads that find no room for a heap of their own share.
+    for megabytes in (40..=240).step_by(10) {
         let mut run = xoff(["run", &scenario, "--out", &out]);
         let finished = finish(limit(&mut run, libc::RLIMIT_AS, megabytes << 20));
         if finished.code == 0 {
             fs::remove_dir_all(&out).expect("the run made it");
+            continue;
         }
-        finished
-    };
-    // How much a run takes depends on the machine: processors, libraries, the allocator.
-    let (mut too_little, mut enough) = (64, 1024);
-    while enough - too_little > 2 {
-        let middle = too_little.midpoint(enough);
-        if run_within(middle).code == 0 { enough = middle } else { too_little = middle }
-    }
-    // From the fabric that has nearly all that it needs to the first namespaces.
-    for megabytes in (0..12).map(|step| too_little - 3 * step) {
-        run_within(megabytes).assert_refused(&["error: ", "ulimit -v"]);
+        finished.assert_refused(&["error: ", "ulimit -v"]);
+        refused += 1;
         await_that("a guardian removes what a run without memory left", || {
             traces() == before && folder.entries().is_empty()
         });
     }
+    assert!(refused > 4, "{refused} limits were too low for a run");
 }
