@@ -256,7 +256,7 @@ mod tests {
                     RethFields { virtual_address: 0, remote_key: 9, dma_length: length.into() };
                 packets.push(RocePacket {
                     opcode,
-                    psn: Psn::new(0x00ff_fffe + packets.len() as u32),
+                    psn: Psn::new(0x00ff_fffe + u32::try_from(packets.len()).unwrap()),
                     reth: reth.then_some(fields),
                     payload_length,
                     ..data(1)

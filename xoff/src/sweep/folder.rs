@@ -348,8 +348,9 @@ mod tests {
     fn a_summary_is_believed_unless_frames_were_lost_or_books_are_wrong() {
         assert_eq!(distrust(&Summary::default()), None);
         let drops = DropTotals { substrate: 1, ..DropTotals::default() };
-        let books = vec!["the pool's total is 2".into(), format!("{} at 5", Summary::NOT_DRAINED)];
-        let wrong = Summary { drops, books, ..Summary::default() };
+        let books = vec!["the pool's total is 2".into()];
+        let unfinished = Some("frames were left".into());
+        let wrong = Summary { drops, unfinished, books, ..Summary::default() };
         let text = "the machine below the emulation lost 1 frames; the pool's total is 2";
         assert_eq!(distrust(&wrong).as_deref(), Some(text));
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::sweep::folder::{Claim, Ending};
+use crate::sweep::folder::{Claim, RunState};
 use crate::sweep::made_up;
 use crate::sweep::{Plan, SweepOptions};
 
@@ -42,7 +42,7 @@ fn every_run_ends_once_on_any_number_of_threads() {
         assert!(ends.iter().map(|(index, _)| *index).eq(0..plan.runs.len()), "{jobs} threads");
         for ((_, result), run) in ends.iter().zip(&plan.runs) {
             let result = result.as_ref().expect("it ends well");
-            assert_eq!((result.ending, &result.doubt), (Ending::Complete, &None));
+            assert_eq!((result.state, &result.doubt), (RunState::Complete, &None));
             assert_eq!(folder.result(&run.id).as_ref(), Some(result), "as it was written");
         }
     }
