@@ -174,7 +174,11 @@ const LIMITS: [(libc::c_int, &str); 4] = [
     (libc::EMFILE, open_files::ADVICE),
     (libc::ENFILE, open_files::ADVICE),
     (libc::EAGAIN, "raise the limits on threads and memory (`ulimit -u`, `ulimit -v`)"),
-    (libc::ENOMEM, "raise the limits on memory (`ulimit -v unlimited`, `ulimit -l unlimited`)"),
+    (
+        libc::ENOMEM,
+        "raise the limits on memory (`ulimit -v unlimited`, `ulimit -l unlimited`), or shrink \
+         `switch.buffer`: each 60 bytes of it take 40 bytes for a descriptor",
+    ),
 ];
 
 #[cfg(test)]
