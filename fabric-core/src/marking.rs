@@ -75,6 +75,28 @@ mod tests {
         }
     }
 
+    /// One byte above K_min, so that the slope is the threshold.
+    #[test]
+    fn a_packet_is_marked_if_its_number_is_below_the_threshold() {
+        for (above, expected) in [(0, false), (1, true)] {
+            let (switch, same) = (SwitchState::default(), SwitchState::default());
+            switch.random.store(1);
+            same.random.store(1);
+            let port = port(1000, 2000);
+            port.ecn_slope_q48.store(random_q48(&same) + above);
+            assert_eq!(congested(&port, &switch, 1001), expected, "{above} above its number");
+            assert_eq!(switch.random.load(), same.random.load(), "one number is drawn");
+        }
+    }
+
+    #[test]
+    fn a_slope_reaches_p_max_at_k_max_and_a_step_has_none() {
+        assert_eq!(slope_q48(0, 1, 1_000_000), 1 << 48);
+        assert_eq!(slope_q48(1000, 1256, 1_000_000), 1 << 40);
+        assert_eq!(slope_q48(1000, 1256, 500_000), 1 << 39);
+        assert_eq!([slope_q48(1000, 1000, 500_000), slope_q48(1000, 999, 500_000)], [0, 0]);
+    }
+
     /// The numbers are those of xorshift64* from state 1, computed by a program of a few lines of Python.
     #[test]
     fn which_packets_are_marked_follows_from_the_seed() {

@@ -283,6 +283,71 @@ mod tests {
         }
     }
 
+    /// Bytes up to 2^24 - 1, nanoseconds up to 2^33 and kilobits a second up to 2^30 count as they are.
+    #[test]
+    fn the_quotient_takes_larger_operands_for_the_largest() {
+        let tables = tables([2, 2, 2]);
+        let at = ingress(&tables, EstimationForm::Conceptual);
+        let operands = operands(&at).unwrap();
+        let gradient = |bytes, ns, bits_per_second| {
+            operands.port.rate_bps.store(bits_per_second);
+            Conceptual::gradient(bytes, ns, &operands)
+        };
+        // 2^24 bytes in 2^30 ns are 2^19 times 2^-16 of this rate.
+        let rate = 15_625_000;
+        let of_bytes = [(1 << 24) - 1, 1 << 24, u64::MAX].map(|n| gradient(n, 1 << 30, rate));
+        assert_eq!(of_bytes, [(1 << 19) - 1; 3]);
+        let of_ns = [1 << 32, 1 << 33, 1 << 34, u64::MAX].map(|n| gradient(1 << 23, n, rate));
+        assert_eq!(of_ns, [1 << 16, 1 << 15, 1 << 15, 1 << 15]);
+        let rates = [1000 << 29, 1000 << 30, 1000 << 31, u64::MAX];
+        let of_rate = rates.map(|rate| gradient(1 << 23, 15_625, rate));
+        assert_eq!(of_rate, [1 << 19, 1 << 18, 1 << 18, 1 << 18]);
+        assert_eq!(gradient(1, 1, 0), STEEPEST, "a rate of zero divides nothing");
+    }
+
+    /// A byte a nanosecond has the gradient 2^`log2`.
+    #[test]
+    fn a_look_up_spans_gradients_from_one_to_the_steepest() {
+        let tables = tables([2, 2, 2]);
+        let at = ingress(&tables, EstimationForm::Practical);
+        let operands = operands(&at).unwrap();
+        for (log2, expected) in
+            [(0, 1), (1, 2), (16, LINE_RATE), (19, STEEPEST / 2), (20, STEEPEST), (21, STEEPEST)]
+        {
+            operands.steps.byte_per_ns_log2.store(log2 << LOG_FRACTION_BITS);
+            let found = Practical::gradient(1, 1, &operands);
+            assert!(found >= expected && found <= expected + expected / 128, "{found}, 2^{log2}");
+        }
+        operands.steps.byte_per_ns_log2.store(0);
+        let below_one =
+            [(0, 1), (1, 2)].map(|(bytes, ns)| Practical::gradient(bytes, ns, &operands));
+        assert_eq!(below_one, [0, 0]);
+    }
+
+    /// Phi-hat of both forms is 0 below a gradient of 1 and Phi from the line rate on.
+    #[test]
+    fn headroom_is_proportional_to_the_gradient_and_rounded_up() {
+        let tables = tables([2, 2, 0]);
+        for (gradient, conceptual, practical) in [
+            (0, 0, 0),
+            (1, 1, 938),
+            (1023, 937, 938),
+            (1024, 938, 1875),
+            (LINE_RATE / 2, 30_000, 30_938),
+            (LINE_RATE - 1, 60_000, 60_000),
+            (LINE_RATE, 60_000, 60_000),
+            (2 * LINE_RATE, 60_000, 60_000),
+            (-LINE_RATE, 0, 0),
+        ] {
+            for (form, expected) in FORMS.into_iter().zip([conceptual, practical]) {
+                let at = ingress(&tables, form);
+                let mean = i32::try_from(gradient).unwrap();
+                at.queue.gradient_average.store(mean.cast_unsigned());
+                assert_eq!(headroom(&at), expected, "{gradient}, {form:?}");
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
