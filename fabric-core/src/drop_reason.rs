@@ -122,6 +122,7 @@ mod tests {
             assert_eq!(*reason as usize, index);
             assert_eq!(DropReason::from_number(index as u32), Some(*reason));
             assert!(DropReason::ALL[..index].iter().all(|other| other.name() != reason.name()));
+            assert_eq!(reason.to_string(), reason.name());
         }
         assert_eq!(DropReason::from_number(DropReason::ALL.len() as u32), None);
     }

@@ -405,6 +405,13 @@ const _: () = {
 mod tests {
     use super::*;
 
+    /// The kernel's table of descriptors is allocated whole, and a smaller one would drop minimum-size frames.
+    #[test]
+    fn the_slots_hold_a_gibibyte_of_minimum_size_frames() {
+        assert_eq!(MAX_SLOTS * 64, 1 << 30);
+        assert_eq!(MAX_SLOTS * (size_of::<Descriptor>() + size_of::<Cell64>()), 671_088_640);
+    }
+
     #[test]
     fn an_address_is_a_word_with_its_first_byte_lowest() {
         let address = [2, 1, 0, 3, 4, 0xff];

@@ -32,6 +32,7 @@ fn all_but_not_ect_may_be_marked() {
     for (ecn, capable) in [(0, false), (1, true), (2, true), (3, true)] {
         let fields = Ipv4Fields { type_of_service: 0x60 | ecn, ..Ipv4Fields::default() };
         assert_eq!(fields.ecn_capable(), capable, "ECN {ecn}");
+        assert_eq!(fields.congestion_experienced(), ecn == 3, "ECN {ecn}");
         assert_eq!(fields.priority(), 3);
     }
 }
@@ -107,6 +108,21 @@ fn each_malformed_packet_has_its_reason() {
         ("a wrong checksum", wrong_checksum, Some(BadIpv4Checksum)),
     ] {
         assert_eq!(parse(&frame).err(), expected, "{about}");
+    }
+}
+
+#[test]
+fn one_checksum_is_right_whatever_the_sum() {
+    for identification in [0, 1, 0x1234, 0x8000, 0xffff_u16] {
+        let mut frame =
+            altered(|frame| frame[18..20].copy_from_slice(&identification.to_be_bytes()));
+        let right = be16(frame[24], frame[25]);
+        assert!((1..0xffff).contains(&right), "0 and 0xffff would be the same number");
+        for checksum in 0..=u16::MAX {
+            frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+            let expected = (checksum != right).then_some(DropReason::BadIpv4Checksum);
+            assert_eq!(parse(&frame).err(), expected, "{checksum:#06x}, should be {right:#06x}");
+        }
     }
 }
 

@@ -125,6 +125,15 @@ mod tests {
     }
 
     #[test]
+    fn a_router_rewrites_both_addresses_and_nothing_else() {
+        let mut header = *Header::parse(&BYTES).unwrap().0;
+        let addresses = LinkAddresses { source: [1; 6], destination: [3; 6] };
+        header.set_addresses(addresses);
+        assert_eq!(header, Header::new(addresses, ETHER_TYPE_IPV4));
+        assert_eq!(header.addresses(), addresses);
+    }
+
+    #[test]
     fn a_cut_header_and_a_short_buffer_are_errors() {
         let cut = ParseError::Truncated { layer: Layer::Ethernet, needed: LEN, available: 13 };
         assert_eq!(Header::parse(&BYTES[..13]).unwrap_err(), cut);

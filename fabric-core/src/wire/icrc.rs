@@ -129,8 +129,12 @@ mod tests {
 
     #[test]
     fn too_short_for_a_packet_is_a_number_all_the_same() {
+        let bytes = [0x5a; HEADERS];
         for length in 0..HEADERS {
-            compute(&[0xff; HEADERS][..length]);
+            let with_seed = [&[0xff; 8], &bytes[..length]].concat();
+            assert_eq!(compute(&bytes[..length]), crc32fast::hash(&with_seed), "{length} bytes");
         }
+        let unmasked = crc32fast::hash(&[&[0xff; 8][..], &bytes].concat());
+        assert_ne!(compute(&bytes), unmasked, "a whole packet's headers");
     }
 }

@@ -315,6 +315,58 @@ mod tests {
         assert_eq!(incremental_checksum(0xdd2f, 0x5555, 0x3285), 0x0000);
     }
 
+    /// Sums whose first fold carries again, and those just below.
+    #[test]
+    fn a_carry_of_a_carry_is_added() {
+        for (sum, folded) in [
+            (0, 0),
+            (0xffff, 0xffff),
+            (0x1_0000, 1),
+            (0x1_fffe, 0xffff),
+            (0x1_ffff, 1),
+            (0x2_fffd, 0xffff),
+            (0x2_fffe, 1),
+            (0x9_fff6, 0xffff),
+            (0x9_fff7, 1),
+            (0xfffe_0001, 0xffff),
+        ] {
+            assert_eq!(fold(sum), folded, "{sum:#x}");
+        }
+        assert_eq!(incremental_checksum(0, 0, 1), 0xfffe, "0xffff + 0xffff + 1 carries twice");
+    }
+
+    #[test]
+    fn dscp_and_ecn_share_a_byte() {
+        for (number, ecn) in
+            (0..).zip([Ecn::NotCapable, Ecn::Capable1, Ecn::Capable0, Ecn::CongestionExperienced])
+        {
+            for dscp in 0..64 {
+                let byte = type_of_service(dscp, ecn);
+                assert_eq!(byte, dscp * 4 + number);
+                assert_eq!(Ecn::from_wire(byte), ecn);
+                let header = Header::new(1, 2, byte, 64, PROTOCOL_UDP, 20);
+                assert_eq!((header.dscp(), header.ecn()), (dscp, ecn));
+            }
+        }
+    }
+
+    #[test]
+    fn a_fragment_has_an_offset_or_more_to_come() {
+        for (bits, expected) in [
+            (0, false),
+            (0x4000, false),
+            (0x8000, false),
+            (0x2000, true),
+            (1, true),
+            (0x1000, true),
+        ] {
+            let mut bytes = BYTES;
+            bytes[6..8].copy_from_slice(&u16::to_be_bytes(bits));
+            let header = Header::read_from_bytes(&bytes).unwrap();
+            assert_eq!(header.is_fragment(), expected, "{bits:#06x}");
+        }
+    }
+
     #[test]
     fn the_last_hop_of_a_packet() {
         let mut header = Header::new(1, 2, 0, 1, PROTOCOL_UDP, 20);

@@ -201,8 +201,23 @@ fn packets_that_no_frame_can_carry_are_not_emitted() {
     assert_eq!(error(payload), EmitError::HeadersOfOpcode(Opcode::Cnp));
     let long = RocePacket { payload_length: 65_476, ..WRITE_ONLY };
     assert_eq!(error(long), EmitError::TooLong { total: 65_536 });
+    let no_aeth = RocePacket { aeth: None, ..NAK };
+    assert_eq!(error(no_aeth), EmitError::HeadersOfOpcode(Opcode::Acknowledge));
+    let both = RocePacket { aeth: NAK.aeth, ..WRITE_ONLY };
+    assert_eq!(error(both), EmitError::HeadersOfOpcode(Opcode::WriteOnly));
     let small = EmitError::BufferTooSmall { needed: 62, available: 61 };
     assert_eq!(NAK.emit(&LINK, &mut [0; 61]), Err(small));
+}
+
+#[test]
+fn the_largest_value_of_each_field_and_the_longest_packet_are_carried() {
+    let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 0x00ff_ffff };
+    let widest = RocePacket { dscp: 63, destination_qp: 0x00ff_ffff, aeth: Some(aeth), ..NAK };
+    let longest = RocePacket { payload_length: 65_472, ..WRITE_ONLY };
+    assert_eq!(longest.ip_total_length(), 65_532);
+    for packet in [widest, longest] {
+        assert_eq!(RocePacket::parse(&emitted(&packet)), Ok(packet));
+    }
 }
 
 fn packets() -> impl Strategy<Value = RocePacket> {
