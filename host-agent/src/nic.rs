@@ -271,6 +271,45 @@ mod tests {
         assert_eq!(nic.pop_queue_pair(Picos(100)), Some(12));
         assert_eq!(nic.pop_queue_pair(Picos(100)), None);
         assert_eq!(nic.next_transmission(Picos(100)), Some(Picos(200)));
+        assert_eq!(nic.pop_queue_pair(Picos(200)), Some(10));
+        assert_eq!(nic.next_transmission(Picos(200)), None, "nobody waits");
+    }
+
+    #[test]
+    fn the_earliest_of_all_that_wait_is_the_next() {
+        let mut nic = nic();
+        nic.schedule_at(2, 10, Picos(300));
+        nic.schedule_at(7, 11, Picos(200));
+        assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(200)));
+        nic.schedule(4, 12);
+        assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
+        pause(&mut nic, Picos(0), 4);
+        assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
+        pause(&mut nic, Picos(0), 7);
+        assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(300)));
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 1));
+        assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
+        assert_eq!(nic.pop_queue_pair(Picos(300)), Some(10), "the others are paused");
+        assert_eq!(nic.pop_queue_pair(Picos(300)), None);
+        let end = Picos(5_120_000);
+        assert_eq!([0; 2].map(|_| nic.pop_queue_pair(end)), [Some(12), Some(11)]);
+    }
+
+    #[test]
+    fn every_priority_has_a_round_of_its_own() {
+        let mut nic = nic();
+        for priority in 0..8 {
+            nic.schedule(priority, 10 + u32::from(priority));
+            nic.schedule_at(priority, 20 + u32::from(priority), Picos(100));
+        }
+        for (now, slots) in [(Picos(99), 10), (Picos(100), 20)] {
+            for priority in [7_u8, 0, 3, 5, 1, 6, 2, 4] {
+                nic.pause.receive(now, 1 << priority, &[0; 8]);
+                nic.pause.receive(now, !(1 << priority), &[1000; 8]);
+                assert_eq!(nic.pop_queue_pair(now), Some(slots + u32::from(priority)));
+                assert_eq!(nic.pop_queue_pair(now), None, "the others are paused");
+            }
+        }
     }
 
     #[test]
