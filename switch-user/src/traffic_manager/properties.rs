@@ -102,6 +102,7 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
                 let bytes: u64 = packets.iter().map(|&(_, length)| u64::from(length)).sum();
                 assert_eq!(manager.queue_bytes(number, queue), bytes);
                 assert_eq!(manager.queue_packets(number, queue) as usize, packets.len());
+                assert!(manager.slots(number, queue).eq(packets.iter().map(|&(slot, _)| slot)));
             }
         }
         assert_eq!(manager.total_packets(), SLOTS as usize - free.len());
