@@ -63,7 +63,7 @@ impl BufferSeries {
         let spans = last - first + 1;
         let pieces = (0..columns).map(|column| {
             let start = first + column * spans / columns;
-            let stop = (first + ((column + 1) * spans).div_ceil(columns)).max(start + 1);
+            let stop = first + ((column + 1) * spans).div_ceil(columns);
             self.peaks[start..stop].iter().copied().fold(BufferLevel::default(), BufferLevel::max)
         });
         Some(BufferChart { from: Nanos(from), to: Nanos(to), columns: pieces.collect() })
@@ -153,5 +153,41 @@ mod tests {
         series.record(Nanos(u64::MAX / 2), level(5));
         assert_eq!(series.peak(), level(5));
         assert_eq!(BufferSeries::default().chart(Nanos(1_000), 10), None);
+    }
+
+    /// Two pieces of an odd number of spans: both have the middle one. The level before a sample is part of
+    /// the sample's span.
+    #[test]
+    fn a_piece_has_every_span_that_it_touches() {
+        let shown = |samples: &[u64]| {
+            let mut series = BufferSeries::default();
+            for (time, total) in (10..).zip(samples) {
+                series.record(Nanos(time), level(*total));
+            }
+            series.chart(Nanos(20), 2).map(|chart| (chart.from.0, chart.to.0, totals(&chart)))
+        };
+        assert_eq!(shown(&[1, 2, 9, 0]), Some((10, 14, vec![2, 9])));
+        assert_eq!(shown(&[1, 2, 0]), Some((10, 13, vec![2, 2])));
+        assert_eq!(shown(&[1, 2, 3, 4, 0]), Some((10, 15, vec![3, 4])));
+        assert_eq!(shown(&[0, 4, 0]), Some((11, 13, vec![4, 4])));
+        assert_eq!(shown(&[0, 0]), None);
+    }
+
+    /// The last span holds the instant of the last sample.
+    #[test]
+    fn spans_double_when_time_needs_it() {
+        let mut series = BufferSeries::default();
+        let last = BufferSeries::SPANS as u64 - 1;
+        series.record(Nanos(last), level(10));
+        assert_eq!((series.span_ns, series.peaks.len()), (1, BufferSeries::SPANS));
+        series.record(Nanos(last + 1), level(20));
+        assert_eq!((series.span_ns, series.peaks.len()), (2, BufferSeries::SPANS / 2 + 1));
+        assert_eq!(
+            series.peaks.iter().rev().take(3).map(|it| it.total.0).collect::<Vec<_>>(),
+            [20, 10, 0]
+        );
+        series.record(Nanos(2 * (last + 1)), level(0));
+        assert_eq!((series.span_ns, series.peaks.len()), (4, BufferSeries::SPANS / 2 + 1));
+        assert_eq!(series.peak(), level(20));
     }
 }

@@ -175,4 +175,14 @@ mod tests {
         let mut capture = Capture::new(io::sink(), path, "xoff 0", &wires(), 0).unwrap();
         capture.frame(2, Nanos(0), &[0; 60]).unwrap();
     }
+
+    #[test]
+    fn a_full_disk_is_reported_at_the_end_of_a_short_capture() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut capture =
+            Capture::new(full, Path::new("out/capture.pcapng"), "xoff 0", &wires(), 0).unwrap();
+        capture.frame(0, Nanos(1), &[0; 60]).unwrap();
+        let error = capture.finish().unwrap_err().to_string();
+        assert!(error.starts_with("cannot write out/capture.pcapng: No space left"), "{error}");
+    }
 }

@@ -60,3 +60,24 @@ impl ResultsError {
         move |source| Self::Folder { action, path, source }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_follows_from_what_the_system_said() {
+        let said = |kind| {
+            let (path, source) = (PathBuf::from("out/flows.csv"), io::Error::new(kind, "no"));
+            ResultsError::Write { path, source }.to_string()
+        };
+        assert_eq!(
+            said(io::ErrorKind::FileTooLarge),
+            "cannot write out/flows.csv: no; raise the limit on the size of files (`ulimit -f unlimited`)"
+        );
+        assert_eq!(
+            said(io::ErrorKind::StorageFull),
+            "cannot write out/flows.csv: no; free some space or name another folder with --out"
+        );
+    }
+}

@@ -367,4 +367,70 @@ mod tests {
         drop(results);
         assert!(!folder.exists());
     }
+
+    /// Each of these rows differs from the others of its table.
+    #[test]
+    fn a_row_of_each_kind_is_in_its_file() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut results = ResultsFolder::create(temp.path(), &options()).unwrap();
+        results.flow(&flow(41)).unwrap();
+        results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+        let (time, node, bytes) = (Nanos(43), "s0", Bytes(9));
+        let kind = crate::results::QueueKind::Buffer;
+        let (port, priority) = (None, None);
+        results.queue(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
+        let (time, reason) = (Nanos(44), "headroom-exhausted");
+        let class = fabric_core::drop_reason::DropClass::Policy;
+        results.drop_event(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
+        let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
+        let circle = DeadlockRow { circle: 45, onset: Nanos(46), confirmed, end, members };
+        results.deadlock(&circle).unwrap();
+        let (start, rate) = (Nanos(48), BitsPerSecond(49));
+        results.throughput(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();
+        let (time, peer, headroom) = (Nanos(52), "h0", Bytes(53));
+        let (port, link_delay, response) = (2, Some(Nanos(54)), Some(Nanos(55)));
+        let link = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
+        results.link_delay(&link).unwrap();
+        results.whole(&Occupancy::new(Bytes(1)).finish("s1", Picos::ZERO)).unwrap();
+        results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
+        results.close_hpcc(Picos::ZERO).unwrap();
+        let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
+        assert_eq!(files.unwrap().folder, temp.path());
+        let read = |name: &str| fs::read(temp.path().join(name)).unwrap();
+        let text = |name: &str| String::from_utf8(read(name)).unwrap();
+        for (name, start) in [
+            (FlowRow::FILE, "41,incast,h1,h0,3,"),
+            (PauseRow::FILE, "42,s0,1,h1,3,xoff,"),
+            (QueueRow::FILE, "43,s0,buffer,,,9"),
+            (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
+            (DeadlockRow::FILE, "45,46,,47,"),
+            (ThroughputRow::FILE, "48,50,51,49"),
+            (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),
+            (OccupancyRow::FILE, "s1,buffer,0,"),
+            (SCENARIO_FILE, "name = \"x\""),
+        ] {
+            assert!(
+                text(name).lines().any(|line| line.starts_with(start)),
+                "{name}: {}",
+                text(name)
+            );
+        }
+        assert!(read(CAPTURE_FILE).windows(60).any(|bytes| bytes == [0x5a; 60]));
+        assert_eq!(text(Summary::FILE), Summary::default().to_json());
+        assert!(text(HpccFiles::FILES[0]).contains(" 1000000 0 120041 90000\n"));
+    }
+
+    #[test]
+    fn what_a_dead_run_left_can_be_cleared() {
+        let temp = tempfile::tempdir().unwrap();
+        let results = ResultsFolder::create(temp.path(), &options()).unwrap();
+        let busy = ResultsFolder::clear_abandoned(temp.path(), 0);
+        assert!(matches!(busy, Err(ResultsError::Busy(_))));
+        drop(results);
+        // What was appearing when it died.
+        fs::create_dir(temp.path().join(".xoff-partial")).unwrap();
+        fs::write(temp.path().join(FlowRow::FILE), "").unwrap();
+        ResultsFolder::clear_abandoned(temp.path(), 0).unwrap();
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
 }

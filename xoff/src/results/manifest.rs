@@ -93,4 +93,26 @@ mod tests {
         assert_eq!(manifest.tool, "xoff");
         assert!(manifest.kernel.contains('.'), "{}", manifest.kernel);
     }
+
+    #[test]
+    fn a_process_knows_its_version_machine_and_command() {
+        let manifest = Manifest::of_this_process();
+        assert_eq!(manifest.version, env!("CARGO_PKG_VERSION"));
+        assert_eq!(manifest.arch, env::consts::ARCH);
+        assert!(env::args().eq(manifest.command));
+    }
+
+    #[test]
+    fn a_folder_is_whole_with_a_manifest_of_xoff() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(Manifest::of_run(temp.path()), None);
+        let write = |text: &str| fs::write(temp.path().join(Manifest::FILE), text).unwrap();
+        let manifest = Manifest { seed: 7, ..Manifest::of_this_process() };
+        write(&serde_json::to_string(&manifest).unwrap());
+        assert_eq!(Manifest::of_run(temp.path()), Some(manifest.clone()));
+        write(&serde_json::to_string(&Manifest { tool: "another".into(), ..manifest }).unwrap());
+        assert_eq!(Manifest::of_run(temp.path()), None);
+        write("{}");
+        assert_eq!(Manifest::of_run(temp.path()), None);
+    }
 }

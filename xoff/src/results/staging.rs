@@ -388,4 +388,38 @@ mod tests {
             assert!(error.ends_with("--out"), "{error}");
         }
     }
+
+    /// As the guardian of a dead run holds it, which removes what that left.
+    #[test]
+    fn a_lock_that_is_held_for_a_moment_is_waited_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let held = lock(temp.path(), 1).unwrap().expect("nobody has it");
+        assert!(matches!(lock(temp.path(), 1), Err(ResultsError::Busy(_))));
+        let holder = thread::spawn(move || {
+            thread::sleep(LOCK_INTERVAL);
+            drop(held);
+        });
+        assert!(lock(temp.path(), 2000).unwrap().is_some());
+        holder.join().unwrap();
+        assert!(lock(&temp.path().join("nowhere"), 1).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_named() {
+        let temp = tempfile::tempdir().unwrap();
+        die_in(temp.path());
+        fs::create_dir(temp.path().join("flows.csv")).unwrap();
+        let error = clear_abandoned(temp.path(), 0, FILES).unwrap_err().to_string();
+        let path = temp.path().join("flows.csv");
+        assert!(error.starts_with(&format!("cannot remove {}", path.display())), "{error}");
+    }
+
+    #[test]
+    fn a_folder_of_a_run_with_something_else_in_it_is_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        run(temp.path(), "first");
+        fs::write(temp.path().join("thesis.tex"), "").unwrap();
+        let error = Staging::claim(temp.path(), FILES).unwrap_err();
+        assert!(matches!(error, ResultsError::Occupied { entry, .. } if entry == "thesis.tex"));
+    }
 }

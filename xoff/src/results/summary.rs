@@ -360,4 +360,58 @@ mod tests {
         drops.add("injected-loss", DropClass::Injected, 1);
         assert_eq!(drops.lost(), 1);
     }
+
+    #[test]
+    fn all_frames_that_went_no_further_but_the_ignored_are_lost() {
+        let mut drops = DropTotals::default();
+        for (frames, class) in [
+            (1, DropClass::Policy),
+            (20, DropClass::Frame),
+            (300, DropClass::Ignored),
+            (4000, DropClass::Substrate),
+            (50_000, DropClass::Injected),
+        ] {
+            drops.add("some-reason", class, frames);
+            drops.add("some-reason", class, frames);
+        }
+        assert_eq!(drops.by_reason["some-reason"], 2 * 54_321);
+        let DropTotals { policy, frame, ignored, substrate, injected, .. } = drops;
+        assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
+        assert_eq!(drops.lost(), 108_042);
+    }
+
+    #[test]
+    fn a_run_is_sound_if_nothing_is_missing_lost_below_or_wrong() {
+        let sound = Summary { flows_total: 2, flows_completed: 2, ..Summary::default() };
+        assert!(sound.is_sound() && sound.is_complete());
+        let substrate = DropTotals { substrate: 1, ..DropTotals::default() };
+        let injected = DropTotals { injected: 1, ..DropTotals::default() };
+        let line = vec!["a line".to_owned()];
+        for (summary, expected) in [
+            (Summary { flows_completed: 1, ..sound.clone() }, false),
+            (Summary { flows_completed: 1, ended: RunEnd::Duration, ..sound.clone() }, false),
+            (Summary { flows_completed: 1, ended: RunEnd::Deadlock, ..sound.clone() }, true),
+            (Summary { ended: RunEnd::Duration, ..sound.clone() }, true),
+            (Summary { books: line.clone(), ..sound.clone() }, false),
+            (Summary { limits_reached: line, ..sound.clone() }, false),
+            (Summary { drops: substrate, ..sound.clone() }, false),
+            (Summary { drops: injected, ..sound.clone() }, true),
+        ] {
+            assert_eq!(summary.is_sound(), expected, "{summary:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_cut_has_no_errors_for_that() {
+        let cut = format!("{} when the duration was over", Summary::NOT_DRAINED);
+        let of = |books: &[&str]| {
+            let books = books.iter().map(|line| (*line).to_owned()).collect();
+            let summary = Summary { books, ..Summary::default() };
+            (summary.was_cut(), summary.errors().cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), (false, vec![]));
+        assert_eq!(of(&[&cut]), (true, vec![]));
+        assert_eq!(of(&["wrong", &cut, "worse"]), (true, vec!["wrong".into(), "worse".into()]));
+        assert_eq!(of(&["wrong"]), (false, vec!["wrong".into()]));
+    }
 }

@@ -159,3 +159,129 @@ fn two_runs_leave_and_show_the_same() {
         assert!(read(first.path()) == read(second.path()), "{name:?} differs");
     }
 }
+
+fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'static> {
+    const MEMBERS: &[crate::results::DeadlockMember<'_>] = &[
+        crate::results::DeadlockMember { wire: "a->b", priority: 3, level: Level::Queue },
+        crate::results::DeadlockMember { wire: "b->a", priority: 5, level: Level::Queue },
+    ];
+    let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));
+    DeadlockRow { circle: number, onset, confirmed, end: None, members: MEMBERS }
+}
+
+/// A record without a flow, and what it comes to at 1 us.
+fn finished(mut record: Record, fill: impl FnOnce(&mut Record)) -> RunReport {
+    fill(&mut record);
+    let (scenario_toml, manifest) = ("", &Manifest::of_this_process());
+    let (fabric, lossless) = (String::new(), Vec::new());
+    let description = RunDescription { scenario_toml, manifest, fabric, lossless };
+    record.finish(Picos(1_000_000), description, Summary::default()).unwrap()
+}
+
+#[test]
+fn the_first_confirmed_circle_is_reported_and_all_are_counted() {
+    let report = finished(Record::new(None, RecordOptions::default()), |record| {
+        for row in [
+            circle(0, 5, None),
+            circle(1, 20, Some(90)),
+            circle(2, 10, Some(80)),
+            circle(3, 10, Some(70)),
+            circle(4, 30, Some(60)),
+        ] {
+            record.deadlock(&row).unwrap();
+        }
+    });
+    let totals = report.summary.deadlock;
+    assert_eq!((totals.deadlocks, totals.undecided, totals.first_onset_ns), (4, 1, Some(10)));
+    let first = report.first_deadlock.expect("four were confirmed");
+    assert_eq!((first.onset, first.confirmed, first.end), (Nanos(10), Nanos(80), None));
+    assert_eq!(
+        (first.queues, first.priorities),
+        (vec!["a->b".into(), "b->a".into()], [3, 5].into())
+    );
+}
+
+#[test]
+fn a_record_follows_what_it_was_asked_to_follow() {
+    let temp = tempfile::tempdir().unwrap();
+    let host = |id| crate::results::HpccNode { id, is_switch: false, interfaces: vec![1] };
+    let switch = crate::results::HpccNode { id: 2, is_switch: true, interfaces: vec![1, 2] };
+    let sampling = crate::results::QueueSampling {
+        start: Nanos(0),
+        stop: None,
+        interval: Nanos(500),
+        dump_interval: Nanos(1000),
+        before: Nanos(2000),
+    };
+    let hpcc = crate::results::HpccOptions {
+        nodes: [("h0", host(0)), ("h1", host(1)), ("s0", switch)]
+            .map(|(name, node)| (name.to_owned(), node))
+            .into(),
+        switches: vec!["s0".into()],
+        destination_ports: BTreeMap::new(),
+        time_offset: Nanos(0),
+        sampling,
+    };
+    let options =
+        ResultsOptions { link_delay: true, hpcc: Some(hpcc), ..ResultsOptions::default() };
+    let folder = ResultsFolder::create(temp.path(), &options).unwrap();
+    let record = Record::new(Some(folder), RecordOptions::default());
+    assert!(record.follows_ports() && !record.follows_pools());
+    let report = finished(record, |record| {
+        record.waiting(Picos(1), 0, 1, 2048).unwrap();
+        let (time, until, priority) = (Nanos(7), Nanos(700), 3);
+        let (node, by, port) = ("h1", "s0", 0);
+        let received = PauseReceived { time, node, port, by, priority, binds: time, until };
+        record.pause_received(&received).unwrap();
+        record.flow_started(&FlowStart { flow: 0, label: "", src: "h0", dst: "h1" });
+        for delay in [900, 800] {
+            let (link_delay, headroom) = (Some(Nanos(delay)), Bytes(delay * 10));
+            let (time, node, peer, response) = (Nanos(7), "s0", "h0", None);
+            let row = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
+            record.link_delay(&row).unwrap();
+        }
+        let (port, priority, class, bytes) = (None, None, DropClass::Policy, Bytes(64));
+        let row = DropRow { time, node: "s0", port, priority, reason: "x", class, bytes };
+        record.drop_event(&row).unwrap();
+        record.deadlock(&circle(9, 5, None)).unwrap();
+        let mut measured = Measurements::default();
+        measured.record(crate::results::Measure::QueuesOff, 3, 40);
+        record.measurements(&measured).unwrap();
+    });
+    let range = report.link_delays.expect("two exchanges");
+    assert_eq!((range.exchanges, range.link_delay), (2, (Nanos(800), Nanos(900))));
+    let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
+    assert_eq!(read("qlen.txt"), "time: 0\n2 1 1\n2 2 1\ntime: 1000\n2 1 3\n2 2 1 0 2\n");
+    assert_eq!(read("pfc.txt"), "7 1 0 1 1\n");
+    assert_eq!(read("link_delay.csv").lines().nth(1), Some("7,s0,0,h0,900,,9000"));
+    assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,x,policy,64"));
+    assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue"));
+    assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
+    assert!(!temp.path().join("occupancy.csv").exists(), "no switch was followed");
+
+    let buffer = Bytes(1000);
+    let followed_switches = vec!["s0".to_owned()];
+    let options = RecordOptions { followed_switches, buffer, ..RecordOptions::default() };
+    let record = Record::new(None, options);
+    assert!(record.follows_pools() && !record.follows_ports());
+}
+
+#[test]
+fn a_summary_counts_and_times_flows_of_each_label() {
+    let summary = run(None).summary;
+    let slowdown = summary.slowdown.expect("29 flows completed");
+    assert_eq!((slowdown.p50, slowdown.p99), (Slowdown(48_000), Slowdown(76_000)));
+    let incast = &summary.labels["incast"];
+    assert_eq!((incast.flows, incast.completed, incast.slowdown), (30, 29, Some(slowdown)));
+    assert_eq!((summary.deadlock, summary.emulated_ns), (DeadlockTotals::default(), 1_000));
+}
+
+#[test]
+fn a_capture_has_the_frames_of_its_run() {
+    let temp = tempfile::tempdir().unwrap();
+    run(Some(temp.path()));
+    let captured = fs::metadata(temp.path().join("capture.pcapng")).unwrap().len();
+    assert!(captured > 4 * 60, "four frames: {captured}");
+    let lines = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap().lines().count();
+    assert_eq!(["flows.csv", "pauses.csv", "queues.csv"].map(lines), [31, 5, 13]);
+}

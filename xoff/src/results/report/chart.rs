@@ -185,4 +185,39 @@ mod tests {
         let text = text(&chart, Style::ansi());
         assert!(text.contains("\x1b[33m▒\x1b[0m█"));
     }
+
+    /// A cell is headroom where the bar ends with some, or where at least half of the cell is.
+    #[test]
+    fn a_cell_is_of_headroom_or_of_pools() {
+        let cells = |pools, total| {
+            let bar = Bar { pools, total };
+            [0, 1, 2].map(|row| bar.cell(row)).into_iter().collect::<String>()
+        };
+        assert_eq!(cells(0, 0), "   ");
+        assert_eq!(cells(3, 3), "▃  ");
+        assert_eq!(cells(8, 8), "█  ");
+        assert_eq!(cells(6, 7), "▒  ");
+        assert_eq!(cells(6, 8), "▒  ");
+        assert_eq!(cells(6, 9), "█▒ ");
+        assert_eq!(cells(5, 20), "█▒▒");
+        assert_eq!(cells(4, 20), "▒▒▒");
+        assert_eq!(cells(9, 12), "█▒ ");
+        assert_eq!(cells(14, 16), "█▒ ");
+        assert_eq!(cells(14, 17), "██▒");
+        assert_eq!(cells(16, 20), "██▒");
+        assert_eq!(cells(20, 20), "██▄");
+        assert_eq!(cells(24, 32), "███");
+    }
+
+    #[test]
+    fn a_bar_rounds_up_and_its_pools_down() {
+        let bar = |total, headroom| {
+            let Bar { pools, total } = Bar::of(level(total, headroom), 800, 10);
+            (pools, total)
+        };
+        assert_eq!([bar(0, 0), bar(800, 0), bar(801, 0)], [(0, 0), (80, 80), (81, 81)]);
+        assert_eq!([bar(11, 0), bar(20, 0)], [(2, 2), (2, 2)]);
+        assert_eq!([bar(400, 100), bar(400, 101), bar(399, 1)], [(30, 40), (29, 40), (39, 40)]);
+        assert_eq!([bar(400, 400), bar(400, 500)], [(0, 40), (0, 40)]);
+    }
 }

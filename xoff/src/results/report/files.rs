@@ -72,4 +72,16 @@ mod tests {
             assert_eq!(shell_quoted(path), expected);
         }
     }
+
+    #[test]
+    fn a_line_for_tshark_asks_for_each_priority() {
+        let line = tshark(Path::new("a b"), &[3]);
+        let words = line.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>();
+        assert_eq!(
+            words.join(" "),
+            "tshark -r 'a b' -Y 'macc.opcode == 0x0101' -T fields -e frame.time_epoch \
+             -e frame.interface_name -e macc.cbfc.enbv.c3 -e macc.cbfc.pause_time.c3"
+        );
+        assert_eq!(shell_quoted(""), "''");
+    }
 }

@@ -110,4 +110,15 @@ mod tests {
             assert_eq!(counted(number, noun), expected);
         }
     }
+
+    #[test]
+    fn decimals_end_where_numbers_become_long() {
+        assert_eq!(micros(Nanos(0)), "0.000");
+        assert_eq!(micros(Nanos(99_999_999)), "99999.999");
+        assert_eq!(micros(Nanos(100_000_000)), "100000");
+        assert_eq!(micros(Nanos(100_000_999)), "100000");
+        assert_eq!([span(Nanos(999)), span(Nanos(1000))], ["999 ns", "1 us"]);
+        assert_eq!(span(Nanos(12_345_678_900_000)), "12345.679 s");
+        assert_eq!([count(1000), count(12_345), count(123_456)], ["1,000", "12,345", "123,456"]);
+    }
 }

@@ -357,3 +357,61 @@ fn measured_links_follow_the_buffer() {
     assert!(widest(&text) <= 100, "{}", widest(&text));
     assert!(!report().render(Style::plain()).contains("links: "));
 }
+
+#[test]
+fn two_sizes_differ() {
+    let mut report = report();
+    report.fct_by_size.push(of_size(1_000_000, None, 7));
+    let text = report.render(Style::plain());
+    assert!(text.contains("\nSlowdown by size\n"), "{text}");
+}
+
+#[test]
+fn circles_of_each_fate_alone_have_their_section() {
+    let section = |deadlock: DeadlockTotals| {
+        let mut report = report();
+        report.summary.deadlock = deadlock;
+        report.first_deadlock = (deadlock.deadlocks > 0).then(|| ReportedDeadlock {
+            onset: Nanos(1),
+            confirmed: Nanos(2),
+            end: None,
+            priorities: [3].into(),
+            queues: vec!["a->b".into()],
+        });
+        let text = report.render(Style::plain());
+        let section = text.split("\n\n").find_map(|part| part.strip_prefix("Deadlock\n"));
+        section.map(|section| section.lines().skip(usize::from(deadlock.deadlocks > 0)).collect())
+    };
+    let none = DeadlockTotals::default();
+    assert_eq!(section(none), None::<Vec<String>>.map(|lines| lines.concat()));
+    assert_eq!(section(DeadlockTotals { deadlocks: 1, ..none }).as_deref(), Some("a->b"));
+    assert_eq!(
+        section(DeadlockTotals { dissolved: 1, ..none }).as_deref(),
+        Some("circles of waiting that dissolved: 1")
+    );
+    assert_eq!(
+        section(DeadlockTotals { undecided: 1, ..none }).as_deref(),
+        Some("circles of waiting that were undecided at the end: 1")
+    );
+}
+
+#[test]
+fn the_buffer_over_time_is_that_of_the_switch_that_is_shown() {
+    let mut report = report();
+    let other = OccupancyRow { node: "leaf1".into(), ..occupied(QueueKind::Buffer, 1) };
+    report.occupancy =
+        vec![other, occupied(QueueKind::Headroom, 2), occupied(QueueKind::Buffer, 3_000)];
+    let text = report.render(Style::plain());
+    assert!(
+        text.contains("\nover time: mean 3 kB, p50 3 kB, p99 800 kB, p99.9 900 kB\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_that_took_no_time_has_no_rate() {
+    let mut report = report();
+    report.summary.cpu_seconds = 0.0;
+    let text = report.render(Style::plain());
+    assert!(text.contains("\n0.412 s wall, 0.000 s CPU\n"), "{text}");
+}

@@ -127,4 +127,34 @@ mod tests {
         );
         assert_eq!(text.matches(" \\\n").count(), text.lines().count() - 1);
     }
+
+    #[test]
+    fn a_line_may_be_as_wide_as_the_width_and_no_wider() {
+        let long = |length| "x".repeat(length);
+        let lines = |words: &[&str], joint| {
+            let text = wrap(words.iter().copied(), 2, joint);
+            text.lines().map(|line| line.chars().count()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&["a", &long(WIDTH - 2)], ""), [WIDTH]);
+        assert_eq!(lines(&["a", &long(WIDTH - 1)], ""), [1, WIDTH + 1]);
+        // Room for the joint is kept, whether the line is broken or not.
+        assert_eq!(lines(&["a", &long(WIDTH - 4)], " \\"), [WIDTH - 2]);
+        assert_eq!(lines(&["a", &long(WIDTH - 3)], " \\"), [3, WIDTH - 1]);
+        assert_eq!(lines(&["a", &long(WIDTH - 4), "b"], " \\"), [WIDTH, 3]);
+        // After a break the indent counts.
+        assert_eq!(lines(&[&long(WIDTH), "b", &long(WIDTH - 4), "c"], ""), [WIDTH, WIDTH, 3]);
+        assert_eq!(
+            lines(&[&long(WIDTH), "b", &long(WIDTH - 3), "c"], ""),
+            [WIDTH, 3, WIDTH - 1, 3]
+        );
+        // A word that is too long is not cut, and does not leave a line empty before it.
+        assert_eq!(lines(&[&long(200)], ""), [200]);
+        assert_eq!(wrap(["é", "ü"], 2, ""), "é ü\n");
+    }
+
+    #[test]
+    fn a_cell_of_the_widest_width_is_whole() {
+        assert_eq!(cut("sieben", 6), "sieben");
+        assert_eq!(cut("siebenmal", 6), "siebe…");
+    }
 }
