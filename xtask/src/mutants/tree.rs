@@ -14,10 +14,13 @@ use crate::{packages, process, workspace};
 
 /// Settings of every build and test. Nobody reads a backtrace here. A property that fails needs no
 /// smaller example, and must fail for the same mutants each time. A snapshot that differs is a failure,
-/// not a file to look at.
-const ENVIRONMENT: [(&str, &str); 5] = [
+/// not a file to look at. Link-time optimisation within a crate, which `opt-level = 1` brings, is most of the
+/// work of compiling a mutant of xoff: 14 s of processor time with it, 3 s without, and the tests are as fast.
+const ENVIRONMENT: [(&str, &str); 7] = [
     ("CARGO_PROFILE_DEV_DEBUG", "0"),
     ("CARGO_PROFILE_TEST_DEBUG", "0"),
+    ("CARGO_PROFILE_DEV_LTO", "off"),
+    ("CARGO_PROFILE_TEST_LTO", "off"),
     ("INSTA_UPDATE", "no"),
     ("PROPTEST_MAX_SHRINK_ITERS", "0"),
     ("PROPTEST_RNG_SEED", "1"),
