@@ -279,6 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no interfaces")]
     fn an_error_names_interface_queue_and_step() {
         let error = Error::Open {
             interface: interface_name(u32::MAX),
