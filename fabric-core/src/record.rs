@@ -181,6 +181,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{bth, ethernet, icrc, ipv4, reth, udp};
 
     const ORDER: Order = Order {
         level: Level::Port,
@@ -197,6 +198,14 @@ mod tests {
         let bytes = unsafe { core::mem::transmute::<Header, [u8; HEADER_LEN]>(header) };
         assert_eq!(Header::read(&bytes[..HEADER_LEN - 1]), None);
         Header::read(&[&bytes[..], &[7; 60]].concat()).expect("it is whole")
+    }
+
+    /// A packet with the longest headers, those of the first or only one of a message.
+    #[test]
+    fn a_record_holds_its_header_and_the_longest_frame() {
+        let headers = [ethernet::LEN, ipv4::LEN, udp::LEN, bth::LEN, reth::LEN, icrc::LEN];
+        assert!(3072 + headers.iter().sum::<usize>() <= MAX_FRAME);
+        assert_eq!(RECORD_LEN, 72 + 3200);
     }
 
     #[test]
