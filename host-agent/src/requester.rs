@@ -345,9 +345,8 @@ mod tests {
         assert_eq!(requester.retransmitted_packets, 3);
     }
 
-    /// A NAK shows that the responder waits, not that it received anything: it gives no more time.
     #[test]
-    fn only_progress_restarts_the_timer() {
+    fn a_stale_ack_leaves_the_timer_of_what_was_sent_again() {
         let mut requester = requester(10_000, 0);
         send(&mut requester, 4);
         let nak = Syndrome::NakSequenceError;
