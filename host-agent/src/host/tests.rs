@@ -297,7 +297,14 @@ fn without_congestion_control_a_mark_is_counted_only() {
     assert_eq!(sent(&mut receiver, Picos(2)), []);
     let notification = receiver.responders.occupant(0).notification(RECEIVER, 6);
     sender.handle_packet(Picos(3), &notification);
-    assert_eq!((sender.counters().cnps_received, sender.counters().rate_cuts), (1, 0));
+    sender.handle_packet(Picos(4), &notification);
+    assert_eq!((sender.counters().cnps_received, sender.counters().rate_cuts), (2, 0));
+    assert_eq!(sent(&mut sender, Picos(FIRST)).len(), 2);
+    let at = Picos(5_000_000);
+    sender.handle_packet(at, &acknowledgement(Syndrome::Ack, 12));
+    let completed =
+        HostEvent::FlowCompleted { flow: 40, at, retransmitted_packets: 0, notifications: 2 };
+    assert_eq!(events(&mut sender), [completed]);
 }
 
 #[test]
