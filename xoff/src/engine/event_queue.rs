@@ -366,6 +366,60 @@ mod tests {
         assert_eq!(queue.pop(), None);
     }
 
+    /// The current bucket is sorted, the calendar has all but one of the others, and what lies further off is
+    /// in the heap. In any of these places an event comes out as it went in.
+    #[test]
+    fn the_calendar_reaches_as_far_as_it_has_buckets() {
+        for width in [1u64, 64] {
+            let buckets = MIN_BUCKETS as u64;
+            let new = || {
+                let mut queue = EventQueue::new(Picos(width * buckets), 1);
+                // The current bucket is not the first.
+                queue.schedule(Picos(7 * width), Event::Sample);
+                assert_eq!(queue.pop(), Some((Picos(7 * width), Event::Sample)));
+                queue
+            };
+            for (bucket, current, far) in [
+                (7, 1, 0),
+                (8, 0, 0),
+                (7 + 64, 0, 0),
+                (7 + buckets - 1, 0, 0),
+                (7 + buckets, 0, 1),
+                (8 + buckets, 0, 1),
+                (7 + 10 * buckets, 0, 1),
+            ] {
+                let mut queue = new();
+                let event = Event::PortFree { wire: bucket as u32 };
+                let time = Picos(bucket * width + width - 1);
+                queue.schedule(time, event);
+                assert_eq!((queue.current.len(), queue.far.len()), (current, far), "{bucket}");
+                assert!(queue.remaining().eq([event]), "{bucket}");
+                assert_eq!(queue.pop(), Some((time, event)));
+                assert_eq!(queue.remaining().count(), 0);
+                assert_eq!(queue.pop(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_remains_is_what_was_scheduled_wherever_it_lies() {
+        let mut queue = EventQueue::new(Picos(1024 * 64), 1);
+        let times =
+            [0, 0, 64, 64, 70, 64 * 63, 64 * 64, 64 * 1000, 64 * 5000, 64 * 5000, 64 * 9000];
+        for (wire, time) in (0..).zip(times) {
+            queue.schedule(Picos(time), Event::PortFree { wire });
+        }
+        let mut wires: Vec<u32> = queue
+            .remaining()
+            .map(|event| match event {
+                Event::PortFree { wire } => wire,
+                other => panic!("{other:?} was not scheduled"),
+            })
+            .collect();
+        wires.sort_unstable();
+        assert!(wires.into_iter().eq(0..times.len() as u32));
+    }
+
     #[test]
     fn a_bucket_holds_one_event_or_a_list() {
         let largest = (1 << Packed::NUMBER_BITS) - 1;

@@ -102,4 +102,36 @@ mod tests {
         assert_eq!(lost_pauses(0), "");
         assert_eq!(lost_pauses(2), "; faults took 2 PAUSEs, which would have stopped senders");
     }
+
+    #[test]
+    fn advice_follows_the_scheme() {
+        let dsh = |settings: &str| {
+            let text = format!(
+                "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2
+host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[switch]\nheadroom = {{ kind = \"dsh\"{settings} }}
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\""
+            );
+            crate::engine::tests::scenario(&text).switch.headroom
+        };
+        let (insured, not) = (dsh(""), dsh(", insurance_headroom = false"));
+        for (reason, headroom, start) in [
+            (DropReason::InsuranceExhausted, &not, "its port has no insurance headroom; set "),
+            (
+                DropReason::InsuranceExhausted,
+                &insured,
+                "the insurance headroom of its port was full",
+            ),
+            (
+                DropReason::HeadroomPoolExhausted,
+                &SIH,
+                "the pool of oversubscribed headroom was empty",
+            ),
+            (DropReason::HeadroomExhausted, &SIH, "the headroom of its ingress queue was full"),
+            (DropReason::NoDescriptor, &SIH, "all descriptors were taken"),
+            (DropReason::InjectedLoss, &SIH, UNEXPECTED),
+        ] {
+            assert!(advice(reason, headroom).starts_with(start), "{reason}");
+        }
+    }
 }

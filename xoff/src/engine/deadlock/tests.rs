@@ -7,6 +7,7 @@ use fabric_core::units::Picos;
 use crate::datapath::Datapath;
 use crate::datapath::memory::MemoryDatapath;
 use crate::engine::Engine;
+use crate::engine::deadlock::LOOK_PERIOD;
 use crate::engine::event::Event;
 use crate::engine::tests::{engine, scenario};
 use crate::engine::wait_graph::Lane;
@@ -32,11 +33,13 @@ struct Instant<'a> {
     engine: Engine<'a, MemoryDatapath>,
     /// Packets so far, each of 1000 bytes and with a slot of its own.
     packets: u32,
+    /// What `receive` found scheduled and did not handle.
+    others: Vec<(Picos, Event)>,
 }
 
 impl<'a> Instant<'a> {
     fn of(scenario: &'a Scenario) -> Self {
-        Self { engine: engine(scenario), packets: 0 }
+        Self { engine: engine(scenario), packets: 0, others: Vec::new() }
     }
 
     fn lane(&self, wire: &str, class: u8) -> Lane {
@@ -116,6 +119,8 @@ impl<'a> Instant<'a> {
                 self.engine.now = time;
                 last = time;
                 self.engine.handle(event).expect("no file to write");
+            } else {
+                self.others.push((time, event));
             }
         }
         self.engine.now = last + Picos(1_000_000);
@@ -205,4 +210,88 @@ fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
     instant.receive(BACK[0], &[3], 0);
     let open = instant.open();
     assert_eq!((open.len(), open.last().map(Vec::as_slice)), (4, Some(&round[..])));
+}
+
+/// What a PFC frame for `classes` schedules: the classes, and when they have settled.
+fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64)> {
+    let now = instant.engine.now;
+    for &class in classes {
+        let (state, response) = instant.pause_state(instant.lane(wire, class));
+        state.receive(now.to_nanos(), LONG, response);
+    }
+    let number = instant.lane(wire, 0).wire;
+    instant.engine.pauses_changed(number).expect("no file to write");
+    let events = std::iter::from_fn(|| instant.engine.events.pop());
+    let settled = events.filter_map(|(time, event)| match event {
+        Event::PauseSettled { wire, class } if wire == number => {
+            Some((class, (time - now).to_nanos().0))
+        }
+        _ => None,
+    });
+    settled.collect()
+}
+
+/// After the response time, the longest frame, which takes 87.84 ns, and 1 us on the wire: once for each
+/// pause, however often it is renewed, and again when a port adds to what its classes wait for.
+#[test]
+fn a_pause_settles_once_nothing_more_can_arrive() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    instant.engine.now = Picos(5_000_000);
+    let wire = ROUND[0];
+    let (_, response) = instant.pause_state(instant.lane(wire, 3));
+    let after = response + 1087;
+    instant.turn_queue(wire, 3, true);
+    assert_eq!(settle(&mut instant, wire, &[3]), [(3, after)]);
+    assert_eq!(settle(&mut instant, wire, &[3]), [], "it is renewed");
+    instant.turn_queue(wire, 5, true);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), [(5, after)]);
+    instant.turn_port(wire, true);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), [(3, after), (5, after)]);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
+    instant.turn_port(wire, false);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
+    // Its port is no part of a cycle.
+    let host = scenario.fabric().wires().iter().position(|wire| wire.name == "leaf1->h4");
+    instant.engine.pauses_changed(host.expect("a host") as u32).expect("no file to write");
+    assert!(instant.engine.events.pop().is_none());
+}
+
+/// A packet at leaf1 waits for nobody. When it has left, none of the queues ever resumes.
+#[test]
+fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    for at in 0..4 {
+        instant.wait(3, ROUND[at], ROUND[(at + 1) % 4]);
+    }
+    instant.hold(instant.lane(ROUND[0], 3), 1000);
+    for wire in ROUND {
+        instant.turn_queue(wire, 3, true);
+        instant.receive(wire, &[3], LONG);
+    }
+    assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
+    let opened = instant.engine.now - Picos(1_000_000);
+    let is_look = |(_, event): &&(Picos, Event)| *event == Event::DeadlockLook;
+    let looks: Vec<Picos> = instant.others.iter().filter(is_look).map(|(time, _)| *time).collect();
+    assert_eq!(looks, [opened + LOOK_PERIOD]);
+    for _ in 0..2 {
+        assert!(!instant.engine.deadlocks.is_deadlocked());
+        instant.engine.now += LOOK_PERIOD;
+        let next = (instant.engine.now + LOOK_PERIOD, Event::DeadlockLook);
+        instant.engine.handle(Event::DeadlockLook).expect("no file to write");
+        assert_eq!(instant.engine.events.pop(), Some(next));
+        assert_eq!(instant.engine.events.pop(), None);
+    }
+    instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
+        queue.shared_bytes.sub(1000);
+    });
+    instant.engine.handle(Event::DeadlockLook).expect("no file to write");
+    assert!(instant.engine.deadlocks.is_deadlocked());
+    assert_eq!(instant.engine.events.pop(), None, "there is nothing to decide");
+    let said = instant.engine.finish_deadlocks().expect("no file to write");
+    let names = ROUND.join(" ");
+    let said = said.expect("a deadlock");
+    assert!(said.starts_with("deadlocked since "), "{said}");
+    assert!(said.ends_with(&format!(" ns ({names})")), "{said}");
 }

@@ -3,7 +3,9 @@
 mod books;
 mod faults;
 mod faulty_datapath;
+mod rows;
 mod samples;
+mod wires;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
