@@ -116,7 +116,7 @@ pub struct SwitchConfig {
     pub ports: u32,
     /// Hosts that have a route.
     pub hosts: u32,
-    /// Descriptors in use.
+    /// A power of two, at least the number of descriptors.
     pub slots: u32,
     /// N_q in DSH: lossless queues of a port.
     pub lossless_queues: u32,
@@ -154,7 +154,7 @@ pub struct SwitchState {
     pub random: Cell64,
     /// Slots in use, which is where in `FREE_SLOTS` the next one to take stands.
     pub slots_taken: Cell64,
-    /// What `slots_taken` cannot exceed: all slots.
+    /// What `slots_taken` cannot exceed: all descriptors.
     pub slots_limit: Cell64,
     /// Packets marked so far that did not arrive with Congestion Experienced.
     pub ecn_marked: Cell64,
@@ -407,8 +407,8 @@ mod tests {
 
     /// The kernel's table of descriptors is allocated whole, and a smaller one would drop minimum-size frames.
     #[test]
-    fn the_slots_hold_a_gibibyte_of_minimum_size_frames() {
-        assert_eq!(MAX_SLOTS * 64, 1 << 30);
+    fn the_slots_hold_a_gigabyte_of_minimum_size_frames() {
+        assert_eq!(MAX_SLOTS * crate::wire::ethernet::MINIMUM_FRAME_LENGTH, 1_006_632_960);
         assert_eq!(MAX_SLOTS * (size_of::<Descriptor>() + size_of::<Cell64>()), 671_088_640);
     }
 

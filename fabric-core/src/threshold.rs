@@ -81,7 +81,7 @@ pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
     config.shared_pool_bytes.saturating_sub(switch.shared_bytes.load())
 }
 
-/// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0 and buffers below 4 GiB.
+/// `alpha` times `bytes`, rounded down. Parsing keeps the denominator above 0 and buffers below 1 GiB.
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
     let product = bytes * numerator as u64;

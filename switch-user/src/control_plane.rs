@@ -63,10 +63,10 @@ pub const fn frames_in(buffer: Bytes) -> u64 {
     buffer.0 / MINIMUM_FRAME_LENGTH as u64
 }
 
-/// Descriptors for a buffer of at most [`LARGEST_BUFFER`]: a power of two that its packets cannot exceed.
+/// Descriptors for a buffer of at most [`LARGEST_BUFFER`], at least 1: as many as it can hold packets.
 pub fn slots_for(buffer: Bytes) -> u32 {
     assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
-    let slots = frames_in(buffer).next_power_of_two();
+    let slots = frames_in(buffer).max(1);
     slots.try_into().expect("the largest buffer has 2^24 slots")
 }
 
@@ -96,7 +96,7 @@ impl SwitchTables {
             row.peer_address.store(address_to_u64(settings.peer_address));
         }
         let switch = &self.switch[0];
-        switch.slots_limit.store(u64::from(config.slots));
+        switch.slots_limit.store(self.descriptors.len() as u64);
         // xorshift has one state that it never leaves: zero.
         switch.random.store(seed | 1);
     }
@@ -229,8 +229,8 @@ impl SwitchTables {
                 expect_zero(format!("egress queue (port {port}, queue {priority})"), bytes);
             }
         }
-        let leaked =
-            u64::from(config.slots) - (switch.slots_limit.load() - switch.slots_taken.load());
+        let free = switch.slots_limit.load() - switch.slots_taken.load();
+        let leaked = self.descriptors.len() as u64 - free;
         expect_zero("the number of leaked descriptors".into(), leaked);
         let (admitted, departed) = (switch.admitted_bytes.load(), switch.departed_bytes.load());
         expect_zero("bytes admitted less bytes departed".into(), admitted.abs_diff(departed));
@@ -263,9 +263,8 @@ mod tests {
             (0, 1),
             (59, 1),
             (60 * 4096, 4096),
-            (60 * 4097, 8192),
-            (16_000_000, 1 << 19),
-            (256_000_000, 1 << 23),
+            (60 * 4097 + 59, 4097),
+            (16_000_000, 266_666),
             (LARGEST_BUFFER.0, 1 << 24),
         ] {
             assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");

@@ -72,7 +72,7 @@ pub fn fill_logarithms(tables: &Logarithms) {
 }
 
 /// Fills a port's row: `phi` is the headroom of a queue that grows at line rate. It is set aside in the
-/// buffer, which is at most 1 GB.
+/// buffer, which is at most `LARGEST_BUFFER`.
 ///
 /// # Panics
 /// If it is 4 GiB or more.

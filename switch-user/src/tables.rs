@@ -21,7 +21,7 @@ pub struct Capacity {
     pub ports: u32,
     /// Hosts that have routes.
     pub hosts: u32,
-    /// Descriptors, a power of two.
+    /// Descriptors, at least 1.
     pub slots: u32,
 }
 

@@ -174,7 +174,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         first_interface_index: FIRST_SWITCH_INTERFACE,
         ports: capacity.ports,
         hosts: capacity.hosts,
-        slots: capacity.slots,
+        slots: capacity.slots.next_power_of_two(),
         lossless_queues: settings.lossless.count(),
         gradient_weight_shift: dsh.map_or(0, |dsh| dsh.gradient_weight.right_shift()),
         deviation_weight_shift: dsh.map_or(0, |dsh| dsh.deviation_weight.right_shift()),

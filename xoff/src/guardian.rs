@@ -3,16 +3,16 @@
 //! A process that is killed, that crashes or that has no memory left runs none of its own code any
 //! more, so another one has to clean up. The guardian is this binary again (`xoff guardian`), started
 //! before the run makes anything. It reads a pipe of which only the run holds the other end, and which
-//! therefore ends with the run, whatever ends that. After an orderly end nothing is left to remove. If
-//! the guardian itself is killed, the next run does its work.
+//! therefore ends with the run, whatever ends that. After an orderly end nothing is left to remove, and the
+//! run ends its guardian. If the guardian itself is killed, the next run does its work.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, parent_id};
 use std::path::{Path, PathBuf, absolute};
-use std::process::{self, ChildStdin, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -30,9 +30,11 @@ const END: u8 = 0;
 /// What a message begins with: a folder in which the run writes now, or does no longer.
 const ENTRUSTED: u8 = b'+';
 const RELEASED: u8 = b'-';
+/// As `ps` and `top` show it: at most 15 characters.
+const PROCESS_NAME: &CStr = c"xoff-guardian";
 
-/// This process's end of its guardian's pipe.
-static PIPE: OnceLock<Mutex<ChildStdin>> = OnceLock::new();
+/// This process's guardian, with the pipe to it.
+static GUARDIAN: OnceLock<Mutex<Child>> = OnceLock::new();
 
 /// Arguments of the guardian's command.
 #[derive(Debug, clap::Args)]
@@ -57,9 +59,18 @@ pub fn start(fabrics: bool) -> io::Result<()> {
     // A group of its own, so that Ctrl-C does not reach it. Whoever reads what the run prints must not
     // wait for the guardian's end, too.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let pipe = command.spawn()?.stdin.expect("it is piped");
-    PIPE.set(Mutex::new(pipe)).expect("a process starts one guardian");
+    GUARDIAN.set(Mutex::new(command.spawn()?)).expect("a process starts one guardian");
     Ok(())
+}
+
+/// Ends the guardian, if there is one, when nothing is left to it: a process that nobody waits for stays a
+/// zombie where no init reaps it, as in many containers.
+pub fn dismiss() {
+    let Some(guardian) = GUARDIAN.get() else { return };
+    let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
+    // It may have been killed by others.
+    let _ = guardian.kill();
+    let _ = guardian.wait();
 }
 
 /// Tells the guardian, if there is one, that results grow in `folder`, and that the innermost `made`
@@ -74,10 +85,13 @@ pub fn release(folder: &Path) {
 }
 
 fn tell(kind: u8, number: &str, folder: &Path) {
-    let (Some(pipe), Ok(folder)) = (PIPE.get(), absolute(folder)) else { return };
+    let (Some(guardian), Ok(folder)) = (GUARDIAN.get(), absolute(folder)) else { return };
     let message = [&[kind], number.as_bytes(), folder.as_os_str().as_bytes(), &[END]].concat();
-    // A guardian that was killed is not replaced: the next run cleans up instead.
-    let _ = pipe.lock().unwrap_or_else(PoisonError::into_inner).write_all(&message);
+    let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(pipe) = &mut guardian.stdin {
+        // A guardian that was killed is not replaced: the next run cleans up instead.
+        let _ = pipe.write_all(&message);
+    }
 }
 
 /// Is the guardian: waits for the end of the run and removes what that left.
@@ -100,7 +114,7 @@ pub fn watch(arguments: &Arguments) {
 /// Makes this process independent of what may have ended the run, and of what the run was given.
 fn detach() {
     let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: none of these calls takes memory but the limit, which outlives them. Descriptors above
+    // SAFETY: none of these calls takes memory but the limit and the name, which outlive them. Descriptors above
     // standard error are the caller's of the run: nothing here has opened any.
     unsafe {
         for signal in 1..=libc::SIGRTMAX() {
@@ -109,6 +123,7 @@ fn detach() {
         // Where this is not allowed, the little that is needed has to fit the run's own limit.
         libc::setrlimit(libc::RLIMIT_AS, &raw const unlimited);
         libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited);
+        libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr());
         libc::close_range(libc::STDERR_FILENO.cast_unsigned() + 1, libc::c_uint::MAX, 0);
     }
     // The run's folder is not kept in use; messages have absolute paths.

@@ -33,6 +33,38 @@ fn the_folders_that_a_killed_run_made_go_with_its_guardian() {
     await_that("a guardian removes folders", || folder.entries().is_empty());
 }
 
+/// As a container's first process that reaps nobody would see it: a guardian that its run did not wait for stays
+/// a zombie.
+#[test]
+fn a_run_that_ends_orderly_ends_its_guardian() {
+    // SAFETY: changes only whose children orphans become.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    let folder = ScenarioFolder::new();
+    let (run, guardian) = endless(&folder.path("results"));
+    run.signal(libc::SIGINT);
+    run.finish().assert_code(130);
+    assert!(!Path::new(&format!("/proc/{guardian}")).exists());
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_at_once() {
+    let folder = ScenarioFolder::new();
+    let scenario = shipped("incast");
+    let text =
+        format!("scenario = {scenario:?}\nseeds = 2\n[matrix]\n\"datapath.kind\" = [\"memory\"]\n");
+    let (file, out) = (folder.write("sweep.toml", text), folder.path("out"));
+    let arguments = ["sweep", &file, "--out", &out];
+    for _ in 0..5 {
+        let sweep = Running::start(&mut xoff(arguments));
+        await_that("a sweep claims its folder", || Path::new(&out).join("runs").exists());
+        sweep.signal(libc::SIGKILL);
+        // Not waited for: the next one comes while it dies.
+        finish(&mut xoff(arguments)).assert_code(0);
+        sweep.finish();
+        fs::remove_dir_all(&out).expect("a sweep made it");
+    }
+}
+
 #[test]
 fn the_results_of_an_earlier_run_stay() {
     let folder = ScenarioFolder::new();

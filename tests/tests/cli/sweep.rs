@@ -177,12 +177,12 @@ fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
         assert!(finished.stderr.contains("run 0 (seed=1): "), "{}", finished.stderr);
         assert!(finished.stderr.contains("flows completed"), "{}", finished.stderr);
         assert!(finished.stdout.contains("1 of 1 runs are done"), "{}", finished.stdout);
-        assert!(finished.stdout.contains("1 of them lack flows"), "{}", finished.stdout);
+        assert!(finished.stdout.contains("1 of them cut by their duration"), "{}", finished.stdout);
     }
     let listed = sweep(&folder, "out", &["--list"]).assert_code(0).stdout;
     assert!(listed.contains("\tincomplete\t"), "{listed}");
     let table = read(&folder, "out/sweep.csv");
-    assert!(table.starts_with("seed,run,ended,metric,value\n1,"), "{table}");
+    assert!(table.starts_with("seed,run,state,metric,value\n1,"), "{table}");
     assert_eq!(
         table.matches(",incomplete,").count(),
         2,
@@ -226,6 +226,8 @@ fn two_sweeps_do_not_share_a_folder() {
         thread::sleep(Duration::from_millis(1));
     }
     assert!(first.is_alive(), "twelve runs take longer than one");
+    // The others wait a moment for it.
+    first.signal(libc::SIGSTOP);
     sweep(&folder, "out", &[]).assert_refused(&["another run of xoff writes to", "--out"]);
     sweep(&folder, "out", &["--only", "0"]).assert_refused(&["another run of xoff writes to"]);
     first.signal(libc::SIGKILL);
@@ -272,12 +274,11 @@ fn the_shipped_sweep_runs() {
     let (file, out) = (shipped_sweep("alpha"), folder.path("out"));
     finish(&mut xoff(["sweep", &file, "--out", &out])).assert_code(0);
     let table = read(&folder, "out/summary.csv");
-    let header =
-        "variant,switch.threshold.alpha,metric,n,incomplete,mean,ci95_low,ci95_high,min,max";
+    let header = "variant,switch.threshold.alpha,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max";
     assert_eq!(table.lines().next(), Some(header));
     // Thresholds are what PFC acts on: the smaller they are, the longer it pauses.
     let pauses = |alpha: &str| -> f64 {
-        let start = format!("pfc-only,{alpha},paused_ns,3,0,");
+        let start = format!("pfc-only,{alpha},paused_ns,3,0,0,");
         let line = table.lines().find_map(|line| line.strip_prefix(&start));
         let line = line.unwrap_or_else(|| panic!("{start}: {table}"));
         line.split(',').next().and_then(|mean| mean.parse().ok()).expect("a number")

@@ -60,7 +60,7 @@ impl Arguments {
     /// Runs the command.
     pub fn execute(&self) -> Exit {
         interrupt::survive_large_files();
-        match &self.command {
+        let exit = match &self.command {
             Command::Run(arguments) => run::execute(arguments),
             Command::Sweep(arguments) => sweep::execute(arguments),
             Command::Reproduce(arguments) => reproduce::execute(arguments),
@@ -74,7 +74,9 @@ impl Arguments {
                 guardian::watch(arguments);
                 Exit::Success
             }
-        }
+        };
+        guardian::dismiss();
+        exit
     }
 }
 
@@ -177,7 +179,7 @@ const LIMITS: [(libc::c_int, &str); 4] = [
     (
         libc::ENOMEM,
         "raise the limits on memory (`ulimit -v unlimited`, `ulimit -l unlimited`), or shrink \
-         `switch.buffer`: each 60 bytes of it take 40 bytes for a descriptor",
+         `switch.buffer`: 60 bytes of it take 40 bytes for a descriptor in each switch",
     ),
 ];
 

@@ -239,14 +239,16 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     }
     let (done, all) = (results.iter().flatten().count(), plan.runs.len());
     let mut text = format!("{done} of {all} runs are done, {earlier} of them from before\n");
-    let incomplete = results.iter().flatten().filter(|run| run.state != RunState::Complete).count();
-    if incomplete > 0 {
-        let these = format!("{incomplete} of them did not finish");
-        writeln!(
-            text,
-            "{these}: means of completion times exclude those in which flows are missing"
-        )
-        .expect("a String takes every write");
+    for (state, what) in [
+        (RunState::Incomplete, "cut by their duration"),
+        (RunState::Deadlock, "stopped at a deadlock"),
+    ] {
+        let count = results.iter().flatten().filter(|run| run.state == state).count();
+        if count > 0 {
+            let excluded = "means of completion times exclude those in which flows are missing";
+            writeln!(text, "{count} of them {what}: {excluded}")
+                .expect("a String takes every write");
+        }
     }
     if done < all {
         text += "the same command tries the others again\n";

@@ -28,7 +28,8 @@ impl<D: Datapath> Engine<'_, D> {
         }
         self.check_always(&mut books);
         let mut counted = self.summary(end, books, substrate_losses);
-        if end == RunEnd::Duration && (missing || self.active.is_empty()) {
+        let lasts = !missing && !self.active.is_empty() && deadlock.is_none();
+        if end == RunEnd::Duration && !lasts {
             let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
             counted.unfinished = Some(format!(
                 "the fabric had not drained when the duration of {} ns was over{deadlock}",

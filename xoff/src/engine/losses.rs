@@ -19,8 +19,8 @@ impl<D: Datapath> Engine<'_, D> {
     /// The limits that lossless packets met, in the order of switches and reasons.
     pub(super) fn limits_reached(&self) -> Vec<String> {
         let headroom = &self.scenario.switch.headroom;
-        let faults = lost_pauses(self.injected_pause_losses);
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
+            let faults = lost_pauses(self.injected_pause_losses.get(&switch).copied());
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
             format!("{switch} dropped {packets} ({reason}): {}{faults}", advice(reason, headroom))
@@ -29,14 +29,11 @@ impl<D: Datapath> Engine<'_, D> {
     }
 }
 
-/// What the scenario's faults have to do with it.
-fn lost_pauses(frames: u64) -> String {
-    match frames {
-        0 => String::new(),
-        frames => {
-            format!("; faults took {}, which would have stopped senders", counted(frames, "PAUSE"))
-        }
-    }
+/// What the scenario's faults have to do with it: PAUSE frames of the switch that they took.
+fn lost_pauses(frames: Option<u64>) -> String {
+    frames.map_or_else(String::new, |frames| {
+        format!("; faults took {} of the switch", counted(frames, "PAUSE frame"))
+    })
 }
 
 /// Which limit a lossless packet met, and what to change.
@@ -46,9 +43,16 @@ const fn advice(reason: DropReason, headroom: &Headroom) -> &'static str {
             "the headroom of its ingress queue was full; raise `switch.headroom.bandwidth_delays`, \
              or leave it out for what the links need"
         }
-        (DropReason::HeadroomExhausted, _) => {
+        (DropReason::HeadroomExhausted, Headroom::Adaptive { .. }) => {
+            "the headroom of its ingress queue was full, as its link was measured; raise \
+             `switch.headroom.bytes` if the link was not measured yet"
+        }
+        (DropReason::HeadroomExhausted, Headroom::Sih { bytes: Some(_), .. }) => {
             "the headroom of its ingress queue was full; raise `switch.headroom.bytes`, or leave it \
              out for what the links need"
+        }
+        (DropReason::HeadroomExhausted, _) => {
+            "the headroom of its ingress queue, which is what its link needs, was full"
         }
         (DropReason::HeadroomPoolExhausted, _) => {
             "the pool of oversubscribed headroom was empty; lower `switch.headroom.ratio`"
@@ -56,9 +60,12 @@ const fn advice(reason: DropReason, headroom: &Headroom) -> &'static str {
         (DropReason::InsuranceExhausted, Headroom::Dsh(Dsh { insurance_headroom: false, .. })) => {
             "its port has no insurance headroom; set `switch.headroom.insurance_headroom` to true"
         }
-        (DropReason::InsuranceExhausted, _) => {
+        (DropReason::InsuranceExhausted, Headroom::Dsh(Dsh { bytes: Some(_), .. })) => {
             "the insurance headroom of its port was full; raise `switch.headroom.bytes`, or leave it \
              out for what the links need"
+        }
+        (DropReason::InsuranceExhausted, _) => {
+            "the insurance headroom of its port, which is what its link needs, was full"
         }
         (DropReason::NoDescriptor, _) => {
             "all descriptors were taken; lower `switch.buffer` or send larger frames"
@@ -74,6 +81,7 @@ const UNEXPECTED: &str =
 mod tests {
     use super::*;
     use fabric_core::drop_reason::DropClass;
+    use fabric_core::units::Bytes;
 
     const SIH: Headroom = Headroom::Sih { bytes: None, bandwidth_delays: None };
 
@@ -89,18 +97,21 @@ mod tests {
     #[test]
     fn advice_is_about_the_key_that_the_scenario_may_have() {
         let times = Headroom::Sih { bytes: None, bandwidth_delays: Some(1) };
+        let bytes = Headroom::Sih { bytes: Some(Bytes(1)), bandwidth_delays: None };
         for (headroom, key) in
-            [(SIH, "`switch.headroom.bytes`"), (times, "`switch.headroom.bandwidth_delays`")]
+            [(bytes, "`switch.headroom.bytes`"), (times, "`switch.headroom.bandwidth_delays`")]
         {
             let advice = advice(DropReason::HeadroomExhausted, &headroom);
             assert!(advice.contains(&format!("raise {key}")), "{advice}");
         }
+        let by_default = advice(DropReason::HeadroomExhausted, &SIH);
+        assert!(!by_default.contains("raise"), "{by_default}");
     }
 
     #[test]
     fn pauses_that_faults_took_are_named_and_other_frames_are_not() {
-        assert_eq!(lost_pauses(0), "");
-        assert_eq!(lost_pauses(2), "; faults took 2 PAUSEs, which would have stopped senders");
+        assert_eq!(lost_pauses(None), "");
+        assert_eq!(lost_pauses(Some(2)), "; faults took 2 PAUSE frames of the switch");
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub struct Engine<'a, D: Datapath> {
     flows_completed: u64,
     injected_losses: u64,
     /// PAUSE frames among them.
-    injected_pause_losses: u64,
+    injected_pause_losses: BTreeMap<u32, u64>,
     /// Lossless packets that switches dropped, by switch and reason.
     lossless_drops: BTreeMap<(u32, DropReason), u64>,
     misdelivered: Vec<String>,
@@ -156,7 +156,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
                 let ports = tables.settings().ports as usize;
                 let queues = build::port_queues(scenario);
                 let queues = std::iter::repeat_n(queues, ports);
-                let slots = tables.settings().slots as usize;
+                let slots = build::capacity(scenario, SwitchId(switch)).slots as usize;
                 let meters = if build::measures_links(scenario) { ports } else { 0 };
                 SwitchNode {
                     meters: vec![LinkDelayMeter::default(); meters].into(),
@@ -212,7 +212,7 @@ impl<'a, D: Datapath> Engine<'a, D> {
             packet_hops: 0,
             flows_completed: 0,
             injected_losses: 0,
-            injected_pause_losses: 0,
+            injected_pause_losses: BTreeMap::new(),
             lossless_drops: BTreeMap::new(),
             misdelivered: Vec::new(),
             scratch: Vec::new(),
@@ -358,7 +358,12 @@ impl<'a, D: Datapath> Engine<'a, D> {
     #[cold]
     fn lose(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         self.injected_losses += 1;
-        self.injected_pause_losses += u64::from(self.datapath.kind(frame) == FrameKind::Pause);
+        let sender = self.scenario.fabric().wire(WireId(number)).from;
+        if let (FrameKind::Pause, NodeKind::Switch(switch)) =
+            (self.datapath.kind(frame), self.scenario.fabric().node(sender).kind)
+        {
+            *self.injected_pause_losses.entry(switch.0).or_default() += 1;
+        }
         self.wires[number as usize].lost += 1;
         let priority = self.datapath.priority(frame);
         self.datapath.discard(frame);

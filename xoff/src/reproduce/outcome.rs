@@ -16,7 +16,7 @@ pub struct Outcome {
     pub cells: Vec<Cell>,
     /// Runs that are complete, and all runs.
     pub runs: (usize, usize),
-    /// Those of them whose duration was over before every flow had completed and the fabric had drained.
+    /// Those of them that their duration cut.
     pub incomplete: usize,
 }
 
@@ -25,6 +25,8 @@ pub struct Outcome {
 pub struct Cell {
     /// A choice for each axis.
     pub choices: Vec<String>,
+    /// Runs that their duration cut: what they count, they count up to there.
+    pub incomplete: usize,
     /// For each quantity, its values by seed.
     values: Vec<BTreeMap<u64, Decimal>>,
     /// For each quantity, the seeds of the runs that have no value because flows are missing in them.
@@ -69,9 +71,11 @@ impl Outcome {
             let chosen = axes.iter().zip(&run.choices);
             let cell = cells.entry(&run.choices).or_insert_with(|| Cell {
                 choices: chosen.map(|(axis, &choice)| axis.choices[choice].label.clone()).collect(),
+                incomplete: 0,
                 values: vec![BTreeMap::new(); figure.quantities.len()],
                 left_out: vec![BTreeSet::new(); figure.quantities.len()],
             });
+            cell.incomplete += usize::from(result.state == RunState::Incomplete);
             let place = folder.run_folder(&run.id);
             for (number, quantity) in figure.quantities.iter().enumerate() {
                 match quantity.source.read(result, &place) {
@@ -247,14 +251,14 @@ mod tests {
         let results = [whole.clone(), whole.clone(), whole.clone(), whole, cut, stuck].map(Some);
         let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
         assert_snapshot!(report::csv(&outcome), @"
-        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,relative_left_out
-        1MB,mean FCT,,3,0,30,30,30,1,1,1,0
-        1MB,pauses,,3,0,7002,7002,7002,1,1,1,0
-        2MB,mean FCT,,1,2,30,,,1,,,2
-        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1,0
+        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,relative_left_out,incomplete
+        1MB,mean FCT,,3,0,30,30,30,1,1,1,0,0
+        1MB,pauses,,3,0,7002,7002,7002,1,1,1,0,0
+        2MB,mean FCT,,1,2,30,,,1,,,2,2
+        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1,0,2
         ");
         let text = report::markdown(PAPERS[0], &outcome, None);
-        assert!(text.contains("6 of 6 runs are done; 2 of them did not finish"), "{text}");
+        assert!(text.contains("6 of 6 runs are done; 2 of them cut by their duration"), "{text}");
         assert!(text.contains("| it is less | yes | 30 (2 runs left out) |"), "{text}");
         assert!(text.contains("| 2MB | 30 (2 runs left out) |"), "{text}");
     }

@@ -17,7 +17,7 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
     let mut state = format!("{done} of {all} runs are done");
     if outcome.incomplete > 0 {
         let count = outcome.incomplete;
-        write!(state, "; {count} of them did not finish").expect(FITS);
+        write!(state, "; {count} of them cut by their duration").expect(FITS);
     }
     line(&mut text, &format!("\n{state}."));
     if let Some(scale) = scale {
@@ -45,12 +45,12 @@ pub fn markdown(paper: &Paper, outcome: &Outcome, scale: Option<&str>) -> String
 
 /// The columns of [`csv`] behind those of the axes.
 const COLUMNS: &str = "quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,\
-     relative_left_out";
+     relative_left_out,incomplete";
 
 /// The cells of one figure, a row for each cell and quantity. `relative` is what is divided by the
 /// baseline, seed by seed. `left_out` counts the seeds that are not in the mean, because flows are
 /// missing in their runs; `relative_left_out` those that are not in the ratio, because flows are missing in
-/// theirs or the baseline's.
+/// theirs or the baseline's; `incomplete` the runs of the cell that their duration cut.
 pub fn csv(outcome: &Outcome) -> String {
     let mut text = String::new();
     for axis in &outcome.axes {
@@ -81,9 +81,10 @@ pub fn csv(outcome: &Outcome) -> String {
             line(
                 &mut text,
                 &format!(
-                    "{name},{},{count},{left_out},{absolute},{relative},{}",
+                    "{name},{},{count},{left_out},{absolute},{relative},{},{}",
                     unit.name(),
                     outcome.left_out_relative(cell, number),
+                    cell.incomplete,
                 ),
             );
         }

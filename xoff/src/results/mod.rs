@@ -19,6 +19,7 @@ mod fct_by_size;
 mod flow;
 mod flow_statistics;
 mod folder;
+pub(crate) mod folder_lock;
 mod hpcc;
 mod link_delay;
 mod manifest;

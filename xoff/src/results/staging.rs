@@ -2,23 +2,19 @@
 //! never.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use super::error::ResultsError;
+use super::folder_lock::{self, Sharing};
 use super::manifest::Manifest;
 use crate::guardian;
 
 /// Where files grow. Present only while a run writes, or after one was killed.
 const PARTIAL: &str = ".xoff-partial";
-/// How often a folder that is in use is looked at again, and after what time: the guardian of a run that
-/// has just died holds the lock while it removes what that left.
-const LOCK_ATTEMPTS: u32 = 20;
-const LOCK_INTERVAL: Duration = Duration::from_millis(5);
+/// How often a folder is made again that others remove before it is locked.
+const ATTEMPTS: u32 = 100;
 
 /// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it
 /// removes all that it made and leaves an earlier run's files as they were.
@@ -46,9 +42,16 @@ impl Staging {
             partial_made: false,
             lock: None,
         };
-        while staging.lock.is_none() {
+        for _ in 0..ATTEMPTS {
             staging.make_folders()?;
-            staging.lock = lock(folder, LOCK_ATTEMPTS)?;
+            staging.lock = folder_lock::acquire(folder, Sharing::Alone)?;
+            if staging.lock.is_some() {
+                break;
+            }
+        }
+        if staging.lock.is_none() {
+            let error = io::Error::other("it is another one each time");
+            return Err(ResultsError::folder("lock", folder)(error));
         }
         remove_partial(folder, files)?;
         staging.check_entries()?;
@@ -112,7 +115,7 @@ impl Staging {
             }
             missing.push(ancestor);
         }
-        guardian::entrust(&self.folder, missing.len());
+        guardian::entrust(&self.folder, missing.len().max(self.folders_made.len()));
         for folder in missing.into_iter().rev() {
             fs::create_dir(folder).map_err(ResultsError::folder("create", folder))?;
             self.folders_made.push(folder.to_owned());
@@ -165,7 +168,7 @@ pub(super) fn clear_abandoned(
     made: usize,
     files: &[&str],
 ) -> Result<(), ResultsError> {
-    let lock = lock(folder, 1)?;
+    let lock = folder_lock::try_acquire(folder, Sharing::Alone)?;
     if lock.is_some() {
         remove_partial(folder, files)?;
     }
@@ -174,30 +177,6 @@ pub(super) fn clear_abandoned(
         let _ = fs::remove_dir(folder);
     }
     Ok(())
-}
-
-/// Locks a folder; `None` if it is gone by now.
-fn lock(folder: &Path, attempts: u32) -> Result<Option<File>, ResultsError> {
-    let file = match File::open(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(ResultsError::folder("open", folder))?,
-    };
-    for attempt in 1.. {
-        match file.try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::WouldBlock) if attempt >= attempts => {
-                return Err(ResultsError::Busy(folder.to_owned()));
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
-            Err(TryLockError::Error(error)) => {
-                return Err(ResultsError::folder("lock", folder)(error));
-            }
-        }
-    }
-    // Whoever held the lock before may have removed the folder.
-    let inode = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    let locked = file.metadata().map(inode).map_err(ResultsError::folder("read", folder))?;
-    Ok((fs::metadata(folder).ok().map(inode) == Some(locked)).then_some(file))
 }
 
 /// Removes what a run that died left in a locked folder: the files that it had not let appear yet and, if
@@ -387,21 +366,6 @@ mod tests {
             assert!(error.starts_with(&expected), "{error}");
             assert!(error.ends_with("--out"), "{error}");
         }
-    }
-
-    /// As the guardian of a dead run holds it, which removes what that left.
-    #[test]
-    fn a_lock_that_is_held_for_a_moment_is_waited_for() {
-        let temp = tempfile::tempdir().unwrap();
-        let held = lock(temp.path(), 1).unwrap().expect("nobody has it");
-        assert!(matches!(lock(temp.path(), 1), Err(ResultsError::Busy(_))));
-        let holder = thread::spawn(move || {
-            thread::sleep(LOCK_INTERVAL);
-            drop(held);
-        });
-        assert!(lock(temp.path(), 2000).unwrap().is_some());
-        holder.join().unwrap();
-        assert!(lock(&temp.path().join("nowhere"), 1).unwrap().is_none());
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub struct Summary {
     pub emulated_ns: u64,
     /// Why the run ended then.
     pub ended: RunEnd,
-    /// What was left when the duration was over; `None` if the run came to its end.
+    /// Why a run that its duration ended is cut short; `None` if it is not.
     pub unfinished: Option<String>,
     /// Whether no frame was lost to anything.
     pub lossless: bool,
@@ -153,9 +153,9 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "unfinished",
-        about: "What was left when the duration was over: flows, frames, a deadlock. Null if every flow \
-                that is meant to end completed and the fabric drained, or the run stopped at its \
-                deadlock.",
+        about: "Why a run that its duration ended is cut short: the fabric had not drained, or was \
+                deadlocked. Null if the fabric drained, if only flows without an end were left, or if the \
+                run stopped at a deadlock, as asked.",
     },
     Column {
         name: "lossless",

@@ -7,7 +7,7 @@ use fabric_core::units::{BitsPerSecond, Bytes, Picos};
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switch_user::control_plane::{LARGEST_BUFFER, frames_in};
+use switch_user::control_plane::LARGEST_BUFFER;
 
 use super::by_rate;
 use super::document::Document;
@@ -314,9 +314,8 @@ impl SwitchKeys {
         if self.buffer.0 > LARGEST_BUFFER {
             let title = format!("a buffer of {}", quantity::display(self.buffer.0));
             let help = format!(
-                "it holds up to {} frames of {MINIMUM_FRAME_LENGTH} bytes, and a switch has {MAX_SLOTS} \
-                 descriptors: write at most \"{}\"",
-                frames_in(self.buffer.0),
+                "write at most \"{}\", which is {MAX_SLOTS} frames of {MINIMUM_FRAME_LENGTH} bytes: a \
+                 switch has a descriptor for each",
                 quantity::display(LARGEST_BUFFER),
             );
             return wrong("buffer", &title, &help);

@@ -1,10 +1,12 @@
 //! The folder of a sweep: what is complete, and the tables.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::metrics::Metrics;
 use super::run_id::RunId;
+use crate::results::folder_lock::{self, Sharing};
 use crate::results::{Manifest, ResultsError, RunEnd, Summary};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
@@ -84,18 +86,14 @@ impl SweepFolder {
             return Err(ResultsError::NotAFolder(folder.to_owned()));
         }
         fs::create_dir_all(folder).map_err(ResultsError::folder("create", folder))?;
-        let lock = File::open(folder).map_err(ResultsError::folder("open", folder))?;
-        let locked = match claim {
-            Claim::Alone => lock.try_lock(),
-            Claim::Shared => lock.try_lock_shared(),
+        let sharing = match claim {
+            Claim::Alone => Sharing::Alone,
+            Claim::Shared => Sharing::Shared,
         };
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(ResultsError::Busy(folder.to_owned())),
-            Err(TryLockError::Error(error)) => {
-                return Err(ResultsError::folder("lock", folder)(error));
-            }
-        }
+        let lock = folder_lock::acquire(folder, sharing)?.ok_or_else(|| {
+            let error = io::Error::other("it was removed");
+            ResultsError::folder("lock", folder)(error)
+        })?;
         let this = Self { folder: folder.to_owned(), _lock: lock };
         this.check_entries()?;
         if claim == Claim::Alone {
@@ -201,12 +199,12 @@ fn run_folder(folder: &Path, id: &RunId) -> PathBuf {
     folder.join(RUNS).join(id.to_string())
 }
 
+/// In what a run that can be believed was not what it claims to be.
 fn doubt(summary: &Summary) -> Option<String> {
-    let Summary { flows_completed, flows_total, unfinished, books, limits_reached, .. } = summary;
+    let Summary { flows_completed, flows_total, unfinished, limits_reached, .. } = summary;
     let completed = format!("{flows_completed} of {flows_total} flows completed");
     let unfinished = unfinished.iter().flat_map(|why| [completed.clone(), why.clone()]);
-    let doubts: Vec<String> =
-        unfinished.chain(books.iter().chain(limits_reached).cloned()).collect();
+    let doubts: Vec<String> = unfinished.chain(limits_reached.iter().cloned()).collect();
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 

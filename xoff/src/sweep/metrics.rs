@@ -62,14 +62,16 @@ impl Metrics {
 
     /// Whether the name is that of a completion time or slowdown of flows of which not all completed.
     fn lacks_flows(&self, name: &str) -> bool {
-        let before = |kind| name.rsplit_once(kind).map(|(group, _)| group);
-        match ["fct_ns.", "slowdown."].into_iter().find_map(before) {
-            Some("") => self.0.get("flows_completed") != self.0.get("flows_total"),
-            Some(label) => {
-                let flows = |which| self.0.get(&format!("{label}{which}"));
-                flows("completed") != flows("flows")
+        // `fct_ns.p99`, or `labels.<label>.fct_ns.p99`; a label may be any text.
+        let Some((measure, _statistic)) = name.rsplit_once('.') else { return false };
+        let is_time = |kind| ["fct_ns", "slowdown"].contains(&kind);
+        let number = |name: &str| self.0.get(name);
+        match measure.rsplit_once('.') {
+            None => is_time(measure) && number("flows_completed") != number("flows_total"),
+            Some((label, kind)) => {
+                let flows = |which| number(&format!("{label}.{which}"));
+                is_time(kind) && flows("completed") != flows("flows")
             }
-            None => false,
         }
     }
 
@@ -156,6 +158,9 @@ mod tests {
             ("labels.b.flows", 2),
             ("labels.b.completed", 1),
             ("labels.b.fct_ns.p99", 30),
+            ("labels.fct_ns.c.flows", 2),
+            ("labels.fct_ns.c.completed", 1),
+            ("labels.fct_ns.c.slowdown.mean", 3),
         ]);
         for (name, expected) in [
             ("fct_ns.mean", Sample::Incomplete),
@@ -165,6 +170,8 @@ mod tests {
             ("labels.a.fct_ns.p99", Sample::Of(Decimal::whole(20))),
             ("labels.b.fct_ns.p99", Sample::Incomplete),
             ("labels.b.slowdown.mean", Sample::Incomplete),
+            ("labels.fct_ns.c.slowdown.mean", Sample::Incomplete),
+            ("labels.fct_ns.c.completed", Sample::Of(Decimal::whole(1))),
             ("labels.c.fct_ns.p99", Sample::Absent),
             ("deadlock.first_onset_ns", Sample::Absent),
             ("drops.by_reason.headroom-exhausted", Sample::Of(Decimal(0))),

@@ -34,9 +34,10 @@ const CELL_COLUMNS: &[Column] = &[
     },
     Column {
         name: "incomplete",
-        about: "Runs of the cell that are `incomplete` or ended in a `deadlock`: what they count, they \
-                count up to there.",
+        about: "Runs of the cell whose state is `incomplete`: what they count, they count up to the end \
+                of the duration.",
     },
+    Column { name: "deadlock", about: "Those whose state is `deadlock`, likewise." },
     Column {
         name: "mean",
         about: "Mean over the `n` runs, rounded to a millionth. Empty, as are the next columns, if \
@@ -57,8 +58,7 @@ pub fn columns_markdown() -> String {
     let mut text = String::from(
         "\n# Results of a sweep\n\n\
          A row starts with a column for each axis: `variant` if there are variants, then each key of the \
-         matrix. Both tables\nhave the runs that came to their end, in the order of the sweep file, \
-         whatever the order in which they did. A run that lost\nframes to the machine below the emulation, \
+         matrix. Both tables\nlist all runs that ended, in the order of the sweep file. A run that lost\nframes to the machine below the emulation, \
          or whose books do not balance, has failed: it is in no table, and the next\ncall tries it again. \
          `runs/` has a results folder for each run, `sweep.toml` is the sweep file.\n",
     );
@@ -93,7 +93,8 @@ pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
         cells.entry(&run.choices).or_default().push(result);
     }
     for (choices, results) in cells {
-        let incomplete = results.iter().filter(|run| run.state != RunState::Complete).count();
+        let [incomplete, deadlock] = [RunState::Incomplete, RunState::Deadlock]
+            .map(|state| results.iter().filter(|run| run.state == state).count());
         for metric in &names {
             let samples: Vec<Sample> =
                 results.iter().map(|run| run.metrics.sample(metric)).collect();
@@ -104,7 +105,7 @@ pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
             let values: Vec<Decimal> = samples.into_iter().filter_map(Sample::value).collect();
             let count = values.len();
             let statistics = statistics(&values).unwrap_or_else(|| ",,,,".into());
-            line(&mut table, format_args!("{metric},{count},{incomplete},{statistics}"));
+            line(&mut table, format_args!("{metric},{count},{incomplete},{deadlock},{statistics}"));
         }
     }
     table
@@ -161,7 +162,8 @@ mod tests {
     #[test]
     fn runs_that_were_cut_are_named_and_their_completion_times_are_in_no_mean() {
         let plan = plan();
-        let (whole, cut, stuck) = (run(2, Some(30), 0), run(1, Some(10), 4), run(0, None, 0));
+        let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 4));
+        let stuck = RunResult { state: RunState::Deadlock, ..run(0, None, 0) };
         let results = [Some(whole), Some(cut.clone()), None, Some(cut), Some(stuck), None];
         let runs = plan.runs.iter().fold(runs(&plan, &results), |text, run| {
             text.replace(&run.id.to_string(), &format!("run{}", run.index))
@@ -183,23 +185,23 @@ mod tests {
         2MB,1,run3,incomplete,flows_completed,1
         2MB,1,run3,incomplete,flows_total,2
         2MB,1,run3,incomplete,paused_ns,7001
-        2MB,2,run4,incomplete,drops.by_reason.headroom-exhausted,0
-        2MB,2,run4,incomplete,flows_completed,0
-        2MB,2,run4,incomplete,flows_total,2
-        2MB,2,run4,incomplete,paused_ns,7000
+        2MB,2,run4,deadlock,drops.by_reason.headroom-exhausted,0
+        2MB,2,run4,deadlock,flows_completed,0
+        2MB,2,run4,deadlock,flows_total,2
+        2MB,2,run4,deadlock,paused_ns,7000
         ");
         assert_snapshot!(cells(&plan, &results), @"
-        switch.buffer,metric,n,incomplete,mean,ci95_low,ci95_high,min,max
-        1MB,drops.by_reason.headroom-exhausted,2,1,2,0,4,0,4
-        1MB,fct_ns.mean,1,1,30,,,30,30
-        1MB,flows_completed,2,1,1.5,1,2,1,2
-        1MB,flows_total,2,1,2,2,2,2,2
-        1MB,paused_ns,2,1,7001.5,7001,7002,7001,7002
-        2MB,drops.by_reason.headroom-exhausted,2,2,2,0,4,0,4
-        2MB,fct_ns.mean,0,2,,,,,
-        2MB,flows_completed,2,2,0.5,0,1,0,1
-        2MB,flows_total,2,2,2,2,2,2,2
-        2MB,paused_ns,2,2,7000.5,7000,7001,7000,7001
+        switch.buffer,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max
+        1MB,drops.by_reason.headroom-exhausted,2,1,0,2,0,4,0,4
+        1MB,fct_ns.mean,1,1,0,30,,,30,30
+        1MB,flows_completed,2,1,0,1.5,1,2,1,2
+        1MB,flows_total,2,1,0,2,2,2,2,2
+        1MB,paused_ns,2,1,0,7001.5,7001,7002,7001,7002
+        2MB,drops.by_reason.headroom-exhausted,2,1,1,2,0,4,0,4
+        2MB,fct_ns.mean,0,1,1,,,,,
+        2MB,flows_completed,2,1,1,0.5,0,1,0,1
+        2MB,flows_total,2,1,1,2,2,2,2,2
+        2MB,paused_ns,2,1,1,7000.5,7000,7001,7000,7001
         ");
     }
 

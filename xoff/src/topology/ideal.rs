@@ -214,8 +214,8 @@ impl AckTrain {
         Self { slowest, others: all - slowest, idle_at: 0 }
     }
 
-    /// Sends `count` ACKs, at least 1, the last of them at `now`; those before it no later than a straight
-    /// line says that leads from the latest ACK of earlier calls to this one.
+    /// Sends `count` ACKs, at least 1, the last of them at `now`. The others arrive on or below the line
+    /// between the latest ACK of earlier calls and this one, so only these two can decide.
     fn send(&mut self, count: u64, now: u64) {
         let queueing = (count - 1).saturating_mul(self.slowest);
         let start = self.idle_at.saturating_add(queueing).max(now);

@@ -259,7 +259,7 @@ fn check(source: &Source, key: &str, kind: Kind, line: &Line<'_>) -> Result<(), 
         }
         Kind::LinkDown => {
             count_is(3, "three numbers: microseconds after 2 s, and two nodes; 0 0 0 is none")?;
-            values.iter().try_for_each(|&word| source.number(word, key, 1u64 << 32).map(drop))
+            values.iter().try_for_each(|&word| source.number(word, key, u32::MAX).map(drop))
         }
         Kind::Sizes | Kind::Probabilities => {
             let Some(&first) = values.first() else {

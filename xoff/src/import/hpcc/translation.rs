@@ -318,9 +318,8 @@ impl Translation {
         let words = config.words("LINK_DOWN");
         let &[time, a, b] = words.as_slice() else { return Ok(()) };
         let source = config.source();
-        let micros = source.number(time, "LINK_DOWN", 1u64 << 32)?;
-        let node = |word| source.number(word, "LINK_DOWN", u32::MAX);
-        let (from, to) = (node(a)?, node(b)?);
+        let number = |word| source.number(word, "LINK_DOWN", u32::MAX);
+        let (micros, from, to) = (number(time)?, number(a)?, number(b)?);
         if micros == 0 {
             return Ok(());
         }
@@ -330,7 +329,7 @@ impl Translation {
             return Err(source.error(a.span().start..b.span().end, &title, help));
         }
         let place = config.place("LINK_DOWN");
-        let at = Nanos(LINK_DOWN_BASE.0 + micros * 1000);
+        let at = Nanos(LINK_DOWN_BASE.0 + u64::from(micros) * 1000);
         if at.0 >= self.time_offset.0 + self.duration.0 {
             self.note(&place, "the simulator stops before that");
         } else if at < first && topology.is_switch(from) && topology.is_switch(to) {

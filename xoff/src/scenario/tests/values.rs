@@ -103,7 +103,7 @@ fn a_buffer_that_could_hold_more_packets_than_there_are_descriptors() {
     13 | buffer = "3GB"
        |          ^^^^^
        |
-       = help: it holds up to 50000000 frames of 60 bytes, and a switch has 16777216 descriptors: write at most "1006632960B"
+       = help: write at most "1006632960B", which is 16777216 frames of 60 bytes: a switch has a descriptor for each
     "#);
 }
 
