@@ -192,7 +192,7 @@ fn a_run_that_is_not_what_it_claims_has_its_rows_and_is_named() {
     sweep(&folder, "out", &[]).assert_code(1);
     assert!(read(&folder, "out/sweep.csv").contains(",incomplete,fct_ns.mean,"));
     let table = read(&folder, "out/summary.csv");
-    assert!(table.ends_with("\nfct_ns.mean,0,1,,,,,\n"), "{table}");
+    assert!(table.ends_with("\nfct_ns.mean,0,1,0,,,,,\n"), "{table}");
 }
 
 /// Losses are results, and the sweep says which runs had them.
