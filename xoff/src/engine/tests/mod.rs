@@ -10,7 +10,7 @@ mod wires;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::{Engine, Finished, RunError, Watch};
+use super::{Engine, Finished, Progress, RunError, Watch};
 use crate::datapath::Datapath;
 use crate::datapath::memory::MemoryDatapath;
 use crate::run::{in_memory, record};
@@ -48,4 +48,31 @@ pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryDatapath> {
 fn run<D: Datapath>(engine: Engine<'_, D>) -> Result<Finished<D>, RunError> {
     let interrupted = AtomicBool::new(false);
     engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
+}
+
+/// The events of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred
+/// times; those of 1 kB are few.
+#[test]
+fn a_run_tells_of_its_progress_now_and_then() {
+    let calls = |bytes, interrupted: bool| {
+        let scenario = star("", &flow("h1", "h0", bytes));
+        let mut calls: Vec<Progress> = Vec::new();
+        let interrupted = AtomicBool::new(interrupted);
+        let mut progress = |at| calls.push(at);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
+        let ended = engine(&scenario).run(&mut watch).map(|finished| finished.counted);
+        (ended, calls)
+    };
+    let (ended, told) = calls(2_000_000, false);
+    let counted = ended.expect("the run ends");
+    assert!((3..100).contains(&told.len()), "{}", told.len());
+    assert!(told.is_sorted_by_key(|at| at.now));
+    let last = told.last().expect("one at the end");
+    assert_eq!((last.flows_completed, last.packet_hops), (1, counted.packet_hops));
+    let (ended, told) = calls(2_000_000, true);
+    assert!(matches!(ended, Err(RunError::Interrupted { at }) if at.0 > 0));
+    assert!(told.is_empty());
+    let (ended, told) = calls(1_000, true);
+    assert!(ended.is_ok(), "it was over before anybody looked");
+    assert_eq!(told.len(), 1);
 }

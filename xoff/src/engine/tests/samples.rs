@@ -62,3 +62,56 @@ fn each_kind_is_what_it_says() {
 "
     );
 }
+
+/// Counters of all ports and classes that are known by their places: none is taken for another's.
+#[test]
+fn a_counter_that_has_not_changed_has_no_row() {
+    let scenario = star("", &flow("h1", "h0", 1));
+    let temp = tempfile::tempdir().expect("a folder");
+    let folder = ResultsFolder::create(temp.path(), &ResultsOptions::default());
+    let record = record(&scenario, Some(folder.expect("it is empty")));
+    let datapath = in_memory(&scenario).expect("memory for a switch");
+    let mut engine = Engine::new(&scenario, datapath, record, &[]);
+    engine.classes = 0b1111_1111;
+    let tables = engine.datapath.tables(0);
+    let mut value = 0;
+    let mut next = || {
+        value += 1;
+        value
+    };
+    let ports = tables.settings().ports;
+    tables.state().private_bytes.store(next());
+    tables.state().shared_bytes.store(next());
+    tables.state().headroom_bytes.store(next() + 1000);
+    for port in 0..ports {
+        tables.port(port).expect("a port").insurance_bytes.store(next());
+        for class in 0..8 {
+            let queue = tables.ingress_queue(ingress_index(port, class)).expect("a queue");
+            queue.shared_bytes.store(next());
+            queue.headroom_bytes.store(next());
+            queue.tau_bytes.store(next() as u32);
+            let row = fabric_core::tables::egress_index(port, class);
+            tables.egress_queue(row).expect("a queue").bytes.store(next());
+        }
+    }
+    let all = 4 + ports as usize * (1 + 8 * 4);
+    for time in [7000, 8000] {
+        engine.now = Picos(time);
+        engine.handle(crate::engine::event::Event::Sample).expect("the folder can be written");
+    }
+    let tables = engine.datapath.tables(0);
+    tables.port(ports - 1).expect("a port").insurance_bytes.store(0);
+    engine.now = Picos(9000);
+    engine.handle(crate::engine::event::Event::Sample).expect("the folder can be written");
+    let description = RunDescription {
+        scenario_toml: "",
+        manifest: &Manifest::of_this_process(),
+        fabric: String::new(),
+        lossless: vec![3],
+    };
+    let Engine { record, .. } = engine;
+    record.finish(Picos(9000), description, Summary::default()).expect("the folder can be written");
+    let queues = std::fs::read_to_string(temp.path().join("queues.csv")).expect("it was written");
+    let rows = |time: &str| queues.lines().filter(|line| line.starts_with(time)).count();
+    assert_eq!([rows("7,"), rows("8,"), rows("9,")], [all, 0, 1]);
+}

@@ -7,6 +7,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::{Left, both, funnel};
 use crate::engine::tests::flow;
+use crate::results::{RunEnd, Summary};
 
 fn loss(wire: &str, which: &str) -> String {
     format!("[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\n{which}\n")
@@ -24,7 +25,7 @@ fn lost_frames_are_named_and_sent_again() {
     ];
     let left = Left::by(&(funnel(&both()) + &faults), &settings);
     assert_snapshot!(left.counted(), @r#"
-    2 of 2 flows, 102 hops, Drained at 144152
+    funnel, seed 5: 2 of 2 flows, 102 hops, Drained at 144152
     7 PAUSE, 4 of them refresh, 3 RESUME
     0 marked, 0 CNPs, 22 sent again
     dropped {"headroom-exhausted": 9, "injected-loss": 2}, at most held {"s0": 12696}, in headroom {"s0": 4232}
@@ -68,7 +69,7 @@ fn random_losses_stay_the_same() {
     let faults = loss("h*->s0", "match = \"all\"\nrate = 0.1");
     let left = Left::by(&(funnel(&both()) + &faults), &["host.retransmission_timeout=50us"]);
     assert_snapshot!(left.counted(), @r#"
-    2 of 2 flows, 118 hops, Drained at 204744
+    funnel, seed 5: 2 of 2 flows, 118 hops, Drained at 204744
     6 PAUSE, 0 of them refresh, 6 RESUME
     0 marked, 0 CNPs, 30 sent again
     dropped {"injected-loss": 4}, at most held {"s0": 15870}, in headroom {"s0": 7406}
@@ -96,7 +97,7 @@ fn a_run_that_is_cut_has_what_came_until_then() {
     ];
     let left = Left::by(&funnel(&both()), &settings);
     assert_snapshot!(left.counted(), @r#"
-    0 of 2 flows, 32 hops, Duration at 40000
+    funnel, seed 5: 0 of 2 flows, 32 hops, Duration at 40000
     2 PAUSE, 0 of them refresh, 1 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"s0": 15886}, in headroom {"s0": 7406}
@@ -141,7 +142,7 @@ fn a_run_of_flows_that_last_ends_with_its_duration() {
     let lasting = "[[flows]]\nkind = \"long-lived\"\nsenders = [\"h1\"]\nreceiver = \"h0\"\n";
     let left = Left::by(&funnel(&(flow("h2", "h0", 2_000) + lasting)), &["duration=60us"]);
     assert_snapshot!(left.counted(), @r#"
-    1 of 1 flows, 45 hops, Duration at 60000
+    funnel, seed 5: 1 of 1 flows, 45 hops, Duration at 60000
     2 PAUSE, 0 of them refresh, 1 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"s0": 10580}, in headroom {"s0": 6348}
@@ -165,7 +166,7 @@ fn marked_packets_throttle_their_senders() {
     ];
     let left = Left::by(&funnel(&both()), &settings);
     assert_snapshot!(left.counted(), @r#"
-    2 of 2 flows, 132 hops, Drained at 233878
+    funnel, seed 5: 2 of 2 flows, 132 hops, Drained at 233878
     2 PAUSE, 0 of them refresh, 2 RESUME
     16 marked, 16 CNPs, 0 sent again
     dropped {}, at most held {"s0": 17986}, in headroom {"s0": 9522}
@@ -190,7 +191,7 @@ fn links_are_measured_while_there_are_flows() {
     let lost = loss("s0->h2", "match = \"link-delay\"\nnth = [2]");
     let left = Left::by(&(funnel(&flow("h1", "h0", 12_000)) + &lost), &settings);
     assert_snapshot!(left.counted(), @r#"
-    1 of 1 flows, 48 hops, Drained at 58200
+    funnel, seed 5: 1 of 1 flows, 48 hops, Drained at 58200
     1 PAUSE, 0 of them refresh, 1 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {"injected-loss": 1}, at most held {"s0": 9522}, in headroom {"s0": 5290}
@@ -276,4 +277,19 @@ fn a_capture_has_the_frames_that_it_asks_for() {
     1 3180 1058
     0 13162 62
     ");
+}
+
+/// What happens at the last instant of the duration still happens.
+#[test]
+fn a_flow_may_complete_with_its_duration() {
+    let text = funnel(&flow("h1", "h0", 1_000));
+    let whole = Left::by(&text, &[]).summary;
+    let end = whole.fct_ns.expect("one flow").max;
+    let of = |duration: u64| {
+        let Summary { ended, flows_completed, emulated_ns, unfinished, .. } =
+            Left::by(&text, &[&format!("duration={duration}ns")]).summary;
+        (ended, flows_completed, emulated_ns, unfinished.is_none())
+    };
+    assert_eq!(of(end), (RunEnd::Drained, 1, end, true));
+    assert_eq!(of(end - 1), (RunEnd::Duration, 0, end - 1, false));
 }

@@ -61,8 +61,9 @@ impl Left {
         let Summary { pause_frames, pause_refresh_frames, resume_frames, .. } = self.summary;
         let Summary { ecn_marked, cnps, retransmitted_packets, .. } = self.summary;
         let (buffer, headroom) = (&self.summary.buffer_max_bytes, &self.summary.headroom_max_bytes);
+        let Summary { scenario, seed, .. } = &self.summary;
         format!(
-            "{flows_completed} of {flows_total} flows, {packet_hops} hops, {ended:?} at {emulated_ns}
+            "{scenario}, seed {seed}: {flows_completed} of {flows_total} flows, {packet_hops} hops, {ended:?} at {emulated_ns}
 {pause_frames} PAUSE, {pause_refresh_frames} of them refresh, {resume_frames} RESUME
 {ecn_marked} marked, {cnps} CNPs, {retransmitted_packets} sent again
 dropped {:?}, at most held {buffer:?}, in headroom {headroom:?}

@@ -16,7 +16,7 @@ fn pauses_of_queues() -> Left {
 fn queues_pause_refresh_and_resume() {
     let left = pauses_of_queues();
     assert_snapshot!(left.counted(), @r#"
-    2 of 2 flows, 62 hops, Drained at 92216
+    funnel, seed 5: 2 of 2 flows, 62 hops, Drained at 92216
     10 PAUSE, 8 of them refresh, 2 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"s0": 17986}, in headroom {"s0": 9522}
@@ -128,7 +128,7 @@ fn pauses_of_ports() -> Left {
 fn ports_pause_all_classes_and_resume_those_whose_queues_are_on() {
     let left = pauses_of_ports();
     assert_snapshot!(left.counted(), @r#"
-    3 of 3 flows, 80 hops, Drained at 96608
+    funnel, seed 5: 3 of 3 flows, 80 hops, Drained at 96608
     18 PAUSE, 6 of them refresh, 8 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"s0": 9522}, in headroom {"s0": 3174}
@@ -266,7 +266,7 @@ const DEADLOCK: &str = include_str!("../../../../../scenarios/deadlock.toml");
 fn a_run_stops_at_its_deadlock_and_writes_down_its_circles() {
     let left = Left::by(DEADLOCK, &[]);
     assert_snapshot!(left.counted(), @r#"
-    0 of 16 flows, 2951 hops, Deadlock at 20332
+    deadlock, seed 1: 0 of 16 flows, 2951 hops, Deadlock at 20332
     52 PAUSE, 0 of them refresh, 28 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"leaf0": 183034, "leaf1": 188324, "leaf2": 247572, "leaf3": 183034, "spine0": 166106, "spine1": 164052}, in headroom {"leaf0": 89930, "leaf1": 68770, "leaf2": 133308, "leaf3": 89930, "spine0": 81466, "spine1": 79350}
@@ -299,7 +299,7 @@ fn ports_wait_for_each_other() {
     ];
     let left = Left::by(&text, &settings);
     assert_snapshot!(left.counted(), @r#"
-    0 of 16 flows, 6696 hops, Duration at 60000
+    deadlock, seed 1: 0 of 16 flows, 6696 hops, Duration at 60000
     204 PAUSE, 0 of them refresh, 169 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"leaf0": 127022, "leaf1": 104742, "leaf2": 117438, "leaf3": 98394, "spine0": 45494, "spine1": 56136}, in headroom {"leaf0": 114264, "leaf1": 81526, "leaf2": 102634, "leaf3": 83430, "spine0": 29700, "spine1": 41964}
@@ -317,7 +317,7 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     let settings = ["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"];
     let left = Left::by(DEADLOCK, &settings);
     assert_snapshot!(left.counted(), @r#"
-    16 of 16 flows, 40768 hops, Drained at 263348
+    deadlock, seed 1: 16 of 16 flows, 40768 hops, Drained at 263348
     429 PAUSE, 0 of them refresh, 429 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"leaf0": 441186, "leaf1": 498318, "leaf2": 484626, "leaf3": 441186, "spine0": 389406, "spine1": 389406}, in headroom {"leaf0": 119554, "leaf1": 128018, "leaf2": 117438, "leaf3": 119554, "spine0": 83582, "spine1": 81466}
@@ -326,5 +326,85 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     assert_snapshot!(left.tables(&["deadlocks.csv"]), @r"
     deadlocks.csv
     0,122304,,125194,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
+    ");
+}
+
+/// Without shared headroom, what a queue that is OFF has in insurance stays there until a packet of it departs.
+/// Behind a circle none does, so its port never resumes.
+#[test]
+fn insurance_that_stays_keeps_its_port_off() {
+    let bytes = "bytes = \"400kB\"";
+    let mut text = DEADLOCK.to_owned();
+    for class in [5, 3, 5, 3] {
+        // The first incast that has no priority yet.
+        text = text.replacen(bytes, &format!("bytes = \"400000B\"\npriority = {class}"), 1);
+    }
+    for fourth in ["h3", "h15", "h7", "h11"] {
+        text = text.replace(&format!(", \"{fourth}\"]"), "]");
+    }
+    let settings = [
+        "switch.lossless=[3, 5]",
+        "switch.buffer=2MB",
+        "switch.headroom={ kind = \"dsh\", bytes = \"293590B\", shared_headroom = false }",
+    ];
+    assert_snapshot!(Left::by(&text, &settings).tables(&["deadlocks.csv"]), @r"
+    deadlocks.csv
+    0,86454,87850,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port queue port queue
+    ");
+}
+
+/// h1's packets wait at s0 behind a link that s1 pauses. The second to the fourth PAUSE are lost: the first runs
+/// out after 300 quanta of 64 ns, and packets go on until the fifth.
+#[test]
+fn a_pause_between_switches_runs_out() {
+    let link =
+        |a, b, rate| format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{rate}\", delay = \"1us\" }}");
+    let links = [link("h1", "s0", "8Gbps"), link("s0", "s1", "8Gbps"), link("s1", "h0", "1Gbps")]
+        .join(", ");
+    let text = format!(
+        "name = \"chain\"\nduration = \"1ms\"\n[topology]\nkind = \"custom\"
+switches = [\"s0\", \"s1\"]\nhosts = [\"h0\", \"h1\"]\nlinks = [{links}]
+[switch]\nbuffer = \"1MB\"\nlossless = [3]\nprivate_per_queue = \"0B\"\npause_quanta = 300
+threshold = {{ kind = \"static\", xoff = \"5kB\", xon = \"3kB\" }}
+headroom = {{ kind = \"sih\", bytes = \"50kB\" }}
+[host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}
+[results]\nqueue_period = \"1ms\"\n[[faults]]\nkind = \"loss\"\nwire = \"s1->s0\"
+match = \"pause\"\nnth = [2, 3, 4]\n{}",
+        flow("h1", "h0", 20_000)
+    );
+    let left = Left::by(&text, &[]);
+    assert_snapshot!(left.counted(), @r#"
+    chain, seed 1: 1 of 1 flows, 91 hops, Drained at 182304
+    17 PAUSE, 15 of them refresh, 2 RESUME
+    0 marked, 0 CNPs, 0 sent again
+    dropped {"injected-loss": 3}, at most held {"s0": 8464, "s1": 15932}, in headroom {"s0": 4232, "s1": 11638}
+    unfinished None, books [], limits []
+    "#);
+    assert_snapshot!(left.tables(&["flows.csv", "pauses.csv", "pause_time.csv"]), @r"
+    flows.csv
+    0,one,h1,h0,3,20000,0,182304,182304,1.0000,0,0
+    pauses.csv
+    9606,s1,0,s0,3,xoff,5290,5000,895768,queue
+    19206,s1,0,s0,3,xoff-refresh,10580,5000,895768,queue
+    19410,s0,0,h1,3,xoff,5290,5000,895768,queue
+    28806,s1,0,s0,3,xoff-refresh,9522,5000,895768,queue
+    29010,s0,0,h1,3,xoff-refresh,8464,5000,895768,queue
+    35300,s0,0,h1,3,xon,2116,3000,897884,queue
+    38406,s1,0,s0,3,xoff-refresh,14812,5000,895768,queue
+    48006,s1,0,s0,3,xoff-refresh,14812,5000,895768,queue
+    57606,s1,0,s0,3,xoff-refresh,13754,5000,895768,queue
+    67206,s1,0,s0,3,xoff-refresh,12696,5000,895768,queue
+    76806,s1,0,s0,3,xoff-refresh,11638,5000,895768,queue
+    86406,s1,0,s0,3,xoff-refresh,10580,5000,895768,queue
+    96006,s1,0,s0,3,xoff-refresh,9522,5000,895768,queue
+    105606,s1,0,s0,3,xoff-refresh,8464,5000,895768,queue
+    115206,s1,0,s0,3,xoff-refresh,7406,5000,895768,queue
+    124806,s1,0,s0,3,xoff-refresh,6348,5000,895768,queue
+    134406,s1,0,s0,3,xoff-refresh,4232,5000,895768,queue
+    144006,s1,0,s0,3,xoff-refresh,3174,5000,896826,queue
+    151476,s1,0,s0,3,xon,2116,3000,897884,queue
+    pause_time.csv
+    h1,0,3,s0,1,12050,0.066098,12050,1,15890
+    s0,1,3,s1,2,114990,0.630759,99630,1,141870
     ");
 }
