@@ -12,9 +12,7 @@ use std::time::Duration;
 use fabric_core::frame::mark_admitted;
 use fabric_core::policy::Policy;
 use fabric_core::units::Nanos;
-use fabric_core::wire::{
-    LinkAddresses, LinkDelayFrame, PfcFrame, RocePacket, link_delay, mac_control, pfc,
-};
+use fabric_core::wire::{LinkAddresses, LinkDelayFrame, PfcFrame, RocePacket, link_delay, pfc};
 use host_agent::af_xdp;
 use netns::Deployment;
 use switch_user::packet_socket::PacketSocket;
@@ -280,7 +278,11 @@ impl Datapath for KernelDatapath {
         // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
         let mut read = |bytes: &[u8]| {
             let other = || Err("a frame that no node of the fabric sent".to_owned());
-            parsed = Some(if bytes == sent { parse(bytes) } else { other() });
+            parsed = Some(if bytes == sent {
+                HostArrival::parse(bytes).map_err(|error| error.to_string())
+            } else {
+                other()
+            });
         };
         let received =
             wait_for(|| Ok::<_, DatapathError>(socket.receive(&mut read).then_some(())))?;
@@ -305,14 +307,14 @@ impl Datapath for KernelDatapath {
     }
 
     fn priority(&self, frame: FrameId) -> Option<u8> {
-        match parse(&self.frames[frame]) {
+        match HostArrival::parse(&self.frames[frame]) {
             Ok(HostArrival::Roce(packet)) => Some(packet.dscp >> 3),
             _ => None,
         }
     }
 
     fn kind(&self, frame: FrameId) -> FrameKind {
-        match parse(&self.frames[frame]) {
+        match HostArrival::parse(&self.frames[frame]) {
             Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
             Ok(HostArrival::Pfc(pfc)) => FrameKind::of_pfc(&pfc),
             Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
@@ -332,14 +334,4 @@ impl Datapath for KernelDatapath {
             .map(|socket| socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
             .sum()
     }
-}
-
-/// What a NIC makes of a frame's bytes.
-fn parse(bytes: &[u8]) -> Result<HostArrival, String> {
-    let parsed = match bytes.first_chunk() {
-        Some(&mac_control::DESTINATION) => PfcFrame::parse(bytes).map(HostArrival::Pfc),
-        Some(&link_delay::DESTINATION) => LinkDelayFrame::parse(bytes).map(HostArrival::LinkDelay),
-        _ => RocePacket::parse(bytes).map(HostArrival::Roce),
-    };
-    parsed.map_err(|error| error.to_string())
 }

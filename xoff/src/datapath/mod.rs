@@ -8,7 +8,10 @@ mod slab;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::units::Nanos;
-use fabric_core::wire::{AethFields, LinkDelayFrame, Opcode, PfcFrame, RocePacket, Syndrome};
+use fabric_core::wire::{
+    AethFields, LinkDelayFrame, Opcode, ParseError, PfcFrame, RocePacket, Syndrome, link_delay,
+    mac_control,
+};
 use switch_user::tables::SwitchTables;
 
 use crate::build::WireEnds;
@@ -160,6 +163,17 @@ pub trait Datapath {
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
     /// Frames that the substrate knows to have lost; read once, at the end.
     fn substrate_losses(&mut self) -> u64;
+}
+
+impl HostArrival {
+    /// What a NIC makes of a frame's bytes, by their destination.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        match bytes.first_chunk() {
+            Some(&mac_control::DESTINATION) => PfcFrame::parse(bytes).map(Self::Pfc),
+            Some(&link_delay::DESTINATION) => LinkDelayFrame::parse(bytes).map(Self::LinkDelay),
+            _ => RocePacket::parse(bytes).map(Self::Roce),
+        }
+    }
 }
 
 impl FrameKind {

@@ -62,8 +62,7 @@ impl Source {
         }
     }
 
-    /// A text that is no file.
-    #[cfg(test)]
+    /// A text, and what it is called in errors.
     pub fn of(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into() }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fabric_core::units::{Bytes, Picos};
 use serde::Serialize;
 
+use super::ReadFile;
 use super::document::{Document, suggestion};
 use super::flow_keys::WorkloadKeys;
 use super::flow_list::FlowList;
@@ -129,6 +130,7 @@ pub(super) struct Expansion<'a> {
     /// The scenario file's folder.
     pub(super) folder: &'a Path,
     pub(super) duration: Picos,
+    pub(super) read: &'a ReadFile<'a>,
 }
 
 /// A file that a key names.
@@ -303,7 +305,7 @@ impl Expansion<'_> {
     ) -> Result<NamedFile, ScenarioError> {
         let file = self.folder.join(name);
         let file = absolute(&file).unwrap_or(file);
-        let text = std::fs::read_to_string(&file).map_err(|error| {
+        let text = (self.read)(&file).map_err(|error| {
             let title = format!("cannot read the {what} {}: {error}", file.display());
             let help = "the path is relative to the scenario file's folder";
             self.document.error(path, &title, help)

@@ -38,6 +38,7 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::path::Path;
 
 use fabric_core::units::Picos;
@@ -73,6 +74,14 @@ use crate::workload::MaterialisedFlows;
 use document::{Document, DocumentKind, Settings};
 use flows::Expansion;
 use quantity::{Quantity, Time};
+
+/// What gives the text of a file.
+pub type ReadFile<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
+
+/// The text of a file of this machine.
+pub(crate) fn from_disk(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -221,32 +230,43 @@ const fn default_duration() -> Time {
 impl Scenario {
     /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        Self::read(path, overrides, &from_disk)
+    }
+
+    /// Likewise of files whose texts `read` gives: the scenario's, and those that it names, by absolute
+    /// paths.
+    pub fn read(
+        path: &Path,
+        overrides: &[String],
+        read: &ReadFile<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let text = read(path).map_err(|error| {
             let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };
             let help = "give the path of a scenario, a TOML file";
             ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
         })?;
-        Self::parse(&text, path, overrides)
+        Self::parse_with(&text, path, overrides, Settings::default(), read)
     }
 
     /// Understands the text of a file; `path` names it in errors, and paths in it are relative to
     /// the folder of `path`.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
-        Self::parse_with(text, path, overrides, Settings::default())
+        Self::parse_with(text, path, overrides, Settings::default(), &from_disk)
     }
 
-    /// Likewise, with what another file sets on top of the overrides.
+    /// Likewise, with what another file sets on top of the overrides, and files that `read` gives.
     pub(crate) fn parse_with(
         text: &str,
         path: &Path,
         overrides: &[String],
         settings: Settings<'_>,
+        read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
         let file = path.to_string_lossy();
         let kind = DocumentKind::SCENARIO;
         let document = Document::parse(kind, &file, text, overrides, settings)?;
         let keys: ScenarioKeys = document.read()?;
-        keys.resolve(path, &document)
+        keys.resolve(path, &document, read)
     }
 
     /// The scenario as a file with every default written out; it loads into an equal scenario.
@@ -276,7 +296,12 @@ impl Scenario {
 }
 
 impl ScenarioKeys {
-    fn resolve(self, path: &Path, document: &Document<'_>) -> Result<Scenario, ScenarioError> {
+    fn resolve(
+        self,
+        path: &Path,
+        document: &Document<'_>,
+        read: &ReadFile<'_>,
+    ) -> Result<Scenario, ScenarioError> {
         if self.duration.0 == Picos::ZERO {
             let help =
                 "write a time such as \"20ms\"; the run ends earlier when every flow is done";
@@ -291,7 +316,7 @@ impl ScenarioKeys {
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
         let racks = Racks::of(&fabric).into();
-        let expansion = Expansion { document, fabric: &fabric, racks, folder, duration };
+        let expansion = Expansion { document, fabric: &fabric, racks, folder, duration, read };
         let (workloads, sources) = expansion.expand(self.flows)?;
         let results = self.results.resolve(&workloads, &fabric, document)?;
         for (number, capture) in self.captures.iter().enumerate() {

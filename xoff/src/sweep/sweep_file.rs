@@ -1,6 +1,5 @@
 //! A sweep file, understood: axes with their values, and seeds.
 
-use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use crate::scenario::document::{
     Document, DocumentKind, Entry, Node, Origin, Settings, Value, suggestion,
 };
 use crate::scenario::report::Place;
-use crate::scenario::{DatapathKind, Scenario, ScenarioError};
+use crate::scenario::{DatapathKind, ReadFile, Scenario, ScenarioError, from_disk};
 
 /// The axis of the variants, and its column.
 const VARIANT: &str = "variant";
@@ -74,14 +73,14 @@ pub struct SweepOptions {
 impl Sweep {
     /// Reads a sweep file and the scenario that it names.
     pub fn load(path: &Path, options: &SweepOptions) -> Result<Self, ScenarioError> {
-        Self::read(path, options, &|path| std::fs::read_to_string(path))
+        Self::read(path, options, &from_disk)
     }
 
     /// Likewise of files whose texts `read` gives.
     pub fn read(
         path: &Path,
         options: &SweepOptions,
-        read: &dyn Fn(&Path) -> io::Result<String>,
+        read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
         let file = path.to_string_lossy().into_owned();
         let text = read(path).map_err(|error| {
@@ -134,7 +133,13 @@ impl Sweep {
         let chosen = chosen.flat_map(|choice| &choice.settings);
         let entries: Vec<&Entry> = self.scale.iter().chain(chosen).collect();
         let settings = Settings { file: &self.file, text: &self.text, entries: &entries };
-        Scenario::parse_with(&self.scenario_text, &self.scenario_file, &overrides, settings)
+        Scenario::parse_with(
+            &self.scenario_text,
+            &self.scenario_file,
+            &overrides,
+            settings,
+            &from_disk,
+        )
     }
 
     /// An error at a place of the file.

@@ -50,8 +50,30 @@ pub fn import(path: &Path, stem: &str) -> Result<Imported, ScenarioError> {
     };
     let topology = Topology::parse(&named("TOPOLOGY_FILE")?)?;
     let flows = Flows::parse(&named("FLOW_FILE")?, &topology)?;
-    let translation = Translation::new(&config, &topology, &flows)?;
-    Ok(scenario::write(&config, &topology, &flows, translation, stem))
+    join(&config, &topology, &flows, stem)
+}
+
+/// Likewise of the texts of the three files, whatever files the config names.
+pub fn import_texts(
+    config: Source,
+    topology: &Source,
+    flows: &Source,
+    stem: &str,
+) -> Result<Imported, ScenarioError> {
+    let config = Config::parse(config)?;
+    let topology = Topology::parse(topology)?;
+    let flows = Flows::parse(flows, &topology)?;
+    join(&config, &topology, &flows, stem)
+}
+
+fn join(
+    config: &Config,
+    topology: &Topology,
+    flows: &Flows,
+    stem: &str,
+) -> Result<Imported, ScenarioError> {
+    let translation = Translation::new(config, topology, flows)?;
+    Ok(scenario::write(config, topology, flows, translation, stem))
 }
 
 /// The config file that `path` is or holds.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fabric_core::units::Picos;
 use insta::assert_snapshot;
 
 use super::super::Scenario;
@@ -174,4 +175,22 @@ fn overrides_that_are_wrong() {
        |
        = help: the keys here are `xoff` and `xon`
     "#);
+}
+
+#[test]
+fn files_come_from_whoever_gives_them() {
+    let text =
+        "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"1Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"list\"\nfile = \"flows.csv\"\n";
+    let read = |path: &Path| match path.to_str() {
+        Some("/nowhere/x.toml") => Ok(text.to_owned()),
+        Some("/nowhere/flows.csv") => {
+            Ok("start_ns,src,dst,bytes,priority\n7,h1,h0,10,3\n".to_owned())
+        }
+        other => panic!("{other:?} is none of them"),
+    };
+    let scenario = Scenario::read(Path::new("/nowhere/x.toml"), &[], &read);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.name, "x");
+    assert_eq!(scenario.flows()[0].start, Picos(7_000));
 }

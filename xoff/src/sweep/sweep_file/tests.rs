@@ -1,5 +1,7 @@
 //! Bounds of what a sweep file may ask for, and what its sweep keeps of it.
 
+use std::io;
+
 use super::*;
 use crate::scenario::DatapathKind;
 
