@@ -67,7 +67,7 @@ pub use results::{Results, Throughput};
 pub use sizes::Sizes;
 pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
 pub use topology::{Link, LinkSpeed, Shape, ShapeKind};
-pub use transport::{CongestionControl, Dcqcn, Profile, Transport};
+pub use transport::{CongestionControl, Dcqcn, MOST_STAGES, Profile, Transport};
 
 use crate::topology::{Fabric, NodeKind, Racks};
 use crate::workload::MaterialisedFlows;

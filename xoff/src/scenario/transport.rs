@@ -12,7 +12,7 @@ use super::report::ScenarioError;
 
 /// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
 /// its next packet, one by one.
-const MOST_STAGES: u32 = 1 << 16;
+pub const MOST_STAGES: u32 = 1 << 16;
 
 /// What carries flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

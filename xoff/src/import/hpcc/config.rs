@@ -172,8 +172,13 @@ impl Config {
 
     /// A whole number, or `default` if it is not given.
     pub fn whole(&self, key: &str, default: u64) -> Result<u64, ScenarioError> {
+        self.whole_up_to(key, default, u64::MAX)
+    }
+
+    /// Likewise, for which there is a largest number.
+    pub fn whole_up_to(&self, key: &str, default: u64, largest: u64) -> Result<u64, ScenarioError> {
         let word = self.words(key).first().copied();
-        word.map_or(Ok(default), |word| self.source.number(word, key, u64::MAX))
+        word.map_or(Ok(default), |word| self.source.number(word, key, largest))
     }
 
     /// A flag, or `default` if it is not given.

@@ -91,9 +91,10 @@ fn fill(
     translation: &Translation,
     lists: &[List<'_>],
 ) -> std::fmt::Result {
-    writeln!(toml, "# Imported from {} of the HPCC simulator.", config.source().name())?;
+    let name = in_comment(config.source().name());
+    writeln!(toml, "# Imported from {name} of the HPCC simulator.")?;
     for difference in &translation.differences {
-        writeln!(toml, "# Not as there: {difference}")?;
+        writeln!(toml, "# Not as there: {}", in_comment(difference))?;
     }
     writeln!(toml, "duration = \"{}\"\n", time(translation.duration))?;
     fill_topology(toml, topology, translation)?;
@@ -101,7 +102,7 @@ fn fill(
     fill_host(toml, translation)?;
     for list in lists {
         writeln!(toml, "[[flows]]\nkind = \"list\"")?;
-        writeln!(toml, "label = {:?}\nfile = {:?}\n", list.label, list.file)?;
+        writeln!(toml, "label = {:?}\nfile = {}\n", list.label, text(&list.file))?;
     }
     for (wire, millionths) in &translation.losses {
         let rate = f64::from(*millionths) / 1e6;
@@ -220,6 +221,16 @@ fn fill_results(
     writeln!(toml, "nodes = [{}]", nodes.join(", "))?;
     let ports = lists.iter().map(|list| format!("{} = {}", list.label, list.destination_port));
     writeln!(toml, "destination_ports = {{ {} }}", ports.collect::<Vec<_>>().join(", "))
+}
+
+/// A text of TOML; names of files may have any character.
+fn text(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// Names of files may have line ends, with which a comment would end, and other characters that no TOML has.
+fn in_comment(text: &str) -> String {
+    text.replace(char::is_control, "?")
 }
 
 fn time(time: Nanos) -> String {

@@ -1,10 +1,13 @@
 //! Good and bad files: what is wrong, where, and what becomes of a setting.
 
+use std::path::Path;
+
 use super::config::Config;
 use super::flows::Flows;
 use super::topology::Topology;
 use super::translation::Translation;
 use crate::import::Source;
+use crate::scenario::Scenario;
 
 const CONFIG: &str = "\
 TOPOLOGY_FILE mix/t.txt
@@ -260,4 +263,66 @@ fn what_xoff_cannot_do_is_named() {
     let late = FLOWS.replace("2.00000", "2.00001");
     let down = translate(&config_with("LINK_DOWN 5 2 3"), TOPOLOGY, &late).unwrap();
     assert_eq!((down.failed_link, down.differences.len()), (Some((2, 3)), 0));
+}
+
+/// Whoever names files may name them badly.
+#[test]
+fn what_is_written_loads_whatever_the_files_are_called() {
+    for stem in
+        ["a b", "it's", "\"quoted\"", "back\\slash", "e\u{301}", "\u{7f}", "two\nlines", "\r"]
+    {
+        let config = Source::of(&format!("{stem}.txt"), &config_with("CC_MODE 3"));
+        let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
+        let imported = super::import_texts(config, &topology, &flows, stem).unwrap();
+        load(&imported).unwrap_or_else(|error| panic!("{stem:?}: {error}\n{}", imported.toml));
+    }
+}
+
+/// A value is refused where it stands, or written as one that a scenario takes.
+#[test]
+fn values_at_their_ends() {
+    for (line, taken) in [
+        ("BUFFER_SIZE 18446744073709551615", false),
+        ("FAST_RECOVERY_TIMES 0", true),
+        ("FAST_RECOVERY_TIMES 65536", true),
+        ("FAST_RECOVERY_TIMES 65537", false),
+        ("QLEN_MON_START 0", true),
+        ("QLEN_MON_START 18446744073709551615", true),
+        ("QLEN_MON_END 0", true),
+        ("QLEN_MON_END 18446744073709551615", true),
+        ("RATE_AI 0bps", false),
+        ("RATE_HAI 1000Tbps", false),
+        ("MIN_RATE 1kbps", true),
+        ("EWMA_GAIN 1", true),
+        ("EWMA_GAIN 0.00000000023283064365386962890625", false),
+        ("RP_TIMER 1000000000", true),
+        ("PACKET_PAYLOAD_SIZE 1", true),
+        ("PACKET_PAYLOAD_SIZE 3072", true),
+        ("SIMULATOR_STOP_TIME 86400", true),
+        ("LINK_DOWN 4294967296 2 3", true),
+        ("ERROR_RATE_PER_LINK 1", true),
+        ("L2_ACK_INTERVAL 18446744073709551615", true),
+        ("CC_MODE 18446744073709551615", true),
+    ] {
+        let text = config_with(line);
+        let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
+        let imported = super::import_texts(Source::of("c.txt", &text), &topology, &flows, "x");
+        if taken {
+            let imported = imported.unwrap_or_else(|error| panic!("{error}"));
+            load(&imported).unwrap_or_else(|error| panic!("{line}: {error}\n{}", imported.toml));
+        } else {
+            assert_eq!(fault(imported).0, text.lines().count().to_string(), "{line}");
+        }
+    }
+}
+
+fn load(imported: &super::Imported) -> Result<Scenario, crate::scenario::ScenarioError> {
+    let path = Path::new("/import/x.toml");
+    let read = |asked: &Path| {
+        let is_asked = |(name, _): &&(String, String)| asked.ends_with(name);
+        let list = imported.flow_lists.iter().find(is_asked).map(|(_, text)| text);
+        let text = if asked == path { Some(&imported.toml) } else { list };
+        text.cloned().ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    };
+    Scenario::read(path, &[], &read)
 }

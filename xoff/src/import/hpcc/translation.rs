@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
+use switch_user::control_plane::LARGEST_BUFFER;
 
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::flows::{Flows, seconds};
 use super::topology::{Link, Topology, read_probability};
-use crate::scenario::{MAX_PAYLOAD, ScenarioError};
+use crate::scenario::{MAX_PAYLOAD, MOST_STAGES, ScenarioError};
 use crate::workload::decimal;
 
 /// Time between two samples of the simulator's queue monitor; no key sets it.
@@ -15,6 +16,8 @@ pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
 /// `LINK_DOWN` counts from here.
 const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
 const SECOND: u64 = 1_000_000_000;
+/// The latest time of a scenario: what the simulator looks at afterwards, nobody has.
+const LATEST: u64 = 86_400 * SECOND;
 /// alpha is 2^-this at ports of the hosts' rate.
 const ALPHA_SHIFT: u32 = 3;
 
@@ -111,7 +114,7 @@ impl Translation {
             dcqcn: None,
             ecn: None,
             ecn_by_rate: Vec::new(),
-            buffer_mebibytes: config.whole("BUFFER_SIZE", 16)?,
+            buffer_mebibytes: config.whole_up_to("BUFFER_SIZE", 16, LARGEST_BUFFER.0 >> 20)?,
             payload: payload(config)?,
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
@@ -184,7 +187,11 @@ impl Translation {
             rate_decrease_interval: config.micros("RATE_DECREASE_INTERVAL", Some(4))?,
             rate_increase_timer: config.micros("RP_TIMER", None)?,
             g,
-            fast_recovery_stages: config.whole("FAST_RECOVERY_TIMES", 5)?,
+            fast_recovery_stages: config.whole_up_to(
+                "FAST_RECOVERY_TIMES",
+                5,
+                MOST_STAGES.into(),
+            )?,
             additive_increase: config.rate("RATE_AI", None)?,
             hyper_increase: config.rate("RATE_HAI", None)?,
             minimum_rate: config.rate("MIN_RATE", Some(BitsPerSecond(100_000_000)))?,
@@ -345,9 +352,9 @@ impl Translation {
         let start = config.whole("QLEN_MON_START", 2 * SECOND)?;
         let stop = config.whole("QLEN_MON_END", 2_100_000_000)?;
         let offset = self.time_offset.0;
-        self.qlen_stop = Nanos(stop.saturating_sub(offset));
+        self.qlen_stop = Nanos(stop.saturating_sub(offset).min(LATEST));
         let skipped = offset.saturating_sub(start).next_multiple_of(SAMPLE_INTERVAL.0);
-        self.qlen_start = Nanos(start.saturating_add(skipped).saturating_sub(offset));
+        self.qlen_start = Nanos(start.saturating_add(skipped).saturating_sub(offset).min(LATEST));
         if skipped > 0 {
             let what = format!("queues are empty before {offset} ns and are not counted there");
             self.note(&config.place("QLEN_MON_START"), &what);
