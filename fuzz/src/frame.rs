@@ -1,0 +1,174 @@
+//! Bytes from a wire: both parsers, switches' and hosts', never panic, agree with each other, and what they
+//! read is what the emitters write.
+
+use std::fmt::Display;
+
+use fabric_core::frame::{ByteFrame, Frame, Ipv4Fields, Parsed, PfcFields, mark_admitted};
+use fabric_core::map_abi::address_to_u64;
+use fabric_core::record;
+use fabric_core::wire::{
+    AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, IcrcTrailer, Ipv4Header,
+    LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame, RethHeader, RocePacket,
+    UdpHeader, ethernet, ipv4, link_delay, pause, pfc, roce::UDP_PORT,
+};
+use xoff::datapath::HostArrival;
+
+use crate::packets::{self, ADDRESSES, BTH, frame_of};
+use crate::seeds::Seeds;
+
+/// Every kind of frame, as it is emitted.
+pub fn seeds() -> Seeds {
+    let packets = packets::packets().into_iter().map(|packet| frame_of(&packet, &ADDRESSES));
+    Seeds::of_bytes(packets.chain(packets::control_frames()).collect())
+}
+
+/// Checks the bytes as they are, with a right IPv4 checksum, and with all that makes them a packet.
+pub fn check(bytes: &[u8]) {
+    every_header(bytes);
+    control_frames(bytes);
+    records(bytes);
+    let mut repaired = bytes.to_vec();
+    for repair in [|_: &mut [u8]| {}, packets::repair_checksum, packets::repair_packet] {
+        repair(&mut repaired);
+        parsers_agree(&repaired);
+        a_packet_is_its_bytes(&repaired);
+        if let Ok(Parsed::Ipv4(fields)) = ByteFrame(repaired.clone().as_mut_slice()).parse() {
+            forwarding_keeps_a_packet(&repaired, &fields);
+        }
+    }
+}
+
+fn every_header(bytes: &[u8]) {
+    a_header_is_its_bytes(bytes, EthernetHeader::parse, EthernetHeader::emit);
+    a_header_is_its_bytes(bytes, MacControlHeader::parse, MacControlHeader::emit);
+    a_header_is_its_bytes(bytes, Ipv4Header::parse, Ipv4Header::emit);
+    a_header_is_its_bytes(bytes, UdpHeader::parse, UdpHeader::emit);
+    a_header_is_its_bytes(bytes, BthHeader::parse, BthHeader::emit);
+    a_header_is_its_bytes(bytes, RethHeader::parse, RethHeader::emit);
+    a_header_is_its_bytes(bytes, AethHeader::parse, AethHeader::emit);
+    a_header_is_its_bytes(bytes, CnpReserved::parse, CnpReserved::emit);
+    a_header_is_its_bytes(bytes, IcrcTrailer::parse, IcrcTrailer::emit);
+}
+
+type Parse<H> = fn(&[u8]) -> Result<(&H, &[u8]), ParseError>;
+type Emit<H> = fn(H, &mut [u8]) -> Result<&mut [u8], EmitError>;
+
+fn a_header_is_its_bytes<H: Copy + Display>(bytes: &[u8], parse: Parse<H>, emit: Emit<H>) {
+    let Ok((header, rest)) = parse(bytes) else { return };
+    let length = bytes.len() - rest.len();
+    let mut emitted = vec![0; length];
+    assert_eq!(emit(*header, &mut emitted).map(|rest| rest.len()), Ok(0));
+    assert_eq!(emitted, bytes[..length]);
+    assert!(!header.to_string().is_empty());
+}
+
+/// The frames that are plain values come back but for what they ignore: a reserved byte and padding.
+fn control_frames(bytes: &[u8]) {
+    if let Ok(frame) = PfcFrame::parse(bytes) {
+        let mut emitted = [0xff; pfc::LEN];
+        frame.emit(&mut emitted);
+        assert_eq!((&emitted[..16], &emitted[17..34]), (&bytes[..16], &bytes[17..34]));
+        assert_eq!((emitted[16], &emitted[34..]), (0, &[0; 26][..]));
+        assert!(!frame.to_string().is_empty());
+    }
+    if let Ok(frame) = PauseFrame::parse(bytes) {
+        let mut emitted = [0xff; pause::LEN];
+        frame.emit(&mut emitted);
+        assert_eq!((&emitted[..18], &emitted[18..]), (&bytes[..18], &[0; 42][..]));
+        assert!(!frame.to_string().is_empty());
+    }
+    if let Ok(frame) = LinkDelayFrame::parse(bytes) {
+        let mut emitted = [0xff; link_delay::LEN];
+        frame.emit(&mut emitted);
+        assert_eq!((&emitted[..50], &emitted[50..]), (&bytes[..50], &[0; 10][..]));
+        assert!(!frame.to_string().is_empty());
+    }
+}
+
+/// A ring's records come from eBPF; user space reads them all the same.
+fn records(bytes: &[u8]) {
+    match record::Header::read(bytes) {
+        None => assert!(bytes.len() < record::HEADER_LEN),
+        Some(header) => drop(header.outcome(Some(header.order()))),
+    }
+}
+
+/// What a host takes, a switch reads alike. The other way round it need not be: switches forward TCP, too.
+fn parsers_agree(bytes: &[u8]) {
+    let mut copy = bytes.to_vec();
+    let at_switch = ByteFrame(copy.as_mut_slice()).parse();
+    assert_eq!(copy, bytes, "parsing changes nothing");
+    match HostArrival::parse(bytes) {
+        Ok(HostArrival::Roce(packet)) => {
+            let Ok(Parsed::Ipv4(fields)) = at_switch else { panic!("{packet}: {at_switch:?}") };
+            let ports = u32::from(packet.source_port) << 16 | u32::from(UDP_PORT);
+            let expected = (packet.source, packet.destination, ports, packet.ttl);
+            assert_eq!((fields.source, fields.destination, fields.ports, fields.ttl), expected);
+            let type_of_service = ipv4::type_of_service(packet.dscp, packet.ecn);
+            assert_eq!(fields.type_of_service, type_of_service);
+            assert_eq!(fields.priority(), u32::from(packet.dscp >> 3));
+        }
+        Ok(HostArrival::Pfc(PfcFrame { source, class_enable, quanta })) => {
+            let source = address_to_u64(source);
+            let fields = PfcFields { source, class_enable, quanta };
+            let expected = (class_enable != 0).then_some(Parsed::Pfc(fields));
+            assert_eq!(at_switch.ok(), expected, "a switch refuses a frame of no class");
+        }
+        Ok(HostArrival::LinkDelay(_)) => assert_eq!(at_switch, Ok(Parsed::LinkDelay)),
+        Err(error) => {
+            assert_ne!(at_switch, Ok(Parsed::LinkDelay), "{error}");
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+/// A packet of which hosts know all is emitted as it came, once what means nothing is as emitters write it.
+fn a_packet_is_its_bytes(bytes: &[u8]) {
+    let Ok(packet) = RocePacket::parse(bytes) else { return };
+    assert!(!packet.to_string().is_empty());
+    let (ethernet, _) = EthernetHeader::parse(bytes).expect("a packet has one");
+    let emitted = frame_of(&packet, &ethernet.addresses());
+    assert_eq!(RocePacket::parse(&emitted), Ok(packet));
+
+    let mut canonical = bytes.to_vec();
+    // Identification, DF.
+    canonical[18..22].copy_from_slice(&[0, 0, 0x40, 0]);
+    // Solicited event, migration, what is reserved beside the ACK request.
+    canonical[BTH + 1] = canonical[BTH + 1] & 0x30 | 0x40;
+    canonical[BTH + 8] &= 0x80;
+    let end = ethernet::LEN + packet.ip_total_length();
+    let trailer = end - 4;
+    canonical[trailer - usize::from(packet.pad_count())..trailer].fill(0);
+    canonical[end..].fill(0);
+    packets::repair_packet(&mut canonical);
+    assert_eq!(emitted, canonical);
+}
+
+/// A switch's rewriting leaves a packet with a right checksum, and changes what it should alone.
+fn forwarding_keeps_a_packet(bytes: &[u8], fields: &Ipv4Fields) {
+    let read = |bytes: &[u8]| match ByteFrame(bytes.to_vec().as_mut_slice()).parse() {
+        Ok(Parsed::Ipv4(fields)) => Ipv4Fields { checksum: 0, ..fields },
+        other => panic!("not a packet any more: {other:?}"),
+    };
+    let marked = fields.type_of_service | 3;
+    let mut admitted = bytes.to_vec();
+    mark_admitted(&mut admitted);
+    assert_eq!(read(&admitted), Ipv4Fields { checksum: 0, type_of_service: marked, ..*fields });
+    assert_eq!(admitted[..15], bytes[..15]);
+    assert_eq!(admitted[26..], bytes[26..]);
+    // Packets that have no hop left are dropped before.
+    if fields.ttl <= 1 {
+        return;
+    }
+    let (source, destination) = ([2, 2, 0, 0, 0, 9], [2, 1, 0, 0, 0, 8]);
+    let station = address_to_u64(destination);
+    let mut copy = bytes.to_vec();
+    let mut frame = ByteFrame(copy.as_mut_slice());
+    assert_eq!(frame.forward(address_to_u64(source), station, fields), Ok(()));
+    let forwarded = Ipv4Fields { checksum: 0, station, ttl: fields.ttl - 1, ..*fields };
+    assert_eq!(read(&copy), forwarded);
+    assert_eq!((&copy[..6], &copy[6..12]), (&destination[..], &source[..]));
+    assert_eq!(ByteFrame(copy.as_mut_slice()).mark_congestion(fields), Ok(()));
+    assert_eq!(read(&copy), Ipv4Fields { type_of_service: marked, ..forwarded });
+    assert_eq!(copy[26..], bytes[26..]);
+}

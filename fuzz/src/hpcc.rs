@@ -1,0 +1,89 @@
+//! The files of the HPCC simulator: refused with a sentence, or a scenario that loads and is right.
+//!
+//! An input is the config, the topology, the flows, and the name of the scenario to be written, apart by lines
+//! of `====`.
+
+use std::io;
+use std::path::Path;
+
+use xoff::import::Source;
+use xoff::import::hpcc::import_texts;
+use xoff::scenario::Scenario;
+
+use crate::scenario::{holds, refusal_is_a_sentence};
+use crate::seeds::Seeds;
+
+const LONGEST_TEXT: usize = 16 << 10;
+const APART: &str = "\n====\n";
+
+/// What only the whole scenario shows.
+const LEFT_TO_THE_LOADER: [&str; 3] =
+    ["error: no path leads from", "error: a buffer of no bytes", "error: switch `s"];
+
+const CONFIG: &str = include_str!("../seeds/hpcc/config.txt");
+const TOPOLOGY: &str = include_str!("../seeds/hpcc/topology.txt");
+const FLOWS: &str = include_str!("../seeds/hpcc/flow.txt");
+
+/// A small folder of the simulator, and changes of it.
+pub fn seeds() -> Seeds {
+    let input = |parts: [&str; 4]| parts.join(APART);
+    let two_rates = TOPOLOGY.replace("0 3 100Gb/s", "0 3 400Gb/s");
+    let lossy = TOPOLOGY.replacen("1us 0\n", "1us 0.01\n", 1);
+    let config = |from: &str, to: &str| CONFIG.replace(from, to);
+    let lenient = config("CC_MODE 1", "CC_MODE 3").replace("HAS_WIN 0\n", "");
+    Seeds::of_texts([
+        input([CONFIG, TOPOLOGY, FLOWS, "small"]),
+        input([&config("KMAX", "KMAX"), &two_rates, FLOWS, "small"]),
+        input([&config("LINK_DOWN 0 0 0", "LINK_DOWN 5 0 3"), &lossy, FLOWS, "a b"]),
+        input([&lenient, TOPOLOGY, FLOWS, "x"]),
+        input([&config("ACK_HIGH_PRIO 0", "ACK_HIGH_PRIO 1"), TOPOLOGY, FLOWS, "y"]),
+        input([CONFIG, "3 1 2\n2\n0 2 1Gbps 0s 0\n1 2 1Gbps 0s 0\n", "1\n0 1 3 1 1 0\n", "é"]),
+    ])
+}
+
+/// Checks the parts of an input.
+pub fn check(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if text.len() > LONGEST_TEXT {
+        return;
+    }
+    let mut parts = text.split(APART);
+    let mut part = || parts.next().unwrap_or_default();
+    let (config, topology, flows, stem) = (part(), part(), part(), part());
+    // A stem is the end of a path.
+    if stem.is_empty() || stem.contains(['/', '\0']) {
+        return;
+    }
+    let topology = Source::of("topology.txt", topology);
+    let flows = Source::of("flow.txt", flows);
+    // The name of the config stands in the scenario.
+    let config = Source::of(&format!("{stem}.txt"), config);
+    let imported = match import_texts(config, &topology, &flows, stem) {
+        Ok(imported) => imported,
+        Err(error) => return refusal_is_a_sentence(&error),
+    };
+    let path = Path::new("/fuzz/scenario.toml");
+    let read = |asked: &Path| -> io::Result<String> {
+        if asked == path {
+            return Ok(imported.toml.clone());
+        }
+        let is_asked = |(name, _): &&(String, String)| Path::new("/fuzz").join(name) == asked;
+        let list = imported.flow_lists.iter().find(is_asked);
+        list.map(|(_, text)| text.clone()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    };
+    match Scenario::read(path, &[], &read) {
+        Ok(scenario) => {
+            let load = |text: &str| {
+                let read =
+                    |asked: &Path| if asked == path { Ok(text.to_owned()) } else { read(asked) };
+                Scenario::read(path, &[], &read)
+            };
+            holds(&scenario, &load);
+        }
+        Err(error) => {
+            let report = error.to_string();
+            let left = LEFT_TO_THE_LOADER.iter().any(|title| report.contains(title));
+            assert!(left, "{report}\n{}", imported.toml);
+        }
+    }
+}

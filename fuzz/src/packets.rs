@@ -1,0 +1,129 @@
+//! Frames as the crate's own emitters write them, and frames whose checksums are made right.
+
+use fabric_core::wire::link_delay;
+use fabric_core::wire::{
+    AethFields, Ipv4Header, LinkAddresses, LinkDelayFrame, Opcode, PauseFrame, PfcFrame, Psn,
+    RethFields, RocePacket, Syndrome, aeth, bth, cnp, ethernet, icrc, ipv4, payload, pfc, reth,
+    roce, udp,
+};
+use fabric_core::wire::{EthernetHeader, IcrcTrailer};
+
+/// Where the BTH of a frame starts.
+pub const BTH: usize = ethernet::LEN + ipv4::LEN + udp::LEN;
+
+/// Addresses of a frame between two stations of nobody.
+pub const ADDRESSES: LinkAddresses =
+    LinkAddresses { source: [2, 1, 0, 0, 0, 1], destination: [2, 1, 0, 0, 0, 2] };
+
+/// A packet of 100 bytes of data.
+pub const DATA: RocePacket = RocePacket {
+    source: 0x0a00_0101,
+    destination: 0x0a00_0102,
+    source_port: 50_000,
+    dscp: 24,
+    ecn: roce::Ecn::Capable0,
+    ttl: 64,
+    opcode: Opcode::WriteMiddle,
+    ack_request: false,
+    destination_qp: 9,
+    psn: Psn::new(7),
+    reth: None,
+    aeth: None,
+    payload_length: 100,
+};
+
+/// A packet of every opcode, with and without padding.
+pub fn packets() -> Vec<RocePacket> {
+    let reth = RethFields { virtual_address: 0, remote_key: 9, dma_length: 203 };
+    let answer = |syndrome| RocePacket {
+        opcode: Opcode::Acknowledge,
+        aeth: Some(AethFields { syndrome, message_sequence_number: 1 }),
+        payload_length: 0,
+        ..DATA
+    };
+    vec![
+        DATA,
+        RocePacket { opcode: Opcode::WriteFirst, reth: Some(reth), ..DATA },
+        RocePacket { opcode: Opcode::WriteLast, payload_length: 3, ack_request: true, ..DATA },
+        RocePacket { opcode: Opcode::WriteOnly, reth: Some(reth), payload_length: 0, ..DATA },
+        RocePacket { ecn: roce::Ecn::CongestionExperienced, payload_length: 1, ..DATA },
+        answer(Syndrome::Ack),
+        answer(Syndrome::NakSequenceError),
+        RocePacket { opcode: Opcode::Cnp, payload_length: 0, ..DATA },
+    ]
+}
+
+/// The frame of a packet.
+pub fn frame_of(packet: &RocePacket, addresses: &LinkAddresses) -> Vec<u8> {
+    let mut frame = vec![0; packet.frame_length()];
+    let length = packet.emit(addresses, &mut frame).expect("every field fits its bits");
+    assert_eq!(length, frame.len(), "the length is known before");
+    frame
+}
+
+/// Frames for which a port has an ear besides packets.
+pub fn control_frames() -> Vec<Vec<u8>> {
+    let source = ADDRESSES.source;
+    let mut frames = Vec::new();
+    for frame in [PfcFrame::xoff(source, 0x18, 0xffff), PfcFrame::xon(source, 0x08)] {
+        let mut bytes = [0; pfc::LEN];
+        frame.emit(&mut bytes);
+        frames.push(bytes.to_vec());
+    }
+    let mut bytes = [0; fabric_core::wire::pause::LEN];
+    PauseFrame { source, quanta: 0xffff }.emit(&mut bytes);
+    frames.push(bytes.to_vec());
+    let mut bytes = [0; link_delay::LEN];
+    LinkDelayFrame::request(source, 5).emit(&mut bytes);
+    frames.push(bytes.to_vec());
+    frames
+}
+
+/// Makes the IPv4 checksum right, if there is such a header.
+pub fn repair_checksum(frame: &mut [u8]) {
+    let Ok((ethernet, rest)) = EthernetHeader::parse(frame) else { return };
+    if ethernet.ether_type() != ethernet::ETHER_TYPE_IPV4 {
+        return;
+    }
+    let Ok((header, _)) = Ipv4Header::parse(rest) else { return };
+    let checksum = header.expected_checksum().to_be_bytes();
+    frame[ethernet::LEN + 10..ethernet::LEN + 12].copy_from_slice(&checksum);
+}
+
+/// Makes a frame one of RoCEv2 as far as that is a matter of lengths, checksums and the payload's pattern: no
+/// mutation finds a CRC of 32 bits.
+pub fn repair_packet(frame: &mut [u8]) {
+    let smallest = BTH + bth::LEN + icrc::LEN;
+    if frame.len() < smallest.max(ethernet::MINIMUM_FRAME_LENGTH) {
+        return;
+    }
+    frame[12..14].copy_from_slice(&ethernet::ETHER_TYPE_IPV4.to_be_bytes());
+    // A frame of 60 bytes may be padded: its own length is kept if it fits.
+    let told = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    let (most, fits) = (frame.len() - ethernet::LEN, smallest - ethernet::LEN);
+    let is_shortest = frame.len() == ethernet::MINIMUM_FRAME_LENGTH;
+    let total = if is_shortest && (fits..=most).contains(&told) { told } else { most };
+    frame[16..18].copy_from_slice(&(total as u16).to_be_bytes());
+    frame[38..40].copy_from_slice(&((total - ipv4::LEN) as u16).to_be_bytes());
+    let end = ethernet::LEN + total - icrc::LEN;
+    fill_payload(&mut frame[BTH..end]);
+    repair_checksum(frame);
+    let crc = icrc::compute(&frame[ethernet::LEN..end]);
+    IcrcTrailer::new(crc).emit(&mut frame[end..]).expect("the trailer has its place");
+}
+
+/// Writes the pattern into the payload of what starts with a BTH.
+fn fill_payload(segment: &mut [u8]) {
+    let Ok((bth, _)) = bth::Header::parse(segment) else { return };
+    let extension = match bth.opcode() {
+        Some(Opcode::WriteFirst | Opcode::WriteOnly) => reth::LEN,
+        Some(Opcode::Acknowledge) => aeth::LEN,
+        Some(Opcode::Cnp) => cnp::LEN,
+        Some(Opcode::WriteMiddle | Opcode::WriteLast) | None => 0,
+    };
+    let (qp, psn, pad) = (bth.destination_qp(), bth.psn(), usize::from(bth.pad_count()));
+    let Some(end) = segment.len().checked_sub(pad) else { return };
+    if let Some(payload) = segment.get_mut(bth::LEN + extension..end) {
+        payload::fill(qp, psn, payload);
+    }
+}

@@ -1,0 +1,177 @@
+//! A scenario's text is refused with a sentence, or it is right: it is written out as a text that loads into
+//! the same scenario, its buffers add up, its flows are as documented, and everything that a run is built from
+//! can be built. Nothing is run.
+//!
+//! Lines that begin with `#set ` are overrides, as `--set` gives them.
+
+use std::io;
+use std::path::Path;
+
+use host_agent::Host;
+use switch_user::tables::SwitchTables;
+use xoff::engine::Engine;
+use xoff::scenario::{Scenario, ScenarioError};
+use xoff::topology::{HostId, SwitchId};
+use xoff::{build, inspect, run, scenario as scenarios};
+
+use crate::named_files::text_of;
+use crate::seeds::Seeds;
+
+/// Longer texts are not tried: nothing in a scenario needs them.
+const LONGEST_TEXT: usize = 16 << 10;
+/// Larger fabrics only load: what follows would take seconds for each input.
+const MOST_HOSTS: u32 = 64;
+const MOST_SWITCHES: u32 = 32;
+/// Descriptors of all switches for which tables are made: 64 bytes each, and as many are only reserved.
+const MOST_SLOTS: usize = 1 << 20;
+/// Flows that are looked at.
+const FLOWS: usize = 200;
+/// Flows whose paths are looked for.
+const PATHS: usize = 20;
+/// Flows of a scenario that is inspected: an inspection may look at all.
+const MOST_INSPECTED_FLOWS: u64 = 10_000;
+
+const OVERRIDE: &str = "#set ";
+
+/// The scenarios that ship.
+pub const SHIPPED: [(&str, &str); 17] = [
+    ("adaptive-headroom.toml", include_str!("../../scenarios/adaptive-headroom.toml")),
+    ("deadlock.toml", include_str!("../../scenarios/deadlock.toml")),
+    ("dsh-incast.toml", include_str!("../../scenarios/dsh-incast.toml")),
+    ("incast.toml", include_str!("../../scenarios/incast.toml")),
+    ("single-flow.toml", include_str!("../../scenarios/single-flow.toml")),
+    ("star-incast.toml", include_str!("../../scenarios/star-incast.toml")),
+    ("two-flows-dcqcn.toml", include_str!("../../scenarios/two-flows-dcqcn.toml")),
+    ("victim.toml", include_str!("../../scenarios/victim.toml")),
+    ("dsh/asymmetric.toml", include_str!("../../scenarios/dsh/asymmetric.toml")),
+    ("dsh/burst.toml", include_str!("../../scenarios/dsh/burst.toml")),
+    ("dsh/collateral.toml", include_str!("../../scenarios/dsh/collateral.toml")),
+    ("dsh/deadlock.toml", include_str!("../../scenarios/dsh/deadlock.toml")),
+    ("dsh/groups.toml", include_str!("../../scenarios/dsh/groups.toml")),
+    ("dsh/isolation.toml", include_str!("../../scenarios/dsh/isolation.toml")),
+    ("dsh/large.toml", include_str!("../../scenarios/dsh/large.toml")),
+    ("dsh/motivation.toml", include_str!("../../scenarios/dsh/motivation.toml")),
+    ("websearch.toml", include_str!("../../tests/src/bin/bench/websearch.toml")),
+];
+
+/// What ships has few of the keys that the schema has.
+const MORE: [&str; 3] = [
+    include_str!("../seeds/workloads.toml"),
+    include_str!("../seeds/switches.toml"),
+    include_str!("../seeds/custom.toml"),
+];
+
+/// The shipped scenarios, and a few with other keys.
+pub fn seeds() -> Seeds {
+    let texts = SHIPPED.iter().map(|(_, text)| *text).chain(MORE);
+    let overridden = "#set switch.buffer=4MB\n#set flows.0.priority=2\n".to_owned() + SHIPPED[3].1;
+    Seeds::of_texts(texts.map(str::to_owned).chain([overridden]))
+        .with_schema(&scenarios::json_schema())
+}
+
+/// Checks a text.
+pub fn check(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if text.len() > LONGEST_TEXT {
+        return;
+    }
+    let overrides = text.lines().filter_map(|line| line.strip_prefix(OVERRIDE));
+    let overrides: Vec<String> = overrides.map(str::to_owned).collect();
+    match load(text, &overrides) {
+        Ok(scenario) => holds(&scenario, &|text| load(text, &[])),
+        Err(error) => refusal_is_a_sentence(&error),
+    }
+}
+
+/// A report has a title, and names the text or the override that is wrong.
+pub fn refusal_is_a_sentence(error: &ScenarioError) {
+    let report = error.to_string();
+    let title = report.lines().next().unwrap_or_default();
+    assert!(title.starts_with("error: ") && title.len() > "error: ".len(), "{report}");
+    assert!(report.contains("--> "), "{report}");
+}
+
+/// Loads a text from a folder that has no other files than [`text_of`] says.
+fn load(text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+    let path = Path::new("/fuzz/scenario.toml");
+    let read = |asked: &Path| {
+        if asked == path { Ok(text.to_owned()) } else { file(asked) }
+    };
+    Scenario::read(path, overrides, &read)
+}
+
+fn file(path: &Path) -> io::Result<String> {
+    text_of(path).map(str::to_owned).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// What holds of a scenario that has been loaded; `load` loads a text that names the same files.
+pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, ScenarioError>) {
+    let fabric = scenario.fabric();
+    if fabric.host_count() > MOST_HOSTS || fabric.switch_count() > MOST_SWITCHES {
+        return;
+    }
+    let written = scenario.to_toml();
+    match load(&written) {
+        Ok(again) => assert!(again == *scenario, "not the same:\n{written}"),
+        Err(error) => panic!("written out, it does not load:\n{error}\n{written}"),
+    }
+    flows_are_as_documented(scenario);
+    hosts_can_be_made(scenario);
+    switches_can_be_made(scenario);
+    let expected = scenario.sources().iter().map(scenarios::Source::expected_flows);
+    if expected.fold(0, u64::saturating_add) <= MOST_INSPECTED_FLOWS {
+        assert!(!inspect::report(scenario).is_empty());
+    }
+}
+
+fn flows_are_as_documented(scenario: &Scenario) {
+    let fabric = scenario.fabric();
+    let mut before = None;
+    for (number, flow) in (0..).zip(scenario.flow_stream().take(FLOWS)) {
+        assert_eq!(flow.id, number);
+        assert_ne!(flow.source, flow.destination);
+        assert!(
+            flow.bytes.0 > 0 && flow.start < scenario.duration && flow.priority < 8,
+            "{flow:?}"
+        );
+        assert!(before <= Some(flow.start), "{flow:?} after {before:?}");
+        assert!(fabric.reaches(flow.source, flow.destination));
+        before = Some(flow.start);
+        if flow.id < PATHS as u32 {
+            let (path, back) = build::paths(scenario, &flow);
+            assert!(path.len() >= 2 && back.len() >= 2);
+            assert!(build::ideal(scenario, &flow).0 > 0);
+            let (request, responder) = build::queue_pair(scenario, &flow);
+            assert_eq!((request.qp, request.bytes), (responder.qp, responder.bytes));
+        }
+    }
+}
+
+/// `Host::new` panics on a configuration that no host can have.
+fn hosts_can_be_made(scenario: &Scenario) {
+    for host in (0..scenario.fabric().host_count()).map(HostId) {
+        drop(Host::new(build::host_config(scenario, host)));
+    }
+}
+
+fn switches_can_be_made(scenario: &Scenario) {
+    let switches = || (0..scenario.fabric().switch_count()).map(SwitchId);
+    let mut slots = 0;
+    for switch in switches() {
+        let pools = scenario.buffer_pools(switch);
+        let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
+        assert_eq!(sum, scenario.switch.buffer.0, "the pools are the buffer");
+        slots += build::capacity(scenario, switch).slots;
+    }
+    if slots > MOST_SLOTS {
+        return;
+    }
+    // One switch's tables as every datapath configures them, then the whole run, which does not start.
+    for switch in switches().take(1) {
+        let capacity = build::capacity(scenario, switch);
+        let mut tables = SwitchTables::owned(capacity).expect("memory for one switch");
+        build::configure(scenario, switch, &mut tables);
+    }
+    let datapath = run::in_memory(scenario).expect("memory for a few switches");
+    drop(Engine::new(scenario, datapath, run::record(scenario, None), &[]));
+}
