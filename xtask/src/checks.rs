@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{ebpf, packages, process, workspace};
+use crate::{ebpf, fuzz, packages, process, workspace};
 
 const CARGO_DENY_VERSION: &str = "0.20.2";
 /// Folders of the machines on which the project is written: no file may depend on them. In halves, so
@@ -14,12 +14,13 @@ const WORKPLACES: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 /// Runs every check, then says which failed.
 pub fn run_all() -> Result<()> {
     type Check = fn() -> Result<()>;
-    let checks: [(&str, Check); 7] = [
+    let checks: [(&str, Check); 8] = [
         ("format", format),
         ("TOML", toml),
         ("paths", paths),
         ("lints", lints),
         ("lints of the eBPF programs", ebpf::lints),
+        ("lints of the fuzz targets", fuzz::lints),
         ("documentation", documentation),
         ("eBPF object", ebpf::check),
     ];
@@ -46,8 +47,10 @@ pub fn dependencies() -> Result<()> {
 
 fn format() -> Result<()> {
     process::run(process::cargo("fmt").args(["--all", "--check"]))?;
-    let manifest = "switch-ebpf/Cargo.toml";
-    process::run(process::cargo("fmt").args(["--check", "--manifest-path", manifest]))
+    for manifest in ["switch-ebpf/Cargo.toml", "fuzz/Cargo.toml"] {
+        process::run(process::cargo("fmt").args(["--check", "--manifest-path", manifest]))?;
+    }
+    Ok(())
 }
 
 fn toml() -> Result<()> {

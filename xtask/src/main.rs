@@ -9,6 +9,7 @@ mod checks;
 mod crate_metadata;
 mod demo;
 mod ebpf;
+mod fuzz;
 mod ladder;
 mod linker;
 mod miri;
@@ -67,6 +68,8 @@ enum Task {
     Ci,
     /// Change the code in small ways, one at a time, and see whether the tests notice (hours)
     Mutants(mutants::Options),
+    /// Give bytes and texts to what reads them, a minute for each target, and look for one that breaks it
+    Fuzz(fuzz::Options),
     /// Run the tests of unsafe code in Miri, which finds undefined behaviour and data races
     Miri,
     /// Check licences, advisories and sources of the dependencies (builds cargo-deny: minutes)
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Task::Vm { kernels } => vm::run(&kernels),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Miri => miri::run(),
         Task::Deny => checks::dependencies(),
     };

@@ -29,6 +29,11 @@ pub fn ping() -> Result<()> {
     on_path("ping", "-V", "iputils-ping")
 }
 
+/// Makes sure that C++ can be compiled.
+pub fn cxx() -> Result<()> {
+    on_path("c++", "--version", "g++")
+}
+
 /// Makes sure that a PC can be emulated.
 pub fn qemu() -> Result<()> {
     on_path("qemu-system-x86_64", "--version", "qemu-system-x86")
