@@ -9,8 +9,10 @@
 pub mod frame;
 pub mod host;
 pub mod hpcc;
+pub mod mutation;
 pub mod named_files;
 mod packets;
 pub mod scenario;
 pub mod seeds;
 pub mod sweep;
+mod words;

@@ -11,22 +11,6 @@ const DICTIONARY: &str = "dictionary";
 /// Longer words are sentences of comments, or paths.
 const LONGEST_WORD: usize = 40;
 
-/// Numbers at which something ends, in any text.
-const NUMBERS: [&str; 12] = [
-    "00",
-    "-1",
-    "0.0000001",
-    "0.5",
-    "65536",
-    "4294967296",
-    "1000000000000000",
-    "9223372036854775807",
-    "9223372036854775808",
-    "18446744073709551615",
-    "340282366920938463463374607431768211455",
-    "1e308",
-];
-
 /// What a target starts from.
 pub struct Seeds {
     /// Inputs.
@@ -50,7 +34,7 @@ impl Seeds {
         });
         let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
         let words = without_comments.flat_map(|line| line.split(|c| !is_part(c)));
-        let mut all: BTreeSet<String> = NUMBERS.map(str::to_owned).into();
+        let mut all = BTreeSet::new();
         all.extend(words.filter(|word| is_word(word)).map(str::to_owned));
         Self { inputs: texts.into_iter().map(String::into_bytes).collect(), words: all }
     }

@@ -1,7 +1,10 @@
 //! Runs `xoff_fuzz::sweep`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use xoff_fuzz::{seeds, sweep};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use xoff_fuzz::{mutation, seeds, sweep};
 
 fuzz_target!(init: seeds::write_if_asked(sweep::seeds), |input: &[u8]| sweep::check(input));
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutation::of_text(data, size, max_size, seed)
+});

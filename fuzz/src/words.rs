@@ -1,0 +1,89 @@
+//! Mutations of texts: a word or a line for another.
+//!
+//! libFuzzer changes bytes. Of a hundred such changes of a scenario few leave one that is read to its end, and
+//! none writes the largest number there is.
+
+/// Numbers at which something ends.
+const NUMBERS: [&str; 14] = [
+    "0",
+    "1",
+    "00",
+    "-1",
+    "0.0000001",
+    "0.5",
+    "65536",
+    "4294967296",
+    "1000000000000000",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "340282366920938463463374607431768211455",
+    "1e308",
+];
+
+/// The text with a word or a line changed; `None` if it has none. The seed decides.
+pub fn mutate(text: &str, seed: u32) -> Option<String> {
+    let mut random = Random(u64::from(seed) | 1 << 32);
+    match random.below(8) {
+        0 => another_line(text, &mut random),
+        _ => another_word(text, &mut random),
+    }
+}
+
+fn another_word(text: &str, random: &mut Random) -> Option<String> {
+    let words = words(text);
+    let (start, word) = random.of(&words)?;
+    let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    let (number, unit) = word.split_at(digits);
+    let replaced = match number.parse::<u64>() {
+        // A number keeps its unit.
+        Ok(value) => match random.below(4) {
+            0 => format!("{}{unit}", value.saturating_add(1)),
+            1 => format!("{}{unit}", value.saturating_sub(1)),
+            2 => format!("{}{unit}", random.of(&NUMBERS)?),
+            _ => random.of(&words)?.1.to_owned(),
+        },
+        Err(_) => random.of(&words)?.1.to_owned(),
+    };
+    Some([&text[..*start], &replaced, &text[start + word.len()..]].concat())
+}
+
+/// A line less, or one twice, or two in the other order.
+fn another_line(text: &str, random: &mut Random) -> Option<String> {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let (one, other) = (random.below(lines.len()), random.below(lines.len()));
+    match random.below(3) {
+        0 => drop(lines.remove(one)),
+        1 => lines.insert(other, lines[one]),
+        _ => lines.swap(one, other),
+    }
+    Some(lines.concat())
+}
+
+/// Words and where they start.
+fn words(text: &str) -> Vec<(usize, &str)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let starts = text.split(|c| !is_part(c)).filter(|word| !word.is_empty());
+    starts.map(|word| (word.as_ptr().addr() - text.as_ptr().addr(), word)).collect()
+}
+
+/// `SplitMix64`.
+struct Random(u64);
+
+impl Random {
+    /// Below `bound`, which is not zero.
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((value ^ (value >> 31)) % bound as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
+        if list.is_empty() { None } else { list.get(self.below(list.len())) }
+    }
+}
