@@ -114,35 +114,54 @@ mod tests {
         assert_eq!(lost_pauses(Some(2)), "; faults took 2 PAUSE frames of the switch");
     }
 
+    const SCENARIO: &str = r#"
+duration = "1ms"
+[topology]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "1us" }
+[switch]
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h1"
+bytes = "1kB"
+"#;
+
     #[test]
     fn advice_follows_the_scheme() {
-        let dsh = |settings: &str| {
-            let text = format!(
-                "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2
-host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
-[switch]\nheadroom = {{ kind = \"dsh\"{settings} }}
-[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\""
-            );
+        let of = |headroom: &str| {
+            let text = SCENARIO.replace("[switch]", &format!("[switch]\nheadroom = {headroom}"));
             crate::engine::tests::scenario(&text).switch.headroom
         };
-        let (insured, not) = (dsh(""), dsh(", insurance_headroom = false"));
-        for (reason, headroom, start) in [
-            (DropReason::InsuranceExhausted, &not, "its port has no insurance headroom; set "),
+        let dsh = |settings: &str| of(&format!("{{ kind = \"dsh\"{settings} }}"));
+        let [default, uninsured] = ["", ", insurance_headroom = false"].map(dsh);
+        let given = dsh(", bytes = \"60kB\"");
+        let adaptive = of("{ kind = \"adaptive\", bytes = \"60kB\", period = \"100us\" }");
+        for (reason, headroom, part) in [
             (
                 DropReason::InsuranceExhausted,
-                &insured,
-                "the insurance headroom of its port was full",
+                &uninsured,
+                "set `switch.headroom.insurance_headroom`",
             ),
             (
-                DropReason::HeadroomPoolExhausted,
-                &SIH,
-                "the pool of oversubscribed headroom was empty",
+                DropReason::InsuranceExhausted,
+                &given,
+                "its port was full; raise `switch.headroom.bytes`",
             ),
-            (DropReason::HeadroomExhausted, &SIH, "the headroom of its ingress queue was full"),
+            (DropReason::InsuranceExhausted, &default, "its port, which is what its link needs"),
+            (DropReason::HeadroomPoolExhausted, &SIH, "lower `switch.headroom.ratio`"),
+            (
+                DropReason::HeadroomExhausted,
+                &SIH,
+                "its ingress queue, which is what its link needs",
+            ),
+            (DropReason::HeadroomExhausted, &adaptive, "as its link was measured"),
             (DropReason::NoDescriptor, &SIH, "all descriptors were taken"),
             (DropReason::InjectedLoss, &SIH, UNEXPECTED),
         ] {
-            assert!(advice(reason, headroom).starts_with(start), "{reason}");
+            let advice = advice(reason, headroom);
+            assert!(advice.contains(part), "{reason}: {advice}");
         }
     }
 }

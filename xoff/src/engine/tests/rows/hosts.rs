@@ -30,7 +30,7 @@ fn lost_frames_are_named_and_sent_again() {
     0 marked, 0 CNPs, 22 sent again
     dropped {"headroom-exhausted": 9, "injected-loss": 2}, at most held {"s0": 12696}, in headroom {"s0": 4232}
     unfinished None, books [], limits [
-        "s0 dropped 9 lossless packets (headroom-exhausted): the headroom of its ingress queue was full; raise `switch.headroom.bytes`, or leave it out for what the links need; faults took 1 PAUSE, which would have stopped senders",
+        "s0 dropped 9 lossless packets (headroom-exhausted): the headroom of its ingress queue was full; raise `switch.headroom.bytes`, or leave it out for what the links need; faults took 1 PAUSE frame of the switch",
     ]
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "drops.csv", "pauses.csv"]), @r"
