@@ -23,7 +23,7 @@ const LONGEST_TEXT: usize = 16 << 10;
 const MOST_HOSTS: u32 = 64;
 const MOST_SWITCHES: u32 = 32;
 /// Descriptors of all switches for which tables are made: 64 bytes each, and as many are only reserved.
-const MOST_SLOTS: usize = 1 << 20;
+const MOST_SLOTS: u64 = 1 << 20;
 /// Flows that are looked at.
 const FLOWS: usize = 200;
 /// Flows whose paths are looked for.
@@ -161,7 +161,7 @@ fn switches_can_be_made(scenario: &Scenario) {
         let pools = scenario.buffer_pools(switch);
         let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
         assert_eq!(sum, scenario.switch.buffer.0, "the pools are the buffer");
-        slots += build::capacity(scenario, switch).slots;
+        slots += u64::from(build::capacity(scenario, switch).slots);
     }
     if slots > MOST_SLOTS {
         return;
