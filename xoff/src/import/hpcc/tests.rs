@@ -299,7 +299,7 @@ fn values_at_their_ends() {
         ("PACKET_PAYLOAD_SIZE 1", true),
         ("PACKET_PAYLOAD_SIZE 3072", true),
         ("SIMULATOR_STOP_TIME 86400", true),
-        ("LINK_DOWN 4294967296 2 3", true),
+        ("LINK_DOWN 4294967295 2 3", true),
         ("ERROR_RATE_PER_LINK 1", true),
         ("L2_ACK_INTERVAL 18446744073709551615", true),
         ("CC_MODE 18446744073709551615", true),
