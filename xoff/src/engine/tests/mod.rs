@@ -3,6 +3,7 @@
 mod books;
 mod faults;
 mod faulty_datapath;
+mod renewals;
 mod rows;
 mod samples;
 mod wires;
