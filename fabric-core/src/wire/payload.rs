@@ -2,12 +2,15 @@
 //! bytes.
 //!
 //! ```text
-//!  0  w               8   little endian, a mix of queue pair and PSN
+//!  0  w               8   little endian: ff, and seven bytes that mix queue pair and PSN
 //!  8  w + STEP        8
 //! 16  w + 2 STEP      8   and so on; the last word is cut where the payload ends
 //! ```
 //!
 //! Any two packets whose queue pair or PSN differ (24 bits each) differ in their first eight bytes.
+//!
+//! The first byte is for Wireshark: it takes the payload of a RoCE packet for that of an Ethernet frame if
+//! its third and fourth byte are zero, as padding is, and its first two are an EtherType. None begins with ff.
 
 use super::psn::Psn;
 
@@ -40,12 +43,14 @@ pub fn verify(qp: u32, psn: Psn, payload: &[u8]) -> bool {
     difference == 0 && tail.iter().zip(word.to_le_bytes()).all(|(found, byte)| *found == byte)
 }
 
-/// A bijective mix (the finaliser of `SplitMix64`), so that different packets start differently.
+/// A bijective mix of 56 bits (shifts and odd factors as in the finaliser of `SplitMix64`), so that different
+/// packets start differently.
 const fn first_word(qp: u32, psn: Psn) -> u64 {
-    let mut word = ((qp as u64) << 24 | psn.value() as u64).wrapping_add(STEP);
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
+    const BITS: u64 = u64::MAX >> 8;
+    let mut mix = ((qp as u64) << 24 | psn.value() as u64).wrapping_add(STEP) & BITS;
+    mix = (mix ^ mix >> 28).wrapping_mul(0xbf58_476d_1ce4_e5b9) & BITS;
+    mix = (mix ^ mix >> 28).wrapping_mul(0x94d0_49bb_1331_11eb) & BITS;
+    (mix ^ mix >> 28) << 8 | 0xff
 }
 
 #[cfg(test)]
@@ -57,7 +62,7 @@ mod tests {
     fn the_pattern_stays_what_it_was() {
         let mut payload = [0; 20];
         fill(7, Psn::new(9), &mut payload);
-        let bytes = "b9 28 25 69 3f da d8 a1 ce a4 6f e8 f8 53 10 40 e3 20 ba 67";
+        let bytes = "ff df 79 7b 5d 3d df e6 14 5c c4 fa 16 b7 16 85 29 d8 0e 7a";
         assert_eq!(payload[..], super::super::hex(bytes));
     }
 

@@ -28,14 +28,23 @@ pub const MAX_FRAME_LENGTH: u32 = FRAME_BYTES - RECEIVE_HEADROOM;
 /// The shortest frame that a socket takes: an Ethernet header. The kernel drops anything shorter.
 pub const MIN_FRAME_LENGTH: u32 = 14;
 
+/// What a socket lacks that the kernel refuses.
+fn needs(refusal: &io::Error) -> &'static str {
+    match refusal.raw_os_error() {
+        Some(libc::EPERM) => " (needs CAP_NET_RAW)",
+        Some(libc::EBUSY) => " (another socket has this queue)",
+        Some(libc::ENODEV | libc::EINVAL) => {
+            " (needs an interface of this namespace, and one of its queues)"
+        }
+        _ => "",
+    }
+}
+
 /// Why a socket could not be opened or a frame not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A step of [`Socket::open`] failed.
-    #[error(
-        "AF_XDP on {interface} queue {queue}: cannot {step}: {source} \
-         (needs CAP_NET_RAW, an interface of this namespace and a queue that no other socket has)"
-    )]
+    #[error("AF_XDP on {interface} queue {queue}: cannot {step}: {source}{}", needs(source))]
     Open {
         /// Name and index of the interface.
         interface: String,

@@ -59,7 +59,7 @@ pub fn figure_16(run: Runner) {
     assert!(!to_the_end.is_sound());
     assert_eq!((to_the_end.summary.ended, to_the_end.summary.deadlock), (RunEnd::Duration, totals));
     let why = format!(
-        "the fabric had not drained when the duration of 2000000 ns was over, \
+        "12 flows had not completed when the duration of 2000000 ns was over, \
          deadlocked since 18936 ns ({FORWARD})"
     );
     assert_eq!(to_the_end.summary.unfinished, Some(why));

@@ -74,7 +74,7 @@ fn a_run_that_is_not_what_it_claims_exits_with_1() {
     let summary = json(&run.stdout);
     assert_eq!(summary["flows_completed"], 0);
     let why = summary["unfinished"].as_str().expect("it says what was left");
-    assert!(why.contains("had not drained") && why.contains("100000 ns"), "{why}");
+    assert!(why.contains("flows had not completed") && why.contains("100000 ns"), "{why}");
 }
 
 /// Also where the scheme may lose packets by choice.

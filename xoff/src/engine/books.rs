@@ -16,7 +16,7 @@ impl<D: Datapath> Engine<'_, D> {
         for flow in self.active.values() {
             self.record.flow(&flow_row(self.scenario, flow, None))?;
         }
-        let missing = self.active.values().any(|flow| !flow.long_lived);
+        let missing = self.active.values().filter(|flow| !flow.long_lived).count();
         let substrate_losses = self.datapath.substrate_losses();
         let mut books = std::mem::take(&mut self.misdelivered);
         let deadlock = self.finish_deadlocks()?;
@@ -28,13 +28,18 @@ impl<D: Datapath> Engine<'_, D> {
         }
         self.check_always(&mut books);
         let mut counted = self.summary(end, books, substrate_losses);
-        let lasts = !missing && !self.active.is_empty() && deadlock.is_none();
+        let lasts = missing == 0 && !self.active.is_empty() && deadlock.is_none();
         if end == RunEnd::Duration && !lasts {
+            let left = match missing {
+                0 => "the fabric had not drained".to_owned(),
+                flows => {
+                    format!("{} had not completed", crate::results::counted(flows as u64, "flow"))
+                }
+            };
             let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
-            counted.unfinished = Some(format!(
-                "the fabric had not drained when the duration of {} ns was over{deadlock}",
-                self.scenario.duration.to_nanos().0
-            ));
+            let duration = self.scenario.duration.to_nanos().0;
+            counted.unfinished =
+                Some(format!("{left} when the duration of {duration} ns was over{deadlock}"));
         }
         Ok(Finished { record: self.record, end: self.now, counted, datapath: self.datapath })
     }

@@ -153,8 +153,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "unfinished",
-        about: "Why a run that its duration ended is cut short: the fabric had not drained, or was \
-                deadlocked. Null if the fabric drained, if only flows without an end were left, or if the \
+        about: "Why a run that its duration ended is cut short: flows had not completed, the fabric had \
+                not drained, or was deadlocked. Null if the fabric drained, if only flows without an end were left, or if the \
                 run stopped at a deadlock, as asked.",
     },
     Column {

@@ -63,8 +63,8 @@ const SCAPY: [(RocePacket, &str); 3] = [
          00 44 00 00 40 00 40 11 24 45 0a 00 01 01 0a 00
          01 02 c0 00 12 b7 00 30 00 00 0a 60 ff ff 00 12
          34 56 80 fe dc ba 11 22 33 44 55 66 77 88 de ad
-         be ef 00 00 00 06 95 a5 1f 7e de 16 00 00 f3 aa
-         f7 9e",
+         be ef 00 00 00 06 ff d0 94 da 92 d9 00 00 b9 02
+         6d db",
     ),
     (
         NAK,

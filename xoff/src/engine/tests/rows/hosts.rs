@@ -101,7 +101,7 @@ fn a_run_that_is_cut_has_what_came_until_then() {
     2 PAUSE, 0 of them refresh, 1 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"s0": 15886}, in headroom {"s0": 7406}
-    unfinished Some("the fabric had not drained when the duration of 40000 ns was over"), books [], limits []
+    unfinished Some("2 flows had not completed when the duration of 40000 ns was over"), books [], limits []
     "#);
     assert_snapshot!(left.tables(&["flows.csv", "throughput.csv"]), @r"
     flows.csv

@@ -303,7 +303,7 @@ fn ports_wait_for_each_other() {
     204 PAUSE, 0 of them refresh, 169 RESUME
     0 marked, 0 CNPs, 0 sent again
     dropped {}, at most held {"leaf0": 127022, "leaf1": 104742, "leaf2": 117438, "leaf3": 98394, "spine0": 45494, "spine1": 56136}, in headroom {"leaf0": 114264, "leaf1": 81526, "leaf2": 102634, "leaf3": 83430, "spine0": 29700, "spine1": 41964}
-    unfinished Some("the fabric had not drained when the duration of 60000 ns was over, deadlocked since 21629 ns (spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0)"), books [], limits []
+    unfinished Some("16 flows had not completed when the duration of 60000 ns was over, deadlocked since 21629 ns (spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0)"), books [], limits []
     "#);
     assert_snapshot!(left.tables(&["deadlocks.csv"]), @r"
     deadlocks.csv
