@@ -257,11 +257,8 @@ fn a_pause_settles_once_nothing_more_can_arrive() {
     assert!(instant.engine.events.pop().is_none());
 }
 
-/// A packet at leaf1 waits for nobody. When it has left, none of the queues ever resumes.
-#[test]
-fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
-    let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+/// Queues of class 3 wait in a circle, but a packet at leaf1 waits for nobody.
+fn undecided(instant: &mut Instant<'_>) {
     for at in 0..4 {
         instant.wait(3, ROUND[at], ROUND[(at + 1) % 4]);
     }
@@ -271,6 +268,14 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
         instant.receive(wire, &[3], LONG);
     }
     assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
+}
+
+/// When the packet has left, none of the queues ever resumes.
+#[test]
+fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    undecided(&mut instant);
     let opened = instant.engine.now - Picos(1_000_000);
     let is_look = |(_, event): &&(Picos, Event)| *event == Event::DeadlockLook;
     let looks: Vec<Picos> = instant.others.iter().filter(is_look).map(|(time, _)| *time).collect();
@@ -294,4 +299,25 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     let said = said.expect("a deadlock");
     assert!(said.starts_with("deadlocked since "), "{said}");
     assert!(said.ends_with(&format!(" ns ({names})")), "{said}");
+}
+
+/// Class 5 of a wire goes on, which changes nothing for class 3: the circle is the same, not another one.
+#[test]
+fn a_circle_outlasts_other_pauses_of_its_wires() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    instant.turn_queue(ROUND[0], 5, true);
+    instant.receive(ROUND[0], &[5], LONG);
+    undecided(&mut instant);
+    for wire in [ROUND[0], ROUND[1]] {
+        instant.turn_queue(wire, 5, true);
+        instant.receive(wire, &[5], LONG);
+        instant.turn_queue(wire, 5, false);
+        instant.receive(wire, &[5], 0);
+        assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
+    }
+    assert_eq!(instant.engine.deadlocks.circles, 1);
+    instant.turn_queue(ROUND[0], 3, false);
+    instant.receive(ROUND[0], &[3], 0);
+    assert!(instant.open().is_empty());
 }
