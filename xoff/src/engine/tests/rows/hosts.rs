@@ -293,3 +293,23 @@ fn a_flow_may_complete_with_its_duration() {
     assert_eq!(of(end), (RunEnd::Drained, 1, end, true));
     assert_eq!(of(end - 1), (RunEnd::Duration, 0, end - 1, false));
 }
+
+/// h1's third packet is lost: what comes behind it counts only when it has come again, after a NAK.
+#[test]
+fn throughput_counts_what_arrives_in_order() {
+    let lost = loss("h1->s0", "match = \"data\"\nnth = [3]");
+    let settings =
+        ["results.throughput={ interval = \"3us\" }", "host.retransmission_timeout=50us"];
+    let left = Left::by(&(funnel(&flow("h1", "h0", 6_000)) + &lost), &settings);
+    assert_snapshot!(left.tables(&["flows.csv", "throughput.csv"]), @r"
+    flows.csv
+    0,one,h1,h0,3,6000,0,44544,31560,1.4114,4,0
+    throughput.csv
+    6000,0,1000,2666666667
+    9000,0,1000,2666666667
+    27000,0,1000,2666666667
+    33000,0,1000,2666666667
+    36000,0,1000,2666666667
+    42000,0,1000,2666666667
+    ");
+}
