@@ -182,4 +182,12 @@ mod tests {
         let error = seeds("true").expect_err("neither");
         assert!(error.contains("a list of seeds such as [1, 2, 3], or their count"), "{error}");
     }
+
+    #[test]
+    fn a_table_of_paths_may_hold_anything() {
+        let paths = |text: &str| serde_json::from_str::<Paths>(text).map_err(|it| it.to_string());
+        assert!(paths(r#"{ "switch.buffer": "1MB", "flows.0": { "bytes": [1, 2] } }"#).is_ok());
+        let error = paths("[]").expect_err("no table");
+        assert!(error.contains("a table with paths in quotes as its keys"), "{error}");
+    }
 }
