@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::metrics::Metrics;
 use super::run_id::RunId;
 use crate::results::folder_lock::{self, Sharing};
-use crate::results::{Manifest, ResultsError, RunEnd, Summary};
+use crate::results::{Manifest, ResultsError, RunEnd, Summary, counted};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -190,7 +190,8 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
 /// Why the numbers of a run say nothing, if they do not.
 pub(super) fn distrust(summary: &Summary) -> Option<String> {
     let lost = summary.drops.substrate;
-    let lost = (lost > 0).then(|| format!("the machine below the emulation lost {lost} frames"));
+    let lost = (lost > 0)
+        .then(|| format!("the machine below the emulation lost {}", counted(lost, "frame")));
     let reasons: Vec<String> = lost.into_iter().chain(summary.books.iter().cloned()).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
@@ -349,7 +350,7 @@ mod tests {
         let books = vec!["the pool's total is 2".into()];
         let unfinished = Some("frames were left".into());
         let wrong = Summary { drops, unfinished, books, ..Summary::default() };
-        let text = "the machine below the emulation lost 1 frames; the pool's total is 2";
+        let text = "the machine below the emulation lost 1 frame; the pool's total is 2";
         assert_eq!(distrust(&wrong).as_deref(), Some(text));
     }
 }
