@@ -64,27 +64,16 @@ mod tests {
     use super::*;
     use crate::arrival::{Outcome, arrival};
     use crate::frame::ByteFrame;
-    use crate::map_abi::SwitchConfig;
     use crate::policy::ThresholdScheme;
-    use crate::tables::owned::{OwnedTables, packet};
+    use crate::tables::owned::{marking_switch, packet};
     use crate::units::Nanos;
     use crate::wire::roce::Ecn;
 
-    /// K_min is 1000 bytes, K_max 2000, and nothing is marked at random between them.
     #[test]
     fn a_packet_is_marked_for_what_it_leaves_behind() {
         let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtDequeue);
         for (behind, expected) in [(0, false), (1000, false), (2000, false), (2001, true)] {
-            let config = SwitchConfig {
-                shared_pool_bytes: 1_000_000,
-                static_xoff_bytes: 100_000,
-                lossless_classes: 1 << 3,
-                ecn_classes: 1 << 3,
-                ..SwitchConfig::default()
-            };
-            let tables = OwnedTables::new(config, 0);
-            tables.ports[1].ecn_kmin_bytes.store(1000);
-            tables.ports[1].ecn_kmax_bytes.store(2000);
+            let tables = marking_switch();
             let mut bytes = packet(0, 1, 3, Ecn::Capable0);
             let frame = &mut ByteFrame(bytes.as_mut_slice());
             let Outcome::Queued(queued) = arrival(frame, &tables, policy, 0, Nanos(7)) else {

@@ -94,7 +94,8 @@ impl PacketSocket {
         // SAFETY: a struct of integers and pointers, for which zero is a value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_name = (&raw mut address).cast();
-        message.msg_namelen = libc::socklen_t::try_from(size_of_val(&address)).expect("20 bytes");
+        message.msg_namelen =
+            libc::socklen_t::try_from(size_of_val(&address)).expect("an address is 20 bytes");
         message.msg_iov = &raw mut data;
         message.msg_iovlen = 1;
         message.msg_control = (&raw mut control).cast();

@@ -134,7 +134,7 @@ pub fn measures_links(scenario: &Scenario) -> bool {
 pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
     let fabric = scenario.fabric();
     Capacity {
-        ports: fabric.port_count(switch).into(),
+        ports: fabric.switch(switch).port_count().into(),
         hosts: fabric.host_count(),
         slots: slots_for(scenario.switch.buffer),
     }

@@ -7,7 +7,7 @@ use crate::map_abi::{
     Route,
 };
 use crate::policy::ThresholdScheme;
-use crate::tables::owned::{OwnedTables, packet};
+use crate::tables::owned::{OwnedTables, marking_switch, packet};
 use crate::wire::roce::{Ecn, RocePacket};
 
 const NOW: Nanos = Nanos(7);
@@ -198,16 +198,7 @@ fn a_packet_that_nothing_refuses_takes_a_slot_and_is_marked() {
 fn a_packet_is_marked_for_what_is_ahead_of_it() {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtEnqueue);
     for (ahead, expected) in [(0, false), (1000, false), (2000, false), (2001, true)] {
-        let config = SwitchConfig {
-            shared_pool_bytes: 1_000_000,
-            static_xoff_bytes: 100_000,
-            lossless_classes: 1 << 3,
-            ecn_classes: 1 << 3,
-            ..SwitchConfig::default()
-        };
-        let tables = OwnedTables::new(config, 0);
-        tables.ports[1].ecn_kmin_bytes.store(1000);
-        tables.ports[1].ecn_kmax_bytes.store(2000);
+        let tables = marking_switch();
         tables.egress(1, 3).bytes.store(ahead);
         let mut bytes = packet(0, 1, 3, Ecn::Capable0);
         let outcome = arrival(&mut ByteFrame(bytes.as_mut_slice()), &tables, policy, 0, Nanos(7));

@@ -111,6 +111,22 @@ impl OwnedTables {
     }
 }
 
+/// A switch whose lossless priority 3 is marked at port 1: K_min is 1000 bytes, K_max 2000, and nothing is
+/// marked at random between them.
+pub fn marking_switch() -> OwnedTables {
+    let config = SwitchConfig {
+        shared_pool_bytes: 1_000_000,
+        static_xoff_bytes: 100_000,
+        lossless_classes: 1 << 3,
+        ecn_classes: 1 << 3,
+        ..SwitchConfig::default()
+    };
+    let tables = OwnedTables::new(config, 0);
+    tables.ports[1].ecn_kmin_bytes.store(1000);
+    tables.ports[1].ecn_kmax_bytes.store(2000);
+    tables
+}
+
 /// The frame of a packet of 1000 bytes, 1058 on the wire, that comes in at `port` and goes to `host`.
 pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
     let packet = RocePacket {

@@ -109,7 +109,7 @@ pub struct Testbed {
 pub fn config(host: usize) -> HostConfig {
     HostConfig {
         address: address(host),
-        station: [2, 1, 0, 0, 0, u8::from(host == 1)],
+        station: [2, 1, 0, 0, 0, u8::try_from(host).expect("there are two")],
         link_rate: LINE_RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
@@ -123,7 +123,7 @@ pub fn config(host: usize) -> HostConfig {
 }
 
 pub fn address(host: usize) -> u32 {
-    0x0a00_0101 + u32::from(host == 1)
+    0x0a00_0101 + u32::try_from(host).expect("there are two")
 }
 
 impl Testbed {

@@ -271,7 +271,7 @@ fn pair() -> Result<Deployment, String> {
         namespace,
         interface: "port".to_owned(),
         index: Some(PAIR_INTERFACE),
-        mac: [0x02, 0, 0, 0, 0, u8::from(namespace == 1)],
+        mac: [0x02, 0, 0, 0, 0, u8::try_from(namespace).expect("there are two")],
         ..EndSpec::default()
     };
     let namespace = |name: &str| NamespaceSpec { name: name.to_owned(), forwarding: false };

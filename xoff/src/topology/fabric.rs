@@ -10,6 +10,7 @@ use super::plan::{limit_hosts, limit_switches};
 use super::routing::{Routes, distances_to, routes_of};
 use super::{
     FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId,
+    in_32_bits,
 };
 
 /// Hosts, switches, links and routes.
@@ -30,6 +31,13 @@ pub struct Node {
     pub kind: NodeKind,
     /// The wire that leaves each port; its reverse is the wire that enters there.
     pub ports: Vec<WireId>,
+}
+
+impl Node {
+    /// How many ports it has.
+    pub fn port_count(&self) -> u16 {
+        self.ports.len().try_into().expect("a node has at most as many links as there are nodes")
+    }
 }
 
 /// What a node is.
@@ -78,7 +86,7 @@ impl Fabric {
         let mut nodes = name_nodes(plan)?;
         let wires = connect(plan, &mut nodes)?;
         check_ports(&nodes)?;
-        let hosts = HostId::at(plan.hosts.len()).0;
+        let hosts = in_32_bits(plan.hosts.len());
         let routes = routes_of(&nodes, &wires, hosts);
         Ok(Self { nodes, wires, hosts, routes })
     }
@@ -100,7 +108,7 @@ impl Fabric {
 
     /// How many switches there are.
     pub fn switch_count(&self) -> u32 {
-        NodeId::at(self.nodes.len()).0 - self.hosts
+        in_32_bits(self.nodes.len()) - self.hosts
     }
 
     /// The node of a number.
@@ -121,11 +129,6 @@ impl Fabric {
     /// A switch's node number.
     pub const fn switch_node(&self, switch: SwitchId) -> NodeId {
         NodeId(self.hosts + switch.0)
-    }
-
-    /// How many ports a switch has.
-    pub fn port_count(&self, switch: SwitchId) -> u16 {
-        next_port(self.switch(switch))
     }
 
     /// The host as a node.
@@ -257,11 +260,6 @@ fn name_fault(name: &str) -> Option<&'static str> {
     None
 }
 
-/// The number of the port that a node gets next.
-fn next_port(node: &Node) -> u16 {
-    node.ports.len().try_into().expect("a node has at most as many links as there are nodes")
-}
-
 fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
     let mut numbers = BTreeMap::new();
     for (number, node) in nodes.iter().enumerate() {
@@ -289,8 +287,8 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
         if joined.insert((from.min(to), from.max(to)), link).is_some() {
             return Err(FabricError::DuplicateLink { link, a, b });
         }
-        let from_port = next_port(&nodes[from.0 as usize]);
-        let to_port = next_port(&nodes[to.0 as usize]);
+        let from_port = nodes[from.0 as usize].port_count();
+        let to_port = nodes[to.0 as usize].port_count();
         let there = WireId::at(wires.len());
         nodes[from.0 as usize].ports.push(there);
         nodes[to.0 as usize].ports.push(there.reverse());

@@ -51,29 +51,29 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireId(pub u32);
 
-/// The identifier of the `index`th of all.
-fn id_of(index: usize) -> u32 {
-    index.try_into().expect("a fabric has fewer than 2^32 nodes and wires")
+/// An index of nodes or wires, or how many there are.
+pub(crate) fn in_32_bits(number: usize) -> u32 {
+    number.try_into().expect("a fabric has fewer than 2^32 nodes and wires")
 }
 
 impl HostId {
     /// The host of an index.
     pub fn at(index: usize) -> Self {
-        Self(id_of(index))
+        Self(in_32_bits(index))
     }
 }
 
 impl NodeId {
     /// The node of an index.
     pub fn at(index: usize) -> Self {
-        Self(id_of(index))
+        Self(in_32_bits(index))
     }
 }
 
 impl WireId {
     /// The wire of an index.
     pub fn at(index: usize) -> Self {
-        Self(id_of(index))
+        Self(in_32_bits(index))
     }
 
     /// The other direction of the same link.

@@ -10,7 +10,7 @@ use super::flow::{Flow, SizeChoice, Stamp, Window};
 use super::pairs::Pairs;
 use super::random::RandomStream;
 use super::variate::Gaps;
-use crate::topology::HostId;
+use crate::topology::{HostId, in_32_bits};
 
 /// A rate of payload with 8 fractional bits of a bit per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,8 +108,7 @@ impl Arrivals {
         let due = BinaryHeap::with_capacity(recipe.senders.len());
         let mut arrivals = Self { recipe, random, due, batch: (0, 0), left: 0 };
         let start = u128::from(arrivals.recipe.window.start.0) << GAP_BITS;
-        let senders = HostId::at(arrivals.random.len()).0;
-        for sender in 0..senders {
+        for sender in 0..in_32_bits(arrivals.random.len()) {
             arrivals.schedule(sender, start);
         }
         arrivals

@@ -12,7 +12,7 @@ use super::demand::Demand;
 use super::flow::{Flow, SizeChoice, Stamp, Window};
 use super::random::RandomStream;
 use super::variate::Gaps;
-use crate::topology::{Fabric, HostId, Racks};
+use crate::topology::{Fabric, HostId, Racks, in_32_bits};
 
 /// Repeated incasts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl IncastParties {
 
     /// How many hosts can send to a receiver.
     pub fn eligible(&self, receiver: HostId) -> u32 {
-        HostId::at(self.senders.len() - self.excluded(receiver).len()).0
+        in_32_bits(self.senders.len() - self.excluded(receiver).len())
     }
 
     /// The places of those that do not send to a receiver.

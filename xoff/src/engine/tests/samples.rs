@@ -1,23 +1,51 @@
 //! What a sample says of each counter.
 
+use std::fs;
+use std::path::Path;
+
 use fabric_core::tables::{Tables, ingress_index};
 use fabric_core::units::Picos;
 
 use super::{flow, star};
 use crate::datapath::Datapath;
+use crate::datapath::memory::MemoryDatapath;
 use crate::engine::Engine;
+use crate::engine::event::Event;
 use crate::results::{Manifest, ResultsFolder, ResultsOptions, RunDescription, Summary};
 use crate::run::{in_memory, record};
+use crate::scenario::Scenario;
+
+fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryDatapath> {
+    let folder = ResultsFolder::create(folder, &ResultsOptions::default());
+    let record = record(scenario, Some(folder.expect("it is empty")));
+    let datapath = in_memory(scenario).expect("memory for a switch");
+    Engine::new(scenario, datapath, record, &[])
+}
+
+fn sample(engine: &mut Engine<'_, MemoryDatapath>, picos: u64) {
+    engine.now = Picos(picos);
+    engine.handle(Event::Sample).expect("the folder can be written");
+}
+
+/// `queues.csv` once the run has ended.
+fn finished(engine: Engine<'_, MemoryDatapath>, folder: &Path) -> String {
+    let description = RunDescription {
+        scenario_toml: "",
+        manifest: &Manifest::of_this_process(),
+        fabric: String::new(),
+        lossless: vec![3],
+    };
+    let Engine { record, .. } = engine;
+    record.finish(Picos(9000), description, Summary::default()).expect("the folder can be written");
+    fs::read_to_string(folder.join("queues.csv")).expect("it was written")
+}
 
 /// Every counter has a value of its own.
 #[test]
 fn each_kind_is_what_it_says() {
     let scenario = star("", &flow("h1", "h0", 1));
     let temp = tempfile::tempdir().expect("a folder");
-    let folder = ResultsFolder::create(temp.path(), &ResultsOptions::default());
-    let record = record(&scenario, Some(folder.expect("it is empty")));
-    let datapath = in_memory(&scenario).expect("memory for a switch");
-    let mut engine = Engine::new(&scenario, datapath, record, &[]);
+    let mut engine = writing_to(temp.path(), &scenario);
     engine.classes = 1 << 3;
 
     let tables = engine.datapath.tables(0);
@@ -34,19 +62,9 @@ fn each_kind_is_what_it_says() {
     let row = fabric_core::tables::egress_index(1, 3);
     tables.egress_queue(row).expect("three ports").bytes.store(500_000);
 
-    for time in [7000, 8000] {
-        engine.now = Picos(time);
-        engine.handle(crate::engine::event::Event::Sample).expect("the folder can be written");
-    }
-    let description = RunDescription {
-        scenario_toml: "",
-        manifest: &Manifest::of_this_process(),
-        fabric: String::new(),
-        lossless: vec![3],
-    };
-    let Engine { record, .. } = engine;
-    record.finish(Picos(9000), description, Summary::default()).expect("the folder can be written");
-    let queues = std::fs::read_to_string(temp.path().join("queues.csv")).expect("it was written");
+    sample(&mut engine, 7000);
+    sample(&mut engine, 8000);
+    let queues = finished(engine, temp.path());
     let (_, rows) = queues.split_once('\n').expect("a line of names");
     assert_eq!(
         rows,
@@ -68,10 +86,7 @@ fn each_kind_is_what_it_says() {
 fn a_counter_that_has_not_changed_has_no_row() {
     let scenario = star("", &flow("h1", "h0", 1));
     let temp = tempfile::tempdir().expect("a folder");
-    let folder = ResultsFolder::create(temp.path(), &ResultsOptions::default());
-    let record = record(&scenario, Some(folder.expect("it is empty")));
-    let datapath = in_memory(&scenario).expect("memory for a switch");
-    let mut engine = Engine::new(&scenario, datapath, record, &[]);
+    let mut engine = writing_to(temp.path(), &scenario);
     engine.classes = 0b1111_1111;
     let tables = engine.datapath.tables(0);
     let mut value = 0;
@@ -95,23 +110,12 @@ fn a_counter_that_has_not_changed_has_no_row() {
         }
     }
     let all = 4 + ports as usize * (1 + 8 * 4);
-    for time in [7000, 8000] {
-        engine.now = Picos(time);
-        engine.handle(crate::engine::event::Event::Sample).expect("the folder can be written");
-    }
+    sample(&mut engine, 7000);
+    sample(&mut engine, 8000);
     let tables = engine.datapath.tables(0);
     tables.port(ports - 1).expect("a port").insurance_bytes.store(0);
-    engine.now = Picos(9000);
-    engine.handle(crate::engine::event::Event::Sample).expect("the folder can be written");
-    let description = RunDescription {
-        scenario_toml: "",
-        manifest: &Manifest::of_this_process(),
-        fabric: String::new(),
-        lossless: vec![3],
-    };
-    let Engine { record, .. } = engine;
-    record.finish(Picos(9000), description, Summary::default()).expect("the folder can be written");
-    let queues = std::fs::read_to_string(temp.path().join("queues.csv")).expect("it was written");
+    sample(&mut engine, 9000);
+    let queues = finished(engine, temp.path());
     let rows = |time: &str| queues.lines().filter(|line| line.starts_with(time)).count();
     assert_eq!([rows("7,"), rows("8,"), rows("9,")], [all, 0, 1]);
 }
