@@ -247,7 +247,7 @@ mod tests {
             let header = through_the_ring(Header::of_pause(&order, 5, 77, 60));
             assert_eq!((header.kind, header.port, header.time_ns), (KIND_PAUSE, 5, 77));
             assert_eq!((header.length, header.order()), (60, order));
-            assert_eq!(header.outcome(None), None, "it is no outcome of a frame");
+            assert_eq!(header.outcome(None), None, "a frame has another outcome");
         }
     }
 }

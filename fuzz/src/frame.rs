@@ -62,7 +62,7 @@ fn a_header_is_its_bytes<H: Copy + Display>(bytes: &[u8], parse: Parse<H>, emit:
     assert!(!header.to_string().is_empty());
 }
 
-/// The frames that are plain values come back but for what they ignore: a reserved byte and padding.
+/// The frames that are plain values come back, except for a reserved byte and padding, which they ignore.
 fn control_frames(bytes: &[u8]) {
     if let Ok(frame) = PfcFrame::parse(bytes) {
         let mut emitted = [0xff; pfc::LEN];

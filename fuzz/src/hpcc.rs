@@ -56,7 +56,7 @@ pub fn check(input: &[u8]) {
     }
     let topology = Source::of("topology.txt", topology);
     let flows = Source::of("flow.txt", flows);
-    // The name of the config stands in the scenario.
+    // The scenario has the name of the config.
     let config = Source::of(&format!("{stem}.txt"), config);
     let imported = match import_texts(config, &topology, &flows, stem) {
         Ok(imported) => imported,

@@ -8,7 +8,7 @@ use proptest::test_runner::{
 /// How many cases: `XOFF_CASES`, or as many as the test runs by default.
 ///
 /// # Panics
-/// If the variable is no number.
+/// If the variable is not a number.
 pub fn count(default: u32) -> u32 {
     std::env::var("XOFF_CASES").map_or(default, |cases| cases.parse().expect("a number"))
 }

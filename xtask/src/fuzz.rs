@@ -1,8 +1,8 @@
 //! Fuzzing: the targets of `fuzz/` on inputs that libFuzzer makes of seeds.
 //!
-//! cargo-fuzz builds them. Without a sanitizer it needs no nightly toolchain, and what the targets call is safe
-//! Rust but for a few lines that Miri looks at. They are started here: cargo-fuzz ends alike whether an input
-//! was found or a target could not be built or started.
+//! cargo-fuzz builds them. Without a sanitizer it needs no nightly toolchain, and what the targets call is
+//! safe Rust, except for a few lines that Miri looks at. They are started here: cargo-fuzz ends alike
+//! whether an input was found or a target could not be built or started.
 
 mod log;
 

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_starts_the_byte_counter_anew() {
+    fn a_cut_restarts_the_byte_counter() {
         let parameters = Parameters::paper(LINE_RATE);
         let mut point = ReactionPoint::new(LINE_RATE);
         let cuts = [0, 50];

@@ -89,7 +89,7 @@ impl Tree {
     /// The text of a source file, without any mutant.
     pub fn read(&self, file: &str) -> Result<&str> {
         let content = self.files.get(Path::new(file));
-        let content = content.with_context(|| format!("{file} is no file of the project"))?;
+        let content = content.with_context(|| format!("{file} is not a file of the project"))?;
         std::str::from_utf8(content).with_context(|| format!("{file} is not UTF-8"))
     }
 

@@ -251,7 +251,7 @@ fn a_pause_settles_once_nothing_more_can_arrive() {
     assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
     instant.turn_port(wire, false);
     assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
-    // Its port is no part of a cycle.
+    // Its port is not in a cycle.
     let host = scenario.fabric().wires().iter().position(|wire| wire.name == "leaf1->h4");
     instant.engine.pauses_changed(host.expect("a host") as u32).expect("no file to write");
     assert!(instant.engine.events.pop().is_none());

@@ -169,7 +169,7 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
     DeadlockRow { circle: number, onset, confirmed, end: None, members: MEMBERS }
 }
 
-/// A record without a flow, and what it comes to at 1 us.
+/// A record without a flow, and its report at 1 us.
 fn finished(mut record: Record, fill: impl FnOnce(&mut Record)) -> RunReport {
     fill(&mut record);
     let (scenario_toml, manifest) = ("", &Manifest::of_this_process());

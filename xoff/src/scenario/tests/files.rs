@@ -187,7 +187,7 @@ fn files_come_from_whoever_gives_them() {
         Some("/nowhere/flows.csv") => {
             Ok("start_ns,src,dst,bytes,priority\n7,h1,h0,10,3\n".to_owned())
         }
-        other => panic!("{other:?} is none of them"),
+        other => panic!("{other:?} is not one of them"),
     };
     let scenario = Scenario::read(Path::new("/nowhere/x.toml"), &[], &read);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
