@@ -1,141 +1,55 @@
-//! Where an arriving packet's bytes go, or that it is dropped.
+//! Where an arriving packet's bytes go, and the books of the pools.
 
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
-use crate::dsh::TwoLevelPools;
-use crate::map_abi::{EgressQueue, IngressQueue, Pool, Port, SwitchConfig, SwitchState};
-use crate::policy::{HeadroomScheme, Policy};
+use crate::map_abi::{IngressQueue, Pool, SwitchState};
+use crate::scheme::{Arriving, Ingress};
 use crate::threshold::{scaled, shared_free};
 
-/// What an admission decision may look at.
-#[derive(Debug)]
-pub struct Arriving<'a> {
-    /// The schemes.
-    pub policy: Policy,
-    /// The configuration.
-    pub config: &'a SwitchConfig,
-    /// The switch's totals.
-    pub switch: &'a SwitchState,
-    /// The port where the packet came in.
-    pub port: &'a Port,
-    /// Its ingress queue.
-    pub ingress: &'a IngressQueue,
-    /// The egress queue that it is bound for.
-    pub egress: &'a EgressQueue,
-    /// T(t) of the ingress queue.
-    pub threshold: u64,
-    /// Its length.
-    pub length: u64,
+/// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
+#[inline(always)]
+pub fn fits_private<T>(packet: &Arriving<'_, T>) -> bool {
+    let Ingress { config, queue, .. } = packet.ingress;
+    queue.private_bytes.load() + packet.length < config.private_bytes
 }
 
-/// Where does this packet go? Decides only; [`charge`] and [`release`] keep the books.
-pub trait Admission {
-    /// The pool that takes the packet, or why none does.
-    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason>;
-
-    /// Counts an admitted packet in the books of its port, if the scheme keeps any.
-    #[inline(always)]
-    fn charge_port(_port: &Port, _pool: Pool, _length: u64) {}
-
-    /// Takes what a departing packet gives back out of the books of its port.
-    #[inline(always)]
-    fn release_port(_port: &Port, _from_headroom: u64, _from_shared: u64) {}
+/// Whether the shared pool takes it, T(t) of its queue being `threshold`. Static thresholds and alpha > 1
+/// promise more than there is; the pool's size is the last word.
+#[inline(always)]
+pub fn fits_shared<T>(packet: &Arriving<'_, T>, threshold: u64) -> bool {
+    let Ingress { config, switch, queue, .. } = packet.ingress;
+    queue.shared_bytes.load() + packet.length < threshold
+        && packet.length <= shared_free(config, switch)
 }
 
-/// Lossless packets: private, shared, headroom of the queue's own (DSH, Algorithm 1).
-#[derive(Debug)]
-pub struct LosslessPools;
-
-impl Admission for LosslessPools {
-    #[inline(always)]
-    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let Arriving { config, switch, port, ingress, threshold, length, .. } = *arriving;
-        if fits_private(arriving) {
-            return Ok(Pool::Private);
-        }
-        // Static thresholds and alpha > 1 promise more than there is; the pool's size is the last word.
-        if ingress.shared_bytes.load() + length < threshold && length <= shared_free(config, switch)
-        {
-            return Ok(Pool::Shared);
-        }
-        if ingress.headroom_bytes.load() + length < port.headroom_bytes.load() {
-            return Ok(Pool::Headroom);
-        }
-        Err(DropReason::HeadroomExhausted)
-    }
-}
-
-/// The same with oversubscribed headroom: the queues draw on one pool, which is smaller than what they
-/// may hold together (DSH, Section III-C).
-#[derive(Debug)]
-pub struct PooledHeadroom;
-
-impl Admission for PooledHeadroom {
-    #[inline(always)]
-    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let pool = LosslessPools::admit(arriving)?;
-        let in_use = arriving.switch.headroom_bytes.load();
-        if matches!(pool, Pool::Headroom)
-            && in_use + arriving.length > arriving.config.headroom_pool_bytes
-        {
-            return Err(DropReason::HeadroomPoolExhausted);
-        }
-        Ok(pool)
-    }
+/// Whether the queue's own headroom takes it.
+#[inline(always)]
+pub fn fits_headroom<T>(packet: &Arriving<'_, T>) -> bool {
+    let Ingress { port, queue, .. } = packet.ingress;
+    queue.headroom_bytes.load() + packet.length < port.headroom_bytes.load()
 }
 
 /// Lossy packets: the shared pool, under DT on the egress queue (DSH, Section II-B: lossy buffer is
 /// managed from the egress perspective).
-#[derive(Debug)]
-pub struct LossyPool;
-
-impl Admission for LossyPool {
-    #[inline(always)]
-    fn admit(arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-        let Arriving { config, switch, egress, length, .. } = *arriving;
-        let free = shared_free(config, switch);
-        let threshold = scaled(free, config.lossy_alpha_numerator, config.lossy_alpha_denominator);
-        if egress.bytes.load() + length <= threshold && length <= free {
-            Ok(Pool::Shared)
-        } else {
-            Err(DropReason::LossyThreshold)
-        }
-    }
-}
-
-/// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
 #[inline(always)]
-pub fn fits_private(arriving: &Arriving<'_>) -> bool {
-    arriving.ingress.private_bytes.load() + arriving.length < arriving.config.private_bytes
-}
-
-/// The pool that takes the packet under the policy's scheme.
-#[inline(always)]
-pub fn admit(lossless: bool, arriving: &Arriving<'_>) -> Result<Pool, DropReason> {
-    if !lossless {
-        return LossyPool::admit(arriving);
-    }
-    match arriving.policy.headroom() {
-        HeadroomScheme::Independent => LosslessPools::admit(arriving),
-        HeadroomScheme::Pooled => PooledHeadroom::admit(arriving),
-        HeadroomScheme::Dsh => TwoLevelPools::admit(arriving),
+pub fn admit_lossy<T>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+    let Ingress { config, switch, .. } = packet.ingress;
+    let free = shared_free(config, switch);
+    let threshold = scaled(free, config.lossy_alpha_numerator, config.lossy_alpha_denominator);
+    if packet.egress.bytes.load() + packet.length <= threshold && packet.length <= free {
+        Ok(Pool::Shared)
+    } else {
+        Err(DropReason::LossyThreshold)
     }
 }
 
 /// Counts an admitted packet in its pool.
 #[inline(always)]
-pub fn charge(lossless: bool, arriving: &Arriving<'_>, pool: Pool) {
-    let Arriving { policy, switch, port, ingress, length, .. } = *arriving;
-    let (of_queue, of_switch) = cells(pool, switch, ingress);
+pub fn charge<T>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
+    let Ingress { switch, queue, .. } = *at;
+    let (of_queue, of_switch) = cells(pool, switch, queue);
     of_queue.add(length);
     of_switch.add(length);
-    if lossless {
-        match policy.headroom() {
-            HeadroomScheme::Independent => LosslessPools::charge_port(port, pool, length),
-            HeadroomScheme::Pooled => PooledHeadroom::charge_port(port, pool, length),
-            HeadroomScheme::Dsh => TwoLevelPools::charge_port(port, pool, length),
-        }
-    }
     let headroom = switch.headroom_bytes.load();
     if matches!(pool, Pool::Headroom) {
         switch.headroom_max_bytes.raise_to(headroom);
@@ -145,90 +59,100 @@ pub fn charge(lossless: bool, arriving: &Arriving<'_>, pool: Pool) {
         .raise_to(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
 }
 
+/// What a packet has given back to two of the pools; the rest of its length, to the private one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// Bytes of headroom.
+    pub headroom: u64,
+    /// Bytes of the shared pool.
+    pub shared: u64,
+}
+
 /// Gives a departing packet's bytes back: to headroom first, then to the shared pool, then to the private
 /// one, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places: if a
 /// packet gave back what it was charged, headroom would stay taken until the packets at the queue's end
 /// had left, and with it the PAUSE (DSH, Fig. 3: OFF ends only when headroom is empty), however low the
 /// queue had fallen below `X_on`.
 #[inline(always)]
-pub fn release(
-    policy: Policy,
-    lossless: bool,
-    switch: &SwitchState,
-    port: &Port,
-    ingress: &IngressQueue,
-    length: u64,
-) {
-    let from_headroom = ingress.headroom_bytes.load().min(length);
-    let rest = length - from_headroom;
-    let from_shared = ingress.shared_bytes.load().min(rest);
-    for (bytes, pool) in [
-        (from_headroom, Pool::Headroom),
-        (from_shared, Pool::Shared),
-        (rest - from_shared, Pool::Private),
-    ] {
+pub fn release<T>(at: &Ingress<'_, T>, length: u64) -> Released {
+    let Ingress { switch, queue, .. } = *at;
+    let headroom = queue.headroom_bytes.load().min(length);
+    let rest = length - headroom;
+    let shared = queue.shared_bytes.load().min(rest);
+    let private = rest - shared;
+    for (bytes, pool) in
+        [(headroom, Pool::Headroom), (shared, Pool::Shared), (private, Pool::Private)]
+    {
         // Most often two of the three are zero, and no predictor knows which.
-        let (of_queue, of_switch) = cells(pool, switch, ingress);
+        let (of_queue, of_switch) = cells(pool, switch, queue);
         of_queue.sub(bytes);
         of_switch.sub(bytes);
     }
-    if lossless {
-        match policy.headroom() {
-            HeadroomScheme::Independent => {
-                LosslessPools::release_port(port, from_headroom, from_shared);
-            }
-            HeadroomScheme::Pooled => {
-                PooledHeadroom::release_port(port, from_headroom, from_shared);
-            }
-            HeadroomScheme::Dsh => TwoLevelPools::release_port(port, from_headroom, from_shared),
-        }
-    }
+    Released { headroom, shared }
 }
 
 #[inline(always)]
 fn cells<'a>(
     pool: Pool,
     switch: &'a SwitchState,
-    ingress: &'a IngressQueue,
+    queue: &'a IngressQueue,
 ) -> (&'a Cell64, &'a Cell64) {
     match pool {
-        Pool::Private => (&ingress.private_bytes, &switch.private_bytes),
-        Pool::Shared => (&ingress.shared_bytes, &switch.shared_bytes),
-        Pool::Headroom => (&ingress.headroom_bytes, &switch.headroom_bytes),
+        Pool::Private => (&queue.private_bytes, &switch.private_bytes),
+        Pool::Shared => (&queue.shared_bytes, &switch.shared_bytes),
+        Pool::Headroom => (&queue.headroom_bytes, &switch.headroom_bytes),
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::policy::{MarkingScheme, ThresholdScheme};
+    use crate::frame::Ipv4Fields;
+    use crate::map_abi::SwitchConfig;
+    use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+    use crate::priority::Priority;
+    use crate::queue::QueueId;
+    use crate::scheme::pfc::Pfc;
+    use crate::scheme::{Leaving, PortUse, Scheme, Selected};
+    use crate::tables::owned::OwnedTables;
+    use units::Nanos;
 
-    /// What an admission decision looks at, of a switch that holds nothing.
-    pub(crate) struct Idle {
-        pub(crate) policy: Policy,
-        pub(crate) config: SwitchConfig,
-        pub(crate) switch: SwitchState,
-        pub(crate) port: Port,
-        pub(crate) ingress: IngressQueue,
-        egress: EgressQueue,
+    pub(crate) const PORT: u32 = 1;
+    pub(crate) const CLASS: u8 = 3;
+    const FIELDS: Ipv4Fields = Ipv4Fields {
+        station: 0,
+        source: 0,
+        destination: 0,
+        ports: 0,
+        protocol: 0,
+        type_of_service: CLASS << 5,
+        ttl: 64,
+        checksum: 0,
+    };
+
+    /// A switch that holds nothing and whose X_off is a constant.
+    pub(crate) fn idle(config: SwitchConfig, threshold: u64) -> OwnedTables {
+        OwnedTables::new(SwitchConfig { static_xoff_bytes: threshold, ..config }, 0)
     }
 
-    impl Idle {
-        pub(crate) fn with(config: SwitchConfig) -> Self {
-            Self {
-                policy: Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off),
-                config,
-                switch: SwitchState::default(),
-                port: Port::default(),
-                ingress: IngressQueue::default(),
-                egress: EgressQueue::default(),
-            }
-        }
-
-        pub(crate) fn arriving(&self, threshold: u64, length: u64) -> Arriving<'_> {
-            let Self { policy, config, switch, port, ingress, egress } = self;
-            let policy = *policy;
-            Arriving { policy, config, switch, port, ingress, egress, threshold, length }
+    /// A packet of `length` bytes that comes to port 1 and leaves by port 0.
+    pub(crate) fn arriving(
+        tables: &OwnedTables,
+        kind: SchemeKind,
+        options: u32,
+        length: u64,
+    ) -> Arriving<'_, OwnedTables> {
+        let policy =
+            Policy::new(ThresholdScheme::Static, MarkingScheme::Off).with_scheme(kind, options);
+        let ingress = Ingress::of(tables, policy, PORT, Priority::new(CLASS)).unwrap();
+        Arriving {
+            ingress,
+            egress_port: 0,
+            queue: QueueId::data(CLASS),
+            egress: tables.egress(0, CLASS),
+            fields: &FIELDS,
+            length,
+            now: Nanos(0),
         }
     }
 
@@ -260,27 +184,34 @@ pub(crate) mod tests {
             ..SwitchConfig::default()
         };
         for (index, row) in rows.iter().enumerate() {
-            let at = Idle::with(config);
+            let tables = idle(config, 10_000);
+            let packet = arriving(&tables, SchemeKind::Pfc, 0, 1000);
+            let at = packet.ingress;
             at.port.headroom_bytes.store(5000);
-            at.ingress.private_bytes.store(row.private);
-            at.ingress.shared_bytes.store(row.shared);
-            at.ingress.headroom_bytes.store(row.headroom);
-            let got = LosslessPools::admit(&at.arriving(10_000, 1000));
+            at.queue.private_bytes.store(row.private);
+            at.queue.shared_bytes.store(row.shared);
+            at.queue.headroom_bytes.store(row.headroom);
+            let got = Pfc::admit(&packet);
             assert_eq!(got, row.expected, "row {index}");
         }
     }
 
     #[test]
     fn a_full_pool_overrules_a_static_threshold() {
-        let at = Idle::with(SwitchConfig { shared_pool_bytes: 1500, ..SwitchConfig::default() });
-        at.switch.shared_bytes.store(600);
-        at.port.headroom_bytes.store(5000);
-        assert_eq!(LosslessPools::admit(&at.arriving(10_000, 1000)), Ok(Pool::Headroom));
+        let config = SwitchConfig { shared_pool_bytes: 1500, ..SwitchConfig::default() };
+        let tables = idle(config, 10_000);
+        tables.switch.shared_bytes.store(600);
+        tables.ports[PORT as usize].headroom_bytes.store(5000);
+        let packet = arriving(&tables, SchemeKind::Pfc, 0, 1000);
+        assert_eq!(Pfc::admit(&packet), Ok(Pool::Headroom));
     }
 
     #[test]
     fn oversubscribed_headroom_ends_with_its_pool() {
-        let at = Idle::with(SwitchConfig { headroom_pool_bytes: 7000, ..SwitchConfig::default() });
+        let config = SwitchConfig { headroom_pool_bytes: 7000, ..SwitchConfig::default() };
+        let tables = idle(config, 0);
+        let packet = arriving(&tables, SchemeKind::Oversubscribed, 0, 1000);
+        let at = packet.ingress;
         at.port.headroom_bytes.store(5000);
         // (headroom of the queue, headroom of all, outcome) for 1000 bytes.
         let rows = [
@@ -290,20 +221,20 @@ pub(crate) mod tests {
             (4000, 4000, Err(DropReason::HeadroomExhausted)),
         ];
         for (of_queue, of_all, expected) in rows {
-            at.ingress.headroom_bytes.store(of_queue);
+            at.queue.headroom_bytes.store(of_queue);
             at.switch.headroom_bytes.store(of_all);
-            let got = PooledHeadroom::admit(&at.arriving(0, 1000));
-            assert_eq!(got, expected, "{of_queue} of {of_all}");
+            assert_eq!(Selected::admit(&packet), expected, "{of_queue} of {of_all}");
         }
     }
 
     #[test]
     fn headroom_is_given_back_first_and_private_last() {
-        let at = Idle::with(SwitchConfig::default());
+        let tables = idle(SwitchConfig::default(), 0);
+        let at = arriving(&tables, SchemeKind::Pfc, 0, 700).ingress;
         for pool in [Pool::Private, Pool::Shared, Pool::Headroom] {
-            charge(true, &at.arriving(0, 700), pool);
+            charge(&at, pool, 700);
         }
-        let Idle { policy, switch, port, ingress, .. } = &at;
+        let Ingress { switch, queue: ingress, .. } = at;
         assert_eq!(switch.buffer_max_bytes.load(), 2100);
         assert_eq!(switch.headroom_max_bytes.load(), 700);
         let held = || {
@@ -316,8 +247,10 @@ pub(crate) mod tests {
         let steps =
             [(600, [100, 700, 700]), (600, [0, 200, 700]), (600, [0, 0, 300]), (300, [0, 0, 0])];
         for (length, expected) in steps {
-            release(*policy, true, switch, port, ingress, length);
+            let before = held();
+            let Released { headroom, shared } = release(&at, length);
             assert_eq!(held(), expected);
+            assert_eq!([headroom, shared], [0, 1].map(|pool| before[pool] - expected[pool]));
         }
     }
 
@@ -337,45 +270,59 @@ pub(crate) mod tests {
             ((4, 1), 9001, 0, 9001, false),
         ];
         for ((numerator, denominator), of_all, egress, ingress, admitted) in rows {
-            let at = Idle::with(SwitchConfig {
+            let config = SwitchConfig {
                 shared_pool_bytes: 10_000,
                 lossy_alpha_numerator: numerator,
                 lossy_alpha_denominator: denominator,
                 ..SwitchConfig::default()
-            });
-            at.switch.shared_bytes.store(of_all);
-            at.egress.bytes.store(egress);
-            at.ingress.shared_bytes.store(ingress);
+            };
+            let tables = idle(config, 10_000);
+            let packet = arriving(&tables, SchemeKind::Pfc, 0, 1000);
+            packet.ingress.switch.shared_bytes.store(of_all);
+            packet.egress.bytes.store(egress);
+            packet.ingress.queue.shared_bytes.store(ingress);
             let expected =
                 if admitted { Ok(Pool::Shared) } else { Err(DropReason::LossyThreshold) };
             let row = format!("{of_all}, {egress}, {ingress} at {numerator}/{denominator}");
-            assert_eq!(LossyPool::admit(&at.arriving(10_000, 1000)), expected, "{row}");
-            assert_eq!(admit(false, &at.arriving(10_000, 1000)), expected, "{row}, by its class");
+            assert_eq!(admit_lossy(&packet), expected, "{row}");
+            assert_eq!(Selected::admit_lossy(&packet), expected, "{row}, by its class");
         }
     }
 
     /// Each scheme has a limit of its own, and only DSH counts what a port holds.
     #[test]
     fn the_policy_says_which_pools_there_are() {
-        for (headroom, outcome, books) in [
-            (HeadroomScheme::Independent, Ok(Pool::Headroom), [0, 0]),
-            (HeadroomScheme::Pooled, Err(DropReason::HeadroomPoolExhausted), [0, 0]),
-            (HeadroomScheme::Dsh, Err(DropReason::InsuranceExhausted), [300, 50]),
+        for (kind, outcome, books) in [
+            (SchemeKind::Pfc, Ok(Pool::Headroom), [0, 0]),
+            (SchemeKind::Oversubscribed, Err(DropReason::HeadroomPoolExhausted), [0, 0]),
+            (SchemeKind::Dsh, Err(DropReason::InsuranceExhausted), [300, 50]),
         ] {
-            let mut at = Idle::with(SwitchConfig::default());
-            at.policy = at.policy.with_headroom(headroom);
+            let tables = idle(SwitchConfig::default(), 0);
+            let packet = arriving(&tables, kind, 0, 1000);
+            let at = packet.ingress;
             at.port.headroom_bytes.store(2000);
-            at.port.insurance_bytes.store(1500);
-            assert_eq!(admit(true, &at.arriving(0, 1000)), outcome, "{headroom:?}");
+            let insurance = |bytes| {
+                crate::scheme::dsh::state::port(&at).unwrap().insurance_bytes.store(bytes);
+            };
+            insurance(1500);
+            assert_eq!(Selected::admit(&packet), outcome, "{kind:?}");
 
-            at.port.insurance_bytes.store(0);
-            charge(true, &at.arriving(0, 700), Pool::Headroom);
-            charge(true, &at.arriving(0, 150), Pool::Shared);
-            let Idle { policy, switch, port, ingress, .. } = &at;
-            release(*policy, true, switch, port, ingress, 400);
-            let insured = port.insurance_bytes.load();
-            release(*policy, true, switch, port, ingress, 400);
-            assert_eq!([insured, port.shared_bytes.load()], books, "{headroom:?}");
+            insurance(0);
+            Selected::charge(&Arriving { length: 700, ..packet }, Pool::Headroom);
+            Selected::charge(&Arriving { length: 150, ..packet }, Pool::Shared);
+            let leaving = Leaving {
+                ingress: at,
+                egress_port: 0,
+                queue: QueueId::data(CLASS),
+                egress: tables.egress(0, CLASS),
+                length: 500,
+                arrived: Nanos(0),
+                now: Nanos(0),
+            };
+            Selected::release(&leaving, Released { headroom: 400, shared: 100 });
+            let PortUse { headroom_bytes, shared_bytes, .. } =
+                Selected::port_use(&tables, at.policy, PORT);
+            assert_eq!([headroom_bytes, shared_bytes], books, "{kind:?}");
         }
     }
 }

@@ -1,32 +1,31 @@
 //! Arrival: everything that happens to a frame when its last bit has come in.
 
-use crate::admission::{Arriving, admit, charge};
+use units::Nanos;
+
+use crate::admission::charge;
 use crate::drop_reason::DropReason;
-use crate::flow_control::{Ingress, Order, after_arrival};
 use crate::frame::{Frame, Ipv4Fields, Parsed};
+use crate::hop_control::{HopControl, Order};
 use crate::map_abi::{
     DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, Port, SwitchConfig,
-    SwitchState,
+    SwitchState, class_row,
 };
 use crate::marking::congested;
 use crate::pause_state;
 use crate::policy::{MarkingScheme, Policy};
-use crate::routing::route;
+use crate::queue::QueueId;
+use crate::routing::{queue_hash, route};
+use crate::scheme::{Arriving, Ingress, Scheme, Selected};
 use crate::slots;
-use crate::tables::{Tables, egress_index, ingress_index};
-use crate::threshold;
-use crate::units::Nanos;
+use crate::tables::Tables;
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is buffered.
     Queued(Queued),
-    /// It was a PFC frame; the pause state has changed for these classes.
-    PauseReceived {
-        /// The frame's class-enable vector.
-        class_enable: u8,
-    },
+    /// It was a hop control frame; what the neighbour allows has changed.
+    ControlReceived(HopControl),
     /// It was a link delay frame, for the control plane.
     LinkDelayReceived,
     /// It is gone.
@@ -41,14 +40,13 @@ pub struct Queued {
     /// Where it leaves.
     pub egress_port: u32,
     /// The egress queue that it joins.
-    pub queue: u32,
+    pub queue: QueueId,
     /// Whether it was marked on the way in.
     pub marked: bool,
-    /// A PAUSE that is due at the ingress port.
-    pub pause: Option<Order>,
 }
 
-/// Runs the arrival pipeline on a frame that came in at `port`; counts what it drops.
+/// Runs the arrival pipeline on a frame that came in at `port`; counts what it drops, and tells `send` of hop control
+/// frames that are due there.
 #[inline(always)]
 pub fn arrival<F: Frame, T: Tables>(
     frame: &mut F,
@@ -56,20 +54,35 @@ pub fn arrival<F: Frame, T: Tables>(
     policy: Policy,
     port: u32,
     now: Nanos,
+    send: &mut impl FnMut(&Order),
 ) -> Outcome {
-    match receive(frame, tables, policy, port, now) {
+    Selected::arrive(frame, tables, policy, port, now, send)
+}
+
+/// The same under the scheme `S`.
+#[inline(always)]
+pub(crate) fn arrival_under<S: Scheme, F: Frame, T: Tables>(
+    frame: &mut F,
+    tables: &T,
+    policy: Policy,
+    port: u32,
+    now: Nanos,
+    send: &mut impl FnMut(&Order),
+) -> Outcome {
+    match receive::<S, F, T>(frame, tables, policy, port, now, send) {
         Ok(outcome) => outcome,
         Err(reason) => Outcome::Dropped(crate::tables::count_drop(tables, reason)),
     }
 }
 
 #[inline(always)]
-fn receive<F: Frame, T: Tables>(
+fn receive<S: Scheme, F: Frame, T: Tables>(
     frame: &mut F,
     tables: &T,
     policy: Policy,
     port_number: u32,
     now: Nanos,
+    send: &mut impl FnMut(&Order),
 ) -> Result<Outcome, DropReason> {
     let config = tables.config().ok_or(DropReason::BrokenTable)?;
     let switch = tables.switch().ok_or(DropReason::BrokenTable)?;
@@ -82,12 +95,16 @@ fn receive<F: Frame, T: Tables>(
     match frame.parse()? {
         Parsed::Pfc(pfc) => {
             pause_state::receive(tables, config, switch, port_number, port, &pfc, now);
-            Ok(Outcome::PauseReceived { class_enable: pfc.class_enable })
+            Ok(Outcome::ControlReceived(HopControl::pfc(pfc.class_enable, pfc.quanta)))
+        }
+        Parsed::HopControl(control) => {
+            S::receive(tables, policy, port_number, &control, now)?;
+            Ok(Outcome::ControlReceived(control))
         }
         Parsed::LinkDelay => Ok(Outcome::LinkDelayReceived),
         Parsed::Ipv4(fields) => {
-            let at = Place { config, switch, port_number, port };
-            let queued = forward(frame, tables, policy, &at, &fields, now)?;
+            let at = Place { policy, config, switch, port_number, port };
+            let queued = forward::<S, F, T>(frame, tables, &at, &fields, now, send)?;
             Ok(Outcome::Queued(queued))
         }
     }
@@ -95,6 +112,7 @@ fn receive<F: Frame, T: Tables>(
 
 /// Where a packet came in.
 struct Place<'a> {
+    policy: Policy,
     config: &'a SwitchConfig,
     switch: &'a SwitchState,
     port_number: u32,
@@ -102,15 +120,15 @@ struct Place<'a> {
 }
 
 #[inline(always)]
-fn forward<F: Frame, T: Tables>(
+fn forward<S: Scheme, F: Frame, T: Tables>(
     frame: &mut F,
     tables: &T,
-    policy: Policy,
     at: &Place<'_>,
     fields: &Ipv4Fields,
     now: Nanos,
+    send: &mut impl FnMut(&Order),
 ) -> Result<Queued, DropReason> {
-    let Place { config, switch, port_number, port } = *at;
+    let Place { policy, config, switch, port_number, port } = *at;
     if fields.station != port.address.load() {
         return Err(DropReason::NotForThisRouter);
     }
@@ -119,36 +137,27 @@ fn forward<F: Frame, T: Tables>(
     }
     let egress_port = route(tables, config, fields)?;
     let priority = fields.priority();
-    // Queue assignment: a queue per priority. Schemes that assign queues by flow take over here.
-    let queue = priority;
-    let lossless = config.lossless_classes >> priority & 1 != 0;
-    let ingress = tables
-        .ingress_queue(ingress_index(port_number, priority))
-        .ok_or(DropReason::BrokenTable)?;
+    let lossless = config.is_lossless(priority);
+    let queue =
+        tables.ingress_queue(class_row(port_number, priority)).ok_or(DropReason::BrokenTable)?;
+    let ingress = Ingress { tables, policy, config, switch, port_number, port, queue, priority };
+    let queue = S::queue(&ingress, egress_port, now, || queue_hash(fields, config.ecmp_seed));
     let egress =
-        tables.egress_queue(egress_index(egress_port, queue)).ok_or(DropReason::BrokenTable)?;
+        tables.egress_queue(config.queue_row(egress_port, queue)).ok_or(DropReason::BrokenTable)?;
     let out = tables.port(egress_port).ok_or(DropReason::BrokenTable)?;
     let length = frame.length();
-    let arriving = Arriving {
-        policy,
-        config,
-        switch,
-        port,
-        ingress,
-        egress,
-        threshold: threshold::evaluate(policy, config, switch, port, ingress),
-        length: u64::from(length),
-    };
+    let bytes = u64::from(length);
+    let packet = Arriving { ingress, egress_port, queue, egress, fields, length: bytes, now };
 
     if slots::exhausted(switch) {
         return Err(DropReason::NoDescriptor);
     }
-    let pool = admit(lossless, &arriving)?;
+    let pool = if lossless { S::admit(&packet)? } else { S::admit_lossy(&packet)? };
 
     // What may fail comes before what counts.
     frame.forward(out.address.load(), out.peer_address.load(), fields)?;
     let queue_bytes = egress.bytes.load();
-    let ecn_capable = fields.ecn_capable() && config.ecn_classes >> priority & 1 != 0;
+    let ecn_capable = fields.ecn_capable() && priority.is_in(config.ecn_classes);
     let marked = matches!(policy.marking(), MarkingScheme::AtEnqueue)
         && ecn_capable
         && congested(out, switch, queue_bytes);
@@ -161,25 +170,28 @@ fn forward<F: Frame, T: Tables>(
     if marked && !arrived_marked {
         switch.ecn_marked.add(1);
     }
-    charge(lossless, &arriving, pool);
-    egress.bytes.add(u64::from(length));
-    switch.admitted_bytes.add(u64::from(length));
+    charge(&packet.ingress, pool, bytes);
+    if lossless {
+        S::charge(&packet, pool);
+    }
+    egress.bytes.add(bytes);
+    switch.admitted_bytes.add(bytes);
 
     descriptor.arrival_ns.store(now.0);
     descriptor.length.store(length);
     descriptor.ingress_port.store(port_number);
     descriptor.egress_port.store(egress_port);
-    descriptor.queue.store(queue);
-    descriptor.priority.store(priority);
+    descriptor.queue.store(queue.number().into());
+    descriptor.priority.store(priority.number().into());
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested);
 
     // Evaluates T(t) anew: the packet itself has changed it.
-    let at =
-        Ingress { tables, policy, config, switch, port_number, port, queue: ingress, priority };
-    let pause = after_arrival(&at, lossless, pool, now);
-    Ok(Queued { slot, egress_port, queue, marked, pause })
+    if lossless {
+        S::after_arrival(&packet, pool, send);
+    }
+    Ok(Queued { slot, egress_port, queue, marked })
 }
 
 #[cfg(test)]

@@ -1,28 +1,32 @@
 //! The egress auditor: what left a port, and whether it was allowed to.
 
+use units::Nanos;
+
 use crate::frame::{Frame, Parsed};
-use crate::map_abi::{Lane, MAX_PORTS};
-use crate::tables::{Tables, ingress_index};
-use crate::units::Nanos;
+use crate::map_abi::{EgressClass, class_row};
+use crate::priority::Priority;
+use crate::tables::Tables;
 
 /// Looks at a frame that leaves `port`, its transmission having begun at `started`. `None` if there is no
 /// such port.
 #[inline(always)]
 pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nanos) -> Option<()> {
-    if port >= MAX_PORTS as u32 {
+    let config = tables.config()?;
+    if port >= config.ports {
         return None;
     }
+    let class = |priority| tables.egress_class(class_row(port, priority));
     match frame.parse() {
         Ok(Parsed::Ipv4(fields)) => {
-            let Lane { pause, audit } = tables.lane(ingress_index(port, fields.priority()))?;
+            let EgressClass { pause, audit } = class(fields.priority())?;
             audit.frames.add(1);
             audit.bytes.add(u64::from(frame.length()));
             if pause.forbade(started) {
                 audit.violations.add(1);
             }
         }
-        Ok(Parsed::Pfc(_) | Parsed::LinkDelay) => {
-            tables.lane(ingress_index(port, 0))?.audit.mac_control_frames.add(1);
+        Ok(Parsed::Pfc(_) | Parsed::HopControl(_) | Parsed::LinkDelay) => {
+            class(Priority::of_bits(0))?.audit.mac_control_frames.add(1);
         }
         Err(_) => {}
     }
@@ -42,30 +46,30 @@ mod tests {
     #[test]
     fn a_frame_breaks_the_latest_pause_or_the_one_before() {
         let tables = OwnedTables::new(SwitchConfig::default(), 0);
-        let lane = tables.way_out(1, 3);
-        lane.pause.receive(Nanos(1000), 2000, 0);
-        lane.pause.receive(Nanos(4000), 2000, 0);
+        let class = tables.egress_class_of(1, 3);
+        class.pause.receive(Nanos(1000), 2000, 0);
+        class.pause.receive(Nanos(4000), 2000, 0);
         let mut bytes = packet(0, 1, 3, Ecn::Capable0);
         let frame = ByteFrame(bytes.as_mut_slice());
         let rows =
             [(999, 0), (1000, 1), (2999, 1), (3000, 0), (3999, 0), (4000, 1), (5999, 1), (6000, 0)];
         for (frames, (started, broken)) in (1..).zip(rows) {
-            let before = lane.audit.violations.load();
+            let before = class.audit.violations.load();
             assert_eq!(audit(&frame, &tables, 1, Nanos(started)), Some(()));
-            assert_eq!(lane.audit.violations.load() - before, broken, "at {started} ns");
+            assert_eq!(class.audit.violations.load() - before, broken, "at {started} ns");
             assert_eq!(
-                (lane.audit.frames.load(), lane.audit.bytes.load()),
+                (class.audit.frames.load(), class.audit.bytes.load()),
                 (frames, frames * 1058)
             );
         }
-        assert_eq!(audit(&frame, &tables, MAX_PORTS as u32, Nanos(0)), None);
+        assert_eq!(audit(&frame, &tables, 2, Nanos(0)), None);
     }
 
     #[test]
     fn control_frames_and_garbage_break_no_pause() {
         let tables = OwnedTables::new(SwitchConfig::default(), 0);
         for class in 0..8 {
-            tables.way_out(1, class).pause.receive(Nanos(0), 5000, 0);
+            tables.egress_class_of(1, class).pause.receive(Nanos(0), 5000, 0);
         }
         let mut pause = [0; pfc::LEN];
         PfcFrame::xon([2, 1, 0, 0, 0, 1], 1 << 3).emit(&mut pause);
@@ -77,7 +81,7 @@ mod tests {
             assert_eq!(audit(&ByteFrame(bytes), &tables, 1, Nanos(1000)), Some(()));
         }
         for class in 0..8 {
-            let audit = &tables.way_out(1, class).audit;
+            let audit = &tables.egress_class_of(1, class).audit;
             assert_eq!((audit.frames.load(), audit.violations.load()), (0, 0));
             assert_eq!(audit.mac_control_frames.load(), if class == 0 { 2 } else { 0 });
         }

@@ -1,72 +1,135 @@
 //! Departure: what the scheduler's choice of a packet does to the switch's state, at the instant
 //! transmission starts. Runs in user space on the memory that arrival works on.
 
+use units::Nanos;
+
 use crate::admission::release;
-use crate::flow_control::{Ingress, Order, after_departure};
+use crate::drop_reason::DropReason;
+use crate::hop_control::Order;
 use crate::map_abi::{DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE};
 use crate::marking::congested;
 use crate::policy::{MarkingScheme, Policy};
+use crate::priority::Priority;
+use crate::queue::QueueId;
+use crate::scheme::{Ingress, Leaving, Scheme, Selected, Verdict};
 use crate::slots;
-use crate::tables::{Tables, egress_index, ingress_index};
+use crate::tables::{Tables, count_drop};
 
-/// A packet that leaves.
+/// A packet whose turn it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// Where it had come in.
     pub ingress_port: u32,
     /// Its priority.
-    pub priority: u32,
-    /// Mark congestion in it before it goes out.
-    pub mark: bool,
-    /// A RESUME that is due at the ingress port.
-    pub resume: Option<Order>,
+    pub priority: Priority,
+    /// What became of it.
+    pub fate: Fate,
 }
 
-/// Gives back what the packet in `slot` held, and the slot. `None` if the slot is no packet's.
+/// What became of a packet whose turn it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is sent.
+    Sent {
+        /// Mark congestion in it before it goes out.
+        mark: bool,
+    },
+    /// It is gone, and counted.
+    Dropped(DropReason),
+    /// It is still held, in another queue of its port, and in its slot.
+    Requeued(QueueId),
+}
+
+/// Asks the scheme what becomes of the packet in `slot`, and gives back what it held, and the slot, if it goes.
+/// `None` if the slot is no packet's. Tells `send` of hop control frames that are due at its ingress port.
 #[inline(always)]
-pub fn departure<T: Tables>(tables: &T, policy: Policy, slot: u32) -> Option<Departure> {
-    let (config, switch) = (tables.config()?, tables.switch()?);
+pub fn departure<T: Tables>(
+    tables: &T,
+    policy: Policy,
+    slot: u32,
+    now: Nanos,
+    send: &mut impl FnMut(&Order),
+) -> Option<Departure> {
+    Selected::depart(tables, policy, slot, now, send)
+}
+
+/// The same under the scheme `S`.
+#[inline(always)]
+pub(crate) fn departure_under<S: Scheme, T: Tables>(
+    tables: &T,
+    policy: Policy,
+    slot: u32,
+    now: Nanos,
+    send: &mut impl FnMut(&Order),
+) -> Option<Departure> {
     let descriptor = tables.descriptor(slot)?;
     let flags = descriptor.flags.load();
     if flags == 0 {
         return None;
     }
     let length = u64::from(descriptor.length.load());
+    let priority = Priority::of_bits(descriptor.priority.load());
     let ingress_port = descriptor.ingress_port.load();
-    let priority = descriptor.priority.load();
-    let ingress = tables.ingress_queue(ingress_index(ingress_port, priority))?;
+    let ingress = Ingress::of(tables, policy, ingress_port, priority)?;
+    let Ingress { config, switch, .. } = ingress;
     let egress_port = descriptor.egress_port.load();
-    let egress = tables.egress_queue(egress_index(egress_port, descriptor.queue.load()))?;
+    let queue = QueueId::of_bits(descriptor.queue.load());
+    let egress = tables.egress_queue(config.queue_row(egress_port, queue))?;
+    let out = tables.port(egress_port)?;
+    let lossless = config.is_lossless(priority);
+    let arrived = Nanos(descriptor.arrival_ns.load());
 
-    let (port, out) = (tables.port(ingress_port)?, tables.port(egress_port)?);
-    let lossless = config.lossless_classes >> priority & 1 != 0;
-    release(policy, lossless, switch, port, ingress, length);
+    let packet = Leaving { ingress, egress_port, queue, egress, length, arrived, now };
+    let changes = match S::at_departure(&packet) {
+        Verdict::Send(changes) => Ok(changes),
+        Verdict::Drop(reason) => Err(reason),
+        Verdict::Requeue(queue) => {
+            let target = tables.egress_queue(config.queue_row(egress_port, queue))?;
+            egress.bytes.sub(length);
+            target.bytes.add(length);
+            descriptor.queue.store(queue.number().into());
+            let fate = Fate::Requeued(queue);
+            return Some(Departure { ingress_port, priority, fate });
+        }
+    };
+
+    slots::give_back(tables, config, switch, slot)?;
+    let given_back = release(&packet.ingress, length);
+    if lossless {
+        S::release(&packet, given_back);
+    }
     let queue_bytes = egress.bytes.sub(length);
     switch.departed_bytes.add(length);
     descriptor.flags.store(0);
-    slots::give_back(tables, config, switch, slot)?;
 
-    let mark = flags & DESCRIPTOR_ECN_CAPABLE != 0
-        && matches!(policy.marking(), MarkingScheme::AtDequeue)
-        && congested(out, switch, queue_bytes);
-    if mark && flags & DESCRIPTOR_CONGESTED == 0 {
-        switch.ecn_marked.add(1);
+    let fate = match changes {
+        Err(reason) => Fate::Dropped(count_drop(tables, reason)),
+        Ok(changes) => {
+            let capable = flags & DESCRIPTOR_ECN_CAPABLE != 0;
+            let at_dequeue = matches!(policy.marking(), MarkingScheme::AtDequeue);
+            let mark =
+                capable && (changes.mark || (at_dequeue && congested(out, switch, queue_bytes)));
+            if mark && flags & DESCRIPTOR_CONGESTED == 0 {
+                switch.ecn_marked.add(1);
+            }
+            Fate::Sent { mark }
+        }
+    };
+    if lossless {
+        S::after_departure(&packet, send);
     }
-    let port_number = ingress_port;
-    let queue = ingress;
-    let at = Ingress { tables, policy, config, switch, port_number, port, queue, priority };
-    let resume = after_departure(&at, lossless);
-    Some(Departure { ingress_port, priority, mark, resume })
+    Some(Departure { ingress_port, priority, fate })
 }
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
     use super::*;
     use crate::arrival::{Outcome, arrival};
     use crate::frame::ByteFrame;
     use crate::policy::ThresholdScheme;
     use crate::tables::owned::{marking_switch, packet};
-    use crate::units::Nanos;
     use crate::wire::roce::Ecn;
 
     #[test]
@@ -76,15 +139,17 @@ mod tests {
             let tables = marking_switch();
             let mut bytes = packet(0, 1, 3, Ecn::Capable0);
             let frame = &mut ByteFrame(bytes.as_mut_slice());
-            let Outcome::Queued(queued) = arrival(frame, &tables, policy, 0, Nanos(7)) else {
+            let Outcome::Queued(queued) = arrival(frame, &tables, policy, 0, Nanos(7), &mut |_| {})
+            else {
                 panic!("there is room for it")
             };
             tables.egress(1, 3).bytes.add(behind);
-            let departed = departure(&tables, policy, queued.slot).unwrap();
-            assert_eq!(departed.mark, expected, "{behind} bytes behind");
+            let departed = departure(&tables, policy, queued.slot, Nanos(8), &mut |_| {}).unwrap();
+            assert_eq!(departed.fate, Fate::Sent { mark: expected }, "{behind} bytes behind");
             assert_eq!(tables.switch.ecn_marked.load(), u64::from(expected));
             assert_eq!(tables.egress(1, 3).bytes.load(), behind);
-            assert_eq!(departure(&tables, policy, queued.slot), None, "it has left");
+            let again = departure(&tables, policy, queued.slot, Nanos(9), &mut |_| {});
+            assert_eq!(again, None, "it has left");
         }
     }
 }

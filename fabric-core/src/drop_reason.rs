@@ -104,6 +104,10 @@ drop_reasons! {
     /// A frame of the experimental EtherType that is no link delay frame of its address, protocol and
     /// kinds.
     BadLinkDelay = 22, "bad-link-delay", Frame;
+    /// A hop control frame of a kind that does not exist, or that contradicts itself.
+    BadHopControl = 23, "bad-hop-control", Frame;
+    /// A hop control frame of a kind that the scheme of this switch does not take.
+    UnexpectedHopControl = 24, "unexpected-hop-control", Ignored;
 }
 
 impl fmt::Display for DropReason {

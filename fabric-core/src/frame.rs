@@ -1,19 +1,17 @@
 //! What the pipeline reads and writes of a frame.
 
-use crate::drop_reason::DropReason;
-use crate::map_abi::address_to_u64;
-use crate::wire::ethernet::{ETHER_TYPE_EXPERIMENTAL, ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL};
-use crate::wire::ipv4::incremental_checksum;
-use crate::wire::link_delay;
-use crate::wire::mac_control::{OPCODE_PAUSE, OPCODE_PFC};
+use zerocopy::transmute;
 
-/// Protocols whose first four bytes are ports.
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
-/// Fragment offset and more-fragments bits: such a packet's ports are not to be trusted.
-const FRAGMENT_BITS: u16 = 0x3fff;
-const ETHERNET_LEN: usize = 14;
-const IPV4_LEN: usize = 20;
+use crate::drop_reason::DropReason;
+use crate::hop_control::HopControl;
+use crate::map_abi::{address_from_u64, address_to_u64};
+use crate::priority::Priority;
+use crate::wire::ethernet::{
+    self, ETHER_TYPE_EXPERIMENTAL, ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL, LinkAddresses,
+};
+use crate::wire::ipv4::{Ecn, forwarded_checksum, remarked_checksum};
+use crate::wire::mac_control::{self, OPCODE_PAUSE, OPCODE_PFC};
+use crate::wire::{ParseError, experimental, hop_control, ipv4, link_delay, pfc};
 
 /// What the pipeline knows of an IPv4 packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,20 +37,20 @@ pub struct Ipv4Fields {
 impl Ipv4Fields {
     /// Priority: the class selector bits of the DSCP.
     #[inline(always)]
-    pub const fn priority(&self) -> u32 {
-        (self.type_of_service >> 5) as u32
+    pub const fn priority(&self) -> Priority {
+        Priority::of_bits((self.type_of_service >> 5) as u32)
     }
 
     /// ECT(0), ECT(1) or CE.
     #[inline(always)]
     pub const fn ecn_capable(&self) -> bool {
-        self.type_of_service & 3 != 0
+        !matches!(Ecn::from_wire(self.type_of_service), Ecn::NotCapable)
     }
 
     /// CE.
     #[inline(always)]
     pub const fn congestion_experienced(&self) -> bool {
-        self.type_of_service & 3 == 3
+        matches!(Ecn::from_wire(self.type_of_service), Ecn::CongestionExperienced)
     }
 }
 
@@ -74,6 +72,8 @@ pub enum Parsed {
     Ipv4(Ipv4Fields),
     /// Pause state for this port.
     Pfc(PfcFields),
+    /// What else the neighbour says of what this port may send.
+    HopControl(HopControl),
     /// For the control plane: the neighbour measures the link, or answers.
     LinkDelay,
 }
@@ -109,110 +109,106 @@ pub trait FrameBytes {
 #[derive(Debug)]
 pub struct ByteFrame<B>(pub B);
 
-#[inline(always)]
-const fn be16(high: u8, low: u8) -> u16 {
-    u16::from_be_bytes([high, low])
-}
-
-#[inline(always)]
-fn station(bytes: &[u8; ETHERNET_LEN], at: usize) -> u64 {
-    u64::from_le_bytes([
-        bytes[at],
-        bytes[at + 1],
-        bytes[at + 2],
-        bytes[at + 3],
-        bytes[at + 4],
-        bytes[at + 5],
-        0,
-        0,
-    ])
-}
-
 impl<B: FrameBytes> ByteFrame<B> {
     #[inline(always)]
-    fn parse_ipv4(&self, ethernet: &[u8; ETHERNET_LEN]) -> Result<Parsed, DropReason> {
-        let header: [u8; IPV4_LEN] = self.0.read(ETHERNET_LEN).ok_or(DropReason::Truncated)?;
-        if header[0] >> 4 != 4 || header[0] & 15 < 5 {
-            return Err(DropReason::BadIpv4Header);
-        }
-        if header[0] & 15 > 5 {
-            return Err(DropReason::Ipv4Options);
-        }
-        let total_length = u32::from(be16(header[2], header[3]));
-        if total_length < IPV4_LEN as u32 {
-            return Err(DropReason::BadIpv4Header);
-        }
-        if total_length + ETHERNET_LEN as u32 > self.0.length() {
-            return Err(DropReason::Truncated);
-        }
-        let mut sum = 0u32;
-        let mut word = 0;
-        while word < IPV4_LEN {
-            sum += u32::from(be16(header[word], header[word + 1]));
-            word += 2;
-        }
-        sum = (sum & 0xffff) + (sum >> 16);
-        sum = (sum & 0xffff) + (sum >> 16);
-        if sum != 0xffff {
-            return Err(DropReason::BadIpv4Checksum);
-        }
-        let has_ports = matches!(header[9], PROTOCOL_TCP | PROTOCOL_UDP)
-            && be16(header[6], header[7]) & FRAGMENT_BITS == 0;
-        let ports = if has_ports {
-            if total_length < IPV4_LEN as u32 + 4 {
+    fn read<const N: usize>(&self, offset: usize) -> Result<[u8; N], DropReason> {
+        self.0.read(offset).ok_or(DropReason::Truncated)
+    }
+
+    #[inline(always)]
+    fn write<const N: usize>(&mut self, offset: usize, bytes: [u8; N]) -> Result<(), DropReason> {
+        if self.0.write(offset, bytes) { Ok(()) } else { Err(DropReason::Truncated) }
+    }
+
+    #[inline(always)]
+    fn parse_ipv4(&self, addresses: &LinkAddresses) -> Result<Parsed, DropReason> {
+        let header: ipv4::Header = transmute!(self.read::<{ ipv4::LEN }>(ethernet::LEN)?);
+        let available = self.0.length().wrapping_sub(ethernet::LEN as u32) as usize;
+        header.check(available).map_err(ipv4_refusal)?;
+        header.verify_checksum().map_err(|_| DropReason::BadIpv4Checksum)?;
+        let ports = if header.has_ports() {
+            if usize::from(header.total_length()) < ipv4::LEN + size_of::<u32>() {
                 return Err(DropReason::Truncated);
             }
-            u32::from_be_bytes(self.0.read(ETHERNET_LEN + IPV4_LEN).ok_or(DropReason::Truncated)?)
+            u32::from_be_bytes(self.read(ethernet::LEN + ipv4::LEN)?)
         } else {
             0
         };
         Ok(Parsed::Ipv4(Ipv4Fields {
-            station: station(ethernet, 0),
-            source: u32::from_be_bytes([header[12], header[13], header[14], header[15]]),
-            destination: u32::from_be_bytes([header[16], header[17], header[18], header[19]]),
+            station: address_to_u64(addresses.destination),
+            source: header.source(),
+            destination: header.destination(),
             ports,
-            protocol: header[9],
-            type_of_service: header[1],
-            ttl: header[8],
-            checksum: be16(header[10], header[11]),
+            protocol: header.protocol(),
+            type_of_service: header.type_of_service(),
+            ttl: header.time_to_live(),
+            checksum: header.checksum(),
         }))
     }
 
     #[inline(always)]
-    fn parse_mac_control(&self, ethernet: &[u8; ETHERNET_LEN]) -> Result<Parsed, DropReason> {
-        let opcode: [u8; 2] = self.0.read(ETHERNET_LEN).ok_or(DropReason::Truncated)?;
-        match u16::from_be_bytes(opcode) {
+    fn parse_mac_control(&self, addresses: &LinkAddresses) -> Result<Parsed, DropReason> {
+        match u16::from_be_bytes(self.read(ethernet::LEN)?) {
             OPCODE_PFC => {}
             OPCODE_PAUSE => return Err(DropReason::GlobalPause),
             _ => return Err(DropReason::UnknownMacControl),
         }
-        let body: [u8; 18] = self.0.read(ETHERNET_LEN + 2).ok_or(DropReason::Truncated)?;
-        let mut quanta = [0; 8];
-        let mut class = 0;
-        while class < 8 {
-            quanta[class] = be16(body[2 + 2 * class], body[3 + 2 * class]);
-            class += 1;
-        }
-        if body[1] == 0 {
+        let body: pfc::Body = transmute!(self.read::<{ pfc::BODY_LEN }>(mac_control::LEN)?);
+        let class_enable = body.class_enable();
+        if class_enable == 0 {
             return Err(DropReason::EmptyPfc);
         }
-        Ok(Parsed::Pfc(PfcFields { source: station(ethernet, 6), class_enable: body[1], quanta }))
+        let source = address_to_u64(addresses.source);
+        Ok(Parsed::Pfc(PfcFields { source, class_enable, quanta: body.quanta() }))
     }
 
+    /// A frame of the experimental EtherType.
     #[inline(always)]
-    fn parse_link_delay(&self, ethernet: &[u8; ETHERNET_LEN]) -> Result<Parsed, DropReason> {
-        let start: [u8; 4] = self.0.read(ETHERNET_LEN).ok_or(DropReason::Truncated)?;
+    fn parse_experimental(&self, addresses: &LinkAddresses) -> Result<Parsed, DropReason> {
+        let bytes = self.read::<{ experimental::SELECTOR_LEN }>(ethernet::LEN)?;
+        let selector: experimental::Selector = transmute!(bytes);
+        if selector.protocol() == hop_control::PROTOCOL {
+            return self.parse_hop_control(addresses, selector.kind());
+        }
         if (self.0.length() as usize) < link_delay::LEN {
             return Err(DropReason::Truncated);
         }
-        let kind = link_delay::Kind::from_number(be16(start[2], start[3]));
-        if station(ethernet, 0) != address_to_u64(link_delay::DESTINATION)
-            || be16(start[0], start[1]) != link_delay::PROTOCOL
-            || kind.is_none()
+        if address_to_u64(addresses.destination) != address_to_u64(experimental::DESTINATION)
+            || selector.protocol() != link_delay::PROTOCOL
+            || link_delay::Kind::from_number(selector.kind()).is_none()
         {
             return Err(DropReason::BadLinkDelay);
         }
         Ok(Parsed::LinkDelay)
+    }
+
+    #[inline(always)]
+    fn parse_hop_control(
+        &self,
+        addresses: &LinkAddresses,
+        kind: u16,
+    ) -> Result<Parsed, DropReason> {
+        let body = self.read(experimental::LEN)?;
+        if (self.0.length() as usize) < hop_control::LEN {
+            return Err(DropReason::Truncated);
+        }
+        if address_to_u64(addresses.destination) != address_to_u64(experimental::DESTINATION) {
+            return Err(DropReason::BadHopControl);
+        }
+        let control = hop_control::read_body(kind, &body).ok_or(DropReason::BadHopControl)?;
+        Ok(Parsed::HopControl(control))
+    }
+}
+
+/// Why a switch drops a packet whose IPv4 header its check refuses.
+#[inline(always)]
+fn ipv4_refusal(error: ParseError) -> DropReason {
+    match error {
+        ParseError::IpHeaderLength(words) if usize::from(words) * 4 > ipv4::LEN => {
+            DropReason::Ipv4Options
+        }
+        ParseError::IpTotalLength { total, .. } if total >= ipv4::LEN => DropReason::Truncated,
+        _ => DropReason::BadIpv4Header,
     }
 }
 
@@ -224,11 +220,12 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        let ethernet: [u8; ETHERNET_LEN] = self.0.read(0).ok_or(DropReason::Truncated)?;
-        match be16(ethernet[12], ethernet[13]) {
-            ETHER_TYPE_IPV4 => self.parse_ipv4(&ethernet),
-            ETHER_TYPE_MAC_CONTROL => self.parse_mac_control(&ethernet),
-            ETHER_TYPE_EXPERIMENTAL => self.parse_link_delay(&ethernet),
+        let header: ethernet::Header = transmute!(self.read::<{ ethernet::LEN }>(0)?);
+        let addresses = header.addresses();
+        match header.ether_type() {
+            ETHER_TYPE_IPV4 => self.parse_ipv4(&addresses),
+            ETHER_TYPE_MAC_CONTROL => self.parse_mac_control(&addresses),
+            ETHER_TYPE_EXPERIMENTAL => self.parse_experimental(&addresses),
             _ => Err(DropReason::UnknownEtherType),
         }
     }
@@ -240,44 +237,28 @@ impl<B: FrameBytes> Frame for ByteFrame<B> {
         destination: u64,
         fields: &Ipv4Fields,
     ) -> Result<(), DropReason> {
-        let s = source.to_le_bytes();
-        let d = destination.to_le_bytes();
-        let addresses = [d[0], d[1], d[2], d[3], d[4], d[5], s[0], s[1], s[2], s[3], s[4], s[5]];
-        let checksum = forwarded_checksum(fields).to_be_bytes();
-        let ttl_to_checksum = [fields.ttl - 1, fields.protocol, checksum[0], checksum[1]];
-        if self.0.write(0, addresses) && self.0.write(ETHERNET_LEN + 8, ttl_to_checksum) {
-            Ok(())
-        } else {
-            Err(DropReason::Truncated)
-        }
+        let source = address_from_u64(source);
+        let addresses = LinkAddresses { source, destination: address_from_u64(destination) };
+        let [high, low] = forwarded_checksum(fields.checksum, fields.ttl).to_be_bytes();
+        let ttl_to_checksum = [fields.ttl - 1, fields.protocol, high, low];
+        self.write(0, addresses.to_bytes())?;
+        self.write(ethernet::LEN + ipv4::TIME_TO_LIVE_AT, ttl_to_checksum)
     }
 
     #[inline(always)]
     fn mark_congestion(&mut self, fields: &Ipv4Fields) -> Result<(), DropReason> {
-        let marked = fields.type_of_service | 3;
-        let checksum = incremental_checksum(
-            forwarded_checksum(fields),
-            be16(0x45, fields.type_of_service),
-            be16(0x45, marked),
-        );
-        if self.0.write(ETHERNET_LEN + 1, [marked])
-            && self.0.write(ETHERNET_LEN + 10, checksum.to_be_bytes())
-        {
-            Ok(())
-        } else {
-            Err(DropReason::Truncated)
-        }
+        let marked = marked(fields.type_of_service);
+        let forwarded = forwarded_checksum(fields.checksum, fields.ttl);
+        let checksum = remarked_checksum(forwarded, fields.type_of_service, marked);
+        self.write(ethernet::LEN + ipv4::TYPE_OF_SERVICE_AT, [marked])?;
+        self.write(ethernet::LEN + ipv4::CHECKSUM_AT, checksum.to_be_bytes())
     }
 }
 
-/// The checksum after the time to live fell by one.
+/// The DSCP as it is, and congestion experienced.
 #[inline(always)]
-fn forwarded_checksum(fields: &Ipv4Fields) -> u16 {
-    incremental_checksum(
-        fields.checksum,
-        be16(fields.ttl, fields.protocol),
-        be16(fields.ttl.wrapping_sub(1), fields.protocol),
-    )
+const fn marked(type_of_service: u8) -> u8 {
+    type_of_service | Ecn::CongestionExperienced as u8
 }
 
 impl FrameBytes for &mut [u8] {
@@ -306,17 +287,13 @@ impl FrameBytes for &mut [u8] {
 /// Sets congestion experienced in a frame that was admitted earlier: marking at dequeue.
 pub fn mark_admitted(frame: &mut [u8]) {
     let mut frame = ByteFrame(frame);
-    let Some(header) = frame.0.read::<IPV4_LEN>(ETHERNET_LEN) else {
+    let Ok(bytes) = frame.read::<{ ipv4::LEN }>(ethernet::LEN) else {
         return;
     };
-    let marked = header[1] | 3;
-    let checksum = incremental_checksum(
-        be16(header[10], header[11]),
-        be16(header[0], header[1]),
-        be16(header[0], marked),
-    );
-    frame.0.write(ETHERNET_LEN + 1, [marked]);
-    frame.0.write(ETHERNET_LEN + 10, checksum.to_be_bytes());
+    let mut header: ipv4::Header = transmute!(bytes);
+    header.set_ecn(Ecn::CongestionExperienced);
+    let bytes: [u8; ipv4::LEN] = transmute!(header);
+    frame.0.write(ethernet::LEN, bytes);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How much headroom a queue needs so that PAUSE comes in time.
 
-use crate::units::{BitsPerSecond, Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 /// The response time that IEEE 802.1Qbb allows, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;

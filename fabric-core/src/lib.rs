@@ -3,10 +3,11 @@
 //! No I/O, no clock, no allocation, no float: time and state are arguments. The same functions run as
 //! eBPF in the kernel, natively in memory, and under `BPF_PROG_TEST_RUN` in tests.
 //!
-//! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port,
-//! [`admission`] a pool, [`marking`] marks, [`slots`] keeps its descriptor, [`flow_control`] pauses
-//! ([`arrival`] joins these), and [`departure`] undoes what arrival counted. [`policy`] selects the
-//! schemes, of which [`dsh`] is one. [`map_abi`] is the state that they share, [`tables`] the way to it.
+//! Life of a frame: [`frame`] parses, [`pause_state`] takes PFC frames, [`routing`] finds the port, the
+//! [`scheme`] a [`queue`] and a pool, [`admission`] keeps the pools' books, [`marking`] marks, [`slots`] keeps
+//! the descriptor, and the scheme says what the neighbour is told ([`hop_control`]); [`arrival`] joins these.
+//! [`departure`] asks the scheme what becomes of a packet whose turn it is, and undoes what arrival counted.
+//! [`policy`] selects the scheme. [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]
@@ -18,24 +19,25 @@
 pub mod admission;
 pub mod arrival;
 pub mod audit;
+pub mod buffer;
 pub mod cell;
 pub mod departure;
 pub mod drop_reason;
-pub mod dsh;
-pub mod flow_control;
 pub mod frame;
 pub mod headroom;
+pub mod hop_control;
 pub mod map_abi;
 pub mod marking;
 pub mod pause_state;
 pub mod policy;
 pub mod priority;
+pub mod queue;
 pub mod record;
 pub mod routing;
+pub mod scheme;
 pub mod slots;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod threshold;
-pub mod units;
 pub mod wire;

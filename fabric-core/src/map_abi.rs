@@ -5,30 +5,37 @@
 //! | `CLOCK` | [`Clock`] | 1, shared by the fabric | engine | eBPF |
 //! | `CONFIG` | [`SwitchConfig`] | 1 | control plane | both |
 //! | `SWITCH` | [`SwitchState`] | 1 | both | both |
-//! | `PORTS` | [`Port`] | [`MAX_PORTS`] | control plane; counters: eBPF | both |
-//! | `INGRESS_QUEUES` | [`IngressQueue`] | [`MAX_PORTS`] x 8 | both | both |
-//! | `EGRESS_QUEUES` | [`EgressQueue`] | [`MAX_PORTS`] x [`MAX_QUEUES`] | both | both |
-//! | `LANES` | [`Lane`] | [`MAX_PORTS`] x 8 | eBPF; counters: TC egress | both |
+//! | `PORTS` | [`Port`] | ports | control plane; counters: eBPF | both |
+//! | `INGRESS_QUEUES` | [`IngressQueue`] | ports x 8 | both | both |
+//! | `EGRESS_QUEUES` | [`EgressQueue`] | ports x queues | both | both |
+//! | `EGRESS_CLASSES` | [`EgressClass`] | ports x 8 | eBPF; counters: TC egress | both |
 //! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
+//! | `NEXT_HOPS` | [`NextHop`] | members of all ECMP groups | control plane | eBPF |
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
-//! | `LOGARITHMS` | [`Logarithms`] | 1 | control plane | eBPF |
-//! | `HEADROOM_STEPS` | [`HeadroomSteps`] | [`MAX_PORTS`] | control plane | both |
+//! | `SCHEME_LINES` | [`SchemeLine`] | what the scheme asks for, at least 1 | both | both |
+//! | `SCHEME_BLOCKS` | [`SchemeBlock`] | what the scheme asks for, at least 1 | control plane | both |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
+//!
+//! Where a table has a row for each (port, priority), those of a port lie together: [`class_row`]. Where it has one
+//! for each (port, queue), those of a queue do, and ports are rounded up to a power of two:
+//! [`SwitchConfig::queue_row`].
 //!
 //! All arrays are `BPF_F_MMAPABLE`: user space works on the memory that eBPF works on.
 
 use core::mem::offset_of;
 
 use crate::cell::{Cell32, Cell64};
+use crate::priority::Priority;
+use crate::queue::{QueueId, QueueRange, QueueRanges};
 
-/// Ports a switch may have: the radix of today's largest single-chip switches at full port speed.
-pub const MAX_PORTS: usize = 64;
+/// Ports a switch may have: what a byte of its station addresses tells apart.
+pub const MAX_PORTS: usize = 256;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
-/// Queues a port may have: what BFC assumes of a 100 Gbit/s port (Section 3.1).
-pub const MAX_QUEUES: usize = 32;
+/// Queues a port may have: 128 that carry data, and the control queue.
+pub const QUEUE_ROWS: usize = 129;
 /// Hosts a fabric may have.
 pub const MAX_HOSTS: usize = 4096;
 /// Descriptors a switch may have: a buffer of 1 GB full of minimum-size frames, several times that of the
@@ -54,20 +61,22 @@ pub mod names {
     pub const INGRESS_QUEUES: &str = "INGRESS_QUEUES";
     /// [`super::EgressQueue`].
     pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
-    /// [`super::Lane`].
-    pub const LANES: &str = "LANES";
+    /// [`super::EgressClass`].
+    pub const EGRESS_CLASSES: &str = "EGRESS_CLASSES";
     /// [`super::Route`].
     pub const ROUTES: &str = "ROUTES";
+    /// [`super::NextHop`].
+    pub const NEXT_HOPS: &str = "NEXT_HOPS";
     /// [`super::Descriptor`].
     pub const DESCRIPTORS: &str = "DESCRIPTORS";
     /// Numbers of free descriptors.
     pub const FREE_SLOTS: &str = "FREE_SLOTS";
     /// Frames dropped, by reason.
     pub const DROPS: &str = "DROPS";
-    /// [`super::Logarithms`].
-    pub const LOGARITHMS: &str = "LOGARITHMS";
-    /// [`super::HeadroomSteps`].
-    pub const HEADROOM_STEPS: &str = "HEADROOM_STEPS";
+    /// [`super::SchemeLine`].
+    pub const SCHEME_LINES: &str = "SCHEME_LINES";
+    /// [`super::SchemeBlock`].
+    pub const SCHEME_BLOCKS: &str = "SCHEME_BLOCKS";
     /// The ring of records.
     pub const EVENTS: &str = "EVENTS";
     /// The `.rodata` constant that selects the schemes.
@@ -95,15 +104,11 @@ pub struct SwitchConfig {
     pub private_bytes: u64,
     /// X_off of static thresholds, bytes of shared occupancy.
     pub static_xoff_bytes: u64,
-    /// delta in PFC, delta_q in DSH: X_on lies this far below X_off.
+    /// delta in PFC: X_on of an ingress queue lies this far below X_off.
     pub xon_offset_bytes: u64,
-    /// delta_p in DSH: X_pon lies this far below X_poff.
-    pub port_xon_offset_bytes: u64,
     /// Headroom of all queues together; where it is oversubscribed, less than the sum of what each may
     /// hold.
     pub headroom_pool_bytes: u64,
-    /// window_length in DSH, Algorithm 4.
-    pub single_queue_window_ns: u64,
     /// alpha of the lossy egress queues, numerator.
     pub lossy_alpha_numerator: u32,
     /// alpha of the lossy egress queues, denominator.
@@ -120,20 +125,50 @@ pub struct SwitchConfig {
     pub slots: u32,
     /// N_q in DSH: lossless queues of a port.
     pub lossless_queues: u32,
-    /// -log2 of w_g in DSH, Eq. 5.
-    pub gradient_weight_shift: u8,
-    /// -log2 of w_v in DSH, Eq. 6.
-    pub deviation_weight_shift: u8,
-    /// log2 of k in DSH, Eq. 7.
-    pub deviation_gain_shift: u8,
-    /// Keeps the size a multiple of eight, the stride of a BPF array.
-    pub reserved: u8,
+    /// The egress queues of each priority.
+    pub queues: QueueRanges,
     /// Bit n: priority n is lossless.
     pub lossless_classes: u8,
     /// Bit n: packets of priority n may be marked.
     pub ecn_classes: u8,
     /// Quanta of a PAUSE frame.
     pub pause_quanta: u16,
+    /// log2 of the ports that tables have room for.
+    pub port_shift: u8,
+    /// Keeps the size a multiple of eight, the stride of a BPF array.
+    pub reserved: [u8; 3],
+}
+
+impl SwitchConfig {
+    /// Row of (port, queue) in tables that have one for each. A port that there is not has a row of another, or
+    /// none.
+    #[inline(always)]
+    pub const fn queue_row(&self, port: u32, queue: QueueId) -> u32 {
+        (queue.place() as u32) << (self.port_shift & 31) | port
+    }
+
+    /// The egress queues of a priority.
+    #[inline(always)]
+    pub const fn queues_of(&self, priority: Priority) -> QueueRange {
+        self.queues[priority.index()]
+    }
+
+    /// Whether a priority is lossless.
+    #[inline(always)]
+    pub const fn is_lossless(&self, priority: Priority) -> bool {
+        priority.is_in(self.lossless_classes)
+    }
+}
+
+/// Row of (port, priority) in tables that have one for each.
+#[inline(always)]
+pub const fn class_row(port: u32, priority: Priority) -> u32 {
+    port << 3 | priority.index() as u32
+}
+
+/// [`SwitchConfig::port_shift`] for a switch with so many ports.
+pub const fn port_shift(ports: u32) -> u8 {
+    ports.next_power_of_two().trailing_zeros() as u8
 }
 
 /// One switch's totals and its free list.
@@ -170,13 +205,12 @@ pub struct SwitchState {
     pub lossy_pauses_ignored: Cell64,
 }
 
-/// One port. Aligned, so that what every packet needs lies in one cache line, and what PFC frames and DSH
-/// need in the other.
+/// One port. Aligned, so that what every packet needs lies in one cache line.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Port {
-    /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), under DSH of the port
-    /// itself (its part of B_i, Eq. 9).
+    /// Bytes of headroom: of each lossless ingress queue (Phi in DSH, Eq. 1), or of the port itself where the
+    /// scheme reserves it by port.
     pub headroom_bytes: Cell64,
     /// This port's address, in the low six bytes, first byte lowest.
     pub address: Cell64,
@@ -202,31 +236,17 @@ pub struct Port {
     pub response_ns: Cell64,
     /// One quantum, 512 bit times, in picoseconds.
     pub quantum_ps: Cell64,
-    /// Sum of omega_s over the lossless queues that came in here. This and what follows: DSH only.
-    pub shared_bytes: Cell64,
-    /// Insurance headroom in use, the sum of omega_h over these queues.
-    pub insurance_bytes: Cell64,
-    /// start_time in DSH, Algorithm 4.
-    pub single_queue_since_ns: Cell64,
-    /// prev_queue_id in DSH, Algorithm 4, plus 1; 0 before the first packet.
-    pub last_queue: Cell32,
-    /// 1 if all lossless packets of a window went to one queue, so that tau is 0.
-    pub single_queue: Cell32,
-    /// 1 if the port is OFF: its neighbour has been paused in all lossless classes.
-    pub off: Cell32,
-    /// Times that the port went to OFF.
-    pub pauses: Cell32,
 }
 
-/// The MMU's counters for one (ingress port, priority).
-#[repr(C)]
+/// The MMU's counters for one (ingress port, priority). Aligned: a row is a cache line.
+#[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct IngressQueue {
     /// omega_p in DSH.
     pub private_bytes: Cell64,
     /// omega_s in DSH.
     pub shared_bytes: Cell64,
-    /// omega_h in DSH; under DSH the queue's part of its port's insurance headroom.
+    /// omega_h in DSH; the queue's part of its port's headroom where that is reserved by port.
     pub headroom_bytes: Cell64,
     /// T(t) as the control plane last computed it; used where thresholds are periodic.
     pub stored_threshold_bytes: Cell64,
@@ -234,47 +254,6 @@ pub struct IngressQueue {
     pub off: Cell32,
     /// PAUSEs of this queue, refreshes not counted: tells one pause from the next.
     pub pauses: Cell32,
-    /// When the queue's length was last measured. This and what follows: DSH only.
-    pub measured_ns: Cell64,
-    /// The length that was measured, at most `u32::MAX`.
-    pub measured_bytes: Cell32,
-    /// g_avg in DSH, Eq. 5: a signed number, [`LINE_RATE`] being the port's.
-    pub gradient_average: Cell32,
-    /// v_avg in DSH, Eq. 6, likewise.
-    pub gradient_deviation: Cell32,
-    /// tau in DSH, Eq. 10: X_qoff lies this far below T(t). Set at arrival (Algorithm 4), or by the
-    /// control plane where thresholds are periodic.
-    pub tau_bytes: Cell32,
-}
-
-/// A queue that grows at its port's line rate has this gradient.
-pub const LINE_RATE: i64 = 1 << 16;
-/// Entries of each table of [`Logarithms`]: a byte indexes them.
-pub const LOGARITHM_ENTRIES: usize = 256;
-/// Steps of the function that maps a gradient to headroom (DSH, Fig. 12).
-pub const STEPS: usize = 64;
-
-/// Logarithm and exponential to base 2 as look-up tables (DSH, Algorithm 3, line 2). Logarithms are in
-/// units of 2^-10. Entry n stands for the middle of the n-th of 256 intervals.
-#[repr(C)]
-#[derive(Debug, zerocopy::FromBytes)]
-pub struct Logarithms {
-    /// log2 of 1 + n/256.
-    pub log2: [Cell32; LOGARITHM_ENTRIES],
-    /// 2 to the power of n/256, in units of 2^-16.
-    pub exp2: [Cell32; LOGARITHM_ENTRIES],
-}
-
-/// How one port turns a gradient into headroom.
-#[repr(C)]
-#[derive(Debug, zerocopy::FromBytes)]
-pub struct HeadroomSteps {
-    /// log2 of the gradient of a queue that grows by a byte a nanosecond, in units of 2^-10.
-    pub byte_per_ns_log2: Cell32,
-    /// Phi in DSH; 0 where shared headroom is switched off.
-    pub phi_bytes: Cell32,
-    /// phi-hat for gradients in the n-th of [`STEPS`] parts of the line rate (DSH, Fig. 12).
-    pub bytes: [Cell32; STEPS],
 }
 
 /// One (egress port, queue).
@@ -323,11 +302,11 @@ pub const DESCRIPTOR_IN_USE: u32 = 2;
 /// The packet arrived with Congestion Experienced.
 pub const DESCRIPTOR_CONGESTED: u32 = 4;
 
-/// One (port, priority) as a way out: whether it may be used, and what was. In one row, because whoever
-/// lets a packet go and whoever looks after it ask the same.
+/// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because whoever
+/// lets a packet go and whoever audits it ask the same.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
-pub struct Lane {
+pub struct EgressClass {
     /// What the neighbour allows.
     pub pause: PauseState,
     /// What left.
@@ -348,15 +327,36 @@ pub struct PauseState {
     pub previous_until_ns: Cell64,
 }
 
-/// Next hops towards one host. A word, so that the routes of a large fabric stay in a cache.
+/// The ports towards one host. A word, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
 pub struct Route {
-    /// Bit n: port n is in the ECMP group. Zero means no route.
-    pub ports: u64,
+    /// Ports in the ECMP group; 0 means no route.
+    pub members: u32,
+    /// The port itself if there is one; of a larger group, where its members begin in `NEXT_HOPS`.
+    pub first: u32,
 }
 
-const _: () = assert!(MAX_PORTS == u64::BITS as usize, "a route has a bit for each port");
+/// One member of an ECMP group.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
+pub struct NextHop {
+    /// The port.
+    pub port: u64,
+}
+
+/// State of the scheme that the switch runs, in cache lines; `crate::scheme::state` gives it its types.
+#[repr(C, align(64))]
+#[derive(Debug, Default, zerocopy::FromBytes)]
+pub struct SchemeLine(pub [Cell64; 8]);
+
+/// Look-up tables of the scheme that the switch runs, written by the control plane.
+#[repr(C, align(64))]
+#[derive(Debug, zerocopy::FromBytes)]
+pub struct SchemeBlock(pub [Cell32; SCHEME_BLOCK_WORDS]);
+
+/// Words of a [`SchemeBlock`].
+pub const SCHEME_BLOCK_WORDS: usize = 512;
 
 /// What the auditor saw leave one (port, priority).
 #[repr(C)]
@@ -395,10 +395,10 @@ const _: () = {
     assert!(size_of::<IngressQueue>() == 64);
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);
-    assert!(size_of::<Lane>() == 64);
+    assert!(size_of::<EgressClass>() == 64);
     assert!(size_of::<Route>() == 8);
-    assert!(size_of::<Logarithms>() == 2048);
-    assert!(size_of::<HeadroomSteps>() == 264);
+    assert!(size_of::<SchemeLine>() == 64);
+    assert!(size_of::<SchemeBlock>() == 2048);
 };
 
 #[cfg(test)]
@@ -410,6 +410,17 @@ mod tests {
     fn the_slots_hold_a_gigabyte_of_minimum_size_frames() {
         assert_eq!(MAX_SLOTS * crate::wire::ethernet::MINIMUM_FRAME_LENGTH, 1_006_632_960);
         assert_eq!(MAX_SLOTS * (size_of::<Descriptor>() + size_of::<Cell64>()), 671_088_640);
+    }
+
+    #[test]
+    fn every_queue_of_a_port_has_a_row_of_its_own() {
+        let config = SwitchConfig { port_shift: port_shift(33), ..SwitchConfig::default() };
+        let row = |port, priority| class_row(port, Priority::new(priority));
+        assert_eq!([row(0, 0), row(0, 7), row(1, 0), row(255, 7)], [0, 7, 8, 2047]);
+        let row = |port, queue| config.queue_row(port, queue);
+        assert_eq!([row(5, QueueId::CONTROL), row(0, QueueId::data(0))], [5, 64]);
+        assert_eq!(row(63, QueueId::data(127)), 129 * 64 - 1);
+        assert_eq!([1, 2, 3, 255, 256].map(port_shift), [0, 1, 2, 8, 8]);
     }
 
     #[test]

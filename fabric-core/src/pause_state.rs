@@ -4,41 +4,97 @@
 //! times) until its quanta expire. A refresh moves the expiry and nothing else. XON ends the pause at
 //! once. The traffic manager and the egress auditor ask the same function.
 
+use units::Nanos;
+
 use crate::frame::PfcFields;
-use crate::map_abi::{PauseState, Port, SwitchConfig, SwitchState};
-use crate::tables::{Tables, ingress_index};
-use crate::units::Nanos;
+use crate::map_abi::{PauseState, Port, SwitchConfig, SwitchState, class_row};
+use crate::priority::Priority;
+use crate::tables::Tables;
+
+/// The span `[binds, until)` in which a pause forbids transmissions to start, in any unit of time.
+///
+/// Switches keep it in cells of nanoseconds, hosts in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseWindow<T> {
+    /// When it starts to bind.
+    pub binds: T,
+    /// When it ends, or ended.
+    pub until: T,
+}
+
+impl<T: Copy + PartialOrd> PauseWindow<T> {
+    /// Takes a PAUSE that is received at `now` and expires at `until`. If it is not a refresh it binds at
+    /// `binds`, a response time later.
+    #[inline(always)]
+    pub fn pause(&mut self, now: T, binds: T, until: T) {
+        if !self.is_running(now) {
+            self.binds = binds;
+        }
+        self.until = until;
+    }
+
+    /// Takes an XON that is received at `now`. What was forbidden before remains so.
+    #[inline(always)]
+    pub fn resume(&mut self, now: T) {
+        if self.is_running(now) {
+            self.until = now;
+        }
+    }
+
+    /// Whether the pause has not ended at `now`; it may not bind yet.
+    #[inline(always)]
+    pub fn is_running(&self, now: T) -> bool {
+        self.until > now
+    }
+
+    /// Whether a transmission may not start at `start`.
+    #[inline(always)]
+    pub fn forbids(&self, start: T) -> bool {
+        start >= self.binds && start < self.until
+    }
+}
 
 impl PauseState {
     /// A PAUSE for `duration_ns` was received at `now`; 0 is XON. A first PAUSE binds `response_ns` later.
     #[inline(always)]
     pub fn receive(&self, now: Nanos, duration_ns: u64, response_ns: u64) {
-        let running = self.until_ns.load() > now.0;
+        let before = self.window();
+        let mut window = before;
         if duration_ns == 0 {
-            if running {
-                self.until_ns.store(now.0);
+            window.resume(now);
+        } else {
+            if !before.is_running(now) {
+                self.previous_binds_ns.store(before.binds.0);
+                self.previous_until_ns.store(before.until.0);
             }
-            return;
+            window.pause(now, Nanos(now.0 + response_ns), Nanos(now.0 + duration_ns));
         }
-        if !running {
-            self.previous_binds_ns.store(self.binds_ns.load());
-            self.previous_until_ns.store(self.until_ns.load());
-            self.binds_ns.store(now.0 + response_ns);
-        }
-        self.until_ns.store(now.0 + duration_ns);
+        self.binds_ns.store(window.binds.0);
+        self.until_ns.store(window.until.0);
+    }
+
+    /// The latest pause.
+    #[inline(always)]
+    pub fn window(&self) -> PauseWindow<Nanos> {
+        PauseWindow { binds: Nanos(self.binds_ns.load()), until: Nanos(self.until_ns.load()) }
     }
 
     /// Whether a transmission that starts at `start` would break the latest pause.
     #[inline(always)]
     pub fn forbids(&self, start: Nanos) -> bool {
-        start.0 >= self.binds_ns.load() && start.0 < self.until_ns.load()
+        self.window().forbids(start)
     }
 
     /// Likewise, or the pause before it: for frames seen after they have left.
     #[inline(always)]
     pub fn forbade(&self, start: Nanos) -> bool {
-        self.forbids(start)
-            || (start.0 >= self.previous_binds_ns.load() && start.0 < self.previous_until_ns.load())
+        self.forbids(start) || self.previous().forbids(start)
+    }
+
+    #[inline(always)]
+    fn previous(&self) -> PauseWindow<Nanos> {
+        let binds = Nanos(self.previous_binds_ns.load());
+        PauseWindow { binds, until: Nanos(self.previous_until_ns.load()) }
     }
 }
 
@@ -60,11 +116,12 @@ pub fn receive<T: Tables>(
     let mut class = 0u32;
     while class < 8 {
         if pfc.class_enable >> class & 1 != 0 {
-            if config.lossless_classes >> class & 1 == 0 {
+            let priority = Priority::of_bits(class);
+            if !config.is_lossless(priority) {
                 switch.lossy_pauses_ignored.add(1);
-            } else if let Some(lane) = tables.lane(ingress_index(port_number, class)) {
+            } else if let Some(row) = tables.egress_class(class_row(port_number, priority)) {
                 let duration_ps = u64::from(pfc.quanta[class as usize]) * port.quantum_ps.load();
-                lane.pause.receive(now, duration_ps / 1000, port.response_ns.load());
+                row.pause.receive(now, duration_ps / 1000, port.response_ns.load());
             }
         }
         class += 1;
@@ -144,7 +201,7 @@ mod tests {
         let tables = OwnedTables::new(config, 0);
         take(&tables, 1 << 3 | 1 << 4 | 1, 1000);
         for class in 0..8 {
-            let pause = &tables.way_out(1, class).pause;
+            let pause = &tables.egress_class_of(1, class).pause;
             assert_eq!(pause.forbids(Nanos(1000)), class == 3, "class {class}");
         }
         assert_eq!(tables.switch.lossy_pauses_ignored.load(), 2);
@@ -159,7 +216,7 @@ mod tests {
             let config = SwitchConfig { lossless_classes: 1 << 3, ..SwitchConfig::default() };
             let tables = OwnedTables::new(config, 0);
             take(&tables, 1 << 3, quanta);
-            let pause = &tables.way_out(1, 3).pause;
+            let pause = &tables.egress_class_of(1, 3).pause;
             assert!(pause.forbids(Nanos(1000 + expected - 1)), "{quanta} quanta");
             assert!(!pause.forbids(Nanos(1000 + expected)), "{quanta} quanta");
         }

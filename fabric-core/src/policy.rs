@@ -24,27 +24,16 @@ pub enum MarkingScheme {
     AtDequeue = 2,
 }
 
-/// Where lossless packets go that the shared pool does not take, and with it who is paused.
+/// Which [`Scheme`](crate::scheme::Scheme) a switch runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum HeadroomScheme {
-    /// SIH: each ingress queue has its own (DSH, Eq. 3).
-    Independent = 0,
-    /// Oversubscribed: the queues draw on one pool that does not hold all that they may ask for.
-    Pooled = 1,
-    /// DSH: shared headroom under queue-level flow control, insurance headroom under port-level flow
-    /// control.
+pub enum SchemeKind {
+    /// [`crate::scheme::pfc`].
+    Pfc = 0,
+    /// [`crate::scheme::oversubscribed`].
+    Oversubscribed = 1,
+    /// [`crate::scheme::dsh`].
     Dsh = 2,
-}
-
-/// How DSH computes the headroom that a queue needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum EstimationForm {
-    /// With tables instead of divisions and multiplications (DSH, Algorithm 3).
-    Practical = 0,
-    /// With a division and a multiplication (DSH, Algorithm 2).
-    Conceptual = 1,
 }
 
 /// The selection.
@@ -55,42 +44,23 @@ pub struct Policy {
     pub threshold: u32,
     /// [`MarkingScheme`] as a number.
     pub marking: u32,
-    /// [`HeadroomScheme`] as a number.
-    pub headroom: u32,
-    /// [`EstimationForm`] as a number.
-    pub estimation: u32,
-    /// Whether DSH's queues get headroom from the shared pool: 1 or 0.
-    pub shared_headroom: u32,
+    /// [`SchemeKind`] as a number.
+    pub scheme: u32,
+    /// What the scheme makes of it.
+    pub options: u32,
 }
 
 impl Policy {
-    /// Thresholds and marking of a switch that runs SIH.
+    /// Thresholds and marking of a switch that runs PFC.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
-        Self {
-            threshold: threshold as u32,
-            marking: marking as u32,
-            headroom: HeadroomScheme::Independent as u32,
-            estimation: EstimationForm::Practical as u32,
-            shared_headroom: 1,
-        }
+        let (threshold, marking) = (threshold as u32, marking as u32);
+        Self { threshold, marking, scheme: SchemeKind::Pfc as u32, options: 0 }
     }
 
-    /// The same with another headroom scheme.
+    /// The same with another scheme and its options.
     #[must_use]
-    pub const fn with_headroom(self, headroom: HeadroomScheme) -> Self {
-        Self { headroom: headroom as u32, ..self }
-    }
-
-    /// The same with another form of DSH's estimation.
-    #[must_use]
-    pub const fn with_estimation(self, form: EstimationForm) -> Self {
-        Self { estimation: form as u32, ..self }
-    }
-
-    /// The same with DSH's insurance headroom alone.
-    #[must_use]
-    pub const fn without_shared_headroom(self) -> Self {
-        Self { shared_headroom: 0, ..self }
+    pub const fn with_scheme(self, scheme: SchemeKind, options: u32) -> Self {
+        Self { scheme: scheme as u32, options, ..self }
     }
 
     /// How X_off is found.
@@ -113,28 +83,13 @@ impl Policy {
         }
     }
 
-    /// Where lossless packets go that the shared pool does not take.
+    /// Which scheme runs.
     #[inline(always)]
-    pub const fn headroom(self) -> HeadroomScheme {
-        match self.headroom {
-            1 => HeadroomScheme::Pooled,
-            2 => HeadroomScheme::Dsh,
-            _ => HeadroomScheme::Independent,
-        }
-    }
-
-    /// Whether DSH's queues get headroom from the shared pool.
-    #[inline(always)]
-    pub const fn shares_headroom(self) -> bool {
-        self.shared_headroom != 0
-    }
-
-    /// How DSH computes the headroom that a queue needs.
-    #[inline(always)]
-    pub const fn estimation(self) -> EstimationForm {
-        match self.estimation {
-            1 => EstimationForm::Conceptual,
-            _ => EstimationForm::Practical,
+    pub const fn scheme(self) -> SchemeKind {
+        match self.scheme {
+            1 => SchemeKind::Oversubscribed,
+            2 => SchemeKind::Dsh,
+            _ => SchemeKind::Pfc,
         }
     }
 }
@@ -142,9 +97,8 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use EstimationForm::{Conceptual, Practical};
-    use HeadroomScheme::{Dsh, Independent, Pooled};
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
+    use SchemeKind::{Dsh, Oversubscribed, Pfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -152,16 +106,11 @@ mod tests {
         for threshold in [Dynamic, Static, Stored] {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
-                assert_eq!((plain.headroom(), plain.estimation()), (Independent, Practical));
-                assert!(plain.shares_headroom());
-                for headroom in [Independent, Pooled, Dsh] {
-                    let policy = plain.with_headroom(headroom);
-                    let alone = policy.with_estimation(Conceptual).without_shared_headroom();
+                assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
+                for scheme in [Pfc, Oversubscribed, Dsh] {
+                    let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
-                    assert_eq!((alone.threshold(), alone.marking()), (threshold, marking));
-                    assert_eq!((policy.headroom(), policy.estimation()), (headroom, Practical));
-                    assert_eq!((alone.headroom(), alone.estimation()), (headroom, Conceptual));
-                    assert!(policy.shares_headroom() && !alone.shares_headroom());
+                    assert_eq!((policy.scheme(), policy.options), (scheme, 5));
                 }
             }
         }

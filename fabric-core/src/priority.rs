@@ -1,18 +1,73 @@
-//! Priorities of 802.1p, which are the classes of PFC.
-
-use core::ops::Range;
+//! Priorities of 802.1Q, which are the classes of PFC.
 
 use crate::map_abi::PRIORITIES;
 
-/// Every priority, lowest first.
-pub const fn all() -> Range<u8> {
-    0..PRIORITIES as u8
+/// A priority, 0 to 7: what a packet carries, and what a PFC frame names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(u8);
+
+impl Priority {
+    /// Priority `number`, which is below 8.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub const fn new(number: u8) -> Self {
+        assert!((number as usize) < PRIORITIES, "priorities are 0 to 7");
+        Self(number)
+    }
+
+    /// The priority in the low three bits of a word, as a header or a table holds it.
+    #[inline(always)]
+    pub const fn of_bits(bits: u32) -> Self {
+        Self(bits as u8 & 7)
+    }
+
+    /// 0 to 7.
+    #[inline(always)]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its place in an array of eight. The mask shows the bound to the verifier of Linux.
+    #[inline(always)]
+    pub const fn index(self) -> usize {
+        self.0 as usize & 7
+    }
+
+    /// Its bit in a class-enable vector.
+    #[inline(always)]
+    pub const fn bit(self) -> u8 {
+        1 << self.index()
+    }
+
+    /// Whether a class-enable vector names it.
+    #[inline(always)]
+    pub const fn is_in(self, classes: u8) -> bool {
+        classes >> self.index() & 1 != 0
+    }
 }
 
-/// The priorities of a mask such as PFC's class-enable vector, lowest first; bits beyond are ignored.
-pub fn of_mask(mask: impl Into<u32>) -> impl Iterator<Item = u8> {
-    let mask = mask.into();
-    all().filter(move |priority| mask >> priority & 1 != 0)
+impl core::fmt::Display for Priority {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Every priority, lowest first.
+pub fn all() -> impl Iterator<Item = Priority> {
+    (0..PRIORITIES as u8).map(Priority)
+}
+
+/// The priorities of a set such as PFC's class-enable vector, lowest first.
+#[inline]
+pub fn of_mask(mut mask: u8) -> impl Iterator<Item = Priority> {
+    core::iter::from_fn(move || {
+        let lowest = Priority::of_bits(mask.trailing_zeros());
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            lowest
+        })
+    })
 }
 
 #[cfg(test)]
@@ -21,8 +76,21 @@ mod tests {
 
     #[test]
     fn a_mask_has_a_bit_for_each_priority() {
-        assert!(of_mask(0u8).next().is_none());
-        assert!(of_mask(0b1000_1001u8).eq([0, 3, 7]));
-        assert!(of_mask(u32::MAX).eq(all()));
+        assert!(of_mask(0).next().is_none());
+        assert!(of_mask(0b1000_1001).eq([0, 3, 7].map(Priority::new)));
+        assert!(of_mask(u8::MAX).eq(all()));
+        assert!(all().map(Priority::bit).eq((0..8).map(|bit| 1 << bit)));
+    }
+
+    #[test]
+    fn a_word_has_its_priority_in_the_low_bits() {
+        assert_eq!(Priority::of_bits(0xffff_fffd), Priority::new(5));
+        assert!(Priority::new(5).is_in(1 << 5) && !Priority::new(5).is_in(!(1 << 5)));
+    }
+
+    #[test]
+    #[should_panic(expected = "priorities are 0 to 7")]
+    fn there_is_no_priority_8() {
+        Priority::new(8);
     }
 }

@@ -1,9 +1,10 @@
 //! Records: what eBPF hands to user space through the ring, one for each frame that came in, and one
-//! more for each PAUSE that is due.
+//! more for each hop control frame that is due.
 
 use crate::arrival::{Outcome, Queued};
 use crate::drop_reason::DropReason;
-use crate::flow_control::{Level, Order};
+use crate::hop_control::{HopControl, Order, PauseLevel, Words};
+use crate::queue::QueueId;
 use crate::wire::link_delay;
 
 /// Longest frame that a record holds: 3072 bytes of payload and every RoCEv2 header. A native XDP frame
@@ -16,22 +17,21 @@ pub const RECORD_LEN: usize = HEADER_LEN + MAX_FRAME;
 
 /// A packet is buffered; its bytes follow.
 pub const KIND_QUEUED: u32 = 1;
-/// Pause state has changed.
-pub const KIND_PAUSE_RECEIVED: u32 = 2;
+/// A hop control frame has been received.
+pub const KIND_CONTROL_RECEIVED: u32 = 2;
 /// A frame was dropped.
 pub const KIND_DROPPED: u32 = 3;
-/// A PAUSE frame to send; its bytes follow.
-pub const KIND_PAUSE: u32 = 4;
+/// A hop control frame to send; its bytes follow.
+pub const KIND_CONTROL: u32 = 4;
 /// A link delay frame; its bytes follow, without what comes after its [`link_delay::LEN`].
 pub const KIND_LINK_DELAY: u32 = 5;
 
-/// Set in `flags` of a queued packet: a [`KIND_PAUSE`] record follows.
-pub const FLAG_PAUSE_FOLLOWS: u32 = 1;
 /// Set in `flags` of a queued packet that was marked.
-pub const FLAG_MARKED: u32 = 2;
-
-/// Set in `flags` of a PAUSE that the port's occupancy asked for, not a queue's.
-pub const FLAG_PORT_LEVEL: u32 = 4;
+pub const FLAG_MARKED: u32 = 1;
+/// Set in `flags` of a hop control frame that the port's occupancy asked for, not a queue's.
+pub const FLAG_PORT_LEVEL: u32 = 2;
+/// Set in `flags` of a hop control frame if the queue or port turns ON.
+pub const FLAG_RESUMES: u32 = 4;
 
 /// The fixed part of a record.
 #[repr(C)]
@@ -39,7 +39,7 @@ pub const FLAG_PORT_LEVEL: u32 = 4;
 pub struct Header {
     /// One of the `KIND_` constants.
     pub kind: u32,
-    /// Port where the frame came in; of a PAUSE: where it goes out.
+    /// Port where the frame came in; of a hop control frame to send: where it goes out.
     pub port: u32,
     /// Emulated time.
     pub time_ns: u64,
@@ -51,14 +51,16 @@ pub struct Header {
     pub slot: u32,
     /// Where a queued packet leaves.
     pub egress_port: u32,
-    /// Its egress queue.
+    /// Its egress queue, as a [`QueueId`]'s number.
     pub queue: u32,
     /// Number of the [`DropReason`] of a dropped frame.
     pub reason: u32,
-    /// Class-enable vector of a PAUSE sent or a PFC frame received.
-    pub class_enable: u32,
-    /// Quanta of a PAUSE.
-    pub quanta: u32,
+    /// See [`Order::pause`].
+    pub pause: u32,
+    /// Of a queued packet: how many [`KIND_CONTROL`] records follow.
+    pub orders: u32,
+    /// What a hop control frame says, to send or received.
+    pub control: Words,
     /// See [`Order::occupancy_bytes`].
     pub occupancy_bytes: u64,
     /// See [`Order::threshold_bytes`].
@@ -67,13 +69,13 @@ pub struct Header {
     pub shared_free_bytes: u64,
 }
 
-const _: () = assert!(HEADER_LEN == 72);
+const _: () = assert!(HEADER_LEN == 96);
 
 impl Header {
-    /// The record of a buffered packet of `length` bytes.
+    /// The record of a buffered packet of `length` bytes, which the records of so many `orders` follow.
     #[inline(always)]
-    pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32) -> Self {
-        let Queued { slot, egress_port, queue, marked, pause } = queued;
+    pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32, orders: u32) -> Self {
+        let Queued { slot, egress_port, queue, marked } = queued;
         Self {
             kind: KIND_QUEUED,
             port,
@@ -81,23 +83,18 @@ impl Header {
             length,
             slot: *slot,
             egress_port: *egress_port,
-            queue: *queue,
-            flags: if pause.is_some() { FLAG_PAUSE_FOLLOWS } else { 0 }
-                | if *marked { FLAG_MARKED } else { 0 },
+            queue: queue.number().into(),
+            flags: if *marked { FLAG_MARKED } else { 0 },
+            orders,
             ..Self::default()
         }
     }
 
-    /// The record of a PFC frame that was received.
+    /// The record of a hop control frame that was received.
     #[inline(always)]
-    pub fn of_pause_received(class_enable: u8, port: u32, time_ns: u64) -> Self {
-        Self {
-            kind: KIND_PAUSE_RECEIVED,
-            port,
-            time_ns,
-            class_enable: u32::from(class_enable),
-            ..Self::default()
-        }
+    pub fn of_control_received(control: &HopControl, port: u32, time_ns: u64) -> Self {
+        let control = control.to_words();
+        Self { kind: KIND_CONTROL_RECEIVED, port, time_ns, control, ..Self::default() }
     }
 
     /// The record of a link delay frame that was received.
@@ -118,17 +115,18 @@ impl Header {
         Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, ..Self::default() }
     }
 
-    /// The record of a PAUSE to send out of `port`.
+    /// The record of a hop control frame to send out of `port`.
     #[inline(always)]
-    pub fn of_pause(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
+    pub fn of_order(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
         Self {
-            kind: KIND_PAUSE,
+            kind: KIND_CONTROL,
             port,
             time_ns,
             length,
-            flags: if matches!(order.level, Level::Port) { FLAG_PORT_LEVEL } else { 0 },
-            class_enable: u32::from(order.class_enable),
-            quanta: u32::from(order.quanta),
+            flags: if matches!(order.level, PauseLevel::Port) { FLAG_PORT_LEVEL } else { 0 }
+                | if order.resumes { FLAG_RESUMES } else { 0 },
+            pause: order.pause,
+            control: order.control.to_words(),
             occupancy_bytes: order.occupancy_bytes,
             threshold_bytes: order.threshold_bytes,
             shared_free_bytes: order.shared_free_bytes,
@@ -136,32 +134,31 @@ impl Header {
         }
     }
 
-    /// The order that a PAUSE record carries.
-    pub fn order(&self) -> Order {
+    /// The order that the record of a hop control frame carries; `None` if it says nothing.
+    pub fn order(&self) -> Option<Order> {
         let of_port = self.flags & FLAG_PORT_LEVEL != 0;
-        Order {
-            level: if of_port { Level::Port } else { Level::Queue },
-            class_enable: self.class_enable as u8,
-            quanta: self.quanta as u16,
+        Some(Order {
+            control: HopControl::from_words(self.control)?,
+            level: if of_port { PauseLevel::Port } else { PauseLevel::Queue },
+            resumes: self.flags & FLAG_RESUMES != 0,
+            pause: self.pause,
             occupancy_bytes: self.occupancy_bytes,
             threshold_bytes: self.threshold_bytes,
             shared_free_bytes: self.shared_free_bytes,
-        }
+        })
     }
 
-    /// What became of the frame, from the record of it and of the PAUSE that followed. `None` if the
-    /// record is none of an outcome.
-    pub fn outcome(&self, pause: Option<Order>) -> Option<Outcome> {
+    /// What became of the frame. `None` if the record does not say that.
+    pub fn outcome(&self) -> Option<Outcome> {
         match self.kind {
             KIND_QUEUED => Some(Outcome::Queued(Queued {
                 slot: self.slot,
                 egress_port: self.egress_port,
-                queue: self.queue,
+                queue: QueueId::of_bits(self.queue),
                 marked: self.flags & FLAG_MARKED != 0,
-                pause,
             })),
-            KIND_PAUSE_RECEIVED => {
-                Some(Outcome::PauseReceived { class_enable: self.class_enable as u8 })
+            KIND_CONTROL_RECEIVED => {
+                HopControl::from_words(self.control).map(Outcome::ControlReceived)
             }
             KIND_LINK_DELAY => Some(Outcome::LinkDelayReceived),
             KIND_DROPPED => DropReason::from_number(self.reason).map(Outcome::Dropped),
@@ -172,7 +169,7 @@ impl Header {
     /// Reads a header from the start of a record's bytes.
     pub fn read(record: &[u8]) -> Option<Self> {
         let bytes = record.get(..HEADER_LEN)?;
-        // SAFETY: `Header` is plain integers without padding (72 bytes, asserted above), and `bytes`
+        // SAFETY: `Header` is plain integers without padding (96 bytes, asserted above), and `bytes`
         // holds that many; `read_unaligned` asks for no alignment.
         Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
@@ -181,12 +178,14 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hop_control::ClassPauses;
     use crate::wire::{bth, ethernet, icrc, ipv4, reth, udp};
 
     const ORDER: Order = Order {
-        level: Level::Port,
-        class_enable: 0xa8,
-        quanta: 0xfedc,
+        control: HopControl::Classes(ClassPauses::xoff(0xa8, 0xfedc)),
+        level: PauseLevel::Port,
+        resumes: false,
+        pause: 77_000,
         occupancy_bytes: 1 << 40,
         threshold_bytes: 2 << 40,
         shared_free_bytes: 3 << 40,
@@ -205,49 +204,46 @@ mod tests {
     fn a_record_holds_its_header_and_the_longest_frame() {
         let headers = [ethernet::LEN, ipv4::LEN, udp::LEN, bth::LEN, reth::LEN, icrc::LEN];
         assert!(3072 + headers.iter().sum::<usize>() <= MAX_FRAME);
-        assert_eq!(RECORD_LEN, 72 + 3200);
+        assert_eq!(RECORD_LEN, 96 + 3200);
     }
 
     #[test]
     fn an_outcome_comes_out_of_its_record() {
-        let queued = |marked, pause| {
-            Outcome::Queued(Queued { slot: 70_000, egress_port: 63, queue: 7, marked, pause })
-        };
-        for marked in [false, true] {
-            for pause in [None, Some(ORDER)] {
-                let Outcome::Queued(packet) = queued(marked, pause) else { unreachable!() };
-                let header = through_the_ring(Header::of_queued(&packet, 5, 77, 1058));
-                assert_eq!((header.port, header.time_ns, header.length), (5, 77, 1058));
-                assert_eq!(header.flags & FLAG_PAUSE_FOLLOWS != 0, pause.is_some());
-                assert_eq!(header.outcome(pause), Some(queued(marked, pause)));
-            }
+        let queue = QueueId::data(127);
+        for (marked, orders) in [(false, 0), (true, 0), (false, 1), (true, 2)] {
+            let packet = Queued { slot: 70_000, egress_port: 255, queue, marked };
+            let header = through_the_ring(Header::of_queued(&packet, 5, 77, 1058, orders));
+            assert_eq!((header.port, header.time_ns, header.length), (5, 77, 1058));
+            assert_eq!(header.orders, orders);
+            assert_eq!(header.outcome(), Some(Outcome::Queued(packet)));
         }
-        let received = through_the_ring(Header::of_pause_received(0xa8, 5, 77));
+        let control = ORDER.control;
+        let received = through_the_ring(Header::of_control_received(&control, 5, 77));
         assert_eq!((received.port, received.time_ns, received.length), (5, 77, 0));
-        assert_eq!(received.outcome(None), Some(Outcome::PauseReceived { class_enable: 0xa8 }));
+        assert_eq!(received.outcome(), Some(Outcome::ControlReceived(control)));
         let measured = through_the_ring(Header::of_link_delay(5, 77));
         assert_eq!((measured.port, measured.time_ns, measured.length), (5, 77, 60));
-        assert_eq!(measured.outcome(None), Some(Outcome::LinkDelayReceived));
+        assert_eq!(measured.outcome(), Some(Outcome::LinkDelayReceived));
         for reason in DropReason::ALL {
             let dropped = through_the_ring(Header::of_drop(*reason, 5, 77));
             assert_eq!((dropped.port, dropped.time_ns, dropped.length), (5, 77, 0));
-            assert_eq!(dropped.outcome(None), Some(Outcome::Dropped(*reason)));
+            assert_eq!(dropped.outcome(), Some(Outcome::Dropped(*reason)));
         }
         assert_eq!(
-            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77) }.outcome(None),
+            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77) }.outcome(),
             None
         );
-        assert_eq!(Header { kind: 99, ..received }.outcome(None), None);
+        assert_eq!(Header { kind: 99, ..received }.outcome(), None);
     }
 
     #[test]
     fn an_order_comes_out_of_its_record() {
-        for level in [Level::Queue, Level::Port] {
-            let order = Order { level, ..ORDER };
-            let header = through_the_ring(Header::of_pause(&order, 5, 77, 60));
-            assert_eq!((header.kind, header.port, header.time_ns), (KIND_PAUSE, 5, 77));
-            assert_eq!((header.length, header.order()), (60, order));
-            assert_eq!(header.outcome(None), None, "a frame has another outcome");
+        for level in [PauseLevel::Queue, PauseLevel::Port] {
+            let order = Order { level, resumes: level == PauseLevel::Queue, ..ORDER };
+            let header = through_the_ring(Header::of_order(&order, 5, 77, 60));
+            assert_eq!((header.kind, header.port, header.time_ns), (KIND_CONTROL, 5, 77));
+            assert_eq!((header.length, header.order()), (60, Some(order)));
+            assert_eq!(header.outcome(), None, "a frame has another outcome");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Routing: host routes and equal-cost multipath over the five-tuple.
 
-use core::hint::black_box;
-
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
 use crate::map_abi::{FIRST_HOST_ADDRESS, Route, SwitchConfig};
@@ -26,22 +24,25 @@ pub const fn flow_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     mix(hash ^ fields.protocol as u32)
 }
 
+/// The hash by which a flow gets a queue of its priority: not the one that chose the port, for then the flows of
+/// a port would meet in a few of its queues.
+#[inline(always)]
+pub const fn queue_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
+    flow_hash(fields, seed ^ 0x9e37_79b9)
+}
+
 /// The port of an ECMP group that a flow takes. Asks for the hash only where there is a choice, which on
 /// most hops there is not.
 #[inline(always)]
-pub fn select(route: Route, hash: impl FnOnce() -> u32) -> Option<u32> {
-    let mut ports = route.ports;
-    if ports == 0 {
-        return None;
-    }
-    if ports & (ports - 1) != 0 {
-        // The verifier of Linux 6.1 does not see that the position is below 64. The mask shows it, and
-        // `black_box` keeps the compiler, which does see it, from removing the mask.
-        for _ in 0..black_box(member(hash(), ports.count_ones())) & 63 {
-            ports &= ports - 1;
+pub fn select<T: Tables>(tables: &T, route: Route, hash: impl FnOnce() -> u32) -> Option<u32> {
+    match route.members {
+        0 => None,
+        1 => Some(route.first),
+        members => {
+            let index = route.first.wrapping_add(member(hash(), members));
+            tables.next_hop(index).map(|hop| hop.port as u32)
         }
     }
-    Some(ports.trailing_zeros())
 }
 
 /// The position that a hash selects in a group of `count`: a multiply and a shift spread it evenly and
@@ -64,18 +65,21 @@ pub fn route<T: Tables>(
     }
     let route = tables.route(host).ok_or(DropReason::NoRoute)?;
     let hash = || flow_hash(fields, config.ecmp_seed);
-    let port = select(*route, hash).ok_or(DropReason::NoRoute)?;
+    let port = select(tables, *route, hash).ok_or(DropReason::NoRoute)?;
     if port >= config.ports { Err(DropReason::NoRoute) } else { Ok(port) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map_abi::NextHop;
     use crate::tables::owned::OwnedTables;
 
     #[test]
     fn a_group_is_used_evenly() {
-        let route = Route { ports: 0b1111 << 10 };
+        let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
+        tables.next_hops = [99, 10, 11, 12, 13].map(|port| NextHop { port }).into();
+        let route = Route { members: 4, first: 1 };
         let mut counts = [0u32; 4];
         for flow in 0..40_000u32 {
             let fields = Ipv4Fields {
@@ -85,7 +89,8 @@ mod tests {
                 protocol: 17,
                 ..Ipv4Fields::default()
             };
-            let port = select(route, || flow_hash(&fields, 7)).expect("the group is not empty");
+            let port =
+                select(&tables, route, || flow_hash(&fields, 7)).expect("the group is not empty");
             counts[port as usize - 10] += 1;
         }
         // 10,000 expected; three standard deviations are 260.
@@ -99,15 +104,19 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_a_port_in_ascending_order() {
-        let of = |ports: &[u32]| Route { ports: ports.iter().map(|port| 1 << port).sum() };
+    fn a_member_is_the_one_of_its_position() {
+        let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
+        tables.next_hops = [9, 0, 5, 6, 255].map(|port| NextHop { port }).into();
         let quarter = |n: u32| move || n << 30;
-        assert_eq!(select(of(&[]), quarter(1)), None);
-        assert_eq!(select(of(&[63]), || panic!("one way needs no hash")), Some(63));
-        for (n, port) in (0..).zip([0, 5, 6, 63]) {
-            assert_eq!(select(of(&[0, 5, 6, 63]), quarter(n)), Some(port));
+        let group = Route { members: 4, first: 1 };
+        for (n, port) in (0..).zip([0, 5, 6, 255]) {
+            assert_eq!(select(&tables, group, quarter(n)), Some(port));
         }
-        assert_eq!(select(Route { ports: u64::MAX }, || u32::MAX), Some(63));
+        let one = Route { members: 1, first: 255 };
+        assert_eq!(select(&tables, one, || panic!("one way needs no hash")), Some(255));
+        assert_eq!(select(&tables, Route::default(), quarter(1)), None);
+        let beyond = Route { members: 2, first: u32::MAX };
+        assert_eq!(select(&tables, beyond, || 0), None);
     }
 
     /// The hash decides which links a flow takes: results depend on its every bit. MurmurHash3's finaliser

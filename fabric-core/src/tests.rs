@@ -1,15 +1,18 @@
 //! A frame from arrival to departure on the tables of a small switch.
 
+use units::Nanos;
+
 use crate::arrival::{Outcome, Queued, arrival};
 use crate::cell::Cell64;
-use crate::departure::{Departure, departure};
+use crate::departure::{Departure, Fate, departure};
 use crate::drop_reason::DropReason;
 use crate::frame::ByteFrame;
+use crate::hop_control::{ClassPauses, HopControl};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, Policy, ThresholdScheme};
+use crate::priority::Priority;
 use crate::tables::Tables;
 use crate::tables::owned::{OwnedTables, SLOTS, packet};
-use crate::units::Nanos;
 use crate::wire::roce::{Ecn, RocePacket};
 use crate::wire::{LinkDelayFrame, PfcFrame, link_delay, pfc};
 
@@ -39,22 +42,31 @@ fn policy(marking: MarkingScheme) -> Policy {
 const UNMARKED: Policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
 
 fn arrive(tables: &OwnedTables, policy: Policy, port: u32, mut frame: Vec<u8>) -> Outcome {
-    arrival(&mut ByteFrame(frame.as_mut_slice()), tables, policy, port, NOW)
+    arrival(&mut ByteFrame(frame.as_mut_slice()), tables, policy, port, NOW, &mut |_| {})
 }
 
-/// A packet from host 0 to host 1.
-fn queued(tables: &OwnedTables, priority: u8, policy: Policy) -> Queued {
-    match arrive(tables, policy, 0, packet(0, 1, priority, Ecn::Capable0)) {
-        Outcome::Queued(queued) => queued,
+/// A packet from host 0 to host 1, and how many hop control frames it makes due.
+fn queued(tables: &OwnedTables, priority: u8, policy: Policy) -> (Queued, usize) {
+    let (mut frame, mut due) = (packet(0, 1, priority, Ecn::Capable0), 0);
+    let frame = &mut ByteFrame(frame.as_mut_slice());
+    match arrival(frame, tables, policy, 0, NOW, &mut |_| due += 1) {
+        Outcome::Queued(queued) => (queued, due),
         other => panic!("{other:?}"),
     }
+}
+
+/// The packet in `slot` leaves, and how many hop control frames it makes due.
+fn left(tables: &OwnedTables, policy: Policy, slot: u32) -> Option<(Departure, usize)> {
+    let mut due = 0;
+    let left = departure(tables, policy, slot, NOW, &mut |_| due += 1);
+    left.map(|left| (left, due))
 }
 
 #[test]
 fn departure_undoes_what_arrival_counted() {
     let tables = tables();
-    let Queued { slot, egress_port, queue, marked, pause } = queued(&tables, LOSSLESS, UNMARKED);
-    assert_eq!((egress_port, queue, marked, pause), (1, 3, false, None));
+    let (Queued { slot, egress_port, queue, marked }, due) = queued(&tables, LOSSLESS, UNMARKED);
+    assert_eq!((egress_port, queue.number(), marked, due), (1, 3, false, 0));
     let row = tables.descriptor(slot).unwrap();
     let ports = (row.ingress_port.load(), row.egress_port.load());
     assert_eq!((row.arrival_ns.load(), row.length.load(), ports), (7, LENGTH as u32, (0, 1)));
@@ -65,9 +77,9 @@ fn departure_undoes_what_arrival_counted() {
         (in_switch.map(Cell64::load), in_queue, switch.slots_taken.load())
     };
     assert_eq!(held(), ([LENGTH; 2], LENGTH, 1));
-    let left = departure(&tables, UNMARKED, slot);
-    let expected = Departure { ingress_port: 0, priority: 3, mark: false, resume: None };
-    assert_eq!(left, Some(expected));
+    let left = left(&tables, UNMARKED, slot);
+    let (priority, fate) = (Priority::new(LOSSLESS), Fate::Sent { mark: false });
+    assert_eq!(left, Some((Departure { ingress_port: 0, priority, fate }, 0)));
     assert_eq!(held(), ([0; 2], 0, 0));
     let switch = &tables.switch;
     assert_eq!((switch.admitted_bytes.load(), switch.departed_bytes.load()), (LENGTH, LENGTH));
@@ -77,7 +89,7 @@ fn departure_undoes_what_arrival_counted() {
 fn every_slot_is_used_and_none_twice_at_a_time() {
     let tables = tables();
     let take = |count: usize| -> Vec<u32> {
-        (0..count).map(|_| queued(&tables, LOSSLESS, UNMARKED).slot).collect()
+        (0..count).map(|_| queued(&tables, LOSSLESS, UNMARKED).0.slot).collect()
     };
     let sorted = |mut slots: Vec<u32>| {
         slots.sort_unstable();
@@ -90,7 +102,7 @@ fn every_slot_is_used_and_none_twice_at_a_time() {
     for leave in [[1, 3], [0, 2], [2, 1]] {
         let left = leave.map(|place| first[place]);
         for slot in left {
-            departure(&tables, UNMARKED, slot).unwrap();
+            self::left(&tables, UNMARKED, slot).unwrap();
         }
         assert_eq!(sorted(take(2)), sorted(left.to_vec()));
     }
@@ -143,8 +155,9 @@ fn control_frames_are_counted_and_take_no_buffer() {
     let mut bytes = [0; pfc::LEN];
     PfcFrame::xoff([2, 2, 0, 0, 0, 1], 1 << LOSSLESS, 100).emit(&mut bytes);
     let outcome = arrive(&tables, UNMARKED, 1, bytes.to_vec());
-    assert_eq!(outcome, Outcome::PauseReceived { class_enable: 1 << LOSSLESS });
-    assert!(tables.way_out(1, 3).pause.forbids(NOW));
+    let pauses = ClassPauses::xoff(1 << LOSSLESS, 100);
+    assert_eq!(outcome, Outcome::ControlReceived(HopControl::Classes(pauses)));
+    assert!(tables.egress_class_of(1, 3).pause.forbids(NOW));
     let mut bytes = [0; link_delay::LEN];
     LinkDelayFrame::request([2, 2, 0, 0, 0, 1], 1).emit(&mut bytes);
     assert_eq!(arrive(&tables, UNMARKED, 1, bytes.to_vec()), Outcome::LinkDelayReceived);
@@ -159,10 +172,10 @@ fn only_a_lossless_queue_resumes() {
         let mut tables = tables();
         tables.config.lossy_alpha_numerator = 1;
         tables.config.lossy_alpha_denominator = 1;
-        let slot = queued(&tables, priority, UNMARKED).slot;
-        tables.queue(0, priority.into()).off.store(1);
-        let left = departure(&tables, UNMARKED, slot).unwrap();
-        assert_eq!(left.resume.is_some(), resumes, "priority {priority}");
+        let slot = queued(&tables, priority, UNMARKED).0.slot;
+        tables.queue(0, priority).off.store(1);
+        let (_, due) = left(&tables, UNMARKED, slot).unwrap();
+        assert_eq!(due, usize::from(resumes), "priority {priority}");
     }
 }
 
@@ -172,9 +185,9 @@ fn only_a_lossless_queue_pauses() {
         let mut tables = tables();
         tables.config.lossy_alpha_numerator = 1;
         tables.config.lossy_alpha_denominator = 1;
-        tables.queue(0, priority.into()).shared_bytes.store(100_000);
-        let order = queued(&tables, priority, UNMARKED).pause;
-        assert_eq!(order.is_some(), pauses, "priority {priority}");
+        tables.queue(0, priority).shared_bytes.store(100_000);
+        let (_, due) = queued(&tables, priority, UNMARKED);
+        assert_eq!(due, usize::from(pauses), "priority {priority}");
     }
 }
 
@@ -196,7 +209,8 @@ fn only_what_is_capable_is_marked_and_only_where_the_policy_says() {
         tables.egress(1, 3).bytes.store(5000);
         let outcome = arrive(&tables, policy(marking), 0, packet(0, 1, LOSSLESS, ecn));
         let Outcome::Queued(queued) = outcome else { panic!("{outcome:?}") };
-        let left = departure(&tables, policy(marking), queued.slot).unwrap();
-        assert_eq!((queued.marked, left.mark), (at_enqueue, at_dequeue), "{marking:?}, {ecn:?}");
+        let (left, _) = left(&tables, policy(marking), queued.slot).unwrap();
+        let sent = Fate::Sent { mark: at_dequeue };
+        assert_eq!((queued.marked, left.fate), (at_enqueue, sent), "{marking:?}, {ecn:?}");
     }
 }

@@ -3,15 +3,16 @@
 
 use std::fmt::Display;
 
+use emulation::datapath::HostArrival;
 use fabric_core::frame::{ByteFrame, Frame, Ipv4Fields, Parsed, PfcFields, mark_admitted};
+use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::map_abi::address_to_u64;
 use fabric_core::record;
 use fabric_core::wire::{
-    AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, IcrcTrailer, Ipv4Header,
-    LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame, RethHeader, RocePacket,
-    UdpHeader, ethernet, ipv4, link_delay, pause, pfc, roce::UDP_PORT,
+    AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, IcrcTrailer,
+    Ipv4Header, LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame, RethHeader,
+    RocePacket, UdpHeader, ethernet, hop_control, ipv4, link_delay, pause, pfc, roce::UDP_PORT,
 };
-use xoff::datapath::HostArrival;
 
 use crate::packets::{self, ADDRESSES, BTH, frame_of};
 use crate::seeds::Seeds;
@@ -77,6 +78,13 @@ fn control_frames(bytes: &[u8]) {
         assert_eq!((&emitted[..18], &emitted[18..]), (&bytes[..18], &[0; 42][..]));
         assert!(!frame.to_string().is_empty());
     }
+    if let Ok(frame) = HopControlFrame::parse(bytes) {
+        let mut emitted = [0xff; hop_control::LEN];
+        frame.emit(&mut emitted);
+        assert_eq!((&emitted[..18], &emitted[38..]), (&bytes[..18], &[0; 22][..]));
+        assert_eq!(HopControlFrame::parse(&emitted), Ok(frame), "what means nothing is zero");
+        assert!(!frame.to_string().is_empty());
+    }
     if let Ok(frame) = LinkDelayFrame::parse(bytes) {
         let mut emitted = [0xff; link_delay::LEN];
         frame.emit(&mut emitted);
@@ -89,7 +97,7 @@ fn control_frames(bytes: &[u8]) {
 fn records(bytes: &[u8]) {
     match record::Header::read(bytes) {
         None => assert!(bytes.len() < record::HEADER_LEN),
-        Some(header) => drop(header.outcome(Some(header.order()))),
+        Some(header) => drop((header.order(), header.outcome())),
     }
 }
 
@@ -106,13 +114,17 @@ fn parsers_agree(bytes: &[u8]) {
             assert_eq!((fields.source, fields.destination, fields.ports, fields.ttl), expected);
             let type_of_service = ipv4::type_of_service(packet.dscp, packet.ecn);
             assert_eq!(fields.type_of_service, type_of_service);
-            assert_eq!(fields.priority(), u32::from(packet.dscp >> 3));
+            assert_eq!(fields.priority().number(), packet.dscp >> 3);
         }
-        Ok(HostArrival::Pfc(PfcFrame { source, class_enable, quanta })) => {
+        Ok(HostArrival::HopControl(HopControl::Classes(ClassPauses { named, quanta }))) => {
+            let (source, class_enable) = (bytes[6..12].try_into().expect("six bytes"), named);
             let source = address_to_u64(source);
             let fields = PfcFields { source, class_enable, quanta };
             let expected = (class_enable != 0).then_some(Parsed::Pfc(fields));
             assert_eq!(at_switch.ok(), expected, "a switch refuses a frame of no class");
+        }
+        Ok(HostArrival::HopControl(control)) => {
+            assert_eq!(at_switch, Ok(Parsed::HopControl(control)));
         }
         Ok(HostArrival::LinkDelay(_)) => assert_eq!(at_switch, Ok(Parsed::LinkDelay)),
         Err(error) => {

@@ -4,11 +4,13 @@
 //! An input is a list of frames, each behind a head of three bytes: the time since the one before in units of
 //! 64 ns, and the frame's length. A frame is repaired, or else every one would be refused for its CRC.
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use emulation::datapath::HostArrival;
+use fabric_core::priority::Priority;
 use fabric_core::wire::{AethFields, Opcode, Psn, RethFields, RocePacket, Syndrome, roce};
-use host_agent::dcqcn::Parameters;
-use host_agent::{CongestionControl, FlowRequest, Host, HostConfig, HostEvent, ResponderRequest};
-use xoff::datapath::HostArrival;
+use host_agent::congestion_control::Algorithm;
+use host_agent::congestion_control::dcqcn::Parameters;
+use host_agent::{FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest};
+use units::{BitsPerSecond, Picos};
 
 use crate::packets::{self, ADDRESSES, DATA, frame_of};
 use crate::seeds::Seeds;
@@ -93,7 +95,7 @@ pub fn check(mut input: &[u8]) {
         qp: SENDING,
         initial_psn: Psn::new(0),
         source_port: 50_000,
-        priority: 3,
+        priority: Priority::new(3),
         bytes: BYTES,
     };
     host.start_flow(Picos::ZERO, &request);
@@ -128,12 +130,13 @@ fn config() -> HostConfig {
         link_rate: LINK_RATE,
         wire_overhead: 24,
         payload: 1000,
-        ack_priority: 3,
-        cnp_priority: 6,
+        ack_priority: Priority::new(3),
+        cnp_priority: Priority::new(6),
         ack_interval: 2,
         retransmission_timeout: Picos(4_000_000),
         pause_response: Picos(1500),
-        congestion_control: CongestionControl::Dcqcn(Parameters::hpcc(LINK_RATE)),
+        reliability: Reliability::GoBackN,
+        congestion_control: Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE)),
     }
 }
 
@@ -149,8 +152,8 @@ fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
             host.handle_packet(now, &packet);
             u64::from(packet.payload_length)
         }
-        Ok(HostArrival::Pfc(pfc)) => {
-            host.handle_pfc(now, pfc.class_enable, &pfc.quanta);
+        Ok(HostArrival::HopControl(control)) => {
+            host.handle_hop_control(now, &control);
             0
         }
         Ok(HostArrival::LinkDelay(message)) => {

@@ -6,11 +6,12 @@
 use std::io;
 use std::path::Path;
 
-use xoff::import::Source;
-use xoff::import::hpcc::import_texts;
-use xoff::scenario::Scenario;
+use scenario::Scenario;
 
 use crate::scenario::{holds, refusal_is_a_sentence};
+use xoff::import::Source;
+use xoff::import::hpcc::import_texts;
+
 use crate::seeds::Seeds;
 
 const LONGEST_TEXT: usize = 16 << 10;

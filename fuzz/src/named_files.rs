@@ -4,9 +4,10 @@
 use std::io;
 use std::path::Path;
 
-use xoff::scenario::Scenario;
+use scenario::Scenario;
 
 use crate::scenario::refusal_is_a_sentence;
+
 use crate::seeds::Seeds;
 
 const LONGEST_TEXT: usize = 16 << 10;
@@ -53,9 +54,9 @@ pub fn text_of(path: &Path) -> Option<&'static str> {
 /// A file of each kind, and the distributions that ship.
 pub fn seeds() -> Seeds {
     let shipped = [
-        include_str!("../../xoff/workloads/websearch.cdf"),
-        include_str!("../../xoff/workloads/hadoop.cdf"),
-        include_str!("../../xoff/workloads/solar.cdf"),
+        include_str!("../../workload/distributions/websearch.cdf"),
+        include_str!("../../workload/distributions/hadoop.cdf"),
+        include_str!("../../workload/distributions/solar.cdf"),
     ];
     let windows = FLOWS.replace('\n', "\r\n");
     let texts = [FLOWS, &windows, SIZES, "1000 20\n1000000 100\n", WEIGHTS];
@@ -104,7 +105,7 @@ fn a_list_is_its_rows(list: &str, scenario: &Scenario, text: &str) {
     let rows = text.lines().count() - 1;
     assert_eq!(scenario.flows().len(), rows, "a flow for each row");
     let name = |host| &scenario.fabric().host(host).name;
-    let row = |flow: &xoff::scenario::Flow| {
+    let row = |flow: &scenario::Flow| {
         let (source, destination) = (name(flow.source), name(flow.destination));
         let start = flow.start.0 / 1000;
         format!("{start},{source},{destination},{},{}\n", flow.bytes.0, flow.priority)

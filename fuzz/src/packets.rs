@@ -25,6 +25,7 @@ pub const DATA: RocePacket = RocePacket {
     ttl: 64,
     opcode: Opcode::WriteMiddle,
     ack_request: false,
+    congestion_echo: false,
     destination_qp: 9,
     psn: Psn::new(7),
     reth: None,

@@ -7,12 +7,13 @@
 use std::io;
 use std::path::Path;
 
+use emulation::engine::Engine;
+use emulation::{host_settings, paths, queue_pairs, run, switch_settings};
 use host_agent::Host;
+use scenario::{Scenario, ScenarioError};
 use switch_user::tables::SwitchTables;
-use xoff::engine::Engine;
-use xoff::scenario::{Scenario, ScenarioError};
-use xoff::topology::{HostId, SwitchId};
-use xoff::{build, inspect, run, scenario as scenarios};
+use topology::{HostId, SwitchId};
+use xoff::inspect;
 
 use crate::named_files::text_of;
 use crate::seeds::Seeds;
@@ -66,7 +67,7 @@ pub fn seeds() -> Seeds {
     let texts = SHIPPED.iter().map(|(_, text)| *text).chain(MORE);
     let overridden = "#set switch.buffer=4MB\n#set flows.0.priority=2\n".to_owned() + SHIPPED[3].1;
     Seeds::of_texts(texts.map(str::to_owned).chain([overridden]))
-        .with_schema(&scenarios::json_schema())
+        .with_schema(&scenario::json_schema())
 }
 
 /// Checks a text.
@@ -118,7 +119,7 @@ pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, Scenar
     flows_are_as_documented(scenario);
     hosts_can_be_made(scenario);
     switches_can_be_made(scenario);
-    let expected = scenario.sources().iter().map(scenarios::Source::expected_flows);
+    let expected = scenario.sources().iter().map(scenario::Source::expected_flows);
     if expected.fold(0, u64::saturating_add) <= MOST_INSPECTED_FLOWS {
         assert!(!inspect::report(scenario).is_empty());
     }
@@ -138,10 +139,10 @@ fn flows_are_as_documented(scenario: &Scenario) {
         assert!(fabric.reaches(flow.source, flow.destination));
         before = Some(flow.start);
         if flow.id < PATHS as u32 {
-            let (path, back) = build::paths(scenario, &flow);
+            let (path, back) = paths::of_flow(scenario, &flow);
             assert!(path.len() >= 2 && back.len() >= 2);
-            assert!(build::ideal(scenario, &flow).0 > 0);
-            let (request, responder) = build::queue_pair(scenario, &flow);
+            assert!(paths::ideal(scenario, &flow).0 > 0);
+            let (request, responder) = queue_pairs::queue_pair(scenario, &flow);
             assert_eq!((request.qp, request.bytes), (responder.qp, responder.bytes));
         }
     }
@@ -150,7 +151,7 @@ fn flows_are_as_documented(scenario: &Scenario) {
 /// `Host::new` panics on a configuration that no host can have.
 fn hosts_can_be_made(scenario: &Scenario) {
     for host in (0..scenario.fabric().host_count()).map(HostId) {
-        drop(Host::new(build::host_config(scenario, host)));
+        drop(Host::new(host_settings::host_config(scenario, host)));
     }
 }
 
@@ -161,16 +162,16 @@ fn switches_can_be_made(scenario: &Scenario) {
         let pools = scenario.buffer_pools(switch);
         let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
         assert_eq!(sum, scenario.switch.buffer.0, "the pools are the buffer");
-        slots += u64::from(build::capacity(scenario, switch).slots);
+        slots += u64::from(switch_settings::capacity(scenario, switch).slots);
     }
     if slots > MOST_SLOTS {
         return;
     }
     // One switch's tables as every datapath configures them, then the whole run, which does not start.
     for switch in switches().take(1) {
-        let capacity = build::capacity(scenario, switch);
+        let capacity = switch_settings::capacity(scenario, switch);
         let mut tables = SwitchTables::owned(capacity).expect("memory for one switch");
-        build::configure(scenario, switch, &mut tables);
+        switch_settings::configure(scenario, switch, &mut tables);
     }
     let datapath = run::in_memory(scenario).expect("memory for a few switches");
     drop(Engine::new(scenario, datapath, run::record(scenario, None), &[]));

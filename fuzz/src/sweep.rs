@@ -3,10 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use xoff::scenario::Scenario;
-use xoff::sweep::{Plan, Sweep, SweepOptions};
+use scenario::Scenario;
 
 use crate::scenario::{SHIPPED, holds, refusal_is_a_sentence};
+use xoff::sweep::{Plan, Sweep, SweepOptions};
+
 use crate::seeds::Seeds;
 
 const LONGEST_TEXT: usize = 8 << 10;

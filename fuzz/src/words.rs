@@ -3,6 +3,8 @@
 //! libFuzzer changes bytes. Of a hundred such changes of a scenario few leave one that is read to its end, and
 //! none writes the largest number there is.
 
+use workload::random::mix;
+
 /// Numbers at which something ends.
 const NUMBERS: [&str; 14] = [
     "0",
@@ -23,7 +25,7 @@ const NUMBERS: [&str; 14] = [
 
 /// The text with a word or a line changed; `None` if it has none. The seed decides.
 pub fn mutate(text: &str, seed: u32) -> Option<String> {
-    let mut random = Random(u64::from(seed) | 1 << 32);
+    let mut random = Random { seed: u64::from(seed) | 1 << 32, drawn: 0 };
     match random.below(8) {
         0 => another_line(text, &mut random),
         _ => another_word(text, &mut random),
@@ -70,17 +72,18 @@ fn words(text: &str) -> Vec<(usize, &str)> {
     starts.map(|word| (word.as_ptr().addr() - text.as_ptr().addr(), word)).collect()
 }
 
-/// `SplitMix64`.
-struct Random(u64);
+/// The numbers of a seed, one after the other.
+struct Random {
+    seed: u64,
+    drawn: u64,
+}
 
 impl Random {
     /// Below `bound`, which is not zero.
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((value ^ (value >> 31)) % bound as u64) as usize
+        let value = mix(self.seed, self.drawn);
+        self.drawn += 1;
+        (value % bound as u64) as usize
     }
 
     fn of<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {

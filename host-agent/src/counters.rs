@@ -53,6 +53,12 @@ pub struct HostCounters {
     pub resumes_received: u64,
     /// PFC frames ignored because they enable no class.
     pub pauses_without_class: u64,
+    /// Hop control frames received that pause at least one queue of this NIC.
+    pub queue_pauses_received: u64,
+    /// Hop control frames received that only resume queues of this NIC.
+    pub queue_resumes_received: u64,
+    /// Hop control frames ignored: those about flows and rates, and about a queue that this NIC does not have.
+    pub unexpected_hop_control: u64,
     /// Packets dropped because no queue pair of that number talks to their source. Late packets of
     /// finished flows are among them.
     pub unknown_queue_pair: u64,

@@ -2,27 +2,23 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority::Priority;
+use fabric_core::queue::{QueueSet, one_per_priority};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
+use units::{BitsPerSecond, Picos};
 
+use crate::congestion_control::{self, Control, Feedback};
 use crate::counters::HostCounters;
-use crate::dcqcn;
+use crate::flow::{Flow, FlowRequest};
 use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
-use crate::requester::{Acknowledgement, FlowRequest, Requester};
-use crate::responder::{Reception, Responder, ResponderRequest};
-
-/// How senders set their rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CongestionControl {
-    /// Line rate always; receivers send no CNP.
-    None,
-    /// DCQCN.
-    Dcqcn(dcqcn::Parameters),
-}
+use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Sender};
+use crate::requester::Requester;
+use crate::responder::{Responder, ResponderRequest};
 
 /// What a host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,18 +33,20 @@ pub struct HostConfig {
     pub wire_overhead: u64,
     /// Most payload bytes in a packet.
     pub payload: u16,
-    /// Priority of ACKs and NAKs, 0 to 7.
-    pub ack_priority: u8,
-    /// Priority of CNPs, 0 to 7.
-    pub cnp_priority: u8,
+    /// Priority of ACKs and NAKs.
+    pub ack_priority: Priority,
+    /// Priority of CNPs.
+    pub cnp_priority: Priority,
     /// In-order packets for which one ACK is sent, unless one asks for it earlier.
     pub ack_interval: u32,
     /// How long a packet stays unacknowledged, with no progress, before the flow goes back to it.
     pub retransmission_timeout: Picos,
     /// How long after its reception a PAUSE binds (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
+    /// How queue pairs repair losses.
+    pub reliability: Reliability,
     /// How senders set their rate.
-    pub congestion_control: CongestionControl,
+    pub congestion_control: congestion_control::Algorithm,
 }
 
 /// What happened on a host.
@@ -86,8 +84,11 @@ pub enum HostEvent {
 pub struct Host {
     config: HostConfig,
     nic: Nic,
-    requesters: QueuePairTable<Requester>,
-    responders: QueuePairTable<Responder>,
+    /// The two ends of congestion control in a queue pair that has seen no congestion.
+    fresh_control: Control,
+    fresh_feedback: Feedback,
+    requesters: QueuePairTable<Requester<Sender, Control>>,
+    responders: QueuePairTable<Responder<Receiver, Feedback>>,
     /// Retransmission timers, one entry at most per requester. Progress does not move an entry:
     /// when it is due it is put to where the deadline has moved.
     timers: BTreeSet<(Picos, u32)>,
@@ -101,14 +102,20 @@ impl Host {
     /// A host with no queue pair.
     ///
     /// # Panics
-    /// On a configuration that no host can have: no payload, no rate, a priority above 7.
+    /// On a configuration that no host can have: no payload or no rate.
     pub fn new(config: HostConfig) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
-        assert!(config.ack_priority < 8 && config.cnp_priority < 8, "priorities are 0 to 7");
+        let (fresh_control, fresh_feedback) = config.congestion_control.ends(config.link_rate);
         Self {
             config,
-            nic: Nic::new(PauseTimers::new(config.link_rate, config.pause_response)),
+            fresh_control,
+            fresh_feedback,
+            nic: Nic::new(PauseTimers::new(
+                config.link_rate,
+                config.pause_response,
+                one_per_priority(None),
+            )),
             requesters: QueuePairTable::new(),
             responders: QueuePairTable::new(),
             timers: BTreeSet::new(),
@@ -123,9 +130,10 @@ impl Host {
     /// # Panics
     /// If the queue pair is sending already.
     pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
-        assert!(request.priority < 8, "priorities are 0 to 7");
         self.counters.flows_started += 1;
-        let requester = Requester::new(request, &self.config);
+        let flow = Flow::new(request, self.config.address, self.config.payload);
+        let reliability = self.config.reliability.sender(&self.config);
+        let requester = Requester::new(flow, reliability, self.fresh_control.clone());
         let slot = self.requesters.insert(request.qp, requester);
         self.schedule(now, slot);
     }
@@ -135,7 +143,9 @@ impl Host {
     /// # Panics
     /// If the queue pair is receiving already.
     pub fn open_responder(&mut self, request: &ResponderRequest) {
-        self.responders.insert(request.qp, Responder::new(request));
+        let reliability = self.config.reliability.receiver(request, &self.config);
+        let responder = Responder::new(request, reliability, self.fresh_feedback.clone());
+        self.responders.insert(request.qp, responder);
     }
 
     /// Forgets the receiving end of queue pair `qp`: once its sender has completed, nothing needs
@@ -162,12 +172,36 @@ impl Host {
         }
     }
 
-    /// Takes the class-enable vector and quanta of a PFC frame whose last bit arrived at `now`.
-    pub fn handle_pfc(&mut self, now: Picos, class_enable: u8, quanta: &[u16; 8]) {
-        match self.nic.pause.receive(now, class_enable, quanta) {
-            PauseOutcome::Paused => self.counters.pauses_received += 1,
-            PauseOutcome::Resumed => self.counters.resumes_received += 1,
-            PauseOutcome::NoClass => self.counters.pauses_without_class += 1,
+    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
+    /// ignores and counts what else its switch may say.
+    pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
+        let (pause, counters) = (&mut self.nic.pause, &mut self.counters);
+        let (named, paused) = match *control {
+            HopControl::Classes(pauses) => {
+                match pause.receive(now, &pauses) {
+                    PauseOutcome::Paused => counters.pauses_received += 1,
+                    PauseOutcome::Resumed => counters.resumes_received += 1,
+                    PauseOutcome::Nothing => counters.pauses_without_class += 1,
+                }
+                return;
+            }
+            HopControl::Queue { queue, paused } => {
+                let queue = QueueSet::of(queue);
+                (queue, if paused { queue } else { QueueSet::EMPTY })
+            }
+            HopControl::Queues { paused } => {
+                let [low, high] = paused.map(u128::from);
+                (QueueSet::of_data(u128::MAX), QueueSet::of_data(low | high << 64))
+            }
+            HopControl::Flows { .. } | HopControl::Rate { .. } => {
+                counters.unexpected_hop_control += 1;
+                return;
+            }
+        };
+        match pause.receive_queues(now, named, paused) {
+            PauseOutcome::Paused => counters.queue_pauses_received += 1,
+            PauseOutcome::Resumed => counters.queue_resumes_received += 1,
+            PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
         }
     }
 
@@ -207,7 +241,7 @@ impl Host {
                 Some(deadline) if deadline > now => self.set_timer(slot, deadline),
                 Some(_) => {
                     self.counters.timeouts += 1;
-                    requester.rewind();
+                    requester.expire(now);
                     self.schedule(now, slot);
                 }
             }
@@ -223,7 +257,7 @@ impl Host {
         while let Some(slot) = self.nic.pop_queue_pair(now) {
             let requester = self.requesters.occupant(slot);
             requester.scheduled = false;
-            if requester.can_send() {
+            if requester.can_send(now) {
                 return Some(self.transmit_data(now, slot));
             }
             // An ACK came between its scheduling and its turn.
@@ -243,7 +277,7 @@ impl Host {
 
     /// Whether nothing is left to be sent or to be acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.next_timer().is_none() && self.next_transmission(Picos::ZERO).is_none()
+        self.next_timer().is_none() && self.nic.is_empty()
     }
 
     /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
@@ -276,19 +310,15 @@ impl Host {
             return;
         };
         counters.data_packets_received += 1;
-        if packet.ecn == Ecn::CongestionExperienced {
-            counters.marked_packets_received += 1;
-            if let CongestionControl::Dcqcn(parameters) = &config.congestion_control
-                && responder.receive_marked(now, parameters)
-            {
-                let notification = responder.notification(config.address, config.cnp_priority);
-                self.nic.queue_notification(notification);
-            }
+        let marked = packet.ecn == Ecn::CongestionExperienced;
+        counters.marked_packets_received += u64::from(marked);
+        if responder.calls_for_notification(now, marked) {
+            self.nic.queue_notification(responder.notification(config));
         }
-        let (reception, reply) = responder.receive(packet, config.ack_interval);
+        let (reception, answer) = responder.receive(packet);
         match reception {
-            Reception::InOrder { message_complete } => {
-                counters.delivered_bytes += u64::from(packet.payload_length);
+            Reception::InOrder { bytes, message_complete } => {
+                counters.delivered_bytes += bytes;
                 let ResponderRequest { qp, bytes, .. } = *responder.request();
                 if message_complete && responder.delivered_bytes() == bytes {
                     self.events.push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
@@ -298,9 +328,8 @@ impl Host {
             Reception::OutOfOrder => counters.out_of_order_packets += 1,
             Reception::Mismatch => counters.message_mismatches += 1,
         }
-        if let Some(syndrome) = reply {
-            let packet = responder.acknowledgement(config.address, config.ack_priority, syndrome);
-            self.nic.queue_acknowledgement(packet);
+        if let Some(answer) = answer {
+            self.nic.queue_acknowledgement(responder.acknowledgement(config, &answer));
         }
     }
 
@@ -316,13 +345,17 @@ impl Host {
             Syndrome::Ack => self.counters.acknowledgements_received += 1,
             Syndrome::NakSequenceError => self.counters.naks_received += 1,
         }
-        let timeout = self.config.retransmission_timeout;
         let requester = self.requesters.occupant(slot);
-        match requester.receive_acknowledgement(now, packet.psn, aeth, timeout) {
-            Acknowledgement::Useful => self.schedule(now, slot),
-            Acknowledgement::Completed => self.complete(now, slot),
-            Acknowledgement::Stale => self.counters.stale_acknowledgements += 1,
-            Acknowledgement::BeyondSent => self.counters.acknowledgements_beyond_sent += 1,
+        let answer = Answer { psn: packet.psn, aeth };
+        match requester.receive_answer(now, &answer, packet.congestion_echo) {
+            Outcome::Useful => self.schedule(now, slot),
+            Outcome::Completed => self.complete(now, slot),
+            Outcome::Stale => {
+                self.counters.stale_acknowledgements += 1;
+                // What it says of congestion may have opened the window.
+                self.schedule(now, slot);
+            }
+            Outcome::BeyondSent => self.counters.acknowledgements_beyond_sent += 1,
         }
     }
 
@@ -331,12 +364,9 @@ impl Host {
             return;
         };
         self.counters.cnps_received += 1;
-        let requester = self.requesters.occupant(slot);
-        requester.notifications += 1;
-        if let CongestionControl::Dcqcn(parameters) = &self.config.congestion_control {
-            let cut = requester.receive_notification(now, parameters);
-            self.counters.rate_cuts += u64::from(cut);
-        }
+        let cut = self.requesters.occupant(slot).receive_notification(now);
+        self.counters.rate_cuts += u64::from(cut);
+        self.schedule(now, slot);
     }
 
     /// The slot of the requester that an ACK, NAK or CNP is for, counted if there is none.
@@ -352,20 +382,11 @@ impl Host {
     }
 
     fn transmit_data(&mut self, now: Picos, slot: u32) -> RocePacket {
-        let config = &self.config;
         let requester = self.requesters.occupant(slot);
-        let (packet, again) = requester.transmit(now, config.retransmission_timeout);
+        let (packet, again) = requester.transmit(now, &self.config);
         self.counters.data_packets_sent += 1;
         self.counters.payload_bytes_sent += u64::from(packet.payload_length);
         self.counters.retransmitted_packets += u64::from(again);
-        if let CongestionControl::Dcqcn(parameters) = &config.congestion_control {
-            let wire_bytes = packet.frame_length() as u64 + config.wire_overhead;
-            let rate = requester.pace(now, wire_bytes, parameters);
-            // At line rate the port itself is the pace.
-            if rate < config.link_rate {
-                requester.next_start = now + rate.serialise(wire_bytes);
-            }
-        }
         if requester.timer_entry.is_none()
             && let Some(deadline) = requester.retransmission_deadline()
         {
@@ -378,15 +399,15 @@ impl Host {
     /// Tells the NIC of a queue pair that has something to send, unless it knows.
     fn schedule(&mut self, now: Picos, slot: u32) {
         let requester = self.requesters.occupant(slot);
-        if requester.scheduled || !requester.can_send() {
+        if requester.scheduled || !requester.can_send(now) {
             return;
         }
         requester.scheduled = true;
-        let priority = requester.request().priority;
+        let queue = self.nic.pause.queue(requester.request().priority);
         if requester.next_start > now {
-            self.nic.schedule_at(priority, slot, requester.next_start);
+            self.nic.schedule_at(queue, slot, requester.next_start);
         } else {
-            self.nic.schedule(priority, slot);
+            self.nic.schedule(queue, slot);
         }
     }
 
@@ -434,4 +455,4 @@ impl Host {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,26 +5,36 @@
 //!                             v                        v
 //!            nic: control packets first, then queue pairs in turn, paced and unless paused
 //!                             |                        ^
-//!                       poll_transmit            handle_packet, handle_pfc
+//!                       poll_transmit            handle_packet, handle_hop_control
 //! ```
+//!
+//! Each end of a queue pair is made of two parts: reliability says which packet goes next and what is
+//! answered, [`congestion_control`] how fast. Both are traits; the host knows no algorithm.
 //!
 //! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
 //! clock, allocates nothing per packet and touches only the queue pair that a packet names. The
-//! memory datapath drives it directly; the kernel datapath through [`af_xdp`].
+//! memory datapath drives it directly; the kernel datapath through `af_xdp`, which the feature
+//! `kernel` adds.
 
+#[cfg(feature = "kernel")]
 pub mod af_xdp;
+pub mod congestion_control;
 mod counters;
-pub mod dcqcn;
+mod flow;
+pub mod frame_length;
 mod host;
 mod nic;
 mod pause;
 mod queue_pair_table;
+mod reliability;
 mod requester;
 mod responder;
+mod round_trip;
 mod segmentation;
 
 pub use counters::HostCounters;
-pub use host::{CongestionControl, Host, HostConfig, HostEvent};
-pub use requester::FlowRequest;
+pub use flow::FlowRequest;
+pub use host::{Host, HostConfig, HostEvent};
+pub use reliability::Reliability;
 pub use responder::ResponderRequest;
 pub use segmentation::{Message, Segmentation};

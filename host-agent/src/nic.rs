@@ -1,23 +1,33 @@
 //! The NIC's transmit side: control packets first, then queue pairs in turn.
 //!
-//! A queue pair with something to send is in one of two places of its priority: `ready` (it may go
+//! A queue pair with something to send is in one of two places of its queue: `ready` (it may go
 //! when its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs
 //! are made when their turn comes, so nothing here is proportional to what waits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use fabric_core::units::Picos;
+use fabric_core::priority::Priority;
+use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::roce::RocePacket;
+use units::Picos;
 
 use crate::pause::PauseTimers;
 
-/// A queue pair's place in the round: lower turns go first, whatever their priority.
+/// A queue pair's place in the round: lower turns go first, whatever their queue.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     number: u64,
     slot: u32,
+}
+
+/// The queue pairs of one transmit queue.
+#[derive(Debug, Default)]
+struct TransmitQueue {
+    ready: VecDeque<Turn>,
+    /// Earliest first; equal instants in the order of their scheduling.
+    paced: BinaryHeap<Reverse<(Picos, u64, u32)>>,
 }
 
 /// Transmit queues of one port.
@@ -28,13 +38,12 @@ pub struct Nic {
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<RocePacket>,
     acknowledgements: VecDeque<RocePacket>,
-    ready: [VecDeque<Turn>; 8],
-    /// Earliest first; equal instants in the order of their scheduling.
-    paced: [BinaryHeap<Reverse<(Picos, u64, u32)>>; 8],
-    /// Bit n: `paced[n]` is not empty.
-    paced_priorities: u8,
-    /// Bit n: `ready[n]` is not empty.
-    ready_priorities: u8,
+    /// By [`QueueId::place`].
+    queues: Box<[TransmitQueue]>,
+    /// Queues in which `paced` is not empty.
+    paced: QueueSet,
+    /// Queues in which `ready` is not empty.
+    ready: QueueSet,
     next_turn: u64,
 }
 
@@ -42,14 +51,13 @@ impl Nic {
     /// An idle port.
     pub fn new(pause: PauseTimers) -> Self {
         Self {
+            queues: (0..pause.places()).map(|_| TransmitQueue::default()).collect(),
             pause,
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
             acknowledgements: VecDeque::new(),
-            ready: Default::default(),
-            paced: Default::default(),
-            paced_priorities: 0,
-            ready_priorities: 0,
+            paced: QueueSet::EMPTY,
+            ready: QueueSet::EMPTY,
             next_turn: 0,
         }
     }
@@ -78,17 +86,17 @@ impl Nic {
 
     /// Puts a queue pair at the end of the round.
     #[inline]
-    pub fn schedule(&mut self, priority: u8, slot: u32) {
+    pub fn schedule(&mut self, queue: QueueId, slot: u32) {
         let number = self.take_turn();
-        self.ready[usize::from(priority)].push_back(Turn { number, slot });
-        self.ready_priorities |= 1 << priority;
+        self.queues[queue.place()].ready.push_back(Turn { number, slot });
+        self.ready.insert(queue);
     }
 
     /// Keeps a queue pair out of the round until `at`.
-    pub fn schedule_at(&mut self, priority: u8, slot: u32, at: Picos) {
+    pub fn schedule_at(&mut self, queue: QueueId, slot: u32, at: Picos) {
         let number = self.take_turn();
-        self.paced[usize::from(priority)].push(Reverse((at, number, slot)));
-        self.paced_priorities |= 1 << priority;
+        self.queues[queue.place()].paced.push(Reverse((at, number, slot)));
+        self.paced.insert(queue);
     }
 
     /// The control packet that may start at `now`.
@@ -96,7 +104,7 @@ impl Nic {
     pub fn pop_control(&mut self, now: Picos) -> Option<RocePacket> {
         for queue in [&mut self.notifications, &mut self.acknowledgements] {
             if let Some(packet) = queue.front()
-                && !self.pause.is_paused(priority_of(packet), now)
+                && !self.pause.is_paused(queue_of(&self.pause, packet), now)
             {
                 return queue.pop_front();
             }
@@ -107,21 +115,23 @@ impl Nic {
     /// Takes the queue pair whose turn it is at `now` out of the round: its slot.
     #[inline]
     pub fn pop_queue_pair(&mut self, now: Picos) -> Option<u32> {
-        self.admit_paced(now);
-        let mut first: Option<(u64, u8)> = None;
-        for priority in bits(self.ready_priorities) {
-            let turn = self.ready[usize::from(priority)].front().expect("its bit says not empty");
-            if first.is_none_or(|(number, _)| turn.number < number)
-                && !self.pause.is_paused(priority, now)
-            {
-                first = Some((turn.number, priority));
-            }
+        if !self.paced.is_empty() {
+            self.admit_paced(now);
         }
-        let (_, priority) = first?;
-        let queue = &mut self.ready[usize::from(priority)];
-        let turn = queue.pop_front();
-        if queue.is_empty() {
-            self.ready_priorities &= !(1 << priority);
+        let mut first: Option<(u64, QueueId)> = None;
+        self.ready.for_each_data(|queue| {
+            let turn = self.queues[queue.place()].ready.front().expect("its bit says not empty");
+            if first.is_none_or(|(number, _)| turn.number < number)
+                && !self.pause.is_paused(queue, now)
+            {
+                first = Some((turn.number, queue));
+            }
+        });
+        let (_, queue) = first?;
+        let ready = &mut self.queues[queue.place()].ready;
+        let turn = ready.pop_front();
+        if ready.is_empty() {
+            self.ready.remove(queue);
         }
         turn.map(|turn| turn.slot)
     }
@@ -133,37 +143,47 @@ impl Nic {
         if !self.link_delay_responses.is_empty() {
             return Some(from);
         }
-        let mut waiting = self.ready_priorities;
-        for queue in [&self.notifications, &self.acknowledgements] {
-            waiting |= queue.front().map_or(0, |packet| 1 << priority_of(packet));
+        // Nothing is earlier than `from`: what is open then ends the search.
+        let mut next = Picos::MAX;
+        for control in [&self.notifications, &self.acknowledgements] {
+            if let Some(packet) = control.front() {
+                next = next.min(self.pause.open_from(queue_of(&self.pause, packet), from));
+            }
         }
-        let mut next: Option<Picos> = None;
-        for priority in bits(waiting) {
-            let open = self.pause.open_from(priority, from);
-            next = Some(next.map_or(open, |next| next.min(open)));
+        self.ready.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
+        if next == from {
+            return Some(from);
         }
-        for priority in bits(self.paced_priorities) {
-            let first = self.paced[usize::from(priority)].peek();
+        self.paced.for_each_data(|queue| {
+            let first = self.queues[queue.place()].paced.peek();
             let Reverse((at, _, _)) = first.expect("its bit says not empty");
-            let open = self.pause.open_from(priority, from.max(*at));
-            next = Some(next.map_or(open, |next| next.min(open)));
-        }
-        next
+            next = next.min(self.pause.open_from(queue, from.max(*at)));
+        });
+        (next < Picos::MAX).then_some(next)
+    }
+
+    /// Whether nothing waits, be it paused or not.
+    pub fn is_empty(&self) -> bool {
+        let packets = [&self.notifications, &self.acknowledgements];
+        self.link_delay_responses.is_empty()
+            && packets.iter().all(|packets| packets.is_empty())
+            && self.ready.or(self.paced).is_empty()
     }
 
     /// Moves queue pairs whose gap has passed into the round.
     fn admit_paced(&mut self, now: Picos) {
-        for priority in bits(self.paced_priorities) {
-            while let Some(&Reverse((at, _, slot))) = self.paced[usize::from(priority)].peek()
+        let paced = self.paced;
+        paced.for_each_data(|queue| {
+            while let Some(&Reverse((at, _, slot))) = self.queues[queue.place()].paced.peek()
                 && at <= now
             {
-                self.paced[usize::from(priority)].pop();
-                self.schedule(priority, slot);
+                self.queues[queue.place()].paced.pop();
+                self.schedule(queue, slot);
             }
-            if self.paced[usize::from(priority)].is_empty() {
-                self.paced_priorities &= !(1 << priority);
+            if self.queues[queue.place()].paced.is_empty() {
+                self.paced.remove(queue);
             }
-        }
+        });
     }
 
     fn take_turn(&mut self) -> u64 {
@@ -172,32 +192,31 @@ impl Nic {
     }
 }
 
-fn priority_of(packet: &RocePacket) -> u8 {
-    (packet.dscp >> 3) & 7
-}
-
-/// The numbers of the bits set, lowest first.
-fn bits(mut mask: u8) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        // At most 8.
-        let bit = mask.trailing_zeros().to_le_bytes()[0];
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            bit
-        })
-    })
+/// The queue whose pauses stop a control packet.
+fn queue_of(pause: &PauseTimers, packet: &RocePacket) -> QueueId {
+    pause.queue(Priority::of_bits((packet.dscp >> 3).into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use fabric_core::units::BitsPerSecond;
+    use fabric_core::hop_control::ClassPauses;
+    use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority};
     use fabric_core::wire::psn::Psn;
     use fabric_core::wire::roce::{Ecn, Opcode};
+    use units::BitsPerSecond;
 
     use super::*;
 
     fn nic() -> Nic {
-        Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO))
+        with(one_per_priority(None))
+    }
+
+    fn with(queues: QueueRanges) -> Nic {
+        Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues))
+    }
+
+    fn of(priority: u8) -> QueueId {
+        QueueId::data(priority)
     }
 
     fn control(opcode: Opcode, priority: u8) -> RocePacket {
@@ -210,6 +229,7 @@ mod tests {
             ttl: 64,
             opcode,
             ack_request: false,
+            congestion_echo: false,
             destination_qp: 4,
             psn: Psn::new(0),
             reth: None,
@@ -219,24 +239,24 @@ mod tests {
     }
 
     fn pause(nic: &mut Nic, now: Picos, priority: u8) {
-        nic.pause.receive(now, 1 << priority, &[1000; 8]);
+        nic.pause.receive(now, &ClassPauses::xoff(1 << priority, 1000));
     }
 
     fn resume(nic: &mut Nic, now: Picos, priority: u8) {
-        nic.pause.receive(now, 1 << priority, &[0; 8]);
+        nic.pause.receive(now, &ClassPauses::xon(1 << priority));
     }
 
     #[test]
     fn the_round_crosses_priorities() {
         let mut nic = nic();
         for (priority, slot) in [(3, 10), (5, 11), (3, 12)] {
-            nic.schedule(priority, slot);
+            nic.schedule(of(priority), slot);
         }
         let mut order = Vec::new();
         for _ in 0..6 {
             let slot = nic.pop_queue_pair(Picos(1)).expect("three are ready");
             order.push(slot);
-            nic.schedule(if slot == 11 { 5 } else { 3 }, slot);
+            nic.schedule(of(if slot == 11 { 5 } else { 3 }), slot);
         }
         assert_eq!(order, [10, 11, 12, 10, 11, 12]);
     }
@@ -244,8 +264,8 @@ mod tests {
     #[test]
     fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
         let mut nic = nic();
-        nic.schedule(3, 10);
-        nic.schedule(5, 11);
+        nic.schedule(of(3), 10);
+        nic.schedule(of(5), 11);
         pause(&mut nic, Picos(0), 3);
         assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
         assert_eq!(nic.pop_queue_pair(Picos(1)), None);
@@ -257,9 +277,9 @@ mod tests {
     #[test]
     fn paced_queue_pairs_wait_for_their_instant_in_order() {
         let mut nic = nic();
-        nic.schedule_at(3, 10, Picos(200));
-        nic.schedule_at(3, 11, Picos(100));
-        nic.schedule_at(3, 12, Picos(100));
+        nic.schedule_at(of(3), 10, Picos(200));
+        nic.schedule_at(of(3), 11, Picos(100));
+        nic.schedule_at(of(3), 12, Picos(100));
         assert_eq!(nic.pop_queue_pair(Picos(99)), None);
         assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
         assert_eq!(
@@ -278,10 +298,10 @@ mod tests {
     #[test]
     fn the_earliest_of_all_that_wait_is_the_next() {
         let mut nic = nic();
-        nic.schedule_at(2, 10, Picos(300));
-        nic.schedule_at(7, 11, Picos(200));
+        nic.schedule_at(of(2), 10, Picos(300));
+        nic.schedule_at(of(7), 11, Picos(200));
         assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(200)));
-        nic.schedule(4, 12);
+        nic.schedule(of(4), 12);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
         pause(&mut nic, Picos(0), 4);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
@@ -299,13 +319,13 @@ mod tests {
     fn every_priority_has_a_round_of_its_own() {
         let mut nic = nic();
         for priority in 0..8 {
-            nic.schedule(priority, 10 + u32::from(priority));
-            nic.schedule_at(priority, 20 + u32::from(priority), Picos(100));
+            nic.schedule(of(priority), 10 + u32::from(priority));
+            nic.schedule_at(of(priority), 20 + u32::from(priority), Picos(100));
         }
         for (now, slots) in [(Picos(99), 10), (Picos(100), 20)] {
             for priority in [7_u8, 0, 3, 5, 1, 6, 2, 4] {
-                nic.pause.receive(now, 1 << priority, &[0; 8]);
-                nic.pause.receive(now, !(1 << priority), &[1000; 8]);
+                resume(&mut nic, now, priority);
+                nic.pause.receive(now, &ClassPauses::xoff(!(1 << priority), 1000));
                 assert_eq!(nic.pop_queue_pair(now), Some(slots + u32::from(priority)));
                 assert_eq!(nic.pop_queue_pair(now), None, "the others are paused");
             }
@@ -315,7 +335,7 @@ mod tests {
     #[test]
     fn a_gap_that_ends_within_a_pause_ends_with_the_pause() {
         let mut nic = nic();
-        nic.schedule_at(3, 10, Picos(200));
+        nic.schedule_at(of(3), 10, Picos(200));
         pause(&mut nic, Picos(0), 3);
         assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
     }
@@ -334,5 +354,27 @@ mod tests {
             nic.pop_control(Picos(1)).map(|packet| packet.opcode),
             Some(Opcode::Acknowledge)
         );
+    }
+
+    /// The round goes by turns, also where a priority has many queues; a class stops all of its own.
+    #[test]
+    fn queues_of_one_priority_take_turns_and_pause_together() {
+        let mut queues = one_per_priority(None);
+        queues[3] = QueueRange::data(8, 120);
+        let mut nic = with(queues);
+        for (slot, queue) in (0..).zip([127, 9, 64, 11, 5].map(QueueId::data)) {
+            nic.schedule(queue, slot);
+            nic.schedule_at(queue, 10 + slot, Picos(100));
+        }
+        let before: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(1))).collect();
+        assert_eq!(before, [0, 1, 2, 3, 4]);
+        assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(100)));
+        pause(&mut nic, Picos(1), 3);
+        assert_eq!(nic.pop_queue_pair(Picos(100)), Some(14), "priority 5 goes on");
+        assert_eq!(nic.pop_queue_pair(Picos(100)), None);
+        let end = Picos(1 + 5_120_000);
+        assert_eq!(nic.next_transmission(Picos(100)), Some(end));
+        let after: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(end)).collect();
+        assert_eq!(after, [11, 13, 12, 10], "gaps that end together: in the order of the queues");
     }
 }

@@ -1,156 +1,318 @@
-//! Which priorities a NIC may not send: the receiver's side of PFC (IEEE 802.1Qbb, 36.2).
+//! Which queues a NIC may not send from: the receiver's side of PFC (IEEE 802.1Qbb, 36.2) and of pauses of
+//! single queues (`fabric_core::wire::hop_control`).
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::hop_control::ClassPauses;
+use fabric_core::pause_state::PauseWindow;
+use fabric_core::priority::{self, Priority};
+use fabric_core::queue::{QueueId, QueueRanges, QueueSet, places};
 use fabric_core::wire::pfc::quantum_duration;
+use units::{BitsPerSecond, Picos};
 
-/// What a PFC frame meant.
+/// What a frame meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseOutcome {
-    /// At least one priority is paused.
+    /// At least one of the classes or queues that it names is paused.
     Paused,
-    /// Every enabled priority is resumed.
+    /// All that it names are resumed.
     Resumed,
-    /// No class is enabled: ignored.
-    NoClass,
+    /// It names no class, or no queue that the NIC has: ignored.
+    Nothing,
 }
 
-/// One priority sends nothing in `[binds_at, expires_at)`.
+/// What stops one queue.
 #[derive(Clone, Copy, Debug, Default)]
-struct PriorityPause {
-    binds_at: Picos,
-    expires_at: Picos,
+struct QueuePause {
+    /// When the later of the two ends, or ended: all that an open queue is asked for.
+    until: Picos,
+    /// The pause of its class.
+    class: PauseWindow<Picos>,
+    /// The pause of the queue itself, which does not expire.
+    queue: PauseWindow<Picos>,
 }
 
-/// The pause timers of a port's eight priorities.
+impl QueuePause {
+    /// Changes one of the pauses.
+    fn update(&mut self, change: impl FnOnce(&mut Self)) {
+        change(self);
+        self.until = self.class.until.max(self.queue.until);
+    }
+
+    #[inline]
+    fn forbids(&self, start: Picos) -> bool {
+        start < self.until && (self.class.forbids(start) || self.queue.forbids(start))
+    }
+
+    /// The first instant from `from` on that neither forbids.
+    #[inline]
+    fn open_from(&self, from: Picos) -> Picos {
+        let end_of =
+            |pause: &PauseWindow<_>, from| if pause.forbids(from) { pause.until } else { from };
+        if from >= self.until { from } else { end_of(&self.queue, end_of(&self.class, from)) }
+    }
+}
+
+/// The pause timers of a port's queues. A queue stops while its class is paused, and while it is paused itself.
 #[derive(Debug)]
 pub struct PauseTimers {
     link_rate: BitsPerSecond,
     response: Picos,
-    priorities: [PriorityPause; 8],
+    queues: QueueRanges,
+    /// By [`QueueId::place`].
+    pauses: Box<[QueuePause]>,
 }
 
 impl PauseTimers {
-    /// No priority paused; a first PAUSE binds `response` after its reception.
-    pub fn new(link_rate: BitsPerSecond, response: Picos) -> Self {
-        Self { link_rate, response, priorities: Default::default() }
-    }
-
-    /// Takes the fields of a PFC frame received at `now`.
-    pub fn receive(&mut self, now: Picos, class_enable: u8, quanta: &[u16; 8]) -> PauseOutcome {
-        if class_enable == 0 {
-            return PauseOutcome::NoClass;
+    /// No queue paused; a first PAUSE binds `response` after its reception.
+    ///
+    /// # Panics
+    /// If two priorities share a queue: a resume of one would end the pause of the other.
+    pub fn new(link_rate: BitsPerSecond, response: Picos, queues: QueueRanges) -> Self {
+        let mut taken = QueueSet::EMPTY;
+        for range in queues {
+            assert!(taken.and(range.queues()).is_empty(), "a queue of a NIC serves one priority");
+            taken = taken.or(range.queues());
         }
-        let mut outcome = PauseOutcome::Resumed;
-        for (priority, &quanta) in quanta.iter().enumerate() {
-            if class_enable & (1 << priority) == 0 {
-                continue;
+        let pauses = vec![QueuePause::default(); places(&queues)].into_boxed_slice();
+        Self { link_rate, response, queues, pauses }
+    }
+
+    /// Entries of a table with one for each queue, by [`QueueId::place`].
+    pub fn places(&self) -> usize {
+        self.pauses.len()
+    }
+
+    /// The first queue that serves `priority`.
+    #[inline]
+    pub fn queue(&self, priority: Priority) -> QueueId {
+        self.queues[priority.index()].select(|| 0)
+    }
+
+    /// Takes what a PFC frame received at `now` says.
+    pub fn receive(&mut self, now: Picos, pauses: &ClassPauses) -> PauseOutcome {
+        for priority in priority::of_mask(pauses.named) {
+            let quanta = pauses.quanta[priority.index()];
+            let until = now + quantum_duration(self.link_rate, quanta);
+            for queue in self.queues[priority.index()].queues().iter() {
+                self.pauses[queue.place()].update(|pause| match quanta {
+                    0 => pause.class.resume(now),
+                    _ => pause.class.pause(now, now + self.response, until),
+                });
             }
-            let pause = &mut self.priorities[priority];
-            if quanta == 0 {
-                *pause = PriorityPause::default();
-                continue;
-            }
-            outcome = PauseOutcome::Paused;
-            if pause.expires_at <= now {
-                pause.binds_at = now + self.response;
-            }
-            pause.expires_at = now + quantum_duration(self.link_rate, quanta);
         }
-        outcome
+        if pauses.named == 0 {
+            PauseOutcome::Nothing
+        } else if pauses.paused() != 0 {
+            PauseOutcome::Paused
+        } else {
+            PauseOutcome::Resumed
+        }
     }
 
-    /// Whether `priority` may not start a packet at `now`.
-    pub fn is_paused(&self, priority: u8, now: Picos) -> bool {
-        let pause = &self.priorities[usize::from(priority)];
-        pause.binds_at <= now && now < pause.expires_at
+    /// Takes what a hop control frame received at `now` says of the queues in `named`: those in `paused` stop a
+    /// response time later, until a frame resumes them; the others go on.
+    pub fn receive_queues(
+        &mut self,
+        now: Picos,
+        named: QueueSet,
+        paused: QueueSet,
+    ) -> PauseOutcome {
+        let queues = self.queues.iter().fold(QueueSet::EMPTY, |all, range| all.or(range.queues()));
+        let named = named.and(queues);
+        let paused = named.and(paused);
+        for queue in named.iter() {
+            self.pauses[queue.place()].update(|pause| {
+                if paused.contains(queue) {
+                    pause.queue.pause(now, now + self.response, Picos::MAX);
+                } else {
+                    pause.queue.resume(now);
+                }
+            });
+        }
+        if named.is_empty() {
+            PauseOutcome::Nothing
+        } else if paused.is_empty() {
+            PauseOutcome::Resumed
+        } else {
+            PauseOutcome::Paused
+        }
     }
 
-    /// When the last pause of `priority` ends or ended, unless a frame changes it.
-    pub fn expires_at(&self, priority: u8) -> Picos {
-        self.priorities[usize::from(priority)].expires_at
+    /// Whether `queue` may not start a packet at `now`.
+    #[inline]
+    pub fn is_paused(&self, queue: QueueId, now: Picos) -> bool {
+        self.pauses[queue.place()].forbids(now)
     }
 
-    /// The first instant from `from` on at which `priority` may start a packet.
-    pub fn open_from(&self, priority: u8, from: Picos) -> Picos {
-        if self.is_paused(priority, from) { self.expires_at(priority) } else { from }
+    /// The first instant from `from` on at which `queue` may start a packet, as things stand; `Picos::MAX` if
+    /// there is none.
+    #[inline]
+    pub fn open_from(&self, queue: QueueId, from: Picos) -> Picos {
+        self.pauses[queue.place()].open_from(from)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fabric_core::queue::{QueueRange, one_per_priority};
+
     use super::*;
 
     const QUANTUM: u64 = 5120; // 512 bits at 100 Gbit/s
     const RESPONSE: Picos = Picos(2000);
 
     fn timers() -> PauseTimers {
-        PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE)
+        PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE, one_per_priority(None))
     }
 
-    fn quanta(priority: usize, value: u16) -> [u16; 8] {
-        let mut quanta = [0; 8];
-        quanta[priority] = value;
-        quanta
+    fn of(priority: u8) -> QueueId {
+        QueueId::data(priority)
     }
 
     #[test]
     fn a_pause_binds_after_the_response_time_and_expires_by_itself() {
         let mut timers = timers();
-        assert_eq!(timers.receive(Picos(1000), 1 << 3, &quanta(3, 2)), PauseOutcome::Paused);
-        assert!(!timers.is_paused(3, Picos(2999)));
-        assert!(timers.is_paused(3, Picos(3000)));
-        assert!(timers.is_paused(3, Picos(1000 + 2 * QUANTUM - 1)));
-        assert!(!timers.is_paused(3, Picos(1000 + 2 * QUANTUM)));
-        assert!(!timers.is_paused(4, Picos(3000)));
-        assert_eq!(timers.open_from(3, Picos(1500)), Picos(1500));
-        assert_eq!(timers.open_from(3, Picos(4000)), Picos(1000 + 2 * QUANTUM));
+        assert_eq!(
+            timers.receive(Picos(1000), &ClassPauses::xoff(1 << 3, 2)),
+            PauseOutcome::Paused
+        );
+        assert!(!timers.is_paused(of(3), Picos(2999)));
+        assert!(timers.is_paused(of(3), Picos(3000)));
+        assert!(timers.is_paused(of(3), Picos(1000 + 2 * QUANTUM - 1)));
+        assert!(!timers.is_paused(of(3), Picos(1000 + 2 * QUANTUM)));
+        assert!(!timers.is_paused(of(4), Picos(3000)));
+        assert_eq!(timers.open_from(of(3), Picos(1500)), Picos(1500));
+        assert_eq!(timers.open_from(of(3), Picos(4000)), Picos(1000 + 2 * QUANTUM));
     }
 
     #[test]
     fn a_refresh_extends_without_a_gap() {
         let mut timers = timers();
-        timers.receive(Picos(0), 1 << 3, &quanta(3, 2));
-        timers.receive(Picos(10_000), 1 << 3, &quanta(3, 2));
-        assert!(timers.is_paused(3, Picos(10_000)));
-        assert!(timers.is_paused(3, Picos(10_000 + 2 * QUANTUM - 1)));
-        assert!(!timers.is_paused(3, Picos(10_000 + 2 * QUANTUM)));
+        timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
+        timers.receive(Picos(10_000), &ClassPauses::xoff(1 << 3, 2));
+        assert!(timers.is_paused(of(3), Picos(10_000)));
+        assert!(timers.is_paused(of(3), Picos(10_000 + 2 * QUANTUM - 1)));
+        assert!(!timers.is_paused(of(3), Picos(10_000 + 2 * QUANTUM)));
     }
 
     #[test]
     fn zero_quanta_resume_at_once_even_before_the_pause_binds() {
         let mut timers = timers();
-        timers.receive(Picos(0), 1 << 3, &quanta(3, 100));
-        assert_eq!(timers.receive(Picos(1000), 1 << 3, &quanta(3, 0)), PauseOutcome::Resumed);
-        assert!(!timers.is_paused(3, Picos(2000)));
-        timers.receive(Picos(5000), 1 << 3, &quanta(3, 100));
-        assert!(!timers.is_paused(3, Picos(6999)), "a new pause has its own response time");
-        assert!(timers.is_paused(3, Picos(7000)));
+        timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 100));
+        assert_eq!(timers.receive(Picos(1000), &ClassPauses::xon(1 << 3)), PauseOutcome::Resumed);
+        assert!(!timers.is_paused(of(3), Picos(2000)));
+        timers.receive(Picos(5000), &ClassPauses::xoff(1 << 3, 100));
+        assert!(!timers.is_paused(of(3), Picos(6999)), "a new pause has its own response time");
+        assert!(timers.is_paused(of(3), Picos(7000)));
     }
 
     #[test]
     fn no_enabled_class_is_no_pause() {
         let mut timers = timers();
-        assert_eq!(timers.receive(Picos(0), 0, &[9; 8]), PauseOutcome::NoClass);
-        assert!((0..8).all(|priority| !timers.is_paused(priority, Picos(3000))));
+        assert_eq!(
+            timers.receive(Picos(0), &ClassPauses { named: 0, quanta: [9; 8] }),
+            PauseOutcome::Nothing
+        );
+        assert!((0..8).all(|priority| !timers.is_paused(of(priority), Picos(3000))));
     }
 
     #[test]
     fn only_enabled_classes_change() {
         let mut timers = timers();
-        timers.receive(Picos(0), 0b1000, &[100; 8]);
-        assert_eq!(timers.receive(Picos(1), 0b0100, &[0; 8]), PauseOutcome::Resumed);
-        assert!(timers.is_paused(3, Picos(2000)));
-        assert!(!timers.is_paused(0, Picos(2000)));
+        timers.receive(Picos(0), &ClassPauses { named: 0b1000, quanta: [100; 8] });
+        assert_eq!(
+            timers.receive(Picos(1), &ClassPauses { named: 0b0100, quanta: [0; 8] }),
+            PauseOutcome::Resumed
+        );
+        assert!(timers.is_paused(of(3), Picos(2000)));
+        assert!(!timers.is_paused(of(0), Picos(2000)));
     }
 
     #[test]
     fn a_pause_at_the_instant_of_expiry_has_its_own_response_time() {
         let mut timers = timers();
-        timers.receive(Picos(0), 1 << 3, &quanta(3, 2));
+        timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
         let expiry = 2 * QUANTUM;
-        timers.receive(Picos(expiry), 1 << 3, &quanta(3, 2));
-        assert!(!timers.is_paused(3, Picos(expiry)));
-        assert!(!timers.is_paused(3, Picos(expiry + 1999)));
-        assert!(timers.is_paused(3, Picos(expiry + 2000)));
+        timers.receive(Picos(expiry), &ClassPauses::xoff(1 << 3, 2));
+        assert!(!timers.is_paused(of(3), Picos(expiry)));
+        assert!(!timers.is_paused(of(3), Picos(expiry + 1999)));
+        assert!(timers.is_paused(of(3), Picos(expiry + 2000)));
+    }
+
+    #[test]
+    fn a_class_stops_all_of_its_queues_and_no_other() {
+        let mut queues = one_per_priority(None);
+        queues[3] = QueueRange::data(8, 3);
+        queues[4] = QueueRange::data(126, 2);
+        let mut timers = PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE, queues);
+        let paused = |timers: &PauseTimers, now| -> Vec<u8> {
+            (0..128).filter(|queue| timers.is_paused(QueueId::data(*queue), now)).collect()
+        };
+        timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 100));
+        assert_eq!(paused(&timers, Picos(2000)), [8, 9, 10]);
+        timers.receive(Picos(2000), &ClassPauses::xon(1 << 3).and_xoff(1 << 4, 100));
+        assert_eq!(paused(&timers, Picos(4000)), [126, 127]);
+    }
+
+    #[test]
+    #[should_panic(expected = "serves one priority")]
+    fn two_priorities_share_no_queue() {
+        let mut queues = one_per_priority(None);
+        queues[3] = queues[4];
+        PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE, queues);
+    }
+
+    #[test]
+    fn a_queue_stops_a_response_time_after_its_pause_until_it_is_resumed() {
+        let mut timers = timers();
+        let three = QueueSet::of(of(3));
+        let pause = timers.receive_queues(Picos(1000), three, three);
+        assert_eq!(pause, PauseOutcome::Paused);
+        assert!(!timers.is_paused(of(3), Picos(2999)));
+        assert!(timers.is_paused(of(3), Picos(3000)));
+        assert!(timers.is_paused(of(3), Picos(u64::MAX - 1)), "it does not expire");
+        assert_eq!(timers.open_from(of(3), Picos(2999)), Picos(2999));
+        assert_eq!(timers.open_from(of(3), Picos(3000)), Picos::MAX);
+        assert!(!timers.is_paused(of(4), Picos(3000)));
+        let resume = timers.receive_queues(Picos(5000), three, QueueSet::EMPTY);
+        assert_eq!(resume, PauseOutcome::Resumed);
+        assert_eq!(timers.open_from(of(3), Picos(5000)), Picos(5000));
+    }
+
+    #[test]
+    fn a_repeated_pause_has_no_response_time_and_a_resume_before_it_binds_ends_it() {
+        let mut timers = timers();
+        let all = QueueSet::of_data(u128::MAX);
+        timers.receive_queues(Picos(0), all, QueueSet::of_data(1 << 3));
+        timers.receive_queues(Picos(1500), all, QueueSet::of_data(1 << 3 | 1 << 4));
+        assert!(timers.is_paused(of(3), Picos(2000)) && !timers.is_paused(of(4), Picos(2000)));
+        timers.receive_queues(Picos(2500), all, QueueSet::of_data(1 << 3));
+        assert!(timers.is_paused(of(3), Picos(3500)) && !timers.is_paused(of(4), Picos(3500)));
+    }
+
+    #[test]
+    fn a_queue_waits_for_the_end_of_both_of_its_pauses() {
+        let mut timers = timers();
+        let three = QueueSet::of(of(3));
+        timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
+        let expiry = Picos(2 * QUANTUM);
+        timers.receive_queues(Picos(7000), three, three);
+        assert_eq!(timers.open_from(of(3), Picos(7000)), Picos::MAX, "it binds before the expiry");
+        timers.receive_queues(Picos(8000), three, QueueSet::EMPTY);
+        assert_eq!(timers.open_from(of(3), Picos(8000)), expiry);
+        timers.receive_queues(Picos(9000), three, three);
+        assert_eq!(timers.open_from(of(3), Picos(9000)), expiry, "a gap between two pauses");
+        assert!(!timers.is_paused(of(3), expiry) && timers.is_paused(of(3), Picos(11_000)));
+        timers.receive(Picos(12_000), &ClassPauses::xon(1 << 3));
+        assert!(timers.is_paused(of(3), Picos(12_000)), "PFC does not resume a queue");
+    }
+
+    #[test]
+    fn queues_that_the_nic_does_not_have_are_not_its_own() {
+        let mut timers = timers();
+        let ninth = QueueSet::of(QueueId::data(8));
+        assert_eq!(timers.receive_queues(Picos(0), ninth, ninth), PauseOutcome::Nothing);
+        let all = QueueSet::of_data(u128::MAX);
+        assert_eq!(timers.receive_queues(Picos(0), all, ninth), PauseOutcome::Resumed);
+        assert_eq!(timers.receive_queues(Picos(0), all, all), PauseOutcome::Paused);
     }
 }

@@ -79,6 +79,12 @@ impl Segmentation {
         position + 1 == self.packets_per_message || number + 1 == self.packets
     }
 
+    /// Payload bytes of all packets before packet `number`, or before the end of the flow.
+    #[inline]
+    pub const fn bytes_before(&self, number: u64) -> u64 {
+        if number < self.packets { number * self.payload } else { self.bytes }
+    }
+
     /// Payload bytes of packet `number`.
     #[inline]
     pub const fn payload_of(&self, number: u64) -> u64 {
@@ -134,7 +140,9 @@ mod tests {
             assert_eq!(cut.place(number), (message, position));
             assert_eq!(cut.ends_message(number, position), matches!(number, 2 | 5 | 7));
             assert_eq!(cut.payload_of(number), if number == 7 { 5 } else { payload });
+            assert_eq!(cut.bytes_before(number), number * payload);
         }
+        assert_eq!(cut.bytes_before(8), 7 * payload + 5);
         let full = 3 * payload;
         for (number, (bytes, packets)) in (0..).zip([(full, 3), (full, 3), (payload + 5, 2)]) {
             let expected = Message { start: number * full, bytes, packets };

@@ -14,13 +14,13 @@ use aya_ebpf::programs::XdpContext;
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::flow_control::Order;
 use fabric_core::frame::{ByteFrame, FrameBytes};
+use fabric_core::hop_control::Order;
 use fabric_core::map_abi::address_from_u64;
 use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
 use fabric_core::tables::{Tables, count_drop};
-use fabric_core::units::Nanos;
-use fabric_core::wire::{PfcFrame, ethernet, link_delay, pfc};
+use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay, roce, udp};
+use units::Nanos;
 
 use frame::PacketBytes;
 use maps::{EVENTS, MapTables, SOCKETS, clock, policy};
@@ -48,17 +48,21 @@ pub fn switch_port(context: XdpContext) -> u32 {
     };
     let mut frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
     let length = frame.0.length();
+    let mut orders = 0;
     let outcome = if length as usize > MAX_FRAME {
         Outcome::Dropped(count_drop(&tables, DropReason::TooLong))
     } else {
-        arrival(&mut frame, &tables, policy(), port, Nanos(now))
+        arrival(&mut frame, &tables, policy(), port, Nanos(now), &mut |order| {
+            orders += 1;
+            send_control(&context, &tables, order, port, now);
+        })
     };
     let target = record.as_mut_ptr().cast::<u8>();
     // Each arm writes its own record: merged, the compiler mixes pointers and numbers in one register,
     // which the verifier refuses.
     match outcome {
         Outcome::Queued(queued) => {
-            write_header(target, &Header::of_queued(&queued, port, now, length));
+            write_header(target, &Header::of_queued(&queued, port, now, length, orders));
             // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
             // on the register that it takes: one comparison of the last byte's index and one addition give
             // them. The volatile read keeps the compiler from comparing a copy.
@@ -73,12 +77,9 @@ pub fn switch_port(context: XdpContext) -> u32 {
                 }
             }
             record.submit(NO_WAKEUP);
-            if let Some(order) = &queued.pause {
-                send_pause(&context, &tables, order, port, now);
-            }
         }
-        Outcome::PauseReceived { class_enable } => {
-            let header = Header::of_pause_received(class_enable, port, now);
+        Outcome::ControlReceived(control) => {
+            let header = Header::of_control_received(&control, port, now);
             write_header(target, &header);
             record.submit(NO_WAKEUP);
             log_record(&context, &header);
@@ -111,21 +112,24 @@ fn write_header(record: *mut u8, header: &Header) {
     unsafe { record.cast::<Header>().write(*header) };
 }
 
-/// Hands a whole PAUSE frame to the traffic manager, the MAC that sends it.
-#[inline(always)]
-fn send_pause(context: &XdpContext, tables: &MapTables, order: &Order, port: u32, now: u64) {
+/// Hands a whole hop control frame to the traffic manager, the MAC that sends it. Its place in the ring lies behind
+/// that of the frame's own record, which was reserved first.
+///
+/// A function of its own, with a stack of its own: arrival calls it from one place for each scheme.
+#[inline(never)]
+fn send_control(context: &XdpContext, tables: &MapTables, order: &Order, port: u32, now: u64) {
     let Some(row) = tables.port(port) else { return };
-    let pause =
-        PfcFrame::xoff(address_from_u64(row.address.load()), order.class_enable, order.quanta);
-    let Some(mut record) = EVENTS.reserve::<[u8; HEADER_LEN + pfc::LEN]>(0) else {
+    let source = address_from_u64(row.address.load());
+    let Some(mut record) = EVENTS.reserve::<[u8; HEADER_LEN + hop_control::LEN]>(0) else {
         count_drop(tables, DropReason::RingFull);
         return;
     };
-    let header = Header::of_pause(order, port, now, pfc::LEN as u32);
+    let header = Header::of_order(order, port, now, hop_control::LEN as u32);
     let target = record.as_mut_ptr().cast::<u8>();
     write_header(target, &header);
-    // SAFETY: the record is HEADER_LEN + pfc::LEN bytes.
-    unsafe { pause.emit(&mut *target.add(HEADER_LEN).cast::<[u8; pfc::LEN]>()) };
+    // SAFETY: the record is HEADER_LEN + hop_control::LEN bytes.
+    let frame = unsafe { &mut *target.add(HEADER_LEN).cast::<[u8; hop_control::LEN]>() };
+    HopControlFrame { source, control: order.control }.emit(frame);
     record.submit(NO_WAKEUP);
     log_record(context, &header);
 }
@@ -134,20 +138,20 @@ fn send_pause(context: &XdpContext, tables: &MapTables, order: &Order, port: u32
 #[inline(always)]
 fn log_record(context: &XdpContext, header: &Header) {
     use aya_log_ebpf::info;
-    use fabric_core::record::{KIND_DROPPED, KIND_LINK_DELAY, KIND_PAUSE, KIND_PAUSE_RECEIVED};
-    let (time, port, classes) = (header.time_ns, header.port, header.class_enable);
+    use fabric_core::record::{KIND_CONTROL, KIND_CONTROL_RECEIVED, KIND_DROPPED, KIND_LINK_DELAY};
+    let (time, port, [control, ..]) = (header.time_ns, header.port, header.control);
     match header.kind {
-        KIND_PAUSE => info!(
+        KIND_CONTROL => info!(
             context,
-            "{} ns: pauses port {} classes {} occupancy {} threshold {}",
+            "{} ns: hop control out of port {}: {:x}, occupancy {} threshold {}",
             time,
             port,
-            classes,
+            control,
             header.occupancy_bytes,
             header.threshold_bytes
         ),
-        KIND_PAUSE_RECEIVED => {
-            info!(context, "{} ns: PFC received at port {} classes {}", time, port, classes);
+        KIND_CONTROL_RECEIVED => {
+            info!(context, "{} ns: hop control received at port {}: {:x}", time, port, control);
         }
         KIND_LINK_DELAY => info!(context, "{} ns: link delay frame at port {}", time, port),
         KIND_DROPPED => {
@@ -190,13 +194,16 @@ pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
 #[xdp]
 pub fn host_port(context: XdpContext) -> u32 {
     let bytes = PacketBytes::new(context.data(), context.data_end());
-    let Some(ether_type) = bytes.read::<2>(12) else { return xdp_action::XDP_PASS };
+    let Some(ether_type) = bytes.read::<2>(ethernet::ETHER_TYPE_AT) else {
+        return xdp_action::XDP_PASS;
+    };
     let is_ours = match u16::from_be_bytes(ether_type) {
         ethernet::ETHER_TYPE_MAC_CONTROL | ethernet::ETHER_TYPE_EXPERIMENTAL => true,
         ethernet::ETHER_TYPE_IPV4 => {
-            bytes.read::<1>(23) == Some([17])
-                && bytes.read::<2>(36).map(u16::from_be_bytes)
-                    == Some(fabric_core::wire::roce::UDP_PORT)
+            let udp_at = ethernet::LEN + ipv4::LEN;
+            bytes.read::<1>(ethernet::LEN + ipv4::PROTOCOL_AT) == Some([ipv4::PROTOCOL_UDP])
+                && bytes.read::<2>(udp_at + udp::DESTINATION_PORT_AT)
+                    == Some(roce::UDP_PORT.to_be_bytes())
         }
         _ => false,
     };

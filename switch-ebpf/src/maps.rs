@@ -6,15 +6,14 @@ use aya_ebpf::maps::{Array, RingBuf, XskMap};
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Lane, Logarithms,
-    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, Port, Route, SwitchConfig, SwitchState,
+    Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, Port,
+    Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
 
 /// `BPF_F_MMAPABLE`: user space works on the same memory.
 const MMAPABLE: u32 = 1024;
-const PORT_PRIORITIES: u32 = (MAX_PORTS * PRIORITIES) as u32;
 
 #[map]
 static CLOCK: Array<Clock> = Array::with_max_entries(1, MMAPABLE);
@@ -23,16 +22,17 @@ static CONFIG: Array<SwitchConfig> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static SWITCH: Array<SwitchState> = Array::with_max_entries(1, MMAPABLE);
 #[map]
-static PORTS: Array<Port> = Array::with_max_entries(MAX_PORTS as u32, MMAPABLE);
+static PORTS: Array<Port> = Array::with_max_entries(1, MMAPABLE);
 #[map]
-static INGRESS_QUEUES: Array<IngressQueue> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+static INGRESS_QUEUES: Array<IngressQueue> = Array::with_max_entries(1, MMAPABLE);
 #[map]
-static EGRESS_QUEUES: Array<EgressQueue> =
-    Array::with_max_entries((MAX_PORTS * MAX_QUEUES) as u32, MMAPABLE);
+static EGRESS_QUEUES: Array<EgressQueue> = Array::with_max_entries(1, MMAPABLE);
 #[map]
-static LANES: Array<Lane> = Array::with_max_entries(PORT_PRIORITIES, MMAPABLE);
+static EGRESS_CLASSES: Array<EgressClass> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static NEXT_HOPS: Array<NextHop> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static DESCRIPTORS: Array<Descriptor> = Array::with_max_entries(1, MMAPABLE);
 #[map]
@@ -40,9 +40,9 @@ static FREE_SLOTS: Array<Cell64> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static DROPS: Array<Cell64> = Array::with_max_entries(MAX_DROP_REASONS as u32, MMAPABLE);
 #[map]
-static LOGARITHMS: Array<Logarithms> = Array::with_max_entries(1, MMAPABLE);
+static SCHEME_LINES: Array<SchemeLine> = Array::with_max_entries(1, MMAPABLE);
 #[map]
-static HEADROOM_STEPS: Array<HeadroomSteps> = Array::with_max_entries(MAX_PORTS as u32, MMAPABLE);
+static SCHEME_BLOCKS: Array<SchemeBlock> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 pub static EVENTS: RingBuf = RingBuf::with_byte_size(128 * 1024, 0);
 #[map]
@@ -84,23 +84,28 @@ impl Tables for MapTables {
     }
 
     #[inline(always)]
-    fn ingress_queue(&self, index: u32) -> Option<&IngressQueue> {
-        INGRESS_QUEUES.get(index)
+    fn ingress_queue(&self, row: u32) -> Option<&IngressQueue> {
+        INGRESS_QUEUES.get(row)
     }
 
     #[inline(always)]
-    fn egress_queue(&self, index: u32) -> Option<&EgressQueue> {
-        EGRESS_QUEUES.get(index)
+    fn egress_queue(&self, row: u32) -> Option<&EgressQueue> {
+        EGRESS_QUEUES.get(row)
     }
 
     #[inline(always)]
-    fn lane(&self, index: u32) -> Option<&Lane> {
-        LANES.get(index)
+    fn egress_class(&self, row: u32) -> Option<&EgressClass> {
+        EGRESS_CLASSES.get(row)
     }
 
     #[inline(always)]
     fn route(&self, host: u32) -> Option<&Route> {
         ROUTES.get(host)
+    }
+
+    #[inline(always)]
+    fn next_hop(&self, index: u32) -> Option<&NextHop> {
+        NEXT_HOPS.get(index)
     }
 
     #[inline(always)]
@@ -119,12 +124,12 @@ impl Tables for MapTables {
     }
 
     #[inline(always)]
-    fn logarithms(&self) -> Option<&Logarithms> {
-        LOGARITHMS.get(0)
+    fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
+        SCHEME_LINES.get(index)
     }
 
     #[inline(always)]
-    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
-        HEADROOM_STEPS.get(port)
+    fn scheme_block(&self, index: u32) -> Option<&SchemeBlock> {
+        SCHEME_BLOCKS.get(index)
     }
 }

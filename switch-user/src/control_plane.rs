@@ -1,21 +1,22 @@
 //! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
+use std::collections::BTreeMap;
+
 use fabric_core::drop_reason::DropReason;
-use fabric_core::dsh::two_level;
-use fabric_core::flow_control::Ingress;
 use fabric_core::map_abi::{
-    AuditCounters, MAX_PORTS, MAX_SLOTS, Route, SwitchConfig, address_to_u64,
+    AuditCounters, IngressQueue, MAX_PORTS, NextHop, Route, SwitchConfig, SwitchState,
+    address_to_u64, class_row,
 };
 use fabric_core::marking::slope_q48;
-use fabric_core::policy::{HeadroomScheme, Policy};
-use fabric_core::priority;
-use fabric_core::tables::{Tables, egress_index, ingress_index};
+use fabric_core::policy::Policy;
+use fabric_core::priority::{self, Priority};
+use fabric_core::queue::QueueId;
+use fabric_core::scheme::{Ingress, PortUse, Scheme, SchemeSettings, Selected};
+use fabric_core::tables::Tables;
 use fabric_core::threshold::shared_free;
-use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
-use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use fabric_core::wire::pfc::quantum_duration;
+use units::{BitsPerSecond, Bytes, Nanos};
 
-use crate::estimation_tables::{fill_logarithms, fill_steps};
 use crate::tables::SwitchTables;
 
 /// One port as the control plane configures it.
@@ -23,10 +24,10 @@ use crate::tables::SwitchTables;
 pub struct PortSettings {
     /// Line rate.
     pub rate: BitsPerSecond,
-    /// Headroom: of each lossless ingress queue, under DSH of the port.
+    /// Headroom: of each lossless ingress queue, or of the port where the scheme reserves it by port.
     pub headroom: Bytes,
-    /// The headroom that DSH estimates for a queue that grows at line rate: Phi.
-    pub largest_estimate: Bytes,
+    /// What a queue needs that grows at line rate: Phi in DSH, Eq. 1.
+    pub required_headroom: Bytes,
     /// alpha in DT of its ingress queues: numerator and denominator.
     pub alpha: [u32; 2],
     /// Marking of its egress queues.
@@ -50,35 +51,48 @@ pub struct Marking {
     pub pmax_millionths: u32,
 }
 
-/// The largest buffer for which there are descriptors, however small its frames are.
-pub const LARGEST_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
-
-const _: () = assert!(
-    LARGEST_BUFFER.0.checked_mul(u32::MAX as u64).is_some(),
-    "any alpha times the free bytes of a buffer fits into 64 bits"
-);
-
-/// Frames that a buffer holds if all of them are as small as can be.
-pub const fn frames_in(buffer: Bytes) -> u64 {
-    buffer.0 / MINIMUM_FRAME_LENGTH as u64
+/// Where the members of ECMP groups lie.
+#[derive(Debug, Default)]
+struct GroupMembers<'a> {
+    first: BTreeMap<&'a [u8], u32>,
+    used: u32,
 }
 
-/// Descriptors for a buffer of at most [`LARGEST_BUFFER`], at least 1: as many as it can hold packets.
-pub fn slots_for(buffer: Bytes) -> u32 {
-    assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
-    let slots = frames_in(buffer).max(1);
-    slots.try_into().expect("the largest buffer has 2^24 slots")
+impl<'a> GroupMembers<'a> {
+    /// Where the members of `group` begin; calls `write` for each that has no place yet.
+    fn place(&mut self, group: &'a [u8], mut write: impl FnMut(usize, u8)) -> u32 {
+        *self.first.entry(group).or_insert_with(|| {
+            let first = self.used;
+            for &port in group {
+                write(self.used as usize, port);
+                self.used += 1;
+            }
+            first
+        })
+    }
+}
+
+/// The entries that [`SwitchTables::install_routes`] needs for these groups, at least 1.
+pub fn next_hops_for<'a>(groups: impl IntoIterator<Item = &'a [u8]>) -> u32 {
+    let mut members = GroupMembers::default();
+    for group in groups.into_iter().filter(|group| group.len() > 1) {
+        members.place(group, |_, _| {});
+    }
+    members.used.max(1)
 }
 
 impl SwitchTables {
     /// Puts a switch into its first state. Call once, before the first frame.
-    pub fn configure(&mut self, config: SwitchConfig, ports: &[PortSettings], seed: u64) {
+    pub fn configure(
+        &mut self,
+        config: SwitchConfig,
+        ports: &[PortSettings],
+        scheme: &SchemeSettings,
+        seed: u64,
+    ) {
         assert!(ports.len() <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports");
         self.config.write(0, config);
-        fill_logarithms(&self.logarithms[0]);
-        for (steps, settings) in self.headroom_steps.iter().zip(ports) {
-            fill_steps(steps, settings.rate, settings.largest_estimate);
-        }
+        scheme.write(self, ports.iter().map(|port| (port.rate, port.required_headroom)));
         for (row, settings) in self.ports.iter().zip(ports) {
             row.rate_bps.store(settings.rate.0);
             row.headroom_bytes.store(settings.headroom.0);
@@ -101,48 +115,50 @@ impl SwitchTables {
         switch.random.store(seed | 1);
     }
 
-    /// Installs the ECMP group towards a host.
-    pub fn install_route(&mut self, host: usize, ports: &[u8]) {
-        let bit = |&port: &u8| {
-            assert!(usize::from(port) < MAX_PORTS, "ports are numbered below {MAX_PORTS}");
-            1 << port
-        };
-        let ports = ports.iter().map(bit).fold(0, |group: u64, bit: u64| group | bit);
-        self.routes.write(host, Route { ports });
+    /// Installs the routes: the ports of the ECMP group towards each host. Groups with the same ports share their
+    /// members.
+    ///
+    /// # Panics
+    /// If there are more hosts, or more members of groups, than the tables have room for.
+    pub fn install_routes<'a>(&mut self, groups: impl IntoIterator<Item = &'a [u8]>) {
+        let mut members = GroupMembers::default();
+        for (host, group) in groups.into_iter().enumerate() {
+            let first = match group {
+                [] => 0,
+                [port] => (*port).into(),
+                group => members.place(group, |index, port| {
+                    self.next_hops.write(index, NextHop { port: port.into() });
+                }),
+            };
+            let count = group.len().try_into().expect("a switch has 256 ports");
+            self.routes.write(host, Route { members: count, first });
+        }
     }
 
-    /// Sets the time that eBPF reads.
-    #[inline]
-    pub fn set_clock(&self, now: Nanos) {
-        self.clock[0].now_ns.store(now.0);
+    /// Shows every lossless ingress queue to `policy`'s scheme: the control plane of a switch whose thresholds
+    /// are periodic.
+    pub fn observe(&self, policy: Policy, now: Nanos) {
+        self.observe_under::<Selected>(policy, now);
     }
 
-    /// Evaluates `policy`'s threshold for every lossless ingress queue and stores it, under DSH with tau:
-    /// the control plane of a switch whose thresholds are periodic.
-    pub fn set_thresholds(&self, policy: Policy) {
+    /// The same under a scheme that need not be the policy's.
+    pub fn observe_under<S: Scheme>(&self, policy: Policy, now: Nanos) {
         let config = &self.config[0];
-        let lossless = || priority::of_mask(config.lossless_classes).map(u32::from);
         for port in 0..config.ports {
-            for priority in lossless() {
+            for priority in priority::of_mask(config.lossless_classes) {
                 let at = Ingress::of(self, policy, port, priority).expect("the port has its rows");
-                at.queue.stored_threshold_bytes.store(at.threshold());
-                if policy.headroom() == HeadroomScheme::Dsh {
-                    let single_queue = at.port.single_queue.load() != 0;
-                    at.queue.tau_bytes.store(two_level::tau(&at, single_queue));
-                }
+                S::observe(&at, now);
             }
         }
     }
 
     /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as can be
     /// done now: what is freed goes to the shared pool, and what is added comes from its free bytes; no
-    /// queue gets less than it holds. Not under DSH. The headroom that the queues have from now on.
+    /// queue gets less than it holds. Only where headroom is reserved by queue. The headroom that the queues have from now on.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
         let mut config = self.config[0];
-        let lossless = || priority::of_mask(config.lossless_classes).map(u32::from);
-        let held = lossless().map(|class| {
-            self.ingress_queues[ingress_index(port, class) as usize].headroom_bytes.load()
-        });
+        let lossless = priority::of_mask(config.lossless_classes);
+        let held = lossless.map(|priority| self.ingress(port, priority).headroom_bytes.load());
         let least = held.max().unwrap_or(0);
         let row = &self.ports[port as usize].headroom_bytes;
         let before = row.load();
@@ -157,22 +173,17 @@ impl SwitchTables {
         Bytes(after)
     }
 
-    /// Those of the queues `waiting` of `port`, a bit each, that must not start a transmission at `now`.
+    /// Whether PFC forbids (port, priority) to start a transmission at `now`.
     #[inline]
-    pub fn paused_queues(&self, port: u32, waiting: u32, now: Nanos) -> u32 {
-        let (mut left, mut paused) = (waiting, 0);
-        while left != 0 {
-            let queue = left.trailing_zeros();
-            left &= left - 1;
-            let lane = &self.lanes[ingress_index(port, queue) as usize];
-            paused |= u32::from(lane.pause.forbids(now)) << queue;
-        }
-        paused
+    pub fn is_paused(&self, port: u32, priority: Priority, now: Nanos) -> bool {
+        let row = class_row(port, priority);
+        self.egress_classes[row as usize].pause.forbids(now)
     }
 
     /// When the pause of (port, priority) ends by itself.
-    pub fn pause_expiry(&self, port: u32, priority: u32) -> Nanos {
-        Nanos(self.lanes[ingress_index(port, priority) as usize].pause.until_ns.load())
+    pub fn pause_expiry(&self, port: u32, priority: Priority) -> Nanos {
+        let row = class_row(port, priority);
+        Nanos(self.egress_classes[row as usize].pause.until_ns.load())
     }
 
     /// Frames dropped for `reason`.
@@ -186,22 +197,34 @@ impl SwitchTables {
     }
 
     /// What the auditor saw of one (port, priority).
-    pub fn audited(&self, port: u32, priority: u32) -> &AuditCounters {
-        &self.lanes[ingress_index(port, priority) as usize].audit
+    pub fn audited(&self, port: u32, priority: Priority) -> &AuditCounters {
+        &self.egress_classes[class_row(port, priority) as usize].audit
     }
 
     /// Frames that left any port while their priority was paused.
     pub fn violations(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.audit.violations.load()).sum()
+        self.egress_classes.iter().map(|class| class.audit.violations.load()).sum()
     }
 
-    /// Bytes in the egress queue.
-    pub fn egress_bytes(&self, port: u32, queue: u32) -> u64 {
-        self.egress_queues[egress_index(port, queue) as usize].bytes.load()
+    /// The ingress queue of (port, priority).
+    pub fn ingress(&self, port: u32, priority: Priority) -> &IngressQueue {
+        &self.ingress_queues[class_row(port, priority) as usize]
     }
 
-    /// What a drained switch still holds that it should not, in words; empty if the books balance.
-    pub fn imbalances(&self) -> Vec<String> {
+    /// Bytes in an egress queue.
+    pub fn egress_bytes(&self, port: u32, queue: QueueId) -> u64 {
+        self.egress_queues[self.config[0].queue_row(port, queue) as usize].bytes.load()
+    }
+
+    /// The egress queues of every port, the control queue first.
+    pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
+        let places = self.egress_queues.len() >> self.config[0].port_shift;
+        (0..places).map(QueueId::of_place)
+    }
+
+    /// What a drained switch that runs `policy` still holds and should not, in words; empty if the books
+    /// balance.
+    pub fn imbalances(&self, policy: Policy) -> Vec<String> {
         let (config, switch) = (&self.config[0], &self.switch[0]);
         let mut found = Vec::new();
         let mut expect_zero = |what: String, value: u64| {
@@ -212,21 +235,25 @@ impl SwitchTables {
         expect_zero("the private pools' total".into(), switch.private_bytes.load());
         expect_zero("the shared pool's total".into(), switch.shared_bytes.load());
         expect_zero("the headroom pools' total".into(), switch.headroom_bytes.load());
-        for (number, port) in (0..config.ports).zip(self.ports.iter()) {
-            expect_zero(format!("port {number} shared"), port.shared_bytes.load());
-            expect_zero(format!("port {number} insurance"), port.insurance_bytes.load());
-            expect_zero(format!("port {number} OFF state"), u64::from(port.off.load()));
+        for port in 0..config.ports {
+            let PortUse { shared_bytes, headroom_bytes, off } =
+                Selected::port_use(self, policy, port);
+            expect_zero(format!("port {port} shared"), shared_bytes);
+            expect_zero(format!("port {port} headroom"), headroom_bytes);
+            expect_zero(format!("port {port} OFF state"), u64::from(off));
         }
         for port in 0..config.ports {
-            for priority in priority::all().map(u32::from) {
-                let queue = &self.ingress_queues[ingress_index(port, priority) as usize];
+            for priority in priority::all() {
+                let queue = self.ingress(port, priority);
                 let name = format!("ingress queue (port {port}, priority {priority})");
                 expect_zero(format!("{name} private"), queue.private_bytes.load());
                 expect_zero(format!("{name} shared"), queue.shared_bytes.load());
                 expect_zero(format!("{name} headroom"), queue.headroom_bytes.load());
                 expect_zero(format!("{name} OFF state"), u64::from(queue.off.load()));
-                let bytes = self.egress_bytes(port, priority);
-                expect_zero(format!("egress queue (port {port}, queue {priority})"), bytes);
+            }
+            for queue in self.queues() {
+                let bytes = self.egress_bytes(port, queue);
+                expect_zero(format!("egress queue (port {port}, queue {queue})"), bytes);
             }
         }
         let free = switch.slots_limit.load() - switch.slots_taken.load();
@@ -238,7 +265,7 @@ impl SwitchTables {
     }
 
     /// The switch's totals.
-    pub fn state(&self) -> &fabric_core::map_abi::SwitchState {
+    pub fn state(&self) -> &SwitchState {
         self.switch().expect("the region has one entry")
     }
 
@@ -250,51 +277,50 @@ impl SwitchTables {
 
 #[cfg(test)]
 mod tests {
+    use fabric_core::map_abi::port_shift;
+    use fabric_core::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+    use fabric_core::scheme::dsh::{self, state};
+
     use super::*;
     use crate::tables::Capacity;
-    use fabric_core::map_abi::{IngressQueue, LINE_RATE};
-    use fabric_core::policy::{MarkingScheme, ThresholdScheme};
 
-    const CLASS: u32 = 3;
+    const CLASS: Priority = Priority::new(3);
 
-    #[test]
-    fn there_is_a_slot_for_every_frame_of_any_buffer() {
-        for (buffer, slots) in [
-            (0, 1),
-            (59, 1),
-            (60 * 4096, 4096),
-            (60 * 4097 + 59, 4097),
-            (16_000_000, 266_666),
-            (LARGEST_BUFFER.0, 1 << 24),
-        ] {
-            assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");
-        }
+    /// DSH, whose state the tables have room for.
+    fn policy() -> Policy {
+        let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+        plain.with_scheme(SchemeKind::Dsh, 0)
     }
+
+    const PHI: u64 = 5000;
 
     /// Two ports with two lossless queues of 10,000 bytes of headroom each, and 30,000 shared bytes.
     fn tables() -> SwitchTables {
-        let capacity = Capacity { ports: 2, hosts: 1, slots: 64 };
+        let scheme = Selected::room(policy(), 2);
+        let capacity = Capacity { scheme, next_hops: 8, ..Capacity::new(2, 6, 64) };
         let mut tables = SwitchTables::owned(capacity).expect("memory for a switch's tables");
         let config = SwitchConfig {
             shared_pool_bytes: 30_000,
             headroom_pool_bytes: 40_000,
-            lossless_classes: 1 << CLASS | 1 << 4,
+            lossless_classes: CLASS.bit() | 1 << 4,
             lossless_queues: 2,
             ports: 2,
             slots: 64,
+            port_shift: port_shift(2),
             ..SwitchConfig::default()
         };
         let port = PortSettings {
             rate: BitsPerSecond(100_000_000_000),
             headroom: Bytes(10_000),
-            largest_estimate: Bytes(0),
+            required_headroom: Bytes(PHI),
             alpha: [1, 16],
             marking: Marking::default(),
             response: Nanos(0),
             address: [0; 6],
             peer_address: [0; 6],
         };
-        tables.configure(config, &[port; 2], 1);
+        let settings = SchemeSettings::Dsh(dsh::Settings::default());
+        tables.configure(config, &[port; 2], &settings, 1);
         tables
     }
 
@@ -317,7 +343,7 @@ mod tests {
     #[test]
     fn no_queue_gets_less_than_it_holds() {
         let mut tables = tables();
-        tables.ingress_queues[ingress_index(1, CLASS) as usize].headroom_bytes.store(7000);
+        tables.ingress(1, CLASS).headroom_bytes.store(7000);
         assert_eq!(set(&mut tables, 4000), [7000, 36_000, 34_000]);
     }
 
@@ -336,7 +362,7 @@ mod tests {
     fn a_queue_that_holds_more_than_it_may_keeps_the_books() {
         let mut tables = tables();
         tables.switch[0].shared_bytes.store(30_000);
-        tables.ingress_queues[ingress_index(1, CLASS) as usize].headroom_bytes.store(9999);
+        tables.ingress(1, CLASS).headroom_bytes.store(9999);
         assert_eq!(set(&mut tables, 0), [9999, 30_002, 39_998]);
         assert_eq!(set(&mut tables, u64::MAX), [10_000, 30_000, 40_000]);
     }
@@ -344,23 +370,37 @@ mod tests {
     /// A queue that grows at line rate needs Phi, and one that is alone needs nothing.
     #[test]
     fn periodic_thresholds_store_tau() {
-        const PHI: u64 = 5000;
         let tables = tables();
-        fill_steps(&tables.headroom_steps[1], BitsPerSecond(100_000_000_000), Bytes(PHI));
-        let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
-            .with_headroom(HeadroomScheme::Dsh);
-        let rising = &tables.ingress_queues[ingress_index(1, CLASS) as usize];
-        let steady = &tables.ingress_queues[ingress_index(1, 4) as usize];
-        rising.gradient_average.store(LINE_RATE.try_into().unwrap());
-        let stored = |queue: &IngressQueue| {
-            (queue.stored_threshold_bytes.load(), u64::from(queue.tau_bytes.load()))
+        let queue = |priority| Ingress::of(&tables, policy(), 1, priority).unwrap();
+        let (rising, steady) = (queue(CLASS), queue(Priority::new(4)));
+        let average = &state::queue(&rising).unwrap().gradient_average;
+        average.store(dsh::estimation::LINE_RATE.try_into().unwrap());
+        let stored = |at: &Ingress<'_, SwitchTables>| {
+            (at.queue.stored_threshold_bytes.load(), Selected::margin(at))
         };
-        tables.set_thresholds(policy);
-        assert_eq!((stored(rising), stored(steady)), ((1875, PHI), (1875, 0)));
+        tables.observe(policy(), Nanos(0));
+        assert_eq!((stored(&rising), stored(&steady)), ((1875, PHI), (1875, 0)));
         tables.switch[0].shared_bytes.store(14_000);
-        tables.ports[1].single_queue.store(1);
-        tables.set_thresholds(policy);
-        assert_eq!((stored(rising), stored(steady)), ((1000, 0), (1000, 0)));
+        state::port(&rising).unwrap().single_queue.store(1);
+        tables.observe(policy(), Nanos(0));
+        assert_eq!((stored(&rising), stored(&steady)), ((1000, 0), (1000, 0)));
+    }
+
+    #[test]
+    fn groups_with_the_same_ports_share_their_members() {
+        let mut tables = tables();
+        let groups: [&[u8]; 6] = [&[7], &[1, 255], &[], &[1, 255], &[0, 1, 2], &[1]];
+        assert_eq!(next_hops_for(groups), 5);
+        assert_eq!(next_hops_for([&[7][..]]), 1, "a map has an entry");
+        tables.install_routes(groups);
+        let route = |host| *tables.route(host).unwrap();
+        let route = |host| (route(host).members, route(host).first);
+        assert_eq!(
+            (0..6).map(route).collect::<Vec<_>>(),
+            [(1, 7), (2, 0), (0, 0), (2, 0), (3, 2), (1, 1)]
+        );
+        let hops: Vec<u64> = (0..5).map(|index| tables.next_hop(index).unwrap().port).collect();
+        assert_eq!(hops, [1, 255, 0, 1, 2]);
     }
 
     #[test]
@@ -368,7 +408,7 @@ mod tests {
         let random = |seed| {
             let mut tables = tables();
             let config = *tables.settings();
-            tables.configure(config, &[], seed);
+            tables.configure(config, &[], &SchemeSettings::Pfc, seed);
             tables.state().random.load()
         };
         assert_ne!(random(2), random(4));
@@ -379,24 +419,31 @@ mod tests {
     /// Nothing but `cell` is off balance.
     fn imbalance_of(cell: impl FnOnce(&SwitchTables)) -> Vec<String> {
         let tables = tables();
-        assert_eq!(tables.imbalances(), [""; 0]);
+        assert_eq!(tables.imbalances(policy()), [""; 0]);
         cell(&tables);
-        tables.imbalances()
+        tables.imbalances(policy())
     }
 
     #[test]
     fn what_a_drained_switch_still_holds_is_named() {
         fn queue(tables: &SwitchTables) -> &IngressQueue {
-            &tables.ingress_queues[ingress_index(1, CLASS) as usize]
+            tables.ingress(1, CLASS)
+        }
+        fn port(tables: &SwitchTables) -> &state::PortLine {
+            state::port_of(tables, 1).unwrap()
+        }
+        fn egress(tables: &SwitchTables, port: u32, queue: QueueId) {
+            let row = tables.settings().queue_row(port, queue);
+            tables.egress_queue(row).unwrap().bytes.store(7);
         }
         type Upset = fn(&SwitchTables);
-        let rows: [(Upset, &str); 15] = [
+        let rows: [(Upset, &str); 16] = [
             (|it| it.state().private_bytes.store(7), "the private pools' total is 7"),
             (|it| it.state().shared_bytes.store(7), "the shared pool's total is 7"),
             (|it| it.state().headroom_bytes.store(7), "the headroom pools' total is 7"),
-            (|it| it.ports[1].shared_bytes.store(7), "port 1 shared is 7"),
-            (|it| it.ports[1].insurance_bytes.store(7), "port 1 insurance is 7"),
-            (|it| it.ports[1].off.store(1), "port 1 OFF state is 1"),
+            (|it| port(it).shared_bytes.store(7), "port 1 shared is 7"),
+            (|it| port(it).insurance_bytes.store(7), "port 1 headroom is 7"),
+            (|it| port(it).off.store(1), "port 1 OFF state is 1"),
             (
                 |it| queue(it).private_bytes.store(7),
                 "ingress queue (port 1, priority 3) private is 7",
@@ -410,10 +457,8 @@ mod tests {
                 "ingress queue (port 1, priority 3) headroom is 7",
             ),
             (|it| queue(it).off.store(1), "ingress queue (port 1, priority 3) OFF state is 1"),
-            (
-                |it| it.egress_queues[egress_index(0, 7) as usize].bytes.store(7),
-                "egress queue (port 0, queue 7) is 7",
-            ),
+            (|it| egress(it, 0, QueueId::data(7)), "egress queue (port 0, queue 7) is 7"),
+            (|it| egress(it, 1, QueueId::CONTROL), "egress queue (port 1, queue control) is 7"),
             (|it| it.state().slots_taken.store(7), "the number of leaked descriptors is 7"),
             (|it| it.state().slots_limit.store(57), "the number of leaked descriptors is 7"),
             (|it| it.state().admitted_bytes.store(7), "bytes admitted less bytes departed is 7"),

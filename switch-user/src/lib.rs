@@ -1,19 +1,23 @@
 //! One switch in user space.
 //!
-//! [`program`] loads the eBPF side and reads its ring ([`refusal`] shortens the verifier's log to its
-//! reason), [`tables`] are the maps as memory, [`control_plane`] their verbs ([`estimation_tables`] what it
-//! computes for DSH, [`link_delay`] how it measures links), [`traffic_manager`] the egress queues, and
-//! [`packet_socket`] the way onto a wire.
-//! Only `program`, `region` and `packet_socket` touch the kernel.
+//! `program` loads the eBPF side and reads its ring (`refusal` shortens the verifier's log to its
+//! reason), [`tables`] are the maps as memory, [`control_plane`] their verbs, [`traffic_manager`] the egress
+//! queues, [`link_delay`] how a port measures its link, and `packet_socket` the way onto a wire. [`switch`]
+//! joins what is sans-I/O of these: it takes what arrival made of frames and says what its ports send.
+//! Only `program`, `region` and `packet_socket` touch the kernel. Without the feature `kernel` the switch
+//! runs in memory alone, on any Unix.
 
 pub mod control_plane;
-pub mod estimation_tables;
 #[cfg(feature = "log-events")]
 pub mod event_log;
 pub mod link_delay;
+#[cfg(feature = "kernel")]
 pub mod packet_socket;
+#[cfg(feature = "kernel")]
 pub mod program;
+#[cfg(feature = "kernel")]
 pub mod refusal;
 pub mod region;
+pub mod switch;
 pub mod tables;
 pub mod traffic_manager;

@@ -2,9 +2,9 @@
 //! requester of the peer delay mechanism of IEEE 802.1AS. docs/link-delay.md has the protocol.
 
 use fabric_core::headroom;
-use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::Kind;
+use units::{BitsPerSecond, Bytes, Nanos};
 
 /// Exchanges in a row that may stay without a response before a measurement is forgotten, as
 /// `allowedLostResponses` of IEEE 802.1AS has it by default in the edition of 2020.

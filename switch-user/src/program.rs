@@ -9,12 +9,12 @@ use aya::programs::xdp::XdpLinkId;
 use aya::programs::{SchedClassifier, TcAttachType, Xdp, XdpMode};
 use aya::{Ebpf, EbpfLoader};
 use fabric_core::arrival::Outcome;
-use fabric_core::flow_control::Order;
-use fabric_core::map_abi::{SwitchConfig, names};
+use fabric_core::hop_control::Order;
+use fabric_core::map_abi::{Clock, SwitchConfig, names};
 use fabric_core::policy::Policy;
-use fabric_core::record::{
-    FLAG_PAUSE_FOLLOWS, HEADER_LEN, Header, KIND_LINK_DELAY, KIND_PAUSE, KIND_QUEUED,
-};
+use fabric_core::record::{HEADER_LEN, Header, KIND_CONTROL, KIND_LINK_DELAY, KIND_QUEUED};
+
+use units::Nanos;
 
 use crate::refusal::Refusal;
 use crate::region::Region;
@@ -91,6 +91,7 @@ impl ProgramError {
 pub struct SwitchProgram {
     ebpf: Ebpf,
     ring: RingBuf<MapData>,
+    clock: Region<Clock>,
 }
 
 /// What one frame left in the ring.
@@ -112,8 +113,8 @@ impl SwitchProgram {
         policy: Policy,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let Policy { threshold, marking, headroom, estimation, shared_headroom } = policy;
-        let words = [threshold, marking, headroom, estimation, shared_headroom];
+        let Policy { threshold, marking, scheme, options } = policy;
+        let words = [threshold, marking, scheme, options];
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);
@@ -122,9 +123,16 @@ impl SwitchProgram {
         }
         let mut load_one = |capacity: &Capacity| {
             loader
+                .map_max_entries(names::PORTS, capacity.ports)
+                .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
+                .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
+                .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
                 .map_max_entries(names::ROUTES, capacity.hosts)
+                .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
                 .map_max_entries(names::DESCRIPTORS, capacity.slots)
-                .map_max_entries(names::FREE_SLOTS, capacity.slots);
+                .map_max_entries(names::FREE_SLOTS, capacity.slots)
+                .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
+                .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
             Self::start(loader.load(OBJECT)?, *capacity)
         };
         capacities.iter().map(&mut load_one).collect()
@@ -140,11 +148,13 @@ impl SwitchProgram {
             name: names::EVENTS,
             source: Box::new(source),
         })?;
-        let tables = SwitchTables::mapped(capacity, |name| match ebpf.map(name) {
+        let array = |name| match ebpf.map(name) {
             Some(Map::Array(data)) => Ok(data.fd().as_fd()),
             _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("no array map {name}"))),
-        })?;
-        Ok((Self { ebpf, ring }, tables))
+        };
+        let tables = SwitchTables::mapped(capacity, array)?;
+        let clock = Region::of_array(array(names::CLOCK)?, 1)?;
+        Ok((Self { ebpf, ring, clock }, tables))
     }
 
     /// Attaches to a port's interface, from inside its namespace.
@@ -164,13 +174,19 @@ impl SwitchProgram {
         Ok(PortLinks { _xdp: xdp, _auditor: auditor })
     }
 
-    /// Takes what one frame left in the ring: its record, and the PAUSE frame's if one is due. Hands the
-    /// bytes of a queued packet or a link delay frame to `frame` and the PAUSE frame's to `pause`.
-    /// `None` while the ring is empty.
+    /// Sets the time that the programs read.
+    #[inline]
+    pub fn set_clock(&self, now: Nanos) {
+        self.clock[0].now_ns.store(now.0);
+    }
+
+    /// Takes what one frame left in the ring: its record, and those of hop control frames that are due. Hands the
+    /// bytes of a queued packet or a link delay frame to `frame`, and each hop control frame to `control`, with the
+    /// order. `None` while the ring is empty.
     pub fn take_records(
         &mut self,
         mut frame: impl FnMut(&Header, &[u8]),
-        mut pause: impl FnMut(&Header, &[u8]),
+        mut control: impl FnMut(&Header, &Order, &[u8]),
     ) -> Result<Option<Records>, ProgramError> {
         let Some(record) = self.ring.next() else { return Ok(None) };
         let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
@@ -178,20 +194,22 @@ impl SwitchProgram {
             frame(&header, body(&header, &record)?);
         }
         drop(record);
-        let mut order: Option<Order> = None;
-        if header.flags & FLAG_PAUSE_FOLLOWS != 0 {
-            let second =
-                self.ring.next().ok_or(ProgramError::BadRecord("its PAUSE does not follow"))?;
-            let pause_header =
-                Header::read(&second).ok_or(ProgramError::BadRecord("its PAUSE is too short"))?;
-            if pause_header.kind != KIND_PAUSE {
-                return Err(ProgramError::BadRecord("what follows is no PAUSE"));
+        for _ in 0..header.orders {
+            let next = self
+                .ring
+                .next()
+                .ok_or(ProgramError::BadRecord("its hop control frame does not follow"))?;
+            let header = Header::read(&next)
+                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
+            if header.kind != KIND_CONTROL {
+                return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
             }
-            pause(&pause_header, body(&pause_header, &second)?);
-            order = Some(pause_header.order());
+            let order = header
+                .order()
+                .ok_or(ProgramError::BadRecord("its hop control frame says nothing"))?;
+            control(&header, &order, body(&header, &next)?);
         }
-        let outcome =
-            header.outcome(order).ok_or(ProgramError::BadRecord("its kind is unknown"))?;
+        let outcome = header.outcome().ok_or(ProgramError::BadRecord("its kind is unknown"))?;
         Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
     }
 

@@ -4,9 +4,12 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ops::Index;
+#[cfg(feature = "kernel")]
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::NonNull;
 
+#[cfg(feature = "kernel")]
+use memmap2::MmapOptions;
+use memmap2::{MmapMut, MmapRaw};
 use zerocopy::FromBytes;
 
 /// What every mapping is at least aligned to.
@@ -41,27 +44,27 @@ const SMALLEST_PAGE: usize = 4096;
 /// ```
 #[derive(Debug)]
 pub struct Region<T: FromBytes> {
-    start: NonNull<T>,
+    memory: MmapRaw,
     length: usize,
-    mapped_bytes: usize,
     marker: PhantomData<T>,
 }
-
-// SAFETY: the memory belongs to the region until it is dropped, and what lies in it is plain integers.
-unsafe impl<T: FromBytes + Send> Send for Region<T> {}
 
 impl<T: FromBytes> Region<T> {
     /// Zeroed memory of our own, touched only where it is used.
     pub fn owned(length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+        let memory = MmapMut::map_anon(Self::bytes(length)?)?;
+        Ok(Self { memory: memory.into(), length, marker: PhantomData })
     }
 
     /// The memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
+    #[cfg(feature = "kernel")]
     pub fn of_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_SHARED, map.as_raw_fd())
+        let bytes = Self::bytes(length)?;
+        let memory = MmapOptions::new().len(bytes).map_raw(map.as_raw_fd())?;
+        Ok(Self { memory, length, marker: PhantomData })
     }
 
-    fn map(length: usize, flags: libc::c_int, fd: libc::c_int) -> io::Result<Self> {
+    fn bytes(length: usize) -> io::Result<usize> {
         const {
             // A BPF array rounds its entries up to eight bytes; every type of the map ABI is a multiple.
             assert!(
@@ -72,24 +75,13 @@ impl<T: FromBytes> Region<T> {
             assert!(align_of::<T>() <= SMALLEST_PAGE, "mappings are aligned to pages only");
         }
         let bytes = size_of::<T>().checked_mul(length);
-        let whole_pages = bytes.and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
-        let mapped_bytes = whole_pages.ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                mapped_bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags,
-                fd,
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(address.cast()).expect("mmap never returns the null page here");
-        Ok(Self { start, length, mapped_bytes, marker: PhantomData })
+        let bytes = bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+        bytes.ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    #[inline]
+    fn start(&self) -> *mut T {
+        self.memory.as_mut_ptr().cast()
     }
 
     /// The entry at `index`, if there is one.
@@ -97,14 +89,14 @@ impl<T: FromBytes> Region<T> {
     pub fn get(&self, index: usize) -> Option<&T> {
         // SAFETY: the index is inside the mapping, which lives as long as `self` and is aligned to a page;
         // any bytes are a `T`.
-        (index < self.length).then(|| unsafe { self.start.add(index).as_ref() })
+        (index < self.length).then(|| unsafe { &*self.start().add(index) })
     }
 
     /// Replaces an entry that is not made of cells, before anyone else reads it or between frames.
     pub fn write(&mut self, index: usize, value: T) {
         assert!(index < self.length, "entry {index} of {}", self.length);
         // SAFETY: inside the mapping; `&mut self` excludes other references from here.
-        unsafe { self.start.add(index).write(value) };
+        unsafe { self.start().add(index).write(value) };
     }
 
     /// Entries.
@@ -129,19 +121,6 @@ impl<T: FromBytes> Index<usize> for Region<T> {
     fn index(&self, index: usize) -> &T {
         self.get(index).expect("an index within the region")
     }
-}
-
-impl<T: FromBytes> Drop for Region<T> {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map` with this length, and no reference outlives `self`.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped_bytes) };
-    }
-}
-
-fn page_size() -> usize {
-    // SAFETY: a query without side effects.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).expect("Linux always knows its page size")
 }
 
 #[cfg(test)]

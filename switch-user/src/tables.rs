@@ -1,20 +1,27 @@
 //! The tables of one switch in user space, mapped or owned.
 
 use std::io;
+#[cfg(feature = "kernel")]
 use std::os::fd::BorrowedFd;
 
 use fabric_core::cell::Cell64;
 use fabric_core::drop_reason::DropReason;
+#[cfg(feature = "kernel")]
+use fabric_core::map_abi::names;
 use fabric_core::map_abi::{
-    Clock, Descriptor, EgressQueue, HeadroomSteps, IngressQueue, Lane, Logarithms,
-    MAX_DROP_REASONS, MAX_PORTS, MAX_QUEUES, PRIORITIES, Port, Route, SwitchConfig, SwitchState,
-    names,
+    Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
+    Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, port_shift,
 };
+use fabric_core::scheme::Room;
 use fabric_core::tables::Tables;
 
 use crate::region::Region;
 
-/// How large the tables are that depend on the fabric.
+/// Priorities, as tables count rows.
+const CLASSES: u32 = 8;
+const _: () = assert!(CLASSES as usize == PRIORITIES);
+
+/// How large the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Ports in use.
@@ -23,67 +30,105 @@ pub struct Capacity {
     pub hosts: u32,
     /// Descriptors, at least 1.
     pub slots: u32,
+    /// Egress queues of a port, the control queue included: see [`fabric_core::queue::places`].
+    pub queues: u32,
+    /// Members of all ECMP groups, at least 1.
+    pub next_hops: u32,
+    /// What the scheme keeps.
+    pub scheme: Room,
+}
+
+impl Capacity {
+    /// For a switch with a queue for each priority, at most one port towards each host, and a scheme without
+    /// state of its own.
+    pub const fn new(ports: u32, hosts: u32, slots: u32) -> Self {
+        let scheme = Room { lines: 1, blocks: 1 };
+        Self { ports, hosts, slots, queues: 1 + CLASSES, next_hops: 1, scheme }
+    }
+
+    /// Rows of tables with one for each (port, priority).
+    pub const fn class_rows(&self) -> u32 {
+        CLASSES * self.ports
+    }
+
+    /// Rows of tables with one for each (port, queue).
+    pub const fn queue_rows(&self) -> u32 {
+        self.queues << port_shift(self.ports)
+    }
 }
 
 /// One switch's tables.
 #[derive(Debug)]
 pub struct SwitchTables {
-    pub(crate) clock: Region<Clock>,
     pub(crate) config: Region<SwitchConfig>,
     pub(crate) switch: Region<SwitchState>,
     pub(crate) ports: Region<Port>,
     pub(crate) ingress_queues: Region<IngressQueue>,
     pub(crate) egress_queues: Region<EgressQueue>,
-    pub(crate) lanes: Region<Lane>,
+    pub(crate) egress_classes: Region<EgressClass>,
     pub(crate) routes: Region<Route>,
+    pub(crate) next_hops: Region<NextHop>,
     pub(crate) descriptors: Region<Descriptor>,
     pub(crate) free_slots: Region<Cell64>,
     pub(crate) drops: Region<Cell64>,
-    pub(crate) logarithms: Region<Logarithms>,
-    pub(crate) headroom_steps: Region<HeadroomSteps>,
+    pub(crate) scheme_lines: Region<SchemeLine>,
+    pub(crate) scheme_blocks: Region<SchemeBlock>,
 }
 
 impl SwitchTables {
     /// Memory of our own: the switch runs natively.
     pub fn owned(capacity: Capacity) -> io::Result<Self> {
-        let port_priorities = MAX_PORTS * PRIORITIES;
+        let size = |rows: u32| rows as usize;
         Ok(Self {
-            clock: Region::owned(1)?,
             config: Region::owned(1)?,
             switch: Region::owned(1)?,
-            ports: Region::owned(capacity.ports as usize)?,
-            ingress_queues: Region::owned(port_priorities)?,
-            egress_queues: Region::owned(MAX_PORTS * MAX_QUEUES)?,
-            lanes: Region::owned(port_priorities)?,
-            routes: Region::owned(capacity.hosts as usize)?,
-            descriptors: Region::owned(capacity.slots as usize)?,
-            free_slots: Region::owned(capacity.slots as usize)?,
+            ports: Region::owned(size(capacity.ports))?,
+            ingress_queues: Region::owned(size(capacity.class_rows()))?,
+            egress_queues: Region::owned(size(capacity.queue_rows()))?,
+            egress_classes: Region::owned(size(capacity.class_rows()))?,
+            routes: Region::owned(size(capacity.hosts))?,
+            next_hops: Region::owned(size(capacity.next_hops))?,
+            descriptors: Region::owned(size(capacity.slots))?,
+            free_slots: Region::owned(size(capacity.slots))?,
             drops: Region::owned(MAX_DROP_REASONS)?,
-            logarithms: Region::owned(1)?,
-            headroom_steps: Region::owned(capacity.ports as usize)?,
+            scheme_lines: Region::owned(size(capacity.scheme.lines))?,
+            scheme_blocks: Region::owned(size(capacity.scheme.blocks))?,
         })
     }
 
     /// The memory of a loaded program's maps; `map` finds one by its name.
+    #[cfg(feature = "kernel")]
     pub fn mapped<'a>(
         capacity: Capacity,
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
-        let port_priorities = MAX_PORTS * PRIORITIES;
+        let size = |rows: u32| rows as usize;
         Ok(Self {
-            clock: Region::of_array(map(names::CLOCK)?, 1)?,
             config: Region::of_array(map(names::CONFIG)?, 1)?,
             switch: Region::of_array(map(names::SWITCH)?, 1)?,
-            ports: Region::of_array(map(names::PORTS)?, MAX_PORTS)?,
-            ingress_queues: Region::of_array(map(names::INGRESS_QUEUES)?, port_priorities)?,
-            egress_queues: Region::of_array(map(names::EGRESS_QUEUES)?, MAX_PORTS * MAX_QUEUES)?,
-            lanes: Region::of_array(map(names::LANES)?, port_priorities)?,
-            routes: Region::of_array(map(names::ROUTES)?, capacity.hosts as usize)?,
-            descriptors: Region::of_array(map(names::DESCRIPTORS)?, capacity.slots as usize)?,
-            free_slots: Region::of_array(map(names::FREE_SLOTS)?, capacity.slots as usize)?,
+            ports: Region::of_array(map(names::PORTS)?, size(capacity.ports))?,
+            ingress_queues: Region::of_array(
+                map(names::INGRESS_QUEUES)?,
+                size(capacity.class_rows()),
+            )?,
+            egress_queues: Region::of_array(
+                map(names::EGRESS_QUEUES)?,
+                size(capacity.queue_rows()),
+            )?,
+            egress_classes: Region::of_array(
+                map(names::EGRESS_CLASSES)?,
+                size(capacity.class_rows()),
+            )?,
+            routes: Region::of_array(map(names::ROUTES)?, size(capacity.hosts))?,
+            next_hops: Region::of_array(map(names::NEXT_HOPS)?, size(capacity.next_hops))?,
+            descriptors: Region::of_array(map(names::DESCRIPTORS)?, size(capacity.slots))?,
+            free_slots: Region::of_array(map(names::FREE_SLOTS)?, size(capacity.slots))?,
             drops: Region::of_array(map(names::DROPS)?, MAX_DROP_REASONS)?,
-            logarithms: Region::of_array(map(names::LOGARITHMS)?, 1)?,
-            headroom_steps: Region::of_array(map(names::HEADROOM_STEPS)?, MAX_PORTS)?,
+            scheme_lines: Region::of_array(map(names::SCHEME_LINES)?, size(capacity.scheme.lines))?,
+            scheme_blocks: Region::of_array(
+                map(names::SCHEME_BLOCKS)?,
+                size(capacity.scheme.blocks),
+            )?,
         })
     }
 }
@@ -105,23 +150,28 @@ impl Tables for SwitchTables {
     }
 
     #[inline]
-    fn ingress_queue(&self, index: u32) -> Option<&IngressQueue> {
-        self.ingress_queues.get(index as usize)
+    fn ingress_queue(&self, row: u32) -> Option<&IngressQueue> {
+        self.ingress_queues.get(row as usize)
     }
 
     #[inline]
-    fn egress_queue(&self, index: u32) -> Option<&EgressQueue> {
-        self.egress_queues.get(index as usize)
+    fn egress_queue(&self, row: u32) -> Option<&EgressQueue> {
+        self.egress_queues.get(row as usize)
     }
 
     #[inline]
-    fn lane(&self, index: u32) -> Option<&Lane> {
-        self.lanes.get(index as usize)
+    fn egress_class(&self, row: u32) -> Option<&EgressClass> {
+        self.egress_classes.get(row as usize)
     }
 
     #[inline]
     fn route(&self, host: u32) -> Option<&Route> {
         self.routes.get(host as usize)
+    }
+
+    #[inline]
+    fn next_hop(&self, index: u32) -> Option<&NextHop> {
+        self.next_hops.get(index as usize)
     }
 
     #[inline]
@@ -140,12 +190,12 @@ impl Tables for SwitchTables {
     }
 
     #[inline]
-    fn logarithms(&self) -> Option<&Logarithms> {
-        self.logarithms.get(0)
+    fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.scheme_lines.get(index as usize)
     }
 
     #[inline]
-    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
-        self.headroom_steps.get(port as usize)
+    fn scheme_block(&self, index: u32) -> Option<&SchemeBlock> {
+        self.scheme_blocks.get(index as usize)
     }
 }

@@ -74,7 +74,7 @@ impl Pool {
 
 /// Scenario files, as text.
 pub fn scenarios() -> impl Strategy<Value = String> {
-    let root = xoff::scenario::json_schema();
+    let root = scenario::json_schema();
     let schema = Schema { definitions: root["$defs"].clone() };
     let keys = schema.draw("", &root);
     keys.prop_map(|keys| toml::to_string(&keys).expect("keys and values are TOML"))

@@ -12,10 +12,12 @@ pub mod dissection;
 pub mod distributions;
 pub mod drawn;
 pub mod exactness;
+pub mod flow_queues;
 pub mod go_back_n;
 pub mod link_delay;
 pub mod lone_flow;
 pub mod measures;
+pub mod multipath;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
@@ -32,22 +34,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use ::results::{LinkDelayRange, RunReport, Summary};
+use emulation::engine::Watch;
+use scenario::{DatapathKind, Scenario};
 use tempfile::TempDir;
-use xoff::engine::Watch;
-use xoff::results::{LinkDelayRange, RunReport, Summary};
-use xoff::scenario::{DatapathKind, Scenario};
 
 use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 16] = [
+const SAME_FILES: [&str; 17] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
     "pauses.csv",
     "pause_time.csv",
     "queues.csv",
+    "egress_queues.csv",
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",
@@ -141,8 +144,9 @@ impl Run {
             .unwrap_or_else(|error| panic!("{error}"));
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let outcome = xoff::run::run(&scenario, folder.as_ref().map(TempDir::path), &mut watch)
-            .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
+        let outcome =
+            emulation::run::run(&scenario, folder.as_ref().map(TempDir::path), &mut watch)
+                .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
         let sound = outcome.is_sound();
         let RunReport { summary, link_delays, .. } = outcome.report;
         Self { scenario, summary, link_delays, sound, folder }

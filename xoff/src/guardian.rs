@@ -7,7 +7,7 @@
 //! run ends its guardian. If the guardian itself is killed, the next run does its work.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, parent_id};
@@ -17,12 +17,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::results::ResultsFolder;
+use results::{Keeper, ResultsFolder};
+
+use crate::commands::destroy;
 
 /// Name of the guardian's command.
 pub const COMMAND: &str = "guardian";
-/// Names this binary even after its file was replaced.
-const OWN_BINARY: &str = "/proc/self/exe";
 /// Time between two looks at a run whose end of the pipe is closed and which is about to be gone.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 /// What a message ends with: no path has it.
@@ -31,7 +31,8 @@ const END: u8 = 0;
 const ENTRUSTED: u8 = b'+';
 const RELEASED: u8 = b'-';
 /// As `ps` and `top` show it: at most 15 characters.
-const PROCESS_NAME: &CStr = c"xoff-guardian";
+#[cfg(target_os = "linux")]
+const PROCESS_NAME: &std::ffi::CStr = c"xoff-guardian";
 
 /// This process's guardian, with the pipe to it.
 static GUARDIAN: OnceLock<Mutex<Child>> = OnceLock::new();
@@ -51,7 +52,7 @@ pub struct Arguments {
 /// # Errors
 /// The system's, when no process can be started.
 pub fn start(fabrics: bool) -> io::Result<()> {
-    let mut command = Command::new(OWN_BINARY);
+    let mut command = Command::new(own_binary()?);
     command.arg0("xoff").arg(COMMAND).arg(process::id().to_string());
     if fabrics {
         command.arg("--fabrics");
@@ -60,7 +61,13 @@ pub fn start(fabrics: bool) -> io::Result<()> {
     // wait for the guardian's end, too.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     GUARDIAN.set(Mutex::new(command.spawn()?)).expect("a process starts one guardian");
+    results::appoint(Keeper { begin: entrust, end: release });
     Ok(())
+}
+
+/// This binary's path; on Linux one that names it even after its file was replaced.
+fn own_binary() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 /// Ends the guardian, if there is one, when nothing is left to it: a process that nobody waits for stays a
@@ -75,12 +82,12 @@ pub fn dismiss() {
 
 /// Tells the guardian, if there is one, that results grow in `folder`, and that the innermost `made`
 /// folders of this path were made for them.
-pub fn entrust(folder: &Path, made: usize) {
+fn entrust(folder: &Path, made: usize) {
     tell(ENTRUSTED, &made.to_string(), folder);
 }
 
 /// Tells the guardian that nothing half-written is in `folder`.
-pub fn release(folder: &Path) {
+fn release(folder: &Path) {
     tell(RELEASED, "", folder);
 }
 
@@ -104,7 +111,7 @@ pub fn watch(arguments: &Arguments) {
     }
     // There is nobody to tell. What cannot be removed is for the next run to find.
     if arguments.fabrics {
-        let _ = netns::destroy_abandoned();
+        destroy::remove_what_can_be();
     }
     for (folder, made) in folders {
         let _ = ResultsFolder::clear_abandoned(&folder, made);
@@ -114,20 +121,57 @@ pub fn watch(arguments: &Arguments) {
 /// Makes this process independent of what may have ended the run, and of what the run was given.
 fn detach() {
     let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: none of these calls takes memory but the limit and the name, which outlive them. Descriptors above
-    // standard error are the caller's of the run: nothing here has opened any.
+    // SAFETY: none of these calls takes memory but the limit, which outlives them.
     unsafe {
-        for signal in 1..=libc::SIGRTMAX() {
+        for signal in 1..=last_signal() {
             libc::signal(signal, libc::SIG_IGN);
         }
         // Where this is not allowed, the little that is needed has to fit the run's own limit.
         libc::setrlimit(libc::RLIMIT_AS, &raw const unlimited);
         libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited);
-        libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr());
-        libc::close_range(libc::STDERR_FILENO.cast_unsigned() + 1, libc::c_uint::MAX, 0);
     }
+    be_named();
+    close_inherited();
     // The run's folder is not kept in use; messages have absolute paths.
     let _ = std::env::set_current_dir("/");
+}
+
+#[cfg(target_os = "linux")]
+fn last_signal() -> libc::c_int {
+    libc::SIGRTMAX()
+}
+
+/// Signals above have no names that all systems share.
+#[cfg(not(target_os = "linux"))]
+fn last_signal() -> libc::c_int {
+    31
+}
+
+#[cfg(target_os = "linux")]
+fn be_named() {
+    // SAFETY: the name outlives the call.
+    unsafe { libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr()) };
+}
+
+/// Elsewhere it keeps the name of its binary.
+#[cfg(not(target_os = "linux"))]
+fn be_named() {}
+
+/// Closes descriptors above standard error, which are those of the run's caller: nothing here has opened any.
+#[cfg(target_os = "linux")]
+fn close_inherited() {
+    // SAFETY: no descriptor in this range belongs to anything in this process.
+    unsafe { libc::close_range(libc::STDERR_FILENO.cast_unsigned() + 1, libc::c_uint::MAX, 0) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn close_inherited() {
+    /// A process may have more; one that a shell or a test gave to the run is below.
+    const MOST: libc::c_int = 4096;
+    for descriptor in libc::STDERR_FILENO + 1..MOST {
+        // SAFETY: no descriptor in this range belongs to anything in this process.
+        unsafe { libc::close(descriptor) };
+    }
 }
 
 /// Reads messages to the pipe's end: the folders in which the run wrote when it died, and how many of

@@ -1,21 +1,13 @@
-//! The laboratory: scenario, topology, engine, datapaths, results.
+//! The laboratory's commands: what a person calls.
 //!
-//! [`scenario`] parses a file, [`topology`] makes a fabric of it and [`workload`] flows, [`build`] configures nodes, a
-//! [`datapath`] carries frames, the [`engine`] runs, [`results`] remembers, and [`run`] joins these; a [`sweep`] is many
-//! runs, and [`reproduce`] has the sweeps of papers.
+//! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
+//! papers, [`import`] reads the files of other programs, [`inspect`] says what a scenario will do before it
+//! runs. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
-pub mod build;
 pub mod commands;
-pub mod datapath;
-pub mod engine;
 pub mod guardian;
 pub mod heap;
 pub mod import;
 pub mod inspect;
 pub mod reproduce;
-pub mod results;
-pub mod run;
-pub mod scenario;
 pub mod sweep;
-pub mod topology;
-pub mod workload;

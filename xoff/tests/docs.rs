@@ -5,7 +5,6 @@ use std::{env, fs};
 
 use clap::{Command, CommandFactory};
 use xoff::commands::Arguments;
-use xoff::results;
 use xoff::sweep::tables;
 
 /// `XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs` writes them anew.
@@ -25,11 +24,17 @@ fn the_columns_of_results_are_documented() {
 }
 
 /// Where people read: sources with their messages, documents, scenarios.
-const READ: [&str; 9] = [
+const READ: [&str; 15] = [
+    "emulation/src",
     "fabric-core/src",
     "host-agent/src",
     "netns/src",
+    "results/src",
+    "scenario/src",
     "switch-user/src",
+    "topology/src",
+    "units/src",
+    "workload/src",
     "xoff/src",
     "xtask/src",
     "docs",

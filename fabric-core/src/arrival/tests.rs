@@ -1,10 +1,10 @@
 use super::*;
 use crate::cell::Cell64;
-use crate::departure::departure;
+use crate::departure::{Fate, departure};
 use crate::frame::ByteFrame;
 use crate::map_abi::{
-    Descriptor, EgressQueue, FIRST_HOST_ADDRESS, HeadroomSteps, IngressQueue, Lane, Logarithms,
-    Route,
+    Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, Route,
+    SchemeBlock, SchemeLine,
 };
 use crate::policy::ThresholdScheme;
 use crate::tables::owned::{OwnedTables, marking_switch, packet};
@@ -103,8 +103,8 @@ impl Tables for Lacking<'_> {
         self.unless(Step::EgressQueue, self.0.egress_queue(index))
     }
 
-    fn lane(&self, index: u32) -> Option<&Lane> {
-        self.0.lane(index)
+    fn egress_class(&self, row: u32) -> Option<&EgressClass> {
+        self.0.egress_class(row)
     }
 
     fn route(&self, host: u32) -> Option<&Route> {
@@ -123,12 +123,16 @@ impl Tables for Lacking<'_> {
         self.0.drops(reason)
     }
 
-    fn logarithms(&self) -> Option<&Logarithms> {
-        self.0.logarithms()
+    fn next_hop(&self, index: u32) -> Option<&NextHop> {
+        self.0.next_hop(index)
     }
 
-    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
-        self.0.headroom_steps(port)
+    fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.0.scheme_line(index)
+    }
+
+    fn scheme_block(&self, index: u32) -> Option<&SchemeBlock> {
+        self.0.scheme_block(index)
     }
 }
 
@@ -157,7 +161,7 @@ fn policy(marking: MarkingScheme) -> Policy {
 fn arrive(tables: &OwnedTables, marking: MarkingScheme, ecn: u8, failing: Step) -> Outcome {
     let station = tables.ports[IN as usize].address.load();
     let mut packet = Packet { station, ecn, failing };
-    arrival(&mut packet, &Lacking(tables, failing), policy(marking), IN, NOW)
+    arrival(&mut packet, &Lacking(tables, failing), policy(marking), IN, NOW, &mut |_| {})
 }
 
 #[test]
@@ -201,7 +205,8 @@ fn a_packet_is_marked_for_what_is_ahead_of_it() {
         let tables = marking_switch();
         tables.egress(1, 3).bytes.store(ahead);
         let mut bytes = packet(0, 1, 3, Ecn::Capable0);
-        let outcome = arrival(&mut ByteFrame(bytes.as_mut_slice()), &tables, policy, 0, Nanos(7));
+        let frame = &mut ByteFrame(bytes.as_mut_slice());
+        let outcome = arrival(frame, &tables, policy, 0, Nanos(7), &mut |_| {});
         let Outcome::Queued(queued) = outcome else { panic!("{outcome:?}") };
         let ecn = RocePacket::parse(&bytes).unwrap().ecn;
         assert_eq!(queued.marked, expected, "{ahead} bytes ahead");
@@ -226,8 +231,9 @@ fn a_packet_that_arrives_marked_is_not_counted_again() {
         let Outcome::Queued(Queued { slot, marked: false, .. }) = outcome else {
             panic!("{outcome:?}")
         };
-        let left = departure(&tables, policy(at_dequeue), slot).expect("the slot holds a packet");
-        assert!(left.mark);
+        let left = departure(&tables, policy(at_dequeue), slot, NOW, &mut |_| {})
+            .expect("the slot holds a packet");
+        assert_eq!(left.fate, Fate::Sent { mark: true });
         assert_eq!(tables.switch.ecn_marked.load(), counted, "at dequeue");
     }
 }

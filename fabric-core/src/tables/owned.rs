@@ -1,13 +1,18 @@
 //! The tables of a small switch in memory of their own, for unit tests.
 
-use super::{Tables, egress_index, ingress_index};
+use super::Tables;
 use crate::cell::{Cell32, Cell64};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    Descriptor, EgressQueue, FIRST_HOST_ADDRESS, HeadroomSteps, IngressQueue, LINE_RATE,
-    LOGARITHM_ENTRIES, Lane, Logarithms, MAX_PORTS, PRIORITIES, Port, Route, STEPS, SwitchConfig,
-    SwitchState, address_to_u64,
+    Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PRIORITIES,
+    Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine, SwitchConfig,
+    SwitchState, address_to_u64, class_row, port_shift,
 };
+use crate::priority::Priority;
+use crate::queue::{QueueId, one_per_priority};
+use crate::scheme::dsh;
+use units::{BitsPerSecond, Bytes};
+
 use crate::wire::LinkAddresses;
 use crate::wire::psn::Psn;
 use crate::wire::roce::{Ecn, Opcode, RocePacket};
@@ -16,6 +21,12 @@ use crate::wire::roce::{Ecn, Opcode, RocePacket};
 pub const PORTS: usize = 2;
 /// Descriptors.
 pub const SLOTS: usize = 4;
+
+/// Their rate.
+const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+/// Lines and blocks: enough for the tests of any scheme.
+const LINES: usize = 64;
+const BLOCKS: usize = 4;
 
 /// A switch's address at `port`.
 fn station(port: u32) -> [u8; 6] {
@@ -32,52 +43,39 @@ pub struct OwnedTables {
     /// The ports.
     pub ports: [Port; PORTS],
     /// Their ingress queues.
-    pub queues: [IngressQueue; MAX_PORTS * PRIORITIES],
-    /// Their gradients.
-    pub steps: [HeadroomSteps; PORTS],
-    /// Logarithm and exponential.
-    pub logarithms: Logarithms,
+    pub queues: [IngressQueue; PORTS * PRIORITIES],
+    /// The members of ECMP groups.
+    pub next_hops: Vec<NextHop>,
     egress_queues: Vec<EgressQueue>,
-    lanes: Vec<Lane>,
+    egress_classes: Vec<EgressClass>,
+    scheme_lines: Vec<SchemeLine>,
+    scheme_blocks: Vec<SchemeBlock>,
     descriptors: [Descriptor; SLOTS],
     free_slots: [Cell64; SLOTS],
     drops: [Cell64; DropReason::ALL.len()],
 }
 
 impl OwnedTables {
-    /// Ports of 100 Gbit/s that need `phi` bytes of headroom.
-    #[expect(clippy::cast_sign_loss, reason = "both functions are above zero there")]
+    /// Ports of 100 Gbit/s that need `phi` bytes of headroom, with a queue for each priority and room for
+    /// any scheme.
     pub fn new(config: SwitchConfig, phi: u64) -> Self {
-        let zeros = || core::array::from_fn(|_| Cell32::new(0));
         let port = |number: usize| Port {
             address: Cell64::new(address_to_u64(station(number as u32))),
-            rate_bps: Cell64::new(100_000_000_000),
+            rate_bps: Cell64::new(RATE.0),
             quantum_ps: Cell64::new(5120),
             headroom_bytes: Cell64::new(phi),
             ..Port::default()
         };
-        let step = |n: usize| Cell32::new((phi * (n as u64 + 1)).div_ceil(STEPS as u64) as u32);
-        let steps = || HeadroomSteps {
-            // log2(8 bits x 10^9 x 2^16 / 100 Gbit/s) = 12.35610.
-            byte_per_ns_log2: Cell32::new(12_653),
-            phi_bytes: Cell32::new(phi as u32),
-            bytes: core::array::from_fn(step),
-        };
-        let logarithms = Logarithms { log2: zeros(), exp2: zeros() };
-        for n in 0..LOGARITHM_ENTRIES {
-            let middle = (n as f64 + 0.5) / LOGARITHM_ENTRIES as f64;
-            logarithms.log2[n]
-                .store((middle.ln_1p() / core::f64::consts::LN_2 * 1024.0).round() as u32);
-            logarithms.exp2[n].store((middle.exp2() * LINE_RATE as f64).round() as u32);
-        }
         let config = SwitchConfig {
             ports: PORTS as u32,
             hosts: PORTS as u32,
             slots: SLOTS as u32,
+            queues: one_per_priority(None),
+            port_shift: port_shift(PORTS as u32),
             ..config
         };
-        let rows = MAX_PORTS * PRIORITIES;
-        Self {
+        let block = || SchemeBlock([const { Cell32::new(0) }; SCHEME_BLOCK_WORDS]);
+        let tables = Self {
             config,
             switch: SwitchState {
                 slots_limit: Cell64::new(SLOTS as u64),
@@ -85,29 +83,32 @@ impl OwnedTables {
             },
             ports: core::array::from_fn(port),
             queues: core::array::from_fn(|_| IngressQueue::default()),
-            steps: core::array::from_fn(|_| steps()),
-            logarithms,
-            egress_queues: (0..rows).map(|_| EgressQueue::default()).collect(),
-            lanes: (0..rows).map(|_| Lane::default()).collect(),
+            next_hops: Vec::new(),
+            egress_queues: (0..PORTS * QUEUE_ROWS).map(|_| EgressQueue::default()).collect(),
+            egress_classes: (0..PORTS * PRIORITIES).map(|_| EgressClass::default()).collect(),
+            scheme_lines: (0..LINES).map(|_| SchemeLine::default()).collect(),
+            scheme_blocks: (0..BLOCKS).map(|_| block()).collect(),
             descriptors: Default::default(),
             free_slots: Default::default(),
             drops: core::array::from_fn(|_| Cell64::new(0)),
-        }
+        };
+        dsh::Settings::default().write(&tables, [(RATE, Bytes(phi)); PORTS]);
+        tables
     }
 
     /// The queue of (`port`, `priority`).
-    pub fn queue(&self, port: u32, priority: u32) -> &IngressQueue {
-        &self.queues[ingress_index(port, priority) as usize]
+    pub fn queue(&self, port: u32, priority: u8) -> &IngressQueue {
+        &self.queues[class_row(port, Priority::new(priority)) as usize]
     }
 
-    /// The egress queue (`port`, `priority`).
-    pub fn egress(&self, port: u32, priority: u32) -> &EgressQueue {
-        &self.egress_queues[egress_index(port, priority) as usize]
+    /// The egress queue of `priority` at `port`.
+    pub fn egress(&self, port: u32, priority: u8) -> &EgressQueue {
+        &self.egress_queues[self.config.queue_row(port, QueueId::data(priority)) as usize]
     }
 
-    /// The way out (`port`, `priority`).
-    pub fn way_out(&self, port: u32, priority: u32) -> &Lane {
-        &self.lanes[ingress_index(port, priority) as usize]
+    /// The egress class (`port`, `priority`).
+    pub fn egress_class_of(&self, port: u32, priority: u8) -> &EgressClass {
+        &self.egress_classes[class_row(port, Priority::new(priority)) as usize]
     }
 }
 
@@ -138,6 +139,7 @@ pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
         ttl: 64,
         opcode: Opcode::WriteMiddle,
         ack_request: false,
+        congestion_echo: false,
         destination_qp: 9,
         psn: Psn::new(0),
         reth: None,
@@ -171,13 +173,18 @@ impl Tables for OwnedTables {
         self.egress_queues.get(index as usize)
     }
 
-    fn lane(&self, index: u32) -> Option<&Lane> {
-        self.lanes.get(index as usize)
+    fn egress_class(&self, row: u32) -> Option<&EgressClass> {
+        self.egress_classes.get(row as usize)
     }
 
     fn route(&self, host: u32) -> Option<&Route> {
-        const ROUTES: [Route; PORTS] = [Route { ports: 1 }, Route { ports: 2 }];
+        const ROUTES: [Route; PORTS] =
+            [Route { members: 1, first: 0 }, Route { members: 1, first: 1 }];
         ROUTES.get(host as usize)
+    }
+
+    fn next_hop(&self, index: u32) -> Option<&NextHop> {
+        self.next_hops.get(index as usize)
     }
 
     fn descriptor(&self, slot: u32) -> Option<&Descriptor> {
@@ -192,11 +199,11 @@ impl Tables for OwnedTables {
         self.drops.get(reason as usize)
     }
 
-    fn logarithms(&self) -> Option<&Logarithms> {
-        Some(&self.logarithms)
+    fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.scheme_lines.get(index as usize)
     }
 
-    fn headroom_steps(&self, port: u32) -> Option<&HeadroomSteps> {
-        self.steps.get(port as usize)
+    fn scheme_block(&self, index: u32) -> Option<&SchemeBlock> {
+        self.scheme_blocks.get(index as usize)
     }
 }

@@ -20,7 +20,8 @@ use super::psn::Psn;
 
 /// The partition that everyone is in.
 pub const DEFAULT_PARTITION_KEY: u16 = 0xffff;
-/// Backward explicit congestion notification, in the congestion byte: set in a CNP.
+/// Backward explicit congestion notification, in the congestion byte: set in a CNP, and in an ACK that
+/// echoes a mark.
 pub const BECN: u8 = 0x40;
 /// The widest queue pair number.
 pub const MAXIMUM_QUEUE_PAIR: u32 = 0x00ff_ffff;
@@ -138,6 +139,13 @@ impl Header {
         }
     }
 
+    /// The same header with BECN set.
+    #[must_use]
+    #[inline(always)]
+    pub const fn with_becn(self) -> Self {
+        Self { congestion: BECN, ..self }
+    }
+
     /// The opcode, if xoff speaks it.
     #[inline(always)]
     pub const fn opcode(&self) -> Option<Opcode> {
@@ -236,9 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_cnp_carries_becn() {
+    fn only_a_cnp_carries_becn_unasked() {
         assert_eq!(Header::new(Opcode::Cnp, 0, 1, false, Psn::new(0)).congestion(), BECN);
-        assert_eq!(Header::new(Opcode::Acknowledge, 0, 1, false, Psn::new(0)).congestion(), 0);
+        let acknowledge = Header::new(Opcode::Acknowledge, 0, 1, false, Psn::new(0));
+        assert_eq!(acknowledge.congestion(), 0);
+        let mut buffer = [0; LEN];
+        acknowledge.with_becn().emit(&mut buffer).unwrap();
+        assert_eq!(buffer[4], 0x40);
     }
 
     #[test]

@@ -12,8 +12,12 @@ pub enum Layer {
     Ethernet,
     /// MAC control header with its opcode.
     MacControl,
+    /// What xoff's own protocols have in common.
+    Experimental,
     /// Link delay frame.
     LinkDelay,
+    /// Hop control frame.
+    HopControl,
     /// IPv4 header.
     Ipv4,
     /// UDP header.
@@ -35,7 +39,9 @@ impl fmt::Display for Layer {
         f.write_str(match self {
             Self::Ethernet => "Ethernet",
             Self::MacControl => "MAC control",
+            Self::Experimental => "experimental header",
             Self::LinkDelay => "link delay",
+            Self::HopControl => "hop control",
             Self::Ipv4 => "IPv4",
             Self::Udp => "UDP",
             Self::Bth => "BTH",
@@ -72,10 +78,12 @@ pub enum ParseError {
     MacControlDestination([u8; 6]),
     /// Another MAC control opcode than the one parsed for.
     MacControlOpcode(u16),
-    /// A link delay frame to another address than 01:80:c2:00:00:0e.
-    LinkDelayDestination([u8; 6]),
     /// A link delay frame that is neither request nor response.
     LinkDelayKind(u16),
+    /// A hop control frame of this kind whose body says nothing, or of a kind that does not exist.
+    HopControlBody(u16),
+    /// A frame of the experimental EtherType to another address than 01:80:c2:00:00:0e.
+    ExperimentalDestination([u8; 6]),
     /// Another protocol under the experimental EtherType than the one parsed for.
     ExperimentalProtocol(u16),
     /// IP version other than 4.
@@ -129,7 +137,7 @@ pub enum ParseError {
     UnknownOpcode(u8),
     /// Another partition than the default, 0xffff.
     PartitionKey(u16),
-    /// FECN, BECN or reserved bits set other than the BECN of a CNP.
+    /// FECN, BECN or reserved bits set other than the BECN of a CNP or ACK, or a CNP without it.
     CongestionBits(u8),
     /// An AETH syndrome that xoff does not speak.
     UnknownSyndrome(u8),
@@ -169,10 +177,13 @@ impl fmt::Display for ParseError {
             Self::MacControlOpcode(found) => {
                 write!(f, "unexpected MAC control opcode {found:#06x}")
             }
-            Self::LinkDelayDestination(found) => {
-                write!(f, "link delay frame to {}", super::ethernet::Address(found))
-            }
             Self::LinkDelayKind(found) => write!(f, "unknown kind {found} of link delay frame"),
+            Self::HopControlBody(kind) => {
+                write!(f, "hop control frame of kind {kind} says nothing")
+            }
+            Self::ExperimentalDestination(found) => {
+                write!(f, "experimental frame to {}", super::ethernet::Address(found))
+            }
             Self::ExperimentalProtocol(found) => {
                 write!(f, "unexpected experimental protocol {found}")
             }
@@ -228,7 +239,8 @@ pub enum EmitError {
         /// The buffer's length.
         available: usize,
     },
-    /// RETH, AETH or payload is missing where the opcode has it, or there where it has none.
+    /// RETH, AETH or payload is missing where the opcode has it, or there where it has none; or a
+    /// congestion echo where there is no AETH.
     HeadersOfOpcode(Opcode),
     /// A value needs more bits than its field has.
     FieldTooWide {
@@ -251,7 +263,7 @@ impl fmt::Display for EmitError {
                 write!(f, "{needed} bytes do not fit a buffer of {available}")
             }
             Self::HeadersOfOpcode(opcode) => {
-                write!(f, "RETH, AETH or payload do not fit {opcode}")
+                write!(f, "RETH, AETH, congestion echo or payload do not fit {opcode}")
             }
             Self::FieldTooWide { field, value } => {
                 write!(f, "{field} {value:#x} does not fit its field")

@@ -7,8 +7,9 @@
 //! ```
 
 use core::fmt;
+use core::mem::offset_of;
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
 
 use super::error::{EmitError, Layer, ParseError};
 
@@ -23,6 +24,8 @@ pub const MINIMUM_FRAME_LENGTH: usize = 60;
 
 /// The header's length in bytes.
 pub const LEN: usize = 14;
+/// Where the EtherType begins, and the addresses end.
+pub const ETHER_TYPE_AT: usize = offset_of!(Header, ether_type);
 const _: () = assert!(size_of::<Header>() == LEN);
 
 /// The header as it lies on the wire.
@@ -43,6 +46,14 @@ pub struct LinkAddresses {
     pub source: [u8; 6],
     /// The next hop's MAC address.
     pub destination: [u8; 6],
+}
+
+impl LinkAddresses {
+    /// As a frame begins with them.
+    #[inline(always)]
+    pub fn to_bytes(self) -> [u8; ETHER_TYPE_AT] {
+        transmute!([self.destination, self.source])
+    }
 }
 
 impl Header {
@@ -129,6 +140,7 @@ mod tests {
         let mut header = *Header::parse(&BYTES).unwrap().0;
         let addresses = LinkAddresses { source: [1; 6], destination: [3; 6] };
         header.set_addresses(addresses);
+        assert_eq!(addresses.to_bytes(), header.as_bytes()[..ETHER_TYPE_AT]);
         assert_eq!(header, Header::new(addresses, ETHER_TYPE_IPV4));
         assert_eq!(header.addresses(), addresses);
     }

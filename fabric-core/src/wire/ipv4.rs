@@ -10,12 +10,15 @@
 //! ```
 
 use core::fmt;
+use core::mem::offset_of;
 use core::net::Ipv4Addr;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_ref};
 
 use super::error::{EmitError, Layer, ParseError};
 
+/// Protocol number of TCP.
+pub const PROTOCOL_TCP: u8 = 6;
 /// Protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
 
@@ -25,6 +28,14 @@ const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
 /// The header's length in bytes.
 pub const LEN: usize = 20;
+/// Where DSCP and ECN are.
+pub const TYPE_OF_SERVICE_AT: usize = offset_of!(Header, type_of_service);
+/// Where the time to live is; protocol and checksum follow.
+pub const TIME_TO_LIVE_AT: usize = offset_of!(Header, time_to_live);
+/// Where the protocol is.
+pub const PROTOCOL_AT: usize = offset_of!(Header, protocol);
+/// Where the checksum begins.
+pub const CHECKSUM_AT: usize = offset_of!(Header, checksum);
 const _: () = assert!(size_of::<Header>() == LEN);
 
 /// The header as it lies on the wire.
@@ -86,6 +97,19 @@ pub const fn incremental_checksum(old_checksum: u16, old_word: u16, new_word: u1
     !fold(!old_checksum as u32 + !old_word as u32 + new_word as u32)
 }
 
+/// The checksum after a router took one off the time to live. The protocol in the same word does not matter.
+#[inline(always)]
+pub const fn forwarded_checksum(checksum: u16, time_to_live: u8) -> u16 {
+    let old = u16::from_be_bytes([time_to_live, 0]);
+    incremental_checksum(checksum, old, old.wrapping_sub(1 << 8))
+}
+
+/// The checksum after DSCP and ECN changed. Version and length in the same word do not matter.
+#[inline(always)]
+pub const fn remarked_checksum(checksum: u16, old: u8, new: u8) -> u16 {
+    incremental_checksum(checksum, old as u16, new as u16)
+}
+
 /// The ones' complement sum of up to 2^16 words.
 #[inline(always)]
 const fn fold(sum: u32) -> u16 {
@@ -120,6 +144,12 @@ impl Header {
         header
     }
 
+    /// The DSCP and ECN fields as one byte.
+    #[inline(always)]
+    pub const fn type_of_service(&self) -> u8 {
+        self.type_of_service
+    }
+
     /// Differentiated services code point, 0 to 63.
     #[inline(always)]
     pub const fn dscp(&self) -> u8 {
@@ -142,6 +172,12 @@ impl Header {
     #[inline(always)]
     pub const fn is_fragment(&self) -> bool {
         u16::from_be_bytes(self.flags_and_offset) & MORE_FRAGMENTS_AND_OFFSET != 0
+    }
+
+    /// Whether the payload begins with a source and a destination port.
+    #[inline(always)]
+    pub const fn has_ports(&self) -> bool {
+        matches!(self.protocol, PROTOCOL_TCP | PROTOCOL_UDP) && !self.is_fragment()
     }
 
     /// Time to live.
@@ -177,16 +213,26 @@ impl Header {
     /// The checksum that the other fields call for.
     #[inline(always)]
     pub fn expected_checksum(&self) -> u16 {
-        let words: &[[u8; 2]; LEN / 2] = transmute_ref!(self);
-        let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
-        !fold(sum - u32::from(self.checksum()))
+        let own = u32::from(u16::from_ne_bytes(self.checksum));
+        u16::from_be(!fold(self.sum() - own))
     }
 
-    /// Checks the header checksum.
+    /// Checks the header checksum: all words, itself included, add up to ones (RFC 1071). Two checksums do that
+    /// where 0 is expected, 0 and 0xffff.
     #[inline(always)]
     pub fn verify_checksum(&self) -> Result<(), ParseError> {
+        if fold(self.sum()) == u16::MAX {
+            return Ok(());
+        }
         let (expected, found) = (self.expected_checksum(), self.checksum());
-        if found == expected { Ok(()) } else { Err(ParseError::IpChecksum { expected, found }) }
+        Err(ParseError::IpChecksum { expected, found })
+    }
+
+    /// The sum of all words, in the machine's byte order: that of the folded sum is the same (RFC 1071, 2 (B)).
+    #[inline(always)]
+    fn sum(&self) -> u32 {
+        let words: &[[u8; 2]; LEN / 2] = transmute_ref!(self);
+        words.iter().map(|word| u32::from(u16::from_ne_bytes(*word))).sum()
     }
 
     /// Takes one off the time to live and keeps the checksum right.
@@ -198,20 +244,17 @@ impl Header {
         if self.time_to_live <= 1 {
             return false;
         }
-        let old = u16::from_be_bytes([self.time_to_live, self.protocol]);
+        self.checksum = forwarded_checksum(self.checksum(), self.time_to_live).to_be_bytes();
         self.time_to_live -= 1;
-        let new = u16::from_be_bytes([self.time_to_live, self.protocol]);
-        self.checksum = incremental_checksum(self.checksum(), old, new).to_be_bytes();
         true
     }
 
     /// Replaces DSCP and ECN and keeps the checksum right.
     #[inline(always)]
     pub const fn set_type_of_service(&mut self, type_of_service: u8) {
-        let old = u16::from_be_bytes([self.version_and_words, self.type_of_service]);
+        let old = self.type_of_service;
+        self.checksum = remarked_checksum(self.checksum(), old, type_of_service).to_be_bytes();
         self.type_of_service = type_of_service;
-        let new = u16::from_be_bytes([self.version_and_words, self.type_of_service]);
-        self.checksum = incremental_checksum(self.checksum(), old, new).to_be_bytes();
     }
 
     /// Replaces ECN and keeps the checksum right.
@@ -225,17 +268,24 @@ impl Header {
     #[inline(always)]
     pub fn parse(packet: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
         let (header, rest) = super::split::<Self>(packet, Layer::Ipv4)?;
-        if header.version_and_words >> 4 != VERSION_AND_WORDS >> 4 {
-            return Err(ParseError::IpVersion(header.version_and_words >> 4));
+        header.check(packet.len())?;
+        Ok((header, rest))
+    }
+
+    /// Checks version and lengths, where `available` bytes are there from the header on.
+    #[inline(always)]
+    pub fn check(&self, available: usize) -> Result<(), ParseError> {
+        if self.version_and_words >> 4 != VERSION_AND_WORDS >> 4 {
+            return Err(ParseError::IpVersion(self.version_and_words >> 4));
         }
-        if header.version_and_words != VERSION_AND_WORDS {
-            return Err(ParseError::IpHeaderLength(header.version_and_words & 0x0f));
+        if self.version_and_words != VERSION_AND_WORDS {
+            return Err(ParseError::IpHeaderLength(self.version_and_words & 0x0f));
         }
-        let (total, available) = (usize::from(header.total_length()), packet.len());
+        let total = usize::from(self.total_length());
         if total < LEN || total > available {
             return Err(ParseError::IpTotalLength { total, available });
         }
-        Ok((header, rest))
+        Ok(())
     }
 
     /// Writes the header at the start of `buffer` and returns what follows it.
@@ -364,6 +414,18 @@ mod tests {
             bytes[6..8].copy_from_slice(&u16::to_be_bytes(bits));
             let header = Header::read_from_bytes(&bytes).unwrap();
             assert_eq!(header.is_fragment(), expected, "{bits:#06x}");
+        }
+    }
+
+    #[test]
+    fn both_zeros_of_ones_complement_verify() {
+        let mut header = Header::new(0, 0, 0, 64, PROTOCOL_UDP, 20);
+        // The words but for the checksum then add up to ones.
+        header.identification = header.checksum;
+        for checksum in [0, u16::MAX] {
+            header.checksum = u16::to_be_bytes(checksum);
+            assert_eq!(header.expected_checksum(), 0);
+            header.verify_checksum().unwrap();
         }
     }
 

@@ -19,14 +19,13 @@
 
 use core::fmt;
 
+use units::Nanos;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_mut};
 
 use super::error::{Layer, ParseError};
-use super::ethernet::{self, Address, ETHER_TYPE_EXPERIMENTAL, LinkAddresses};
-use crate::units::Nanos;
+use super::ethernet::Address;
+use super::experimental;
 
-/// The address that every link delay frame is sent to.
-pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 /// What tells link delay frames from other protocols of xoff under the same EtherType.
 pub const PROTOCOL: u16 = 1;
 
@@ -62,9 +61,7 @@ impl Kind {
 )]
 #[repr(C)]
 pub struct Header {
-    ethernet: ethernet::Header,
-    protocol: [u8; 2],
-    kind: [u8; 2],
+    start: experimental::Header,
     sequence: [u8; 4],
     request_sent: [u8; 8],
     request_received: [u8; 8],
@@ -131,21 +128,10 @@ impl Frame {
     #[inline(always)]
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (header, _) = super::split::<Header>(frame, Layer::LinkDelay)?;
-        let LinkAddresses { source, destination } = header.ethernet.addresses();
-        let ether_type = header.ethernet.ether_type();
-        let (protocol, kind) =
-            (u16::from_be_bytes(header.protocol), u16::from_be_bytes(header.kind));
-        if ether_type != ETHER_TYPE_EXPERIMENTAL {
-            return Err(ParseError::EtherType(ether_type));
-        }
-        if destination != DESTINATION {
-            return Err(ParseError::LinkDelayDestination(destination));
-        }
-        if protocol != PROTOCOL {
-            return Err(ParseError::ExperimentalProtocol(protocol));
-        }
+        header.start.check(PROTOCOL)?;
+        let kind = header.start.kind();
         Ok(Self {
-            source,
+            source: header.start.source(),
             kind: Kind::from_number(kind).ok_or(ParseError::LinkDelayKind(kind))?,
             sequence: u32::from_be_bytes(header.sequence),
             request_sent: Nanos(u64::from_be_bytes(header.request_sent)),
@@ -159,10 +145,7 @@ impl Frame {
     #[inline(always)]
     pub fn emit(&self, buffer: &mut [u8; LEN]) {
         let header: &mut Header = transmute_mut!(buffer);
-        let addresses = LinkAddresses { source: self.source, destination: DESTINATION };
-        header.ethernet = ethernet::Header::new(addresses, ETHER_TYPE_EXPERIMENTAL);
-        header.protocol = PROTOCOL.to_be_bytes();
-        header.kind = (self.kind as u16).to_be_bytes();
+        header.start = experimental::Header::new(self.source, PROTOCOL, self.kind as u16);
         header.sequence = self.sequence.to_be_bytes();
         header.request_sent = self.request_sent.0.to_be_bytes();
         header.request_received = self.request_received.0.to_be_bytes();
@@ -246,7 +229,7 @@ mod tests {
             Frame::parse(&bytes).unwrap_err()
         };
         let elsewhere = [0x01, 0x80, 0xc2, 0, 0, 0x0c];
-        assert_eq!(error(5), ParseError::LinkDelayDestination(elsewhere));
+        assert_eq!(error(5), ParseError::ExperimentalDestination(elsewhere));
         assert_eq!(error(13), ParseError::EtherType(0x88b7));
         assert_eq!(error(15), ParseError::ExperimentalProtocol(3));
         assert_eq!(error(17), ParseError::LinkDelayKind(3));

@@ -9,19 +9,22 @@
 
 use core::fmt;
 
+use units::{BitsPerSecond, Picos};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute_mut};
 
 use super::error::{Layer, ParseError};
 use super::ethernet::Address;
 use super::mac_control::{self, OPCODE_PFC};
-use crate::units::{BitsPerSecond, Picos};
+use crate::hop_control::ClassPauses;
 
 /// The bit times of the port that one quantum lasts.
 pub const QUANTUM_BITS: u64 = 512;
 
 /// The frame's length in bytes, without FCS.
 pub const LEN: usize = 60;
-const _: () = assert!(size_of::<Header>() == LEN);
+/// The length of its body.
+pub const BODY_LEN: usize = 18;
+const _: () = assert!(size_of::<Header>() == LEN && size_of::<Body>() == BODY_LEN);
 
 /// The frame as it lies on the wire.
 #[derive(
@@ -30,10 +33,39 @@ const _: () = assert!(size_of::<Header>() == LEN);
 #[repr(C)]
 pub struct Header {
     mac_control: mac_control::Header,
+    body: Body,
+    padding: [u8; 26],
+}
+
+/// What the frame says, behind the MAC control header.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Body {
     reserved: u8,
     class_enable: u8,
     time: [[u8; 2]; 8],
-    padding: [u8; 26],
+}
+
+impl Body {
+    /// Class-enable vector.
+    #[inline(always)]
+    pub const fn class_enable(&self) -> u8 {
+        self.class_enable
+    }
+
+    /// Quanta per class.
+    #[inline(always)]
+    pub const fn quanta(&self) -> [u16; 8] {
+        let mut quanta = [0; 8];
+        let mut class = 0;
+        while class < quanta.len() {
+            quanta[class] = u16::from_be_bytes(self.time[class]);
+            class += 1;
+        }
+        quanta
+    }
 }
 
 /// How long `quanta` last on a port of this rate.
@@ -74,6 +106,12 @@ impl Frame {
         Self { source, class_enable, quanta: [0; 8] }
     }
 
+    /// Says what a decision of the switch says.
+    #[inline(always)]
+    pub const fn of(source: [u8; 6], pauses: ClassPauses) -> Self {
+        Self { source, class_enable: pauses.named, quanta: pauses.quanta }
+    }
+
     /// What the frame says of `priority`: nothing, or the quanta to pause it for.
     #[inline(always)]
     pub fn quanta_of(&self, priority: u8) -> Option<u16> {
@@ -88,8 +126,8 @@ impl Frame {
         header.mac_control.check(OPCODE_PFC)?;
         Ok(Self {
             source: header.mac_control.source(),
-            class_enable: header.class_enable,
-            quanta: header.time.map(u16::from_be_bytes),
+            class_enable: header.body.class_enable(),
+            quanta: header.body.quanta(),
         })
     }
 
@@ -98,9 +136,8 @@ impl Frame {
     pub fn emit(&self, buffer: &mut [u8; LEN]) {
         let header: &mut Header = transmute_mut!(buffer);
         header.mac_control = mac_control::Header::new(self.source, OPCODE_PFC);
-        header.reserved = 0;
-        header.class_enable = self.class_enable;
-        header.time = self.quanta.map(u16::to_be_bytes);
+        let time = self.quanta.map(u16::to_be_bytes);
+        header.body = Body { reserved: 0, class_enable: self.class_enable, time };
         header.padding = [0; 26];
     }
 }

@@ -50,6 +50,9 @@ pub struct RocePacket {
     pub opcode: Opcode,
     /// BTH acknowledge request.
     pub ack_request: bool,
+    /// BTH BECN of an ACK or NAK: the responder saw a packet marked congestion experienced. False in
+    /// every other packet; a CNP has BECN by its opcode.
+    pub congestion_echo: bool,
     /// Destination queue pair, 24 bits.
     pub destination_qp: u32,
     /// Packet sequence number.
@@ -105,6 +108,9 @@ impl fmt::Display for RocePacket {
         if let Some(aeth) = self.aeth {
             write!(f, " {} msn {}", aeth.syndrome, aeth.message_sequence_number)?;
         }
+        if self.congestion_echo {
+            f.write_str(" BECN")?;
+        }
         if self.opcode.has_payload() {
             write!(f, " {} bytes", self.payload_length)?;
         }
@@ -125,6 +131,7 @@ mod tests {
         ttl: 63,
         opcode: Opcode::WriteMiddle,
         ack_request: false,
+        congestion_echo: false,
         destination_qp: 7,
         psn: Psn::new(9),
         reth: None,
@@ -155,5 +162,14 @@ mod tests {
     fn a_packet_is_one_line() {
         let text = "10.0.1.1:50000 > 10.0.1.2 WRITE_MIDDLE qp 7 psn 9 0 bytes CE";
         assert_eq!(PACKET.to_string(), text);
+        let echo = RocePacket {
+            ecn: Ecn::NotCapable,
+            opcode: Opcode::Acknowledge,
+            congestion_echo: true,
+            aeth: Some(AethFields { syndrome: Syndrome::Ack, message_sequence_number: 5 }),
+            ..PACKET
+        };
+        let text = "10.0.1.1:50000 > 10.0.1.2 ACKNOWLEDGE qp 7 psn 9 ACK msn 5 BECN";
+        assert_eq!(echo.to_string(), text);
     }
 }

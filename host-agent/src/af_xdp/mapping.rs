@@ -1,73 +1,45 @@
-//! One `mmap` and its end.
+//! Memory that is mapped: what a ring or a umem lies in.
 
-use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
-/// A mapping, aligned to a page, that ends when it is dropped.
-pub(super) struct Mapping {
-    start: NonNull<c_void>,
-    length: usize,
-}
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
-// SAFETY: the mapping belongs to the process and not to a thread; its owner moves with it.
-unsafe impl Send for Mapping {}
-// SAFETY: a reference gives out pointers only; whoever uses them says why that is right.
-unsafe impl Sync for Mapping {}
+/// A mapping, aligned to a page, that ends when it is dropped.
+pub(super) struct Mapping(MmapRaw);
 
 impl Mapping {
     /// Maps `length` zeroed bytes of memory. The kernel fills in its pages when it pins them.
     pub(super) fn anonymous(length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        MmapMut::map_anon(length).map(|memory| Self(memory.into()))
     }
 
     /// Maps `length` bytes of `file` from `offset`.
-    pub(super) fn of_file(file: BorrowedFd<'_>, offset: i64, length: usize) -> io::Result<Self> {
-        Self::map(length, libc::MAP_SHARED | libc::MAP_POPULATE, file.as_raw_fd(), offset)
-    }
-
-    fn map(length: usize, flags: i32, file: i32, offset: i64) -> io::Result<Self> {
-        // SAFETY: a mapping at an address that the kernel chooses touches no other memory.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags,
-                file,
-                offset,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start).expect("the kernel maps nothing at address zero unasked");
-        Ok(Self { start, length })
+    pub(super) fn of_file(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
+        let mut options = MmapOptions::new();
+        let options = options.offset(offset).len(length).populate();
+        options.map_raw(file.as_raw_fd()).map(Self)
     }
 
     /// Length in bytes.
     pub(super) fn length(&self) -> usize {
-        self.length
+        self.0.len()
     }
 
     /// A pointer to `count` values of `T` from byte `offset`, aligned and inside the mapping.
     pub(super) fn array<T>(&self, offset: usize, count: usize) -> NonNull<T> {
         let bytes = count.checked_mul(size_of::<T>()).expect("an array fits the address space");
         let end = offset.checked_add(bytes).expect("an offset fits the address space");
-        assert!(end <= self.length, "bytes {offset}..{end} lie inside the {} mapped", self.length);
+        assert!(
+            end <= self.length(),
+            "bytes {offset}..{end} lie inside the {} mapped",
+            self.length()
+        );
         assert!(offset.is_multiple_of(align_of::<T>()), "offset {offset} is aligned");
+        let start = NonNull::new(self.0.as_mut_ptr()).expect("nothing is mapped at address zero");
         // SAFETY: the assert above keeps the result inside the mapping.
-        unsafe { self.start.byte_add(offset).cast() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: this range was mapped by `map`, and every pointer into it lives in the owner of
-        // `self`.
-        let result = unsafe { libc::munmap(self.start.as_ptr(), self.length) };
-        debug_assert_eq!(result, 0, "a whole mapping can be unmapped");
+        unsafe { start.byte_add(offset).cast() }
     }
 }
 

@@ -46,7 +46,7 @@ struct Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    fn map(socket: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+    fn map(socket: BorrowedFd<'_>, page_offset: u64, layout: Layout) -> io::Result<Self> {
         let length = layout.entries + layout.length as usize * size_of::<T>();
         Ok(Self::new(Arc::new(Mapping::of_file(socket, page_offset, length)?), layout))
     }
@@ -77,7 +77,7 @@ impl<T: Copy> Ring<T> {
 pub(super) struct Producer<T>(Ring<T>);
 
 impl<T: Copy> Producer<T> {
-    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: u64, layout: Layout) -> io::Result<Self> {
         Ring::map(fd, page_offset, layout).map(Self)
     }
 
@@ -101,7 +101,7 @@ impl<T: Copy> Producer<T> {
 pub(super) struct Consumer<T>(Ring<T>);
 
 impl<T: Copy> Consumer<T> {
-    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: i64, layout: Layout) -> io::Result<Self> {
+    pub(super) fn map(fd: BorrowedFd<'_>, page_offset: u64, layout: Layout) -> io::Result<Self> {
         Ring::map(fd, page_offset, layout).map(Self)
     }
 
@@ -181,7 +181,6 @@ mod tests {
         let page = 4096;
         file.set_len(2 * page).expect("two pages");
         let layout = Layout::new(&OFFSETS, 4);
-        let page = page.cast_signed();
         let mut producer = Producer::<u64>::map(file.as_fd(), page, layout).expect("a mapping");
         let mut consumer = Consumer::<u64>::map(file.as_fd(), page, layout).expect("a mapping");
         assert_eq!(producer.0.memory.length(), 192 + 4 * 8);

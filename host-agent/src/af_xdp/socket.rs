@@ -94,22 +94,18 @@ impl Socket {
         let offsets = ring_offsets(&fd).map_err(at("find the rings"))?;
         let layout = |offsets| Layout::new(offsets, FRAMES);
         let map = at("map a ring");
-        let mut fill = Producer::map(
-            fd.as_fd(),
-            libc::XDP_UMEM_PGOFF_FILL_RING.cast_signed(),
-            layout(&offsets.fr),
-        )
-        .map_err(map)?;
-        let completion = Consumer::map(
-            fd.as_fd(),
-            libc::XDP_UMEM_PGOFF_COMPLETION_RING.cast_signed(),
-            layout(&offsets.cr),
-        )
-        .map_err(map)?;
+        let mut fill =
+            Producer::map(fd.as_fd(), libc::XDP_UMEM_PGOFF_FILL_RING, layout(&offsets.fr))
+                .map_err(map)?;
+        let completion =
+            Consumer::map(fd.as_fd(), libc::XDP_UMEM_PGOFF_COMPLETION_RING, layout(&offsets.cr))
+                .map_err(map)?;
         let receive =
-            Consumer::map(fd.as_fd(), libc::XDP_PGOFF_RX_RING, layout(&offsets.rx)).map_err(map)?;
+            Consumer::map(fd.as_fd(), libc::XDP_PGOFF_RX_RING.cast_unsigned(), layout(&offsets.rx))
+                .map_err(map)?;
         let transmit =
-            Producer::map(fd.as_fd(), libc::XDP_PGOFF_TX_RING, layout(&offsets.tx)).map_err(map)?;
+            Producer::map(fd.as_fd(), libc::XDP_PGOFF_TX_RING.cast_unsigned(), layout(&offsets.tx))
+                .map_err(map)?;
         Umem::receive_frames().for_each(|frame| fill.push(frame));
         bind(&fd, interface_index, queue).map_err(at("bind"))?;
         let interface = interface.to_owned();

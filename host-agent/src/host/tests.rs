@@ -1,10 +1,15 @@
 //! Hosts without a fabric: what they send and when, what they count and what they report.
 
-use fabric_core::units::Nanos;
+use fabric_core::hop_control::{FlowList, HopControl};
+use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::AethFields;
+use units::Nanos;
 
 use super::*;
+use crate::congestion_control::Algorithm;
+use crate::congestion_control::dcqcn::Parameters;
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 const OVERHEAD: u64 = 24;
@@ -16,20 +21,25 @@ const QP: u32 = 7;
 const FIRST: u64 = (1074 + OVERHEAD) * 80;
 const MIDDLE: u64 = (1058 + OVERHEAD) * 80;
 
-fn host(address: u32, congestion_control: CongestionControl) -> Host {
-    Host::new(HostConfig {
+pub fn config(address: u32) -> HostConfig {
+    HostConfig {
         address,
         station: [2, 0, 0, 0, 0, address.to_be_bytes()[3]],
         link_rate: RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
-        ack_priority: 3,
-        cnp_priority: 6,
+        ack_priority: Priority::new(3),
+        cnp_priority: Priority::new(6),
         ack_interval: 2,
         retransmission_timeout: TIMEOUT,
         pause_response: Picos(1500),
-        congestion_control,
-    })
+        reliability: Reliability::GoBackN,
+        congestion_control: Algorithm::LineRate,
+    }
+}
+
+fn host(address: u32, congestion_control: Algorithm) -> Host {
+    Host::new(HostConfig { congestion_control, ..config(address) })
 }
 
 fn flow(bytes: u64) -> FlowRequest {
@@ -39,7 +49,7 @@ fn flow(bytes: u64) -> FlowRequest {
         qp: QP,
         initial_psn: Psn::new(10),
         source_port: 50_000,
-        priority: 3,
+        priority: Priority::new(3),
         bytes,
     }
 }
@@ -50,7 +60,7 @@ fn responder(bytes: u64) -> ResponderRequest {
 }
 
 /// Two hosts with a flow of `bytes` between them.
-fn pair(congestion_control: CongestionControl, bytes: u64) -> (Host, Host) {
+fn pair(congestion_control: Algorithm, bytes: u64) -> (Host, Host) {
     let (mut sender, mut receiver) =
         (host(SENDER, congestion_control), host(RECEIVER, congestion_control));
     receiver.open_responder(&responder(bytes));
@@ -75,19 +85,15 @@ fn events(host: &mut Host) -> Vec<HostEvent> {
 
 fn acknowledgement(syndrome: Syndrome, psn: u32) -> RocePacket {
     let aeth = AethFields { syndrome, message_sequence_number: 0 };
-    let mut receiver = host(RECEIVER, CongestionControl::None);
+    let mut receiver = host(RECEIVER, Algorithm::LineRate);
     receiver.open_responder(&responder(1));
-    let responder = receiver.responders.occupant(0);
-    RocePacket {
-        psn: Psn::new(psn),
-        aeth: Some(aeth),
-        ..responder.acknowledgement(RECEIVER, 3, syndrome)
-    }
+    let answer = Answer { psn: Psn::new(psn), aeth };
+    receiver.responders.occupant(0).acknowledgement(&config(RECEIVER), &answer)
 }
 
 #[test]
 fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
-    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
     assert!(!sender.is_idle());
     let packets = sent(&mut sender, Picos::ZERO);
     let starts: Vec<u64> = packets.iter().map(|(at, _)| *at).collect();
@@ -142,7 +148,7 @@ fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
 
 #[test]
 fn a_flow_of_several_messages_is_delivered_with_the_last_of_them() {
-    let (mut sender, mut receiver) = pair(CongestionControl::None, 1000);
+    let (mut sender, mut receiver) = pair(Algorithm::LineRate, 1000);
     receiver.close_responder(QP);
     receiver.open_responder(&responder(2000));
     let message = sent(&mut sender, Picos::ZERO)[0].1;
@@ -157,7 +163,7 @@ fn a_flow_of_several_messages_is_delivered_with_the_last_of_them() {
 
 #[test]
 fn a_loss_is_reported_once_and_repaired() {
-    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
     let packets = sent(&mut sender, Picos::ZERO);
     let [first, _, last] = packets.as_slice() else { panic!("three packets") };
     receiver.handle_packet(Picos(1), &first.1);
@@ -194,7 +200,7 @@ fn a_loss_is_reported_once_and_repaired() {
 
 #[test]
 fn the_timer_follows_progress_and_goes_back_to_what_is_missing() {
-    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    let (mut sender, _) = pair(Algorithm::LineRate, 2500);
     sent(&mut sender, Picos::ZERO);
     sender.handle_packet(Picos(4_000_000), &acknowledgement(Syndrome::Ack, 10));
     // Progress moves the deadline, not the entry.
@@ -216,7 +222,7 @@ fn the_timer_follows_progress_and_goes_back_to_what_is_missing() {
 
 #[test]
 fn a_flow_that_completes_while_it_waits_for_its_turn_sends_nothing_more() {
-    let (mut sender, _) = pair(CongestionControl::None, 500);
+    let (mut sender, _) = pair(Algorithm::LineRate, 500);
     sent(&mut sender, Picos::ZERO);
     sender.handle_deadline(TIMEOUT);
     assert!(sender.next_transmission(TIMEOUT).is_some(), "it goes back");
@@ -231,8 +237,8 @@ fn a_flow_that_completes_while_it_waits_for_its_turn_sends_nothing_more() {
 
 #[test]
 fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
-    let parameters = dcqcn::Parameters::paper(RATE);
-    let (mut sender, mut receiver) = pair(CongestionControl::Dcqcn(parameters), 10_000);
+    let parameters = Parameters::paper(RATE);
+    let (mut sender, mut receiver) = pair(Algorithm::Dcqcn(parameters), 10_000);
     let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
     for now in [Picos::ZERO, Picos(FIRST)] {
         assert_eq!(sender.next_transmission(now), Some(now), "line rate: no gap");
@@ -269,13 +275,13 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
 /// it wait, just before another flow starts.
 #[test]
 fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
-    let parameters = dcqcn::Parameters::paper(RATE);
+    let parameters = Parameters::paper(RATE);
     let lost = acknowledgement(Syndrome::NakSequenceError, 11);
     let cnp = RocePacket { opcode: Opcode::Cnp, aeth: None, ..lost };
     let now = Picos(FIRST);
     let due = now + Picos(2 * MIDDLE);
     for (at, order) in [(Picos(due.0 - 1), [8, QP]), (due, [QP, 8])] {
-        let (mut sender, _) = pair(CongestionControl::Dcqcn(parameters), 2000);
+        let (mut sender, _) = pair(Algorithm::Dcqcn(parameters), 2000);
         sender.poll_transmit(Picos::ZERO).expect("the first packet");
         sender.handle_packet(now, &cnp);
         sender.poll_transmit(now).expect("the last packet");
@@ -289,13 +295,13 @@ fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
 
 #[test]
 fn without_congestion_control_a_mark_is_counted_only() {
-    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
     let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
     packet.ecn = Ecn::CongestionExperienced;
     receiver.handle_packet(Picos(1), &packet);
     assert_eq!(receiver.counters().marked_packets_received, 1);
     assert_eq!(sent(&mut receiver, Picos(2)), []);
-    let notification = receiver.responders.occupant(0).notification(RECEIVER, 6);
+    let notification = receiver.responders.occupant(0).notification(&config(RECEIVER));
     sender.handle_packet(Picos(3), &notification);
     sender.handle_packet(Picos(4), &notification);
     assert_eq!((sender.counters().cnps_received, sender.counters().rate_cuts), (2, 0));
@@ -309,7 +315,7 @@ fn without_congestion_control_a_mark_is_counted_only() {
 
 #[test]
 fn a_link_delay_request_is_answered_before_any_packet() {
-    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    let (mut sender, _) = pair(Algorithm::LineRate, 2500);
     let request = LinkDelayFrame::request([2, 9, 9, 9, 9, 9], 5);
     let received = Picos(7_000);
     sender.handle_link_delay(received, &request);
@@ -329,25 +335,51 @@ fn a_link_delay_request_is_answered_before_any_packet() {
 
 #[test]
 fn a_pause_stops_its_priority_and_is_counted() {
-    let (mut sender, _) = pair(CongestionControl::None, 2500);
+    let (mut sender, _) = pair(Algorithm::LineRate, 2500);
     let quanta = [2; 8];
-    sender.handle_pfc(Picos::ZERO, 1 << 3, &quanta);
+    sender.handle_hop_control(Picos::ZERO, &HopControl::pfc(1 << 3, quanta));
     // It binds 1500 ps later and ends after 2 x 512 bit times.
     assert_eq!(sender.next_transmission(Picos::ZERO), Some(Picos::ZERO));
     assert_eq!(sender.next_transmission(Picos(1500)), Some(Picos(10_240)));
     assert_eq!(sender.poll_transmit(Picos(1500)), None);
-    sender.handle_pfc(Picos(2000), 1 << 3, &[0; 8]);
+    sender.handle_hop_control(Picos(2000), &HopControl::pfc(1 << 3, [0; 8]));
     assert_eq!(sender.next_transmission(Picos(2000)), Some(Picos(2000)));
-    sender.handle_pfc(Picos(2001), 0, &quanta);
-    sender.handle_pfc(Picos(2002), 1, &quanta);
+    sender.handle_hop_control(Picos(2001), &HopControl::pfc(0, quanta));
+    sender.handle_hop_control(Picos(2002), &HopControl::pfc(1, quanta));
     let counters = sender.counters();
     let seen = (counters.pauses_received, counters.resumes_received, counters.pauses_without_class);
     assert_eq!(seen, (2, 1, 1));
 }
 
 #[test]
+fn a_pause_of_a_queue_lasts_until_the_switch_resumes_it() {
+    let (mut sender, _) = pair(Algorithm::LineRate, 2500);
+    let queue = |number, paused| HopControl::Queue { queue: QueueId::data(number), paused };
+    sender.handle_hop_control(Picos::ZERO, &queue(3, true));
+    assert_eq!(sender.next_transmission(Picos(1499)), Some(Picos(1499)), "it does not bind yet");
+    assert_eq!(sender.next_transmission(Picos(1500)), None);
+    assert_eq!(sender.poll_transmit(Picos(1500)), None);
+    assert!(!sender.is_idle(), "a packet waits");
+    sender.handle_hop_control(Picos(2000), &HopControl::Queues { paused: [1 << 3, 0] });
+    assert_eq!(sender.poll_transmit(Picos(2000)), None);
+    sender.handle_hop_control(Picos(3000), &HopControl::Queues { paused: [!(1 << 3), !0] });
+    assert_eq!(sender.next_transmission(Picos(3000)), Some(Picos(3000)));
+    sender.handle_hop_control(Picos(3000), &queue(3, false));
+    assert!(sender.poll_transmit(Picos(3000)).is_some());
+    sender.handle_hop_control(Picos(3000), &queue(8, true));
+    let priority = Priority::new(3);
+    let rate = HopControl::Rate { priority, kilobits_per_second: 1 };
+    sender.handle_hop_control(Picos(3000), &rate);
+    let flows = FlowList::new(&[1]).expect("one fits");
+    sender.handle_hop_control(Picos(3000), &HopControl::Flows { priority, paused: true, flows });
+    let counters = sender.counters();
+    assert_eq!((counters.queue_pauses_received, counters.queue_resumes_received), (3, 1));
+    assert_eq!(counters.unexpected_hop_control, 3);
+}
+
+#[test]
 fn packets_for_nobody_change_nothing_and_are_counted() {
-    let (mut sender, mut receiver) = pair(CongestionControl::None, 2500);
+    let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
     let data = sender.poll_transmit(Picos::ZERO).expect("the first packet");
     let (sender_before, receiver_before) = (sender.next_timer(), receiver.next_timer());
     receiver.handle_packet(Picos(1), &RocePacket { destination: 9, ..data });

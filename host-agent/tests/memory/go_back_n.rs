@@ -1,9 +1,10 @@
 //! Reliable delivery between two hosts over wires that lose packets.
 
-use crate::testbed::{IdealWire, LINE_RATE, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed};
-use fabric_core::units::Picos;
 use fabric_core::wire::roce::{Opcode, RocePacket, Syndrome};
 use host_agent::HostEvent;
+use units::Picos;
+
+use crate::testbed::{IdealWire, LINE_RATE, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed};
 
 fn serialise(frame_length: u64) -> Picos {
     LINE_RATE.serialise(frame_length + OVERHEAD)
@@ -121,7 +122,7 @@ fn the_timer_runs_from_the_oldest_packet_and_from_progress() {
 fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
     for (per_million, ack_interval) in [(1_000, 1), (10_000, 1), (1_000, 16), (10_000, 16)] {
         for seed in 0..10 {
-            let wire = LossyWire { inner: IdealWire, per_million, seed };
+            let wire = LossyWire { inner: IdealWire, per_million, seed, drawn: 0 };
             let mut testbed = Testbed::new(|config| config.ack_interval = ack_interval, wire);
             let flows = [
                 (0, 1, 500_000),
@@ -143,7 +144,7 @@ fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
 #[test]
 fn a_run_with_loss_repeats_itself_exactly() {
     let run = || {
-        let wire = LossyWire { inner: IdealWire, per_million: 10_000, seed: 4 };
+        let wire = LossyWire { inner: IdealWire, per_million: 10_000, seed: 4, drawn: 0 };
         let mut testbed = Testbed::new(|_| {}, wire);
         for flow in 1..50 {
             testbed.start(0, flow, (flow % 8) as u8, 20_000 + u64::from(flow));

@@ -1,13 +1,17 @@
 //! Turns, pauses and pace at a host's port.
 
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority::Priority;
+use fabric_core::wire::roce::{Opcode, RocePacket};
+use fabric_core::wire::{LinkDelayFrame, Psn};
+use host_agent::congestion_control::Algorithm;
+use host_agent::congestion_control::dcqcn::Parameters;
+use host_agent::{FlowRequest, Host};
+use units::{BitsPerSecond, Nanos, Picos};
+
 use crate::testbed::{
     IdealWire, LINE_RATE, LosingWire, MarkingWire, OVERHEAD, Pfc, Testbed, address, config,
 };
-use fabric_core::units::{BitsPerSecond, Nanos, Picos};
-use fabric_core::wire::roce::{Opcode, RocePacket};
-use fabric_core::wire::{LinkDelayFrame, Psn};
-use host_agent::dcqcn::Parameters;
-use host_agent::{CongestionControl, FlowRequest, Host};
 
 fn data(testbed: &Testbed) -> impl Iterator<Item = (Picos, &RocePacket)> {
     let sent = testbed.sent.iter();
@@ -75,7 +79,7 @@ fn zero_quanta_and_frames_without_class() {
 }
 
 fn dcqcn(config: &mut host_agent::HostConfig) {
-    config.congestion_control = CongestionControl::Dcqcn(Parameters::paper(LINE_RATE));
+    config.congestion_control = Algorithm::Dcqcn(Parameters::paper(LINE_RATE));
 }
 
 #[test]
@@ -151,11 +155,11 @@ fn a_question_for_the_link_delay_is_answered_first() {
         qp: 0,
         initial_psn: Psn::new(0),
         source_port: 0xc000,
-        priority: 3,
+        priority: Priority::new(3),
         bytes: 1000,
     };
     host.start_flow(Picos::ZERO, &request(address(1)));
-    host.handle_pfc(Picos::ZERO, 0xff, &[100; 8]);
+    host.handle_hop_control(Picos::ZERO, &HopControl::pfc(0xff, [100; 8]));
     let mut question = LinkDelayFrame::request([2, 2, 0, 0, 0, 1], 7);
     question.stamp(Nanos(5));
     host.handle_link_delay(Picos(10_900), &question);

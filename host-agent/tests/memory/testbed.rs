@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::RocePacket;
-use host_agent::{CongestionControl, FlowRequest, Host, HostConfig, HostEvent, ResponderRequest};
+use host_agent::congestion_control::Algorithm;
+use host_agent::{FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest};
+use units::{BitsPerSecond, Picos};
+use workload::random::mix;
 
 pub const LINE_RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 pub const PROPAGATION: Picos = Picos(1_000_000);
@@ -31,16 +35,15 @@ pub struct LossyWire<W> {
     pub inner: W,
     pub per_million: u64,
     pub seed: u64,
+    /// Random numbers so far.
+    pub drawn: u64,
 }
 
 impl<W: Wire> Wire for LossyWire<W> {
     fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
-        // SplitMix64 (Steele et al., 2014).
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        if mixed % 1_000_000 < self.per_million { None } else { self.inner.carry(packet) }
+        let drawn = mix(self.seed, self.drawn);
+        self.drawn += 1;
+        if drawn % 1_000_000 < self.per_million { None } else { self.inner.carry(packet) }
     }
 }
 
@@ -113,12 +116,13 @@ pub fn config(host: usize) -> HostConfig {
         link_rate: LINE_RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
-        ack_priority: 5,
-        cnp_priority: 6,
+        ack_priority: Priority::new(5),
+        cnp_priority: Priority::new(6),
         ack_interval: 1,
         retransmission_timeout: Picos(100_000_000),
         pause_response: Picos::ZERO,
-        congestion_control: CongestionControl::None,
+        reliability: Reliability::GoBackN,
+        congestion_control: Algorithm::LineRate,
     }
 }
 
@@ -157,6 +161,7 @@ impl Testbed {
             bytes,
         });
         let destination = address(1 - host);
+        let priority = Priority::new(priority);
         let request =
             FlowRequest { flow, destination, qp: flow, initial_psn, source_port, priority, bytes };
         self.hosts[host].start_flow(self.now, &request);
@@ -190,7 +195,10 @@ impl Testbed {
                     Happening::PortFree => self.busy[host] = false,
                     Happening::Arrival(packet) => self.hosts[host].handle_packet(next, &packet),
                     Happening::PfcArrival(frame) => {
-                        self.hosts[host].handle_pfc(next, frame.class_enable, &frame.quanta);
+                        self.hosts[host].handle_hop_control(
+                            next,
+                            &HopControl::pfc(frame.class_enable, frame.quanta),
+                        );
                     }
                 }
             }

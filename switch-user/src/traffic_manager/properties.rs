@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueSet};
 use proptest::prelude::*;
 
 use super::{PortQueues, Scheduler, Selection, TrafficManager};
@@ -10,61 +11,62 @@ use super::{PortQueues, Scheduler, Selection, TrafficManager};
 const QUANTUM: u32 = 1600;
 const MTU: u32 = 1600;
 const SLOTS: u32 = 256;
-const QUEUES: usize = 32;
+/// Data queues and the control queue.
+const PLACES: usize = 1 + MAX_DATA_QUEUES;
 
-fn port(scheduler: Scheduler, control: Option<u8>) -> PortQueues {
-    PortQueues { queues: QUEUES, control, scheduler }
+fn port(scheduler: Scheduler) -> PortQueues {
+    PortQueues { data_queues: MAX_DATA_QUEUES, scheduler }
 }
 
-fn one_port(scheduler: Scheduler, control: Option<u8>) -> TrafficManager<u32> {
-    TrafficManager::new(SLOTS as usize, std::iter::once(port(scheduler, control)))
+fn one_port(scheduler: Scheduler) -> TrafficManager {
+    TrafficManager::new(SLOTS as usize, std::iter::once(port(scheduler)))
 }
+
+const NONE: QueueSet = QueueSet::EMPTY;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Enqueue { port: usize, queue: usize, length: u32 },
-    MacControl { port: usize, classes: u8, frame: u32 },
-    LinkDelay { port: usize, frame: u32 },
-    Select { port: usize, paused: u32 },
+    Enqueue { port: usize, queue: QueueId, length: u32 },
+    Select { port: usize, paused: QueueSet },
 }
 
 fn event() -> impl Strategy<Value = Event> {
+    // Few of the queues, so that some fill, and both ends of each half of the mask.
+    let queue = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES].prop_map(QueueId::of_place);
     prop_oneof![
-        5 => (0..2_usize, 0..QUEUES, 60..=9000_u32)
-            .prop_map(|(port, queue, length)| Event::Enqueue { port, queue, length }),
-        1 => (0..2_usize, 1..8_u8, any::<u32>())
-            .prop_map(|(port, classes, frame)| Event::MacControl { port, classes, frame }),
-        1 => (0..2_usize, any::<u32>()).prop_map(|(port, frame)| Event::LinkDelay { port, frame }),
-        5 => (0..2_usize, any::<u32>(), any::<u32>())
-            .prop_map(|(port, some, more)| Event::Select { port, paused: some & more }),
+        (0..2_usize, queue, 60..=9000_u32).prop_map(|(port, queue, length)| Event::Enqueue {
+            port,
+            queue,
+            length
+        }),
+        (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
+            |(port, some, more, control)| {
+                let control = if control { QueueSet::of(QueueId::CONTROL) } else { NONE };
+                Event::Select { port, paused: QueueSet::of_data(some & more).or(control) }
+            }
+        ),
     ]
 }
 
-/// What one port should hold.
+/// What one port should hold, by the places of its queues.
 struct Model {
     queues: Vec<VecDeque<(u32, u32)>>,
-    mac_control: VecDeque<(u8, u32)>,
-    link_delay: VecDeque<u32>,
 }
 
 impl Model {
     fn new() -> Self {
-        Self {
-            queues: vec![VecDeque::new(); QUEUES],
-            mac_control: VecDeque::new(),
-            link_delay: VecDeque::new(),
-        }
+        Self { queues: vec![VecDeque::new(); PLACES] }
     }
 
-    fn non_empty(&self) -> u32 {
-        (0..QUEUES).filter(|&n| !self.queues[n].is_empty()).fold(0, |mask, n| mask | 1 << n)
+    fn non_empty(&self) -> QueueSet {
+        let waiting = (0..PLACES).filter(|&place| !self.queues[place].is_empty());
+        waiting.map(QueueId::of_place).map(QueueSet::of).fold(NONE, QueueSet::or)
     }
 }
 
 /// Plays `events` on two ports and checks each selection and all counters against the model.
-fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
-    let ports = [port(scheduler, control), port(scheduler, control)];
-    let mut manager = TrafficManager::new(SLOTS as usize, ports.into_iter());
+fn play(scheduler: Scheduler, events: Vec<Event>) {
+    let mut manager = TrafficManager::new(SLOTS as usize, [port(scheduler); 2].into_iter());
     let mut models = [Model::new(), Model::new()];
     let mut free: Vec<u32> = (0..SLOTS).collect();
     for event in events {
@@ -72,33 +74,17 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
             Event::Enqueue { port, queue, length } => {
                 let Some(slot) = free.pop() else { continue };
                 manager.enqueue(port, queue, slot, length);
-                models[port].queues[queue].push_back((slot, length));
-            }
-            Event::MacControl { port, classes, frame } => {
-                let mut superseded = Vec::new();
-                manager.enqueue_mac_control(port, classes, frame, |frame| superseded.push(frame));
-                let waiting = &mut models[port].mac_control;
-                let obsolete = |(earlier, _): &(u8, u32)| earlier | classes == classes;
-                let expected = waiting.iter().copied().filter(obsolete).map(|(_, frame)| frame);
-                assert_eq!(superseded, expected.collect::<Vec<u32>>());
-                waiting.retain(|waiting| !obsolete(waiting));
-                waiting.push_back((classes, frame));
-            }
-            Event::LinkDelay { port, frame } => {
-                manager.enqueue_link_delay(port, frame);
-                models[port].link_delay.push_back(frame);
+                models[port].queues[queue.place()].push_back((slot, length));
             }
             Event::Select { port, paused } => {
-                let selection = manager.select(port, paused);
-                free.extend(check(&mut models[port], scheduler, control, paused, selection));
+                let selection = manager.select(port, Some(paused));
+                free.extend(check(&mut models[port], scheduler, paused, selection));
             }
         }
         for (number, model) in models.iter().enumerate() {
             assert_eq!(manager.non_empty(number), model.non_empty());
-            let waiting = model.mac_control.len() + model.link_delay.len();
-            let idle = model.non_empty() == 0 && waiting == 0;
-            assert_eq!(manager.is_idle(number), idle);
-            for (queue, packets) in model.queues.iter().enumerate() {
+            for (place, packets) in model.queues.iter().enumerate() {
+                let queue = QueueId::of_place(place);
                 let bytes: u64 = packets.iter().map(|&(_, length)| u64::from(length)).sum();
                 assert_eq!(manager.queue_bytes(number, queue), bytes);
                 assert_eq!(manager.queue_packets(number, queue) as usize, packets.len());
@@ -113,65 +99,48 @@ fn play(scheduler: Scheduler, control: Option<u8>, events: Vec<Event>) {
 fn check(
     model: &mut Model,
     scheduler: Scheduler,
-    control: Option<u8>,
-    paused: u32,
-    selection: Option<Selection<u32>>,
+    paused: QueueSet,
+    selection: Option<Selection>,
 ) -> Option<u32> {
-    let eligible = model.non_empty() & !paused;
-    let mac_control = model.mac_control.pop_front().map(|(_, frame)| frame);
-    let before_packets = mac_control.or_else(|| model.link_delay.pop_front());
-    if let Some(frame) = before_packets {
-        assert_eq!(selection, Some(Selection::MacControl(frame)), "MAC control, then link delay");
+    let eligible = model.non_empty().without(paused);
+    let Some(Selection { slot, queue, length }) = selection else {
+        assert!(eligible.is_empty(), "a port rests only if it has nothing that it may send");
         return None;
+    };
+    assert!(eligible.contains(queue), "a paused or an empty queue sends nothing");
+    if eligible.has_control() {
+        assert_eq!(queue, QueueId::CONTROL);
+    } else if scheduler == Scheduler::Strict {
+        let highest = eligible.data().ilog2();
+        assert_eq!(u32::from(queue.number()), highest, "the highest queue goes first");
     }
-    match selection {
-        None => {
-            assert_eq!(eligible, 0, "a port rests only if it has nothing that it may send");
-            None
-        }
-        Some(Selection::MacControl(frame)) => panic!("invented MAC control frame {frame}"),
-        Some(Selection::Packet { slot, queue, length }) => {
-            assert_ne!(eligible & (1 << queue), 0, "a paused or an empty queue sends nothing");
-            match control.filter(|control| eligible & (1 << control) != 0) {
-                Some(control) => assert_eq!(queue, usize::from(control)),
-                None if scheduler == Scheduler::Strict => {
-                    assert_eq!(queue, eligible.ilog2() as usize, "the highest queue goes first");
-                }
-                None => {}
-            }
-            let first = model.queues[queue].pop_front();
-            assert_eq!(first, Some((slot, length)), "a queue keeps its order");
-            Some(slot)
-        }
-    }
+    let first = model.queues[queue.place()].pop_front();
+    assert_eq!(first, Some((slot, length)), "a queue keeps its order");
+    Some(slot)
 }
 
 proptest! {
     #[test]
-    fn strict_matches_the_model(
-        control in proptest::option::of(0..QUEUES as u8),
-        events in proptest::collection::vec(event(), 0..400),
-    ) {
-        play(Scheduler::Strict, control, events);
+    fn strict_matches_the_model(events in proptest::collection::vec(event(), 0..400)) {
+        play(Scheduler::Strict, events);
     }
 
     #[test]
     fn dwrr_matches_the_model(
-        control in proptest::option::of(0..QUEUES as u8),
         quantum in 500..10_000_u32,
         events in proptest::collection::vec(event(), 0..400),
     ) {
-        play(Scheduler::Dwrr { quantum }, control, events);
+        play(Scheduler::Dwrr { quantum }, events);
     }
 
     /// The bound of deficit round robin, at every instant and not only in the long run.
     #[test]
     fn dwrr_shares_bytes_equally_among_backlogged_queues(
-        backlogged in 1..=u32::MAX,
+        backlogged in 1..=u128::MAX,
         lengths in proptest::collection::vec(60..=MTU, 1..97),
     ) {
-        let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
-        let queues: Vec<usize> = (0..QUEUES).filter(|n| backlogged & (1 << n) != 0).collect();
+        let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
+        let queues: Vec<QueueId> = QueueSet::of_data(backlogged).iter().collect();
         let length_of =
             |slot: u32, turn: usize| lengths[(slot as usize * 7 + turn) % lengths.len()];
         for (n, &queue) in queues.iter().enumerate() {
@@ -180,15 +149,15 @@ proptest! {
                 manager.enqueue(0, queue, slot, length_of(slot, 0));
             }
         }
-        let mut sent = [0_u64; QUEUES];
+        let mut sent = [0_u64; PLACES];
         for turn in 1..3000 {
-            let Some(Selection::Packet { slot, queue, length }) = manager.select(0, 0) else {
+            let Some(Selection { slot, queue, length }) = manager.select(0, None) else {
                 panic!("a backlogged port rested");
             };
-            sent[queue] += u64::from(length);
+            sent[queue.place()] += u64::from(length);
             manager.enqueue(0, queue, slot, length_of(slot, turn));
-            let most = queues.iter().map(|&queue| sent[queue]).max();
-            let least = queues.iter().map(|&queue| sent[queue]).min();
+            let most = queues.iter().map(|queue| sent[queue.place()]).max();
+            let least = queues.iter().map(|queue| sent[queue.place()]).min();
             prop_assert!(most.unwrap() - least.unwrap() <= u64::from(QUANTUM + MTU));
         }
     }
@@ -201,19 +170,21 @@ proptest! {
         short in 60..=MTU,
         long in 60..=MTU,
     ) {
-        let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
+        let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
         for slot in 0..4 {
-            let queue = slot as usize / 2;
-            manager.enqueue(0, queue, slot, [short, long][queue]);
+            let queue = slot as u8 / 2;
+            manager.enqueue(0, QueueId::data(queue), slot, [short, long][usize::from(queue)]);
         }
         let mut lead = 0;
         let mut least_lead = 0;
         for turn in 0..2000 {
-            let paused = u32::from(turn < 1000 && pauses[turn % pauses.len()]);
-            let Some(Selection::Packet { slot, queue, length }) = manager.select(0, paused) else {
+            let paused = u128::from(turn < 1000 && pauses[turn % pauses.len()]);
+            let paused = QueueSet::of_data(paused);
+            let Some(Selection { slot, queue, length }) = manager.select(0, Some(paused)) else {
                 panic!("queue 1 is never paused");
             };
-            lead += if queue == 0 { i64::from(length) } else { -i64::from(length) };
+            let of_first = queue == QueueId::data(0);
+            lead += if of_first { i64::from(length) } else { -i64::from(length) };
             manager.enqueue(0, queue, slot, length);
             least_lead = least_lead.min(lead);
             // Both start an interval with less than a quantum and a packet of deficit, and one of
@@ -224,71 +195,82 @@ proptest! {
 }
 
 /// Plays selections of one port until it rests, as queue numbers.
-fn drain(manager: &mut TrafficManager<u32>) -> Vec<usize> {
-    std::iter::from_fn(|| manager.select(0, 0))
-        .map(|selection| match selection {
-            Selection::Packet { queue, .. } => queue,
-            Selection::MacControl(_) => usize::MAX,
-        })
-        .collect()
+fn drain(manager: &mut TrafficManager) -> Vec<u8> {
+    std::iter::from_fn(|| manager.select(0, None)).map(|it| it.queue.number()).collect()
 }
 
 #[test]
 fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
-    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
+    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for (slot, (queue, length)) in
         [(4, 800), (4, 800), (4, 800), (1, 1600), (1, 1600), (0, 1000), (0, 1000), (0, 1000)]
             .into_iter()
             .enumerate()
     {
-        manager.enqueue(0, queue, slot as u32, length);
+        manager.enqueue(0, QueueId::data(queue), slot as u32, length);
     }
     // Queue 0 keeps 600 bytes of its first round, so its second pays for two packets.
     assert_eq!(drain(&mut manager), [0, 1, 4, 4, 0, 0, 1, 4]);
 }
 
 #[test]
+fn the_control_queue_goes_first_and_takes_no_turn() {
+    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
+    for slot in 0..4 {
+        let queue = if slot < 2 { QueueId::data(0) } else { QueueId::CONTROL };
+        manager.enqueue(0, queue, slot, 800);
+    }
+    let control = QueueSet::of(QueueId::CONTROL);
+    assert_eq!(
+        manager.select(0, Some(control)).unwrap().queue,
+        QueueId::data(0),
+        "it can be paused"
+    );
+    let control = QueueId::CONTROL.number();
+    assert_eq!(drain(&mut manager), [control, control, 0]);
+}
+
+#[test]
 fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
-    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
-    manager.enqueue(0, 0, 0, 100);
+    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
+    manager.enqueue(0, QueueId::data(0), 0, 100);
     assert_eq!(drain(&mut manager), [0]);
     for slot in 0..3 {
-        manager.enqueue(0, 0, slot, 1600);
+        manager.enqueue(0, QueueId::data(0), slot, 1600);
     }
-    manager.enqueue(0, 1, 3, 1600);
+    manager.enqueue(0, QueueId::data(1), 3, 1600);
     // Its turn ended with its last packet, so queue 1 is next.
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
 
 #[test]
 fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
-    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM }, None);
+    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..8 {
-        manager.enqueue(0, slot as usize / 4, slot, 800);
+        manager.enqueue(0, QueueId::data(slot as u8 / 4), slot, 800);
     }
-    let mut order = Vec::new();
-    for paused in [0, 1, 1, 1, 0, 0, 0, 0] {
-        match manager.select(0, paused) {
-            Some(Selection::Packet { queue, .. }) => order.push(queue),
-            other => panic!("{other:?}"),
-        }
-    }
+    let order = [0, 1, 1, 1, 0, 0, 0, 0].map(|data| {
+        let selection = manager.select(0, Some(QueueSet::of_data(data)));
+        selection.unwrap().queue.number()
+    });
     // Queue 0 sends one packet, misses a round and a half, and comes back with 800 bytes of credit.
     assert_eq!(order, [0, 1, 1, 1, 1, 0, 0, 0]);
 }
 
 #[test]
 fn a_selected_packet_can_move_to_another_queue() {
-    let mut manager = one_port(Scheduler::Strict, None);
-    manager.enqueue(0, 9, 17, 1000);
-    let selection = manager.select(0, 0);
-    assert_eq!(selection, Some(Selection::Packet { slot: 17, queue: 9, length: 1000 }));
-    manager.enqueue(0, 2, 17, 1000);
-    assert_eq!((manager.queue_bytes(0, 9), manager.queue_bytes(0, 2)), (0, 1000));
+    let mut manager = one_port(Scheduler::Strict);
+    let (nine, two) = (QueueId::data(9), QueueId::data(2));
+    manager.enqueue(0, nine, 17, 1000);
+    let selection = manager.select(0, None);
+    assert_eq!(selection, Some(Selection { slot: 17, queue: nine, length: 1000 }));
+    manager.enqueue(0, two, 17, 1000);
+    assert_eq!((manager.queue_bytes(0, nine), manager.queue_bytes(0, two)), (0, 1000));
 }
 
 #[test]
-#[should_panic(expected = "port 0 has 32 queues, no queue 32")]
+#[should_panic(expected = "port 0 has 8 data queues, no 8")]
 fn a_queue_of_another_port_is_out_of_reach() {
-    one_port(Scheduler::Strict, None).enqueue(0, 32, 0, 60);
+    let port = PortQueues { data_queues: 8, scheduler: Scheduler::Strict };
+    TrafficManager::new(4, [port; 2].into_iter()).enqueue(0, QueueId::data(8), 0, 60);
 }

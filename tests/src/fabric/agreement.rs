@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fabric_core::wire::roce::{Ecn, Opcode};
-use xoff::results::RunEnd;
-use xoff::topology::{HostId, NodeKind};
+use results::RunEnd;
+use topology::{HostId, NodeKind};
 
 use super::Run;
 use super::capture::CapturedFrame;

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use xoff::scenario::Scenario;
-use xoff::topology::SwitchId;
+use scenario::Scenario;
+use topology::SwitchId;
 
 use super::{Run, Runner};
 

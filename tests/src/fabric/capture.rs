@@ -1,8 +1,8 @@
 //! `capture.pcapng` as frames on the wires of a fabric.
 
-use fabric_core::units::Picos;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, RocePacket};
-use xoff::topology::{Fabric, Wire, WireId};
+use topology::{Fabric, Wire, WireId};
+use units::Picos;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;

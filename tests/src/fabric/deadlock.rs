@@ -1,6 +1,6 @@
 //! Queues that wait for each other in a circle.
 
-use xoff::results::{DeadlockTotals, RunEnd};
+use results::{DeadlockTotals, RunEnd};
 
 use super::one_switch::loss;
 use super::results::Row;

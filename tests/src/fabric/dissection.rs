@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fabric_core::units::Nanos;
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{EthernetAddress, Syndrome};
+use units::Nanos;
 
 use super::Run;
 use super::capture::{CapturedFrame, Content};

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use xoff::scenario::Scenario;
-use xoff::topology::SwitchId;
+use scenario::Scenario;
+use topology::SwitchId;
 
 use super::{Run, Runner};
 

@@ -45,7 +45,7 @@ fn assert_retransmissions_are_seen(run: &Run) {
     assert_eq!(by_flow, counted);
 }
 
-fn from_host(run: &Run, wire: xoff::topology::WireId) -> bool {
+fn from_host(run: &Run, wire: topology::WireId) -> bool {
     run.scenario.fabric().wire(wire).name.starts_with('h')
 }
 

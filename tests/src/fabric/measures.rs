@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use xoff::results::RunEnd;
-use xoff::topology::NodeKind;
+use results::RunEnd;
+use topology::NodeKind;
 
 use super::one_switch::{flow, loss, star, two_to_one};
 use super::pause_obedience::{Stop, assert_obeyed};

@@ -1,7 +1,7 @@
 //! Did senders obey the PAUSE frames that they received? Judged from a capture alone.
 
-use fabric_core::units::BitsPerSecond;
-use xoff::topology::{NodeKind, WireId};
+use topology::{NodeKind, WireId};
+use units::BitsPerSecond;
 
 use super::Run;
 use super::capture::CapturedFrame;

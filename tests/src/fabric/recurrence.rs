@@ -1,7 +1,7 @@
 //! The completion time of a flow on an idle path, packet by packet and hop by hop.
 
-use xoff::scenario::{Flow, Scenario};
-use xoff::topology::ideal::Hop;
+use scenario::{Flow, Scenario};
+use topology::Hop;
 
 /// Ethernet, IPv4, UDP, BTH and ICRC.
 const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
@@ -13,7 +13,7 @@ const LONGEST_MESSAGE: u64 = 1 << 30;
 
 /// From the flow's start to the arrival of its last ACK, in nanoseconds, rounded up.
 pub fn completion_ns(scenario: &Scenario, flow: &Flow) -> u64 {
-    let (there, back) = xoff::build::paths(scenario, flow);
+    let (there, back) = emulation::paths::of_flow(scenario, flow);
     let fabric = scenario.fabric();
     let (mut there, mut back) = (Path::of(fabric.hops(&there)), Path::of(fabric.hops(&back)));
     let payload = scenario.host.payload.0;

@@ -1,6 +1,6 @@
 //! Fabrics and settings out of the ordinary.
 
-use xoff::results::RunEnd;
+use results::RunEnd;
 
 use super::one_switch::{flow, loss, star};
 use super::pause_obedience::assert_obeyed;
@@ -64,14 +64,14 @@ pub fn custom_topology_and_flow_list(run: Runner) {
     assert_eq!(run.summary.buffer_max_bytes.len(), 3);
 }
 
-/// 63 senders on one switch of 64 ports.
-pub fn star_of_64_ports(run: Runner) {
-    let senders = (1..64).map(|host| flow(&format!("h{host}"), "h0", 20, 3)).collect::<String>();
-    let threshold = "switch.threshold={ kind = \"static\", xoff = \"10kB\", xon = \"5kB\" }";
-    let run = run(&star(64, &senders), &["switch.buffer=2MB", threshold]);
+/// 255 senders on one switch of 256 ports.
+pub fn star_of_256_ports(run: Runner) {
+    let senders = (1..256).map(|host| flow(&format!("h{host}"), "h0", 10, 3)).collect::<String>();
+    let threshold = "switch.threshold={ kind = \"static\", xoff = \"5kB\", xon = \"3kB\" }";
+    let run = run(&star(256, &senders), &["switch.buffer=6MB", threshold]);
     run.assert_lossless();
-    assert_eq!(run.summary.flows_completed, 63);
-    assert!(assert_obeyed(&run).len() >= 63, "every sender is paused");
+    assert_eq!(run.summary.flows_completed, 255);
+    assert!(assert_obeyed(&run).len() >= 255, "every sender is paused");
 }
 
 /// Sixteen senders of two leaves, each with all that it may send at once.

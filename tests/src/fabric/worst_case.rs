@@ -2,9 +2,9 @@
 //! frame, and a sender that takes its full response time.
 
 use fabric_core::headroom;
-use fabric_core::units::{BitsPerSecond, Bytes, Picos};
-use xoff::scenario::Scenario;
-use xoff::topology::SwitchId;
+use scenario::Scenario;
+use topology::SwitchId;
+use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{Run, Runner};
 

@@ -1,21 +1,28 @@
 //! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
 
-use fabric_core::map_abi::{MAX_QUEUES, PRIORITIES};
+use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
+use fabric_core::map_abi::{PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
-use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::tables::{egress_index, ingress_index};
-use fabric_core::units::Nanos;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::priority::Priority;
+use fabric_core::queue::{QueueId, QueueRange, QueueRanges, one_per_priority};
+use fabric_core::scheme::SchemeSettings;
+use fabric_core::scheme::dsh;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use units::{Bytes, Nanos};
 
 use super::frame::{
-    acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
-    outbound, pfc_bytes, repair_checksum,
+    acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
+    link_delay_bytes, message, outbound, pfc_bytes, repair_checksum,
 };
-use super::{CAPACITY, EgressQueueRow, HOSTS, IngressQueueRow, NO_PORT, PORTS, PauseRow, State};
+use super::{
+    CAPACITY, DshQueueRow, EgressQueueRow, HOSTS, IngressQueueRow, NO_PORT, PORTS, PauseRow, State,
+    class_row, queue_row,
+};
 
 const SLOTS: u64 = CAPACITY.slots as u64;
 /// How X_off is found, in the order of [`policies`].
@@ -24,23 +31,12 @@ const THRESHOLDS: [ThresholdScheme; 3] =
 const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
-/// The policy with headroom other than SIH.
-fn headrooms(policy: Policy) -> [Policy; 4] {
-    let dsh = policy.with_headroom(HeadroomScheme::Dsh);
-    [
-        policy.with_headroom(HeadroomScheme::Pooled),
-        dsh,
-        dsh.with_estimation(EstimationForm::Conceptual),
-        dsh.without_shared_headroom(),
-    ]
-}
-
-/// Every threshold with every marking, and with every kind of headroom; programs are loaded once for
-/// each.
+/// Every threshold with every marking, and with every scheme; programs are loaded once for each.
 pub fn policies() -> Vec<Policy> {
     let of = |threshold| {
         let marked = MARKINGS.map(|marking| Policy::new(threshold, marking));
-        marked.into_iter().chain(headrooms(marked[0]))
+        let others = SchemeSettings::every().skip(1);
+        marked.into_iter().chain(others.map(move |scheme| scheme.select(marked[0])))
     };
     THRESHOLDS.into_iter().flat_map(of).collect()
 }
@@ -90,8 +86,8 @@ pub enum Action {
         /// Its bytes.
         frame: Vec<u8>,
     },
-    /// The control plane computes thresholds under this policy.
-    Thresholds(Policy),
+    /// The control plane observes the switch under this policy.
+    Observe(Policy),
 }
 
 /// `usual` in seven cases of eight.
@@ -157,6 +153,29 @@ fn link_delay() -> impl Strategy<Value = (u32, Vec<u8>)> {
     )
 }
 
+/// A hop control frame other than PFC, which no scheme here takes; now and then its kind is one that there is not.
+fn hop_control() -> impl Strategy<Value = (u32, Vec<u8>)> {
+    let priority = || (0..PRIORITIES as u8).prop_map(Priority::new);
+    let flows = vec(any::<u32>(), 0..=MAX_FLOWS).prop_map(|flows| FlowList::new(&flows));
+    let control = prop_oneof![
+        (0..128u8, any::<bool>()).prop_map(|(queue, paused)| {
+            HopControl::Queue { queue: QueueId::data(queue), paused }
+        }),
+        any::<[u64; 2]>().prop_map(|paused| HopControl::Queues { paused }),
+        (priority(), any::<bool>(), flows).prop_map(|(priority, paused, flows)| {
+            HopControl::Flows { priority, paused, flows: flows.expect("no more than fit") }
+        }),
+        (priority(), any::<u32>()).prop_map(|(priority, kilobits_per_second)| {
+            HopControl::Rate { priority, kilobits_per_second }
+        }),
+    ];
+    (port(), control, mostly(0, 5..=8u8)).prop_map(|(port, control, other_kind)| {
+        let mut frame = hop_control_bytes(inbound(port).source, control);
+        frame[17] |= other_kind;
+        (port, frame)
+    })
+}
+
 /// A frame that was right until a few of its bytes, or its length, changed.
 fn mutated() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let whole = prop_oneof![6 => roce(false), 2 => pfc(), 1 => link_delay()];
@@ -190,6 +209,7 @@ fn action() -> impl Strategy<Value = Action> {
         12 => roce(false).prop_map(arrive),
         3 => pfc().prop_map(arrive),
         1 => link_delay().prop_map(arrive),
+        1 => hop_control().prop_map(arrive),
         3 => mutated().prop_map(arrive),
         1 => garbage().prop_map(arrive),
         6 => any::<Index>().prop_map(Action::Depart),
@@ -197,13 +217,24 @@ fn action() -> impl Strategy<Value = Action> {
         3 => (prop_oneof![5 => roce(true), 1 => pfc(), 1 => link_delay()], 0..2000u32).prop_map(audit),
         1 => select(policies()).prop_filter("computed", |policy| {
             policy.threshold() != ThresholdScheme::Stored
-        }).prop_map(Action::Thresholds),
+        }).prop_map(Action::Observe),
     ]
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let wait = prop_oneof![0..200u64, 0..400_000u64];
     vec((wait, action()).prop_map(|(wait, action)| Step { wait, action }), 1..24)
+}
+
+/// A queue for each priority, with a control queue or without, and 33 and 129 queues of which most are those of
+/// the usual priority.
+fn queue_ranges() -> Vec<QueueRanges> {
+    let many = |count| {
+        let mut ranges = one_per_priority(Some(Priority::new(6)));
+        ranges[3] = QueueRange::data(8, count);
+        ranges
+    };
+    vec![one_per_priority(None), one_per_priority(Some(Priority::new(3))), many(24), many(120)]
 }
 
 /// A configuration in the range that scenarios resolve to.
@@ -214,17 +245,18 @@ fn config() -> impl Strategy<Value = State> {
     let of_ports = vec((alpha(), ecn), PORTS as usize);
     let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
     let dsh = (0..10_000u64, 0..60_000u64, 0..1_000_000u64, [0..=6u8, 0..=6u8, 0..=6u8]);
+    let queues = select(queue_ranges());
     let rate = (0..40_000u64, select(vec![10u64, 1000, 40_000, 100_000, 400_000]));
     let sizes = (mostly(PORTS, 1..=PORTS), mostly(HOSTS, 0..=HOSTS), mostly(6, 0..=6u32));
-    (pools, of_ports, alpha(), classes, sizes, dsh, rate).prop_map(
+    (pools, of_ports, alpha(), classes, (sizes, queues), dsh, rate).prop_map(
         |(
             pools,
             of_ports,
             lossy_alpha,
             classes,
-            (ports, hosts, slots),
+            ((ports, hosts, slots), queues),
             dsh,
-            (largest_estimate, megabits),
+            (required_headroom, megabits),
         )| {
             let mut state = State::fresh();
             let config = &mut state.config;
@@ -237,15 +269,19 @@ fn config() -> impl Strategy<Value = State> {
             // Half of the cases have the usual lossless priority.
             config.lossless_classes |= (seed as u8 & 1) << 3;
             config.lossless_queues = config.lossless_classes.count_ones();
-            let shifts;
-            (config.port_xon_offset_bytes, config.headroom_pool_bytes, ..) = dsh;
-            (.., config.single_queue_window_ns, shifts) = dsh;
-            [
-                config.gradient_weight_shift,
-                config.deviation_weight_shift,
-                config.deviation_gain_shift,
-            ] = shifts;
+            let (port_xon_offset, window, shifts);
+            (port_xon_offset, config.headroom_pool_bytes, window, shifts) = dsh;
+            let [gradient_weight_shift, deviation_weight_shift, deviation_gain_shift] = shifts;
+            state.dsh = dsh::Settings {
+                options: dsh::Options::default(),
+                port_xon_offset: Bytes(port_xon_offset),
+                single_queue_window: Nanos(window),
+                gradient_weight_shift,
+                deviation_weight_shift,
+                deviation_gain_shift,
+            };
             config.ecmp_seed = seed;
+            config.queues = queues;
             (config.ports, config.hosts, config.slots) = (ports, hosts, 1 << slots);
             for (port, (alpha, (kmin, span, pmax))) in state.ports.iter_mut().zip(of_ports) {
                 port.headroom_bytes = headroom;
@@ -254,7 +290,7 @@ fn config() -> impl Strategy<Value = State> {
                 (port.ecn_kmin_bytes, port.ecn_kmax_bytes) = (kmin, kmin + span);
                 port.ecn_slope_q48 = slope_q48(kmin.into(), (kmin + span).into(), pmax);
             }
-            state.largest_estimate = largest_estimate;
+            state.required_headroom = required_headroom;
             state
         },
     )
@@ -262,18 +298,16 @@ fn config() -> impl Strategy<Value = State> {
 
 /// What a switch may have come to before the first step.
 fn history() -> impl Strategy<Value = History> {
-    let lane =
-        || (0..PORTS, 0..PRIORITIES as u32).prop_map(|at| ingress_index(at.0, at.1) as usize);
-    let ingress = (lane(), 0..5000u64, 0..40_000u64, 0..30_000u64);
+    let class = || (0..PORTS, 0..PRIORITIES as u8).prop_map(|at| class_row(at.0, at.1));
+    let ingress = (class(), 0..5000u64, 0..40_000u64, 0..30_000u64);
     let averages = (-(1 << 20)..=1i32 << 20, 0..=1u32 << 21, 0..60_000u32);
     let measured = (0..1_000_000u64, 0..60_000u32, averages);
     let ingress = (ingress, 0..60_000u64, 0..2u32, measured);
     let port = (0..PORTS as usize, 0..1_000_000u64, 0..=8u32, 0..2u32, 0..2u32);
-    // Queues 8 to 31 of a port are not used by priorities.
-    let queue = prop_oneof![7 => 0..PRIORITIES as u32, 1 => 0..MAX_QUEUES as u32];
-    let queue = (0..PORTS, queue).prop_map(|(port, queue)| egress_index(port, queue) as usize);
+    let queue = prop_oneof![7 => 0..=PRIORITIES, 1 => 0..QUEUE_ROWS].prop_map(QueueId::of_place);
+    let queue = (0..PORTS, queue).prop_map(|(port, queue)| queue_row(port, queue));
     let egress = (queue, 0..80_000u64);
-    let pause = (lane(), 0..1_000_000u64, 0..400_000u64);
+    let pause = (class(), 0..1_000_000u64, 0..400_000u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     // Port 4 does not exist.
@@ -318,6 +352,8 @@ impl History {
                 stored_threshold_bytes: stored,
                 off,
                 pauses: off,
+            };
+            state.dsh_queues[row] = DshQueueRow {
                 measured_ns,
                 measured_bytes,
                 gradient_average: average.cast_unsigned(),
@@ -326,15 +362,15 @@ impl History {
             };
         }
         for (port, since, last_queue, single_queue, off) in self.ports {
-            let row = &mut state.ports[port];
+            let row = &mut state.dsh_ports[port];
             row.single_queue_since_ns = since;
             (row.last_queue, row.single_queue, row.off, row.pauses) =
                 (last_queue, single_queue, off, off);
         }
         // A port holds at least what its lossless queues hold.
-        for (number, port) in (0..).zip(&mut state.ports) {
-            let queues = (0..PRIORITIES as u32)
-                .map(|class| &state.ingress_queues[ingress_index(number, class) as usize]);
+        for (number, port) in (0..).zip(&mut state.dsh_ports) {
+            let queues =
+                (0..PRIORITIES as u8).map(|class| &state.ingress_queues[class_row(number, class)]);
             port.shared_bytes = queues.clone().map(|queue| queue.shared_bytes).sum();
             port.insurance_bytes = queues.map(|queue| queue.headroom_bytes).sum();
         }

@@ -1,10 +1,11 @@
 //! Frames for a switch under test.
 
+use fabric_core::hop_control::HopControl;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, address_from_u64, address_to_u64};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{
-    AethFields, LinkAddresses, LinkDelayFrame, Opcode, PfcFrame, Psn, RethFields, RocePacket,
-    Syndrome, link_delay, pfc,
+    AethFields, HopControlFrame, LinkAddresses, LinkDelayFrame, Opcode, PfcFrame, Psn, RethFields,
+    RocePacket, Syndrome, hop_control, link_delay, pfc,
 };
 
 /// The address of a switch's port, as the tables hold it.
@@ -44,6 +45,7 @@ pub fn data(host: u32, priority: u8, ecn: Ecn, payload_length: u16) -> RocePacke
         ttl: 64,
         opcode: Opcode::WriteMiddle,
         ack_request: false,
+        congestion_echo: false,
         destination_qp: 7,
         psn: Psn::new(9),
         reth: None,
@@ -90,6 +92,13 @@ pub fn bytes(packet: &RocePacket, addresses: &LinkAddresses) -> Vec<u8> {
 pub fn pfc_bytes(pfc: &PfcFrame) -> Vec<u8> {
     let mut frame = [0; pfc::LEN];
     pfc.emit(&mut frame);
+    frame.to_vec()
+}
+
+/// The bytes of a hop control frame.
+pub fn hop_control_bytes(source: [u8; 6], control: HopControl) -> Vec<u8> {
+    let mut frame = [0; hop_control::LEN];
+    HopControlFrame { source, control }.emit(&mut frame);
     frame.to_vec()
 }
 

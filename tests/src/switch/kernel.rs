@@ -5,10 +5,10 @@ use std::time::Duration;
 use aya::programs::{TestRun, TestRunOptions};
 use fabric_core::policy::Policy;
 use fabric_core::record::Header;
-use fabric_core::units::Nanos;
 use netns::{EndSpec, LinkSpec, NamespaceSpec, Plan};
 use switch_user::program::{PortLinks, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
+use units::Nanos;
 
 use super::{Arrival, FIRST_INTERFACE, PORTS};
 
@@ -110,13 +110,13 @@ impl KernelSwitch {
 
     /// Takes one frame's records out of the ring; `None` if it is empty.
     pub fn take(&mut self) -> Result<Option<Arrival>, String> {
-        let (mut queued, mut pause) = (None, None);
-        let copy = |header: &Header, bytes: &[u8]| Some((*header, bytes.to_vec()));
+        let (mut queued, mut control) = (None, Vec::new());
+        let copy = |header: &Header, bytes: &[u8]| (*header, bytes.to_vec());
         let records = self
             .program
             .take_records(
-                |header, bytes| queued = copy(header, bytes),
-                |header, bytes| pause = copy(header, bytes),
+                |header, bytes| queued = Some(copy(header, bytes)),
+                |header, _, bytes| control.push(copy(header, bytes)),
             )
             .map_err(|error| error.to_string())?;
         Ok(records.map(|records| Arrival {
@@ -124,13 +124,13 @@ impl KernelSwitch {
             port: records.port,
             time_ns: records.time_ns,
             queued,
-            pause,
+            control,
         }))
     }
 
     /// Hands a frame to the program and takes what it left in the ring.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
-        self.tables.set_clock(now);
+        self.program.set_clock(now);
         self.run(port, frame, 1)?;
         let arrival = self.take()?.ok_or("the frame left no record")?;
         match self.take()? {
@@ -141,7 +141,7 @@ impl KernelSwitch {
 
     /// Shows the auditor a frame that leaves `port`.
     pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) -> Result<(), String> {
-        self.tables.set_clock(now);
+        self.program.set_clock(now);
         let interface = FIRST_INTERFACE.wrapping_add(port);
         // `struct __sk_buff` up to `ifindex`; the third word is `mark`.
         let context = words([0, 0, age, 0, 0, 0, 0, 0, 0, 0, interface]);

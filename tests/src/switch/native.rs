@@ -3,18 +3,17 @@
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::flow_control::Order;
 use fabric_core::frame::ByteFrame;
+use fabric_core::hop_control::Order;
 use fabric_core::map_abi::address_from_u64;
 use fabric_core::policy::Policy;
 use fabric_core::record::{Header, MAX_FRAME};
 use fabric_core::tables::{Tables, count_drop};
-use fabric_core::units::Nanos;
-use fabric_core::wire::{PfcFrame, link_delay, pfc};
+use fabric_core::wire::{HopControlFrame, hop_control, link_delay};
 use switch_user::tables::{Capacity, SwitchTables};
+use units::Nanos;
 
 use super::Arrival;
-use super::frame::pfc_bytes;
 
 /// A switch without a kernel.
 pub struct NativeSwitch {
@@ -43,23 +42,26 @@ impl NativeSwitch {
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Arrival {
         let mut frame = frame.to_vec();
         let length = frame.len() as u32;
+        let mut control = Vec::new();
         let outcome = if frame.len() > MAX_FRAME {
             Outcome::Dropped(count_drop(&self.tables, DropReason::TooLong))
         } else {
-            arrival(&mut ByteFrame(frame.as_mut_slice()), &self.tables, self.policy, port, now)
+            let mut send = |order: &Order| control.push(self.control(order, port, now));
+            let bytes = &mut ByteFrame(frame.as_mut_slice());
+            arrival(bytes, &self.tables, self.policy, port, now, &mut send)
         };
-        let (queued, pause) = match &outcome {
+        let queued = match &outcome {
             Outcome::Queued(packet) => {
-                let header = Header::of_queued(packet, port, now.0, length);
-                (Some((header, frame)), packet.pause.map(|order| self.pause(&order, port, now)))
+                let orders = control.len() as u32;
+                Some((Header::of_queued(packet, port, now.0, length, orders), frame))
             }
             Outcome::LinkDelayReceived => {
                 frame.truncate(link_delay::LEN);
-                (Some((Header::of_link_delay(port, now.0), frame)), None)
+                Some((Header::of_link_delay(port, now.0), frame))
             }
-            _ => (None, None),
+            _ => None,
         };
-        Arrival { outcome, port, time_ns: now.0, queued, pause }
+        Arrival { outcome, port, time_ns: now.0, queued, control }
     }
 
     /// Shows the auditor a frame.
@@ -69,10 +71,12 @@ impl NativeSwitch {
         audit(&ByteFrame(frame.as_mut_slice()), &self.tables, port, started);
     }
 
-    fn pause(&self, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {
+    fn control(&self, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {
         let row = self.tables.port(port).expect("a packet came in at it");
         let source = address_from_u64(row.address.load());
-        let frame = pfc_bytes(&PfcFrame::xoff(source, order.class_enable, order.quanta));
-        (Header::of_pause(order, port, now.0, pfc::LEN as u32), frame)
+        let mut frame = vec![0; hop_control::LEN];
+        let bytes = frame.first_chunk_mut().expect("as long as a frame is");
+        HopControlFrame { source, control: order.control }.emit(bytes);
+        (Header::of_order(order, port, now.0, hop_control::LEN as u32), frame)
     }
 }

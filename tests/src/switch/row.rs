@@ -3,6 +3,7 @@
 use fabric_core::map_abi::{
     AuditCounters, Descriptor, EgressQueue, IngressQueue, PauseState, Port, SwitchState,
 };
+use fabric_core::scheme::dsh::state::{PortLine, QueueLine};
 
 /// Declares the plain value of each row. The pattern in `of` names every field of the row, so that a
 /// field that the map ABI gains does not compile until it is compared.
@@ -63,13 +64,6 @@ rows! {
         rate_bps: u64,
         response_ns: u64,
         quantum_ps: u64,
-        shared_bytes: u64,
-        insurance_bytes: u64,
-        single_queue_since_ns: u64,
-        last_queue: u32,
-        single_queue: u32,
-        off: u32,
-        pauses: u32,
     }
     IngressQueueRow = IngressQueue {
         private_bytes: u64,
@@ -78,6 +72,17 @@ rows! {
         stored_threshold_bytes: u64,
         off: u32,
         pauses: u32,
+    }
+    DshPortRow = PortLine {
+        shared_bytes: u64,
+        insurance_bytes: u64,
+        single_queue_since_ns: u64,
+        last_queue: u32,
+        single_queue: u32,
+        off: u32,
+        pauses: u32,
+    }
+    DshQueueRow = QueueLine {
         measured_ns: u64,
         measured_bytes: u32,
         gradient_average: u32,

@@ -4,26 +4,30 @@ use std::fmt::Debug;
 
 use fabric_core::cell::{Cell32, Cell64};
 use fabric_core::drop_reason::DropReason;
-use fabric_core::map_abi::{
-    HeadroomSteps, Logarithms, MAX_PORTS, MAX_QUEUES, PRIORITIES, SwitchConfig, address_from_u64,
-};
+use fabric_core::map_abi::{SchemeBlock, SchemeLine, SwitchConfig, address_from_u64, port_shift};
 use fabric_core::marking::slope_q48;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::priority;
+use fabric_core::queue::one_per_priority;
+use fabric_core::scheme::dsh::{self, state as dsh_state};
+use fabric_core::scheme::{Ingress, SchemeSettings};
 use fabric_core::tables::Tables;
-use fabric_core::units::{BitsPerSecond, Bytes, Nanos};
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
 use switch_user::tables::{Capacity, SwitchTables};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::frame::{peer_address, port_address};
 use super::row::{
-    AuditRow, DescriptorRow, EgressQueueRow, IngressQueueRow, PauseRow, PortRow, SwitchRow,
+    AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
+    PortRow, SwitchRow,
 };
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
 
 /// Rows of a table that has one for each (port, priority).
-const PORT_PRIORITIES: usize = MAX_PORTS * PRIORITIES;
+const CLASS_ROWS: usize = CAPACITY.class_rows() as usize;
 /// Rows of a table that has one for each (port, queue).
-const PORT_QUEUES: usize = MAX_PORTS * MAX_QUEUES;
+const QUEUE_ROWS: usize = CAPACITY.queue_rows() as usize;
 
 /// Every table of a switch of [`CAPACITY`], the clock apart. What a list does not reach is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,13 +38,19 @@ pub struct State {
     pub switch: SwitchRow,
     /// `PORTS`.
     pub ports: Vec<PortRow>,
-    /// What `HEADROOM_STEPS` of every port is computed from: Phi in DSH.
-    pub largest_estimate: u64,
+    /// Phi in DSH, of every port.
+    pub required_headroom: u64,
+    /// What DSH is configured to, should the policy run it.
+    pub dsh: dsh::Settings,
+    /// What DSH keeps of each port.
+    pub dsh_ports: Vec<DshPortRow>,
+    /// What it keeps of each ingress queue.
+    pub dsh_queues: Vec<DshQueueRow>,
     /// `INGRESS_QUEUES`.
     pub ingress_queues: Vec<IngressQueueRow>,
     /// `EGRESS_QUEUES`.
     pub egress_queues: Vec<EgressQueueRow>,
-    /// `LANES`: what is paused.
+    /// `EGRESS_CLASSES`: what is paused.
     pub pauses: Vec<PauseRow>,
     /// `ROUTES`: the ECMP group of each host.
     pub routes: Vec<Vec<u8>>,
@@ -50,7 +60,7 @@ pub struct State {
     pub free_slots: Vec<u64>,
     /// `DROPS`.
     pub drops: Vec<u64>,
-    /// `LANES`: what the auditor saw.
+    /// `EGRESS_CLASSES`: what the auditor saw.
     pub audit: Vec<AuditRow>,
 }
 
@@ -66,9 +76,7 @@ impl State {
             private_bytes: 3000,
             static_xoff_bytes: 30_000,
             xon_offset_bytes: 3000,
-            port_xon_offset_bytes: 3000,
             headroom_pool_bytes: 40_000,
-            single_queue_window_ns: 10_000,
             lossy_alpha_numerator: 1,
             lossy_alpha_denominator: 4,
             ecmp_seed: 1,
@@ -77,13 +85,20 @@ impl State {
             hosts: HOSTS,
             slots: CAPACITY.slots,
             lossless_queues: 1,
-            gradient_weight_shift: 2,
-            deviation_weight_shift: 2,
-            deviation_gain_shift: 2,
-            reserved: 0,
+            queues: one_per_priority(None),
             lossless_classes: 1 << 3,
             ecn_classes: 1 << 3 | 1 << 4,
             pause_quanta: 0xffff,
+            port_shift: port_shift(PORTS),
+            reserved: [0; 3],
+        };
+        let dsh = dsh::Settings {
+            options: dsh::Options::default(),
+            port_xon_offset: Bytes(3000),
+            single_queue_window: Nanos(10_000),
+            gradient_weight_shift: 2,
+            deviation_weight_shift: 2,
+            deviation_gain_shift: 2,
         };
         let port = |number| PortRow {
             rate_bps: rate.0,
@@ -107,10 +122,13 @@ impl State {
                 ..SwitchRow::default()
             },
             ports: (0..PORTS).map(port).collect(),
-            largest_estimate: 20_000,
-            ingress_queues: vec![IngressQueueRow::default(); PORT_PRIORITIES],
-            egress_queues: vec![EgressQueueRow::default(); PORT_QUEUES],
-            pauses: vec![PauseRow::default(); PORT_PRIORITIES],
+            required_headroom: 20_000,
+            dsh,
+            dsh_ports: vec![DshPortRow::default(); PORTS as usize],
+            dsh_queues: vec![DshQueueRow::default(); CLASS_ROWS],
+            ingress_queues: vec![IngressQueueRow::default(); CLASS_ROWS],
+            egress_queues: vec![EgressQueueRow::default(); QUEUE_ROWS],
+            pauses: vec![PauseRow::default(); CLASS_ROWS],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
             free_slots: vec![0; CAPACITY.slots as usize],
             ..Self::default()
@@ -119,14 +137,12 @@ impl State {
 
     /// Replaces everything that `tables` hold, and stops the clock at zero.
     pub fn write(&self, tables: &mut SwitchTables) {
-        for host in 0..CAPACITY.hosts {
-            let group = self.routes.get(host as usize).map_or(&[][..], Vec::as_slice);
-            tables.install_route(host as usize, group);
-        }
+        let group = |host: u32| self.routes.get(host as usize).map_or(&[][..], Vec::as_slice);
+        tables.install_routes((0..CAPACITY.hosts).map(group));
         let settings = |port: &PortRow| PortSettings {
             rate: BitsPerSecond(port.rate_bps),
             headroom: Bytes(port.headroom_bytes),
-            largest_estimate: Bytes(self.largest_estimate),
+            required_headroom: Bytes(self.required_headroom),
             alpha: [port.alpha_numerator, port.alpha_denominator],
             // What is stored below.
             marking: Marking::default(),
@@ -135,18 +151,21 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        tables.configure(self.config, &settings, 0);
-        tables.set_clock(Nanos(0));
+        tables.configure(self.config, &settings, &SchemeSettings::Dsh(self.dsh), 0);
         self.switch.store(tables.state());
         let tables = &*tables;
         store(&self.ports, |index| tables.port(index), PortRow::store);
         store(&self.ingress_queues, |index| tables.ingress_queue(index), IngressQueueRow::store);
         store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);
-        store(&self.pauses, |index| tables.lane(index).map(|lane| &lane.pause), PauseRow::store);
+        let class = |index| tables.egress_class(index);
+        store(&self.pauses, |index| class(index).map(|class| &class.pause), PauseRow::store);
+        let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
+        store(&self.dsh_ports, of_port, DshPortRow::store);
+        store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);
         store(&self.descriptors, |index| tables.descriptor(index), DescriptorRow::store);
         store(&self.free_slots, |index| tables.free_slot(index), |value, row| row.store(*value));
         store(&self.drops, |index| drop_counter(tables, index), |value, row| row.store(*value));
-        store(&self.audit, |index| tables.lane(index).map(|lane| &lane.audit), AuditRow::store);
+        store(&self.audit, |index| class(index).map(|class| &class.audit), AuditRow::store);
     }
 }
 
@@ -169,15 +188,20 @@ fn drop_counter(tables: &SwitchTables, number: u32) -> Option<&Cell64> {
     DropReason::from_number(number).and_then(|reason| tables.drops(reason))
 }
 
-/// All cells of a port's estimation.
-fn steps(row: &HeadroomSteps) -> Vec<u32> {
-    let HeadroomSteps { byte_per_ns_log2, phi_bytes, bytes } = row;
-    [byte_per_ns_log2, phi_bytes].into_iter().chain(bytes).map(Cell32::load).collect()
+/// What DSH keeps of the ingress queue in a row.
+fn dsh_queue(tables: &SwitchTables, row: u32) -> Option<&dsh_state::QueueLine> {
+    let (port, priority) = (row >> 3, row & 7);
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+    let priority = priority::all().nth(priority as usize)?;
+    dsh_state::queue(&Ingress::of(tables, policy, port, priority)?)
 }
 
-/// All cells of the tables of logarithms.
-fn logarithms(row: &Logarithms) -> Vec<u32> {
-    row.log2.iter().chain(&row.exp2).map(Cell32::load).collect()
+fn line(row: &SchemeLine) -> Vec<u64> {
+    row.0.iter().map(Cell64::load).collect()
+}
+
+fn block(row: &SchemeBlock) -> Vec<u32> {
+    row.0.iter().map(Cell32::load).collect()
 }
 
 /// The first row that differs between a switch's mapped tables and its native ones, in words.
@@ -195,19 +219,19 @@ pub fn first_difference(
         .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::of)))
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::of);
-            compare("INGRESS_QUEUES", PORT_PRIORITIES as u32, both, row)
+            compare("INGRESS_QUEUES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::of);
-            compare("EGRESS_QUEUES", PORT_QUEUES as u32, both, row)
+            compare("EGRESS_QUEUES", QUEUE_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.lane(at).map(|lane| PauseRow::of(&lane.pause));
-            compare("LANES", PORT_PRIORITIES as u32, both, row)
+            let row = |t: &SwitchTables, at| t.egress_class(at).map(|row| PauseRow::of(&row.pause));
+            compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.lane(at).map(|lane| AuditRow::of(&lane.audit));
-            compare("LANES", PORT_PRIORITIES as u32, both, row)
+            let row = |t: &SwitchTables, at| t.egress_class(at).map(|row| AuditRow::of(&row.audit));
+            compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
         .or_else(|| {
@@ -222,20 +246,15 @@ pub fn first_difference(
             let row = |t: &SwitchTables, at| drop_counter(t, at).map(Cell64::load);
             compare("DROPS", reasons, both, row)
         })
-        .or_else(|| compare("LOGARITHMS", 1, both, |t, _| t.logarithms().map(logarithms)))
+        .or_else(|| compare("NEXT_HOPS", capacity.next_hops, both, |t, at| t.next_hop(at).copied()))
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.headroom_steps(at).map(steps);
-            compare("HEADROOM_STEPS", capacity.ports, both, row)
+            let row = |t: &SwitchTables, at| t.scheme_line(at).map(line);
+            compare("SCHEME_LINES", capacity.scheme.lines, both, row)
         })
-}
-
-/// The first port's row that is not zero although `capacity` has no such port, in words: mapped tables
-/// have rows for [`MAX_PORTS`] ports.
-pub fn first_used(tables: &SwitchTables, capacity: Capacity) -> Option<String> {
-    (capacity.ports..MAX_PORTS as u32).find_map(|port| {
-        let row = PortRow::of(tables.port(port).expect("mapped tables have rows for all ports"));
-        (row != PortRow::default()).then(|| format!("PORTS[{port}]: {row:?}"))
-    })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.scheme_block(at).map(block);
+            compare("SCHEME_BLOCKS", capacity.scheme.blocks, both, row)
+        })
 }
 
 fn compare<R: PartialEq + Debug>(

@@ -170,6 +170,18 @@ fn links_of_two_rates() {
     finish(&mut xoff(run)).assert_code(0);
 }
 
+/// Whoever accepts that both carry traffic has a scenario of two links.
+#[test]
+fn links_between_the_same_two_nodes() {
+    let doubled = TOPOLOGY.replacen("6 2 5", "6 2 6", 1) + "3 0 100Gbps 1us 0\n";
+    let folder = mix("topology.txt", &doubled);
+    import(&folder, &[]).assert_refused(&["topology.txt:8: a second link", "--lenient"]);
+    import(&folder, &["--lenient"]).assert_code(0);
+    let (scenario, out) = (folder.path("small.toml"), folder.path("results"));
+    let run = ["run", &scenario, "--datapath", "memory", "--format", "hpcc", "--out", &out];
+    finish(&mut xoff(run)).assert_code(0);
+}
+
 #[test]
 fn wrong_files_are_refused_at_their_place() {
     for (name, from, to, words) in [

@@ -104,6 +104,7 @@ fn a_forged_congestion_notification_to_a_host_is_noticed() {
         ttl: 63,
         opcode: Opcode::Cnp,
         ack_request: false,
+        congestion_echo: false,
         destination_qp: 2,
         psn: Psn::default(),
         reth: None,

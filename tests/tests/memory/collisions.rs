@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use emulation::paths;
 use tests::fabric::{Run, in_memory};
-use xoff::build;
+use topology::{NodeKind, WireId};
 use xoff::inspect::Inspection;
-use xoff::topology::{NodeKind, WireId};
 
 /// As many links up as down, all of one rate at which a byte takes a nanosecond. There is room for all
 /// that can wait, so that no PAUSE frame gets in the way; a flow is acknowledged once, at its end, so
@@ -100,7 +100,7 @@ impl Permutation {
         let colliding = colliding.map(|number| *number as usize).collect();
         let flows = run.scenario.flows();
         let (paths, backs): (Vec<_>, Vec<_>) =
-            flows.iter().map(|flow| build::paths(&run.scenario, flow)).unzip();
+            flows.iter().map(|flow| paths::of_flow(&run.scenario, flow)).unzip();
         assert!(paths.iter().all(|path| path.len() == 4), "a flow stays in its rack");
         let mut arrivals = BTreeMap::new();
         for frame in run.frames() {

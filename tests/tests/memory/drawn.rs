@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use proptest::strategy::Strategy;
+use results::RunEnd;
 use tests::fabric::agreement::assert_agreement;
 use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
@@ -14,7 +15,6 @@ use tests::fabric::drawn::{
 use tests::fabric::pause_obedience::assert_obeyed;
 use tests::fabric::{CAPTURE_ALL, Run, in_memory};
 use tests::generated;
-use xoff::results::RunEnd;
 
 const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");

@@ -8,12 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use emulation::engine::{RunError, Watch};
+use emulation::run;
 use proptest::test_runner::TestCaseError;
+use scenario::{Scenario, ScenarioError};
 use tests::any_scenario::scenarios;
 use tests::generated;
-use xoff::engine::{RunError, Watch};
-use xoff::run;
-use xoff::scenario::{Scenario, ScenarioError};
 
 const CASES: u32 = 4000;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/limits.txt");

@@ -8,8 +8,8 @@ fn a_custom_topology_and_a_flow_list() {
 }
 
 #[test]
-fn a_star_of_64_ports() {
-    shapes::star_of_64_ports(in_memory);
+fn a_star_of_256_ports() {
+    shapes::star_of_256_ports(in_memory);
 }
 
 #[test]

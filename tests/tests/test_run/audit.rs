@@ -1,13 +1,13 @@
 //! The egress auditor on frames that left when they might and when they might not: the same rows on the
 //! TC program, through `BPF_PROG_TEST_RUN`, and on the native function. Needs root.
 
-use fabric_core::map_abi::PRIORITIES;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::units::Nanos;
+use fabric_core::priority::{self, Priority};
 use fabric_core::wire::PfcFrame;
 use fabric_core::wire::roce::Ecn;
 use tests::switch::frame::{bytes, data, outbound, pfc_bytes};
 use tests::switch::{PORTS, State, Twins, in_namespace};
+use units::Nanos;
 
 const PORT: u32 = 2;
 /// When the PAUSE comes in.
@@ -97,7 +97,7 @@ fn frames_count_as_violations_only_where_a_pause_binds() {
                 .unwrap_or_else(|error| panic!("{}: {error}", row.about));
             let tables = twins.kernel.tables();
             assert_eq!(tables.violations(), row.violations, "{}", row.about);
-            let counters = tables.audited(row.port, u32::from(row.priority));
+            let counters = tables.audited(row.port, Priority::new(row.priority));
             let seen = (counters.frames.load(), counters.bytes.load(), counters.violations.load());
             assert_eq!(seen, (1, 1058, row.violations), "{}", row.about);
         }
@@ -133,8 +133,8 @@ fn control_frames_and_garbage_never_violate() {
         }
         let tables = twins.kernel.tables();
         assert_eq!(tables.violations(), 0);
-        assert_eq!(tables.audited(PORT, 0).mac_control_frames.load(), 1);
-        let rows = (0..PORTS).flat_map(|port| (0..PRIORITIES as u32).map(move |p| (port, p)));
+        assert_eq!(tables.audited(PORT, Priority::new(0)).mac_control_frames.load(), 1);
+        let rows = (0..PORTS).flat_map(|port| priority::all().map(move |p| (port, p)));
         assert_eq!(rows.map(|(port, p)| tables.audited(port, p).frames.load()).sum::<u64>(), 0);
     });
 }

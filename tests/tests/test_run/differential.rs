@@ -7,14 +7,14 @@
 use std::cell::RefCell;
 
 use fabric_core::arrival::Outcome;
-use fabric_core::departure::Departure;
+use fabric_core::departure::{Departure, Fate};
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::flow_control::{Level, Order};
-use fabric_core::units::Nanos;
+use fabric_core::hop_control::{Order, PauseLevel};
 use proptest::test_runner::TestCaseError;
 use tests::generated;
 use tests::switch::case::{Action, Case, Step, cases, policies};
-use tests::switch::{Twins, in_namespace};
+use tests::switch::{Arrival, Twins, in_namespace};
+use units::Nanos;
 
 const CASES: u32 = 20_000;
 const REGRESSIONS: &str =
@@ -37,24 +37,25 @@ struct Met {
 }
 
 impl Met {
-    fn arrival(&mut self, outcome: &Outcome) {
-        match outcome {
+    fn arrival(&mut self, arrival: &Arrival) {
+        match arrival.outcome {
             Outcome::Queued(queued) => {
                 self.queued += 1;
                 self.marked_at_enqueue += u64::from(queued.marked);
-                self.pauses += u64::from(queued.pause.is_some());
-                self.port_pauses += u64::from(of_port(queued.pause));
+                let order = arrival.order();
+                self.pauses += u64::from(order.is_some());
+                self.port_pauses += u64::from(of_port(order));
             }
-            Outcome::PauseReceived { .. } => self.pauses_received += 1,
+            Outcome::ControlReceived(_) => self.pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
-            Outcome::Dropped(reason) => self.dropped[*reason as usize] += 1,
+            Outcome::Dropped(reason) => self.dropped[reason as usize] += 1,
         }
     }
 
-    fn departure(&mut self, departure: &Departure) {
-        self.marked_at_dequeue += u64::from(departure.mark);
-        self.resumes += u64::from(departure.resume.is_some());
-        self.port_resumes += u64::from(of_port(departure.resume));
+    fn departure(&mut self, departure: &Departure, order: Option<Order>) {
+        self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
+        self.resumes += u64::from(order.is_some());
+        self.port_resumes += u64::from(of_port(order));
     }
 
     /// Counts that are too small for as many cases as there are by default.
@@ -83,7 +84,7 @@ impl Met {
 }
 
 fn of_port(order: Option<Order>) -> bool {
-    order.is_some_and(|order| order.level == Level::Port)
+    order.is_some_and(|order| order.level == PauseLevel::Port)
 }
 
 fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
@@ -97,7 +98,7 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
         match action {
             Action::Arrive { port, frame } => {
                 let arrival = twins.arrive(*port, Nanos(now), frame).map_err(at)?;
-                met.arrival(&arrival.outcome);
+                met.arrival(&arrival);
                 if let Outcome::Queued(queued) = arrival.outcome {
                     held.push(queued.slot);
                 }
@@ -105,21 +106,21 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
             Action::Depart(_) if held.is_empty() => {}
             Action::Depart(index) => {
                 let slot = held.swap_remove(index.index(held.len()));
-                let departure = twins.depart(slot).map_err(at)?;
-                met.departure(&departure.ok_or_else(|| at("an empty slot".to_owned()))?);
+                let departure = twins.depart(slot, Nanos(now)).map_err(at)?;
+                let (departure, order) = departure.ok_or_else(|| at("an empty slot".to_owned()))?;
+                met.departure(&departure, order);
             }
             Action::DepartSlot(slot) => {
-                if twins.depart(*slot).map_err(at)?.is_some() {
+                if twins.depart(*slot, Nanos(now)).map_err(at)?.is_some() {
                     held.retain(|other| other != slot);
                 }
             }
             Action::Audit { port, age, frame } => {
                 twins.audit(*port, Nanos(now), *age, frame).map_err(at)?;
             }
-            Action::Thresholds(policy) => twins.set_thresholds(*policy).map_err(at)?,
+            Action::Observe(policy) => twins.observe(*policy, Nanos(now)).map_err(at)?,
         }
     }
-    twins.check_unused_rows()?;
     met.violations += twins.native.tables().violations();
     Ok(())
 }

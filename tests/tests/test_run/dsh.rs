@@ -3,14 +3,16 @@
 
 use fabric_core::arrival::Outcome;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::flow_control::{Level, Order};
-use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::tables::{Tables, ingress_index};
-use fabric_core::units::Nanos;
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use fabric_core::priority::Priority;
+use fabric_core::scheme::dsh::{EstimationForm, Options, state as dsh};
+use fabric_core::scheme::{Ingress, Scheme, Selected};
 use fabric_core::wire::PfcFrame;
 use fabric_core::wire::roce::Ecn;
 use tests::switch::frame::{bytes, data, inbound, pfc_bytes};
-use tests::switch::{State, Twins, in_namespace};
+use tests::switch::{Arrival, State, Twins, class_row, in_namespace};
+use units::Nanos;
 
 /// Frames come in here.
 const PORT: u32 = 1;
@@ -39,34 +41,33 @@ fn state() -> State {
 }
 
 fn twins(form: EstimationForm) -> Twins {
+    let options = Options { estimation: form, ..Options::default() };
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
-        .with_headroom(HeadroomScheme::Dsh)
-        .with_estimation(form);
+        .with_scheme(SchemeKind::Dsh, options.to_bits());
     Twins::load(policy)
 }
 
 /// Puts bytes into the shared pool, as if they had come in at [`PORT`] in priority 3.
 fn hold(state: &mut State, shared: u64, insurance: u64) {
-    let queue = &mut state.ingress_queues[ingress_index(PORT, 3) as usize];
+    let queue = &mut state.ingress_queues[class_row(PORT, 3)];
     (queue.shared_bytes, queue.headroom_bytes) = (shared, insurance);
-    let port = &mut state.ports[PORT as usize];
+    let port = &mut state.dsh_ports[PORT as usize];
     (port.shared_bytes, port.insurance_bytes) = (shared, insurance);
     (state.switch.shared_bytes, state.switch.headroom_bytes) = (shared, insurance);
 }
 
-fn arrive(twins: &mut Twins, state: &State, priority: u8) -> (Outcome, Option<Vec<u8>>) {
+fn arrive(twins: &mut Twins, state: &State, priority: u8) -> (Arrival, Option<Vec<u8>>) {
     twins.reset(state);
     let arrival =
         twins.arrive(PORT, Nanos(NOW), &packet(priority)).unwrap_or_else(|error| panic!("{error}"));
-    (arrival.outcome, arrival.pause.map(|(_, frame)| frame))
+    let frame = arrival.control.first().map(|(_, frame)| frame.clone());
+    (arrival, frame)
 }
 
 /// The PAUSE of an arrival that is queued.
-fn pause(outcome: Outcome) -> Option<Order> {
-    match outcome {
-        Outcome::Queued(queued) => queued.pause,
-        other => panic!("{other:?}"),
-    }
+fn pause(arrival: &Arrival) -> Option<Order> {
+    assert!(matches!(arrival.outcome, Outcome::Queued(_)), "{arrival:?}");
+    arrival.order()
 }
 
 /// X_poff = 2 T, and T = (100,000 - s) / 4: s and X_poff meet at 33,332.
@@ -76,26 +77,27 @@ fn a_port_pauses_all_lossless_classes_in_one_frame() {
         let mut twins = twins(EstimationForm::Practical);
         let mut state = state();
         hold(&mut state, 33_332 - length(), 0);
-        let queue = &mut state.ingress_queues[ingress_index(PORT, 3) as usize];
+        let queue = &mut state.ingress_queues[class_row(PORT, 3)];
         queue.off = 1;
-        let (outcome, frame) = arrive(&mut twins, &state, 3);
-        assert_eq!((pause(outcome), frame), (None, None), "at the threshold");
+        let (arrival, frame) = arrive(&mut twins, &state, 3);
+        assert_eq!((pause(&arrival), frame), (None, None), "at the threshold");
 
         hold(&mut state, 33_340, 0);
-        let (outcome, frame) = arrive(&mut twins, &state, 4);
+        let (arrival, frame) = arrive(&mut twins, &state, 4);
         let expected = Order {
-            level: Level::Port,
-            class_enable: 1 << 3 | 1 << 4,
-            quanta: 0xffff,
+            control: HopControl::Classes(ClassPauses::xoff(1 << 3 | 1 << 4, 0xffff)),
+            level: PauseLevel::Port,
+            resumes: false,
+            pause: 1,
             occupancy_bytes: 33_340 + length(),
             threshold_bytes: 33_330,
             shared_free_bytes: 66_660,
         };
-        assert_eq!(pause(outcome), Some(expected), "in insurance");
+        assert_eq!(pause(&arrival), Some(expected), "in insurance");
         let source = inbound(PORT).destination;
         let whole = pfc_bytes(&PfcFrame::xoff(source, 1 << 3 | 1 << 4, 0xffff));
         assert_eq!(frame, Some(whole));
-        let port = twins.kernel.tables().port(PORT).unwrap();
+        let port = dsh::port_of(twins.kernel.tables(), PORT).unwrap();
         assert_eq!((port.insurance_bytes.load(), port.off.load()), (length(), 1));
     });
 }
@@ -107,10 +109,10 @@ fn a_packet_that_finds_insurance_full_is_dropped() {
         let mut state = state();
         // Insurance is 20,000 bytes.
         hold(&mut state, 34_000, 19_999 - length());
-        assert!(pause(arrive(&mut twins, &state, 4).0).is_some());
+        assert!(pause(&arrive(&mut twins, &state, 4).0).is_some());
         hold(&mut state, 34_000, 20_000 - length());
         let dropped = Outcome::Dropped(DropReason::InsuranceExhausted);
-        assert_eq!(arrive(&mut twins, &state, 4).0, dropped);
+        assert_eq!(arrive(&mut twins, &state, 4).0.outcome, dropped);
     });
 }
 
@@ -125,9 +127,10 @@ fn tau_is_the_estimate() {
                 let now = Nanos(NOW + number * length() * 2 / 25);
                 twins.arrive(PORT, now, &packet(3)).unwrap_or_else(|error| panic!("{error}"));
             }
-            let row = ingress_index(PORT, 3);
-            let queue = twins.kernel.tables().ingress_queue(row).unwrap();
-            assert_eq!(queue.tau_bytes.load(), 20_000, "{form:?}");
+            let (tables, policy) = (twins.kernel.tables(), twins.policy());
+            let at = Ingress::of(tables, policy, PORT, Priority::new(3)).unwrap();
+            assert_eq!(Selected::margin(&at), 20_000, "{form:?}");
+            let queue = dsh::queue(&at).unwrap();
             assert_eq!(queue.measured_bytes.load(), 8 * length() as u32);
         }
     });

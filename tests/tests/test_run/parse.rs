@@ -3,25 +3,27 @@
 
 use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::drop_reason::DropReason;
-use fabric_core::flow_control::{Level, Order};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
 use fabric_core::record::MAX_FRAME;
-use fabric_core::tables::{egress_index, ingress_index};
-use fabric_core::units::Nanos;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PauseFrame, PfcFrame, RocePacket, link_delay, pause};
+use switch_user::tables::SwitchTables;
 use tests::switch::frame::{
     acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
     outbound, pfc_bytes, repair_checksum,
 };
-use tests::switch::{NO_PORT, PORTS, State, Twins, in_namespace};
+use tests::switch::{NO_PORT, PORTS, State, Twins, class_row, in_namespace, queue_row};
+use units::Nanos;
 
 /// Frames come in here.
 const PORT: u32 = 1;
 const NOW: Nanos = Nanos(1_000_000);
 /// Ingress queue of the lossless priority.
-const LOSSLESS: usize = ingress_index(PORT, 3) as usize;
+const LOSSLESS: usize = class_row(PORT, 3);
 
 /// A table's row.
 struct Row {
@@ -34,11 +36,11 @@ struct Row {
 
 enum Expected {
     /// It is queued, and leaves as these bytes.
-    Queued { egress_port: u32, queue: u32, marked: bool, frame: Vec<u8> },
+    Queued { egress_port: u32, queue: u8, marked: bool, frame: Vec<u8> },
     /// It is queued, and this PAUSE is sent.
     Paused { order: Order, frame: Vec<u8> },
-    /// It was a PFC frame.
-    PauseReceived { class_enable: u8 },
+    /// It was a hop control frame.
+    ControlReceived(HopControl),
     /// It was a link delay frame, and these bytes go to the control plane.
     LinkDelayReceived(Vec<u8>),
     /// It is dropped.
@@ -91,22 +93,21 @@ fn check_outcome(row: &Row, arrival: &tests::switch::Arrival) {
     match &row.expected {
         Expected::Queued { egress_port, queue, marked, frame } => {
             let (egress_port, queue, marked) = (*egress_port, *queue, *marked);
-            let queued = Queued { slot: 0, egress_port, queue, marked, pause: None };
+            let queue = QueueId::data(queue);
+            let queued = Queued { slot: 0, egress_port, queue, marked };
             assert_eq!(arrival.outcome, Outcome::Queued(queued), "{about}");
+            assert_eq!(arrival.order(), None, "{about}");
             let (_, bytes) = arrival.queued.as_ref().expect("it is queued");
             assert_eq!(bytes, frame, "{about}");
         }
         Expected::Paused { order, frame } => {
-            let Outcome::Queued(queued) = arrival.outcome else {
-                panic!("{about}: {:?}", arrival.outcome)
-            };
-            assert_eq!(queued.pause, Some(*order), "{about}");
-            let (header, bytes) = arrival.pause.as_ref().expect("a PAUSE is due");
-            assert_eq!((header.order(), bytes), (*order, frame), "{about}");
+            assert!(matches!(arrival.outcome, Outcome::Queued(_)), "{about}: {arrival:?}");
+            assert_eq!(arrival.order(), Some(*order), "{about}");
+            let (_, bytes) = arrival.control.first().expect("a PAUSE is due");
+            assert_eq!(bytes, frame, "{about}");
         }
-        Expected::PauseReceived { class_enable } => {
-            let received = Outcome::PauseReceived { class_enable: *class_enable };
-            assert_eq!(arrival.outcome, received, "{about}");
+        Expected::ControlReceived(control) => {
+            assert_eq!(arrival.outcome, Outcome::ControlReceived(*control), "{about}");
         }
         Expected::LinkDelayReceived(frame) => {
             assert_eq!(arrival.outcome, Outcome::LinkDelayReceived, "{about}");
@@ -129,12 +130,12 @@ fn forwarded(packet: &RocePacket, port: u32) -> Vec<u8> {
     bytes(&RocePacket { ttl: packet.ttl - 1, ..*packet }, &outbound(port))
 }
 
-fn forwarded_row(about: &'static str, packet: &RocePacket, egress_port: u32, queue: u32) -> Row {
+fn forwarded_row(about: &'static str, packet: &RocePacket, egress_port: u32, queue: u8) -> Row {
     let frame = forwarded(packet, egress_port);
     row(about, received(packet), queued(egress_port, queue, frame))
 }
 
-fn queued(egress_port: u32, queue: u32, frame: Vec<u8>) -> Expected {
+fn queued(egress_port: u32, queue: u8, frame: Vec<u8>) -> Expected {
     Expected::Queued { egress_port, queue, marked: false, frame }
 }
 
@@ -214,7 +215,7 @@ fn congestion_is_marked_where_it_may_be() {
     let above_kmax = |row| {
         in_state(row, |state| {
             for priority in 0..8 {
-                state.egress_queues[egress_index(2, priority) as usize].bytes = 20_001;
+                state.egress_queues[queue_row(2, QueueId::data(priority))].bytes = 20_001;
             }
         })
     };
@@ -261,7 +262,7 @@ fn frames_that_end_early() {
         row(
             "PFC without its padding",
             pfc[..34].to_vec(),
-            Expected::PauseReceived { class_enable: 8 },
+            Expected::ControlReceived(HopControl::Classes(ClassPauses::xoff(8, 100))),
         ),
     ]);
 }
@@ -357,7 +358,7 @@ fn buffers_that_are_full() {
     check(&[
         in_state(lossless("headroom exhausted", DropReason::HeadroomExhausted), exhausted),
         in_state(lossy("an egress queue at its threshold", DropReason::LossyThreshold), |state| {
-            state.egress_queues[egress_index(2, 0) as usize].bytes = 25_000 - 1057;
+            state.egress_queues[queue_row(2, QueueId::data(0))].bytes = 25_000 - 1057;
         }),
         in_state(lossy("no shared buffer left", DropReason::LossyThreshold), |state| {
             state.switch.shared_bytes = 100_000;
@@ -372,9 +373,10 @@ fn buffers_that_are_full() {
 fn a_pause_is_sent_when_headroom_is_reached() {
     let frame = pfc_bytes(&PfcFrame::xoff([2, 2, 0, 0, 0, 1], 8, 0xffff));
     let order = Order {
-        level: Level::Queue,
-        class_enable: 8,
-        quanta: 0xffff,
+        control: HopControl::Classes(ClassPauses::xoff(8, 0xffff)),
+        level: PauseLevel::Queue,
+        resumes: false,
+        pause: 1,
         occupancy_bytes: 31_000 + 1058,
         threshold_bytes: 31_900,
         shared_free_bytes: 63_800,
@@ -434,14 +436,19 @@ fn link_delay_frames_go_to_the_control_plane() {
     ]);
 }
 
+/// Whether a class must not send.
+fn is_paused(tables: &SwitchTables, port: u32, class: u8, now: u64) -> bool {
+    tables.is_paused(port, Priority::new(class), Nanos(now))
+}
+
 /// Runs one PFC frame and hands the switches to `look`.
 fn after_pfc(pfc: PfcFrame, look: impl FnOnce(&Twins) + Send) {
     in_namespace(|| {
         let mut twins = Twins::load(policy());
         twins.reset(&State::fresh());
         let arrival = twins.arrive(PORT, NOW, &pfc_bytes(&pfc)).expect("both agree");
-        let expected = Outcome::PauseReceived { class_enable: pfc.class_enable };
-        assert_eq!(arrival.outcome, expected);
+        let control = HopControl::pfc(pfc.class_enable, pfc.quanta);
+        assert_eq!(arrival.outcome, Outcome::ControlReceived(control));
         look(&twins);
     });
 }
@@ -450,7 +457,7 @@ fn after_pfc(pfc: PfcFrame, look: impl FnOnce(&Twins) + Send) {
 fn a_pause_binds_its_class_at_its_port_alone() {
     after_pfc(PfcFrame::xoff([2, 1, 0, 0, 0, 1], 1 << 3, 100), |twins| {
         let tables = twins.kernel.tables();
-        let paused = |port, class, now| tables.paused_queues(port, 1u32 << class, Nanos(now)) != 0;
+        let paused = |port, class, now| is_paused(tables, port, class, now);
         // 100 quanta of 5.12 ns; the response time is 300 ns.
         assert!(!paused(PORT, 3, NOW.0 + 299));
         assert!(paused(PORT, 3, NOW.0 + 300) && paused(PORT, 3, NOW.0 + 511));
@@ -466,7 +473,7 @@ fn a_pause_of_a_lossy_priority_does_not_stop_it_and_is_counted() {
     after_pfc(PfcFrame::xoff([2, 1, 0, 0, 0, 1], 0xff, 0xffff), |twins| {
         let tables = twins.kernel.tables();
         for class in 0..8 {
-            let paused = tables.paused_queues(PORT, 1 << class, Nanos(NOW.0 + 1000)) != 0;
+            let paused = is_paused(tables, PORT, class, NOW.0 + 1000);
             assert_eq!(paused, class == 3, "class {class}");
         }
         assert_eq!(tables.state().lossy_pauses_ignored.load(), 7);
@@ -477,7 +484,7 @@ fn a_pause_of_a_lossy_priority_does_not_stop_it_and_is_counted() {
 fn a_pause_without_a_source_is_honoured_and_counted() {
     after_pfc(PfcFrame::xoff([0; 6], 1 << 3, 0xffff), |twins| {
         let tables = twins.kernel.tables();
-        assert!(tables.paused_queues(PORT, 1 << 3, Nanos(NOW.0 + 1000)) != 0);
+        assert!(is_paused(tables, PORT, 3, NOW.0 + 1000));
         assert_eq!(tables.state().zero_source_pfc.load(), 1);
     });
 }

@@ -2,17 +2,16 @@
 
 use fabric_core::map_abi::Pool;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::tables::ingress_index;
-use fabric_core::units::Nanos;
 use fabric_core::wire::roce::Ecn;
 use tests::switch::frame::{bytes, data, inbound};
-use tests::switch::{State, Twins, in_namespace};
+use tests::switch::{State, Twins, class_row, in_namespace};
+use units::Nanos;
 
 /// Frames come in here.
 const PORT: u32 = 1;
 const NOW: Nanos = Nanos(1_000_000);
 /// Ingress queue of the lossless priority.
-const LOSSLESS: usize = ingress_index(PORT, 3) as usize;
+const LOSSLESS: usize = class_row(PORT, 3);
 
 #[test]
 fn a_pool_is_charged_what_a_frame_is_long() {
@@ -33,7 +32,7 @@ fn a_pool_is_charged_what_a_frame_is_long() {
                 Pool::Headroom => of_switch.headroom_bytes.load(),
             };
             assert_eq!(charged, 1058, "{pool:?}");
-            twins.depart(0).expect("both agree").expect("slot 0 holds the packet");
+            twins.depart(0, NOW).expect("both agree").expect("slot 0 holds the packet");
         }
     });
 }

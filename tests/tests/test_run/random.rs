@@ -8,25 +8,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::policy::{HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::units::Nanos;
+use fabric_core::hop_control::HopControl;
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use fabric_core::scheme::SchemeSettings;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use tests::switch::frame::{
-    acknowledge, bytes, congestion_notification, data, inbound, link_delay_bytes, message,
-    pfc_bytes, repair_checksum,
+    acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
+    link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
 use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
+use units::Nanos;
 
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
-const DSH: Policy = SIH.with_headroom(HeadroomScheme::Dsh);
-/// Frames under each headroom scheme: a million in all.
-const FRAMES: [(Policy, u64); 4] = [
-    (SIH, 500_000),
-    (SIH.with_headroom(HeadroomScheme::Pooled), 100_000),
-    (DSH, 300_000),
-    (DSH.without_shared_headroom(), 100_000),
-];
+
+/// Frames under each scheme: a million in all.
+fn frames() -> impl Iterator<Item = (Policy, u64)> {
+    SchemeSettings::every().map(|scheme| {
+        let policy = scheme.select(SIH);
+        (policy, if policy.scheme() == SchemeKind::Pfc { 600_000 } else { 100_000 })
+    })
+}
+
 const SEED: u64 = 0x5eed;
 /// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.
 const SHORTEST: usize = 14;
@@ -65,7 +68,7 @@ fn template(random: &mut Random) -> (u32, Vec<u8>) {
     let ecn = [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced]
         [random.below(4) as usize];
     let payload = random.below(1500) as u16;
-    let packet = match random.below(7) {
+    let packet = match random.below(8) {
         0 => message(host, priority, ecn, payload),
         1 => acknowledge(host, priority),
         2 => congestion_notification(host, priority),
@@ -78,6 +81,10 @@ fn template(random: &mut Random) -> (u32, Vec<u8>) {
         4 => {
             let request = LinkDelayFrame::request(inbound(port).source, random.next() as u32);
             return (port, link_delay_bytes(&request));
+        }
+        5 => {
+            let control = HopControl::Queues { paused: [random.next(), random.next()] };
+            return (port, hop_control_bytes(inbound(port).source, control));
         }
         _ => data(host, priority, ecn, payload),
     };
@@ -151,7 +158,7 @@ fn a_million_frames_end_with_a_name() {
     let seed = std::env::var("XOFF_SEED").map_or(SEED, |seed| seed.parse().expect("a number"));
     println!("XOFF_SEED={seed}");
     let mut met = BTreeSet::new();
-    for (policy, frames) in FRAMES {
+    for (policy, frames) in frames() {
         met.extend(in_namespace(|| run(seed, policy, frames)));
     }
     let impossible = [
@@ -201,7 +208,7 @@ fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
                 assert_eq!(bytes.len(), frame.len(), "frame {number}");
                 assert_eq!(bytes[34..], frame[34..], "frame {number}: a router leaves the payload");
             }
-            Outcome::PauseReceived { .. } => counted.pauses += 1,
+            Outcome::ControlReceived(_) => counted.pauses += 1,
             Outcome::LinkDelayReceived => {
                 counted.link_delays += 1;
                 let (_, bytes) = arrival.queued.expect("a link delay frame has bytes");
@@ -216,7 +223,7 @@ fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
         }
     }
     depart(&switch, policy, &mut held, 0);
-    check(&switch, &counted, frames);
+    check(&switch, policy, &counted, frames);
     counted.drops.into_keys().collect()
 }
 
@@ -224,11 +231,12 @@ fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
 fn depart(switch: &KernelSwitch, policy: Policy, held: &mut Vec<u32>, keep: usize) {
     let leaving = held.len().saturating_sub(keep);
     for slot in held.drain(..leaving) {
-        departure(switch.tables(), policy, slot).expect("the slot holds a packet");
+        departure(switch.tables(), policy, slot, Nanos(0), &mut |_| {})
+            .expect("the slot holds a packet");
     }
 }
 
-fn check(switch: &KernelSwitch, counted: &Counted, frames: u64) {
+fn check(switch: &KernelSwitch, policy: Policy, counted: &Counted, frames: u64) {
     let tables = switch.tables();
     let Counted { queued, pauses, link_delays, drops } = counted;
     println!("{queued} queued, {pauses} PFC, {link_delays} link delay, {drops:?}");
@@ -243,5 +251,5 @@ fn check(switch: &KernelSwitch, counted: &Counted, frames: u64) {
     assert_eq!(tables.state().received_frames.load() + outside, frames);
     let of_ports: u64 = (0..PORTS).map(|port| tables.received_frames(port)).sum();
     assert_eq!(of_ports + outside, frames);
-    assert_eq!(tables.imbalances(), [""; 0]);
+    assert_eq!(tables.imbalances(policy), [""; 0]);
 }

@@ -5,16 +5,17 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use fabric_core::policy::{EstimationForm, HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
+use emulation::engine::Watch;
+use emulation::run;
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
+use scenario::Scenario;
 use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
 use switch_user::tables::Capacity;
 
 use super::Exit;
-use crate::engine::Watch;
-use crate::run;
-use crate::scenario::Scenario;
 
 /// The oldest kernel that `cargo xtask vm` boots, and so the oldest whose verifier and drivers are known to
 /// do what a fabric asks of them.
@@ -224,23 +225,19 @@ fn programs() -> Result<String, Problem> {
         .to_owned())
 }
 
-/// Policies in which each scheme occurs: the verifier sees no others than those that a switch runs.
-fn policies() -> [Policy; 5] {
-    use HeadroomScheme::{Dsh, Pooled};
+/// Policies in which each scheme, threshold and marking occurs: the verifier sees no others than those that a
+/// switch runs.
+fn policies() -> impl Iterator<Item = Policy> {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
     use ThresholdScheme::{Dynamic, Static, Stored};
-    let conceptual = EstimationForm::Conceptual;
-    [
-        Policy::new(Dynamic, Off),
-        Policy::new(Static, AtEnqueue).with_headroom(Pooled),
-        Policy::new(Dynamic, AtDequeue).with_headroom(Dsh),
-        Policy::new(Stored, AtEnqueue).with_headroom(Dsh).with_estimation(conceptual),
-        Policy::new(Dynamic, Off).with_headroom(Dsh).without_shared_headroom(),
-    ]
+    let plain = [(Dynamic, Off), (Static, AtEnqueue), (Stored, AtDequeue)].into_iter().cycle();
+    let plain = plain.map(|(threshold, marking)| Policy::new(threshold, marking));
+    SchemeSettings::every().zip(plain).map(|(scheme, plain)| scheme.select(plain))
 }
 
 fn switch_program(policy: Policy) -> Result<SwitchProgram, ProgramError> {
-    let capacity = Capacity { ports: 2, hosts: 2, slots: 64 };
+    let scheme = Selected::room(policy, 2);
+    let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
     let mut loaded = SwitchProgram::load(&[capacity], policy, None)?;
     Ok(loaded.remove(0).0)
 }
@@ -250,7 +247,7 @@ fn namespaces() -> Result<String, Problem> {
 }
 
 fn hooks() -> Result<String, Problem> {
-    let [policy, ..] = policies();
+    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
     let mut program = switch_program(policy)?;
     let attached = pair()?.namespace(0).enter(|| program.attach(PAIR_INTERFACE).map(drop));
     attached.map_err(|error| super::with_causes(&error))??;
@@ -359,15 +356,14 @@ mod tests {
 
     #[test]
     fn each_scheme_is_tried() {
-        let policies = policies();
+        let policies: Vec<Policy> = policies().collect();
         let tried = |scheme: fn(&Policy) -> u32| {
             policies.iter().map(scheme).collect::<std::collections::BTreeSet<u32>>().len()
         };
         assert_eq!(tried(|policy| policy.threshold), 3);
         assert_eq!(tried(|policy| policy.marking), 3);
-        assert_eq!(tried(|policy| policy.headroom), 3);
-        assert_eq!(tried(|policy| policy.estimation), 2);
-        assert_eq!(tried(|policy| policy.shared_headroom), 2);
+        assert_eq!(tried(|policy| policy.scheme), 3);
+        assert_eq!(tried(|policy| policy.options), 3);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use scenario::Scenario;
 
 use super::Exit;
 use crate::import::hpcc::{self, Imported};
-use crate::scenario::Scenario;
 
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]

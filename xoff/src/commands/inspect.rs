@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use scenario::Scenario;
+
 use super::Exit;
 use crate::inspect;
-use crate::scenario::Scenario;
 
 /// Arguments of `xoff inspect`.
 #[derive(Debug, clap::Args)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Signals that ask a process to end, and end it if it does nothing about them; real-time signals do,
 /// too. The rest say that the process is broken, or cannot be caught.
-const ENDING: [libc::c_int; 13] = [
+const ENDING: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -15,9 +15,6 @@ const ENDING: [libc::c_int; 13] = [
     libc::SIGXCPU,
     libc::SIGVTALRM,
     libc::SIGPROF,
-    libc::SIGIO,
-    libc::SIGPWR,
-    libc::SIGSTKFLT,
 ];
 /// Shells start background jobs with these ignored. That is not a wish of the user, so they are caught
 /// all the same.
@@ -28,12 +25,25 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// From now on signals that ask for the end set the flag that is returned, as often as they come.
 /// Whoever started the process with one of them ignored, as `nohup` does with SIGHUP, meant it.
 pub fn watch() -> &'static AtomicBool {
-    for signal in ENDING.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+    for signal in ENDING.into_iter().chain(ending_here()) {
         if OF_THE_KEYBOARD.contains(&signal) || !is_ignored(signal) {
             catch(signal);
         }
     }
     &INTERRUPTED
+}
+
+/// What ends a process on this system alone.
+#[cfg(target_os = "linux")]
+fn ending_here() -> impl Iterator<Item = libc::c_int> {
+    let named = [libc::SIGIO, libc::SIGPWR, libc::SIGSTKFLT];
+    named.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
+
+/// What ends a process on this system alone.
+#[cfg(not(target_os = "linux"))]
+fn ending_here() -> impl Iterator<Item = libc::c_int> {
+    std::iter::empty()
 }
 
 /// From now on a file that would grow beyond `ulimit -f` is an error of its writer, like a full disk.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What to do about a limit that is too low; [`netns`] says the same.
+/// What to do about a limit that is too low; `netns` says the same.
 pub const ADVICE: &str = "raise the limit on open files, for example with `ulimit -n 65536`";
 
 /// Raises this process's limit as far as it may be raised without asking. Shells start programs with

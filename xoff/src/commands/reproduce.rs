@@ -5,10 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use results::ResultsError;
+
 use super::Exit;
 use super::sweep::{Fault, prepare, run_waiting};
 use crate::reproduce::{Figure, Outcome, PAPERS, Paper, report};
-use crate::results::ResultsError;
 use crate::sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
 
 /// Arguments of `xoff reproduce`.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
+use emulation::engine::{Progress, RunError, Watch};
+use emulation::run::{self, Error};
 use indicatif::{ProgressBar, ProgressStyle};
+use results::Style;
+use scenario::{DatapathKind, Scenario};
 
 use super::Exit;
-use crate::engine::{Progress, RunError, Watch};
-use crate::results::Style;
-use crate::run::{self, Error};
-use crate::scenario::{DatapathKind, Scenario};
 
 /// Arguments of `xoff run`.
 #[derive(Debug, clap::Args)]

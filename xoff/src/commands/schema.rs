@@ -1,7 +1,7 @@
 //! `xoff schema`: the JSON Schema of scenarios and sweeps, for editors.
 
 use super::Exit;
-use crate::{scenario, sweep};
+use crate::sweep;
 
 /// Arguments of `xoff schema`.
 #[derive(Debug, clap::Args)]

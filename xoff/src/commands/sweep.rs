@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use results::ResultsError;
+use scenario::{DatapathKind, ScenarioError};
+
 use super::Exit;
 use super::sweep_progress::SweepProgress;
-use crate::results::ResultsError;
-use crate::scenario::{DatapathKind, ScenarioError};
 use crate::sweep::{
     self, Claim, Failure, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions, tables,
 };

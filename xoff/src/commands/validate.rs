@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use results::counted;
+use scenario::Scenario;
+
 use super::Exit;
-use crate::results::counted;
-use crate::scenario::Scenario;
 
 /// Arguments of `xoff validate`.
 #[derive(Debug, clap::Args)]

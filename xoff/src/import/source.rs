@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::scenario::ScenarioError;
-use crate::scenario::report::Place;
+use scenario::ScenarioError;
+use scenario::report::Place;
 
 /// A file's name and text.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! How buffers are divided, alike switches together.
 
 use fabric_core::headroom;
-use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use scenario::{BufferPools, Scenario};
+use topology::{SwitchId, Wire};
+use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::build;
-use crate::scenario::{BufferPools, Scenario};
-use crate::topology::{SwitchId, Wire};
+use emulation::switch_settings;
 
 /// Switches whose buffers are divided alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
             let wire = fabric.wire(id);
             let (rate, delay) = (wire.rate, wire.delay);
             let once_measured =
-                build::measures_links(scenario).then(|| once_measured(scenario, wire));
+                switch_settings::measures_links(scenario).then(|| once_measured(scenario, wire));
             let port = PortGroup { count: 0, rate, delay, headroom, once_measured };
             let alike = |group: &&mut PortGroup| PortGroup { count: 0, ..**group } == port;
             match ports.iter_mut().find(alike) {

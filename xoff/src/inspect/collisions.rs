@@ -1,9 +1,10 @@
 //! Where ECMP will put the flows of permutations and long-lived workloads: the hash is known, and so
 //! are its collisions.
 
-use crate::build;
-use crate::scenario::{Scenario, Source, Workload};
-use crate::topology::{NodeKind, WireId};
+use scenario::{Scenario, Source, Workload};
+use topology::{NodeKind, WireId};
+
+use emulation::paths;
 
 /// A workload's flows on the wires of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
         left -= 1;
         let wires: &mut Vec<Shared> = &mut by_source[number];
         wires.resize_with(fabric.wires().len(), Shared::default);
-        let (path, _) = build::paths(scenario, &flow);
+        let (path, _) = paths::of_flow(scenario, &flow);
         let rate = fabric.wire(path[0]).rate.0;
         for wire in path {
             let shared = &mut wires[wire.0 as usize];

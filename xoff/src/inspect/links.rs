@@ -1,8 +1,8 @@
 //! Links, alike ones together.
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use units::{BitsPerSecond, Picos};
 
-use crate::topology::{Fabric, NodeId, NodeKind};
+use topology::{Fabric, NodeId, NodeKind};
 
 /// Links between two tiers, of one rate and delay.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use scenario::Scenario;
+use topology::{Fabric, HostId, Racks};
+use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::scenario::Scenario;
-use crate::topology::ideal::{FlowShape, completion};
-use crate::topology::{Fabric, HostId, Racks};
+use emulation::ideal::{FlowShape, completion};
 
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

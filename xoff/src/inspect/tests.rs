@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use scenario::Scenario;
+
 use super::{Inspection, report};
-use crate::scenario::Scenario;
 
 fn scenario(text: &str) -> Scenario {
     let scenario = Scenario::parse(text, Path::new("inspect.toml"), &[]);

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use fabric_core::units::{BitsPerSecond, Bytes, Picos};
+use results::counted;
+use topology::{Fabric, WireId};
+use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{Collisions, Cycle, Inspection, SwitchBuffers};
-use crate::results::counted;
-use crate::topology::{Fabric, WireId};
 
 /// Overloaded wires, their flows and members of cycles that are listed.
 const LISTED: usize = 16;

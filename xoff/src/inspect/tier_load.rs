@@ -1,7 +1,8 @@
 //! Expected load by tier: payload that workloads offer, spread evenly over equal-cost paths.
 
-use crate::scenario::{Scenario, Source};
-use crate::topology::{Racks, SHARE_UNIT, WireId};
+use topology::{Racks, SHARE_UNIT, WireId};
+
+use scenario::{Scenario, Source};
 
 use super::links::tier_names;
 
@@ -43,7 +44,7 @@ pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
     let names = tier_names(fabric);
     let mut tiers: Vec<(TierLoad, u128, u128)> = Vec::new();
     for (id, wire) in (0..).map(WireId).zip(fabric.wires()) {
-        let name = |node: crate::topology::NodeId| &names[node.0 as usize];
+        let name = |node: topology::NodeId| &names[node.0 as usize];
         let direction = format!("{} -> {}", name(wire.from), name(wire.to));
         let payload = offered[id.0 as usize];
         let rate = u128::from(wire.rate.0) << 8;

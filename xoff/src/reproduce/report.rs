@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use results::CsvText;
+
 use super::{Claim, Estimate, Expected, Outcome, Paper, Unit, View};
-use crate::results::CsvText;
 use crate::sweep::Decimal;
 
 /// The Markdown of one figure.

@@ -1,7 +1,8 @@
 //! How sure a mean over seeds is.
 
+use workload::random::RandomStream;
+
 use super::decimal::Decimal;
-use crate::workload::random::RandomStream;
 
 /// Resamples of an interval.
 pub const RESAMPLES: usize = 10_000;

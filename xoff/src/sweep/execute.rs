@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use emulation::engine::{RunError, Watch};
+use emulation::run;
+
 use super::folder::{RunResult, SweepFolder, distrust};
 use super::plan::Run;
 use super::sweep_file::Sweep;
-use crate::engine::{RunError, Watch};
-use crate::run;
 
 /// Why a run left no result.
 #[derive(Clone, Debug, PartialEq, Eq)]

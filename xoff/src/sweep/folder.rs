@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use results::folder_lock::{self, Sharing};
+use results::{Manifest, ResultsError, RunEnd, Summary, counted};
+
 use super::metrics::Metrics;
 use super::run_id::RunId;
-use crate::results::folder_lock::{self, Sharing};
-use crate::results::{Manifest, ResultsError, RunEnd, Summary, counted};
 
 /// The copy of the sweep file, by which a later sweep knows the folder as its own kind.
 const SWEEP_FILE: &str = "sweep.toml";
@@ -211,8 +212,9 @@ fn doubt(summary: &Summary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use results::DropTotals;
+
     use super::*;
-    use crate::results::DropTotals;
 
     /// What a sweep finds of a run that left this summary, and a manifest.
     fn found(summary: &Summary, manifest: bool) -> Option<RunResult> {

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::scenario::{DatapathKind, schema_of};
+use scenario::{DatapathKind, schema_of};
 
 /// A sweep of xoff: every combination of a variant, a value of each key of the matrix and a seed is
 /// one run of the scenario.

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
+use results::{DeadlockTotals, FctSummary, LabelSummary, Slowdown, SlowdownSummary, Summary};
+use scenario::Scenario;
+use scenario::glob;
 use serde_json::Value;
+use topology::SwitchId;
 
 use super::decimal::Decimal;
 use super::sweep_file::Pattern;
-use crate::results::{
-    DeadlockTotals, FctSummary, LabelSummary, Slowdown, SlowdownSummary, Summary,
-};
-use crate::scenario::Scenario;
-use crate::scenario::glob;
-use crate::topology::SwitchId;
 
 /// Keys of a summary that measure nothing: the seed has a column.
 const NO_METRICS: [&str; 1] = ["seed"];

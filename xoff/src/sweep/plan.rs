@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use scenario::{DatapathKind, Scenario, ScenarioError, glob, report};
+
 use super::metrics::{self, Selection};
 use super::run_id::RunId;
 use super::sweep_file::{Pattern, Sweep};
-use crate::scenario::{DatapathKind, Scenario, ScenarioError, glob, report};
 
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]

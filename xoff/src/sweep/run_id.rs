@@ -5,7 +5,7 @@ use std::fs;
 
 use sha2::{Digest, Sha256};
 
-use crate::scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
+use scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
 
 /// 16 hexadecimal digits: of the SHA-256 of xoff's version, the resolved scenario and the files that
 /// it names. Where those files lie is not a part of it.

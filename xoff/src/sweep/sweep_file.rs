@@ -3,12 +3,13 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use super::keys::{Seeds, SweepKeys, VariantKeys};
-use crate::scenario::document::{
+use scenario::document::{
     Document, DocumentKind, Entry, Node, Origin, Settings, Value, suggestion,
 };
-use crate::scenario::report::Place;
-use crate::scenario::{DatapathKind, ReadFile, Scenario, ScenarioError, from_disk};
+use scenario::report::Place;
+use scenario::{DatapathKind, ReadFile, Scenario, ScenarioError, from_disk};
+
+use super::keys::{Seeds, SweepKeys, VariantKeys};
 
 /// The axis of the variants, and its column.
 const VARIANT: &str = "variant";

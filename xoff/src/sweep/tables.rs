@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use results::{Column, CsvText, section};
+
 use super::bootstrap;
 use super::decimal::Decimal;
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
 use super::metrics::Sample;
 use super::plan::{Plan, Run};
-use crate::results::{Column, CsvText, section};
 
 /// Columns of `sweep.csv` behind those of the axes.
 const RUN_COLUMNS: &[Column] = &[

@@ -5,15 +5,17 @@ use clap::ValueEnum;
 /// A part of the code.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Area {
+    /// Time, bytes and rates
+    Units,
     /// Wire formats and the switch's decisions
     FabricCore,
     /// Hosts, without what only a kernel can run
     HostAgent,
     /// The traffic manager of switch-user
     TrafficManager,
-    /// The event loop of xoff
+    /// The event loop
     Engine,
-    /// The results of xoff
+    /// What a run leaves behind
     Results,
     /// The sweeps of xoff
     Sweep,
@@ -31,6 +33,7 @@ pub enum Tests {
 impl Area {
     /// Every area.
     pub const ALL: &[Self] = &[
+        Self::Units,
         Self::FabricCore,
         Self::HostAgent,
         Self::TrafficManager,
@@ -42,6 +45,7 @@ impl Area {
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
             Self::TrafficManager => "traffic-manager",
@@ -54,22 +58,26 @@ impl Area {
     /// The package that has it.
     pub fn package(self) -> &'static str {
         match self {
+            Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
             Self::TrafficManager => "switch-user",
-            Self::Engine | Self::Results | Self::Sweep => "xoff",
+            Self::Results => "results",
+            Self::Engine => "emulation",
+            Self::Sweep => "xoff",
         }
     }
 
     /// Its files, as a pattern.
     pub fn files(self) -> &'static str {
         match self {
+            Self::Units => "units/src/**/*.rs",
             Self::FabricCore => "fabric-core/src/**/*.rs",
             Self::HostAgent => "host-agent/src/**/*.rs",
-            Self::TrafficManager => "switch-user/src/traffic_manager/**/*.rs",
-            Self::Engine => "xoff/src/engine/**/*.rs",
-            Self::Results => "xoff/src/results/**/*.rs",
-            Self::Sweep => "xoff/src/sweep/**/*.rs",
+            Self::TrafficManager => "switch-user/src/traffic_manager{.rs,/**/*.rs}",
+            Self::Engine => "emulation/src/engine{.rs,/**/*.rs}",
+            Self::Results => "results/src/**/*.rs",
+            Self::Sweep => "xoff/src/sweep{.rs,/**/*.rs}",
         }
     }
 

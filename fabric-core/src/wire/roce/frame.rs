@@ -83,6 +83,7 @@ impl RocePacket {
             ttl: ipv4.time_to_live(),
             opcode,
             ack_request: bth.ack_request(),
+            congestion_echo: opcode.has_aeth() && bth.congestion() == bth::BECN,
             destination_qp: bth.destination_qp(),
             psn: bth.psn(),
             reth,
@@ -96,6 +97,7 @@ impl RocePacket {
         let Self { opcode, dscp, destination_qp, .. } = *self;
         if self.reth.is_some() != opcode.has_reth()
             || self.aeth.is_some() != opcode.has_aeth()
+            || (self.congestion_echo && !opcode.has_aeth())
             || (self.payload_length != 0 && !opcode.has_payload())
         {
             return Err(EmitError::HeadersOfOpcode(opcode));
@@ -128,7 +130,9 @@ impl RocePacket {
 
     fn bth(&self) -> bth::Header {
         let pad_count = self.pad_count();
-        bth::Header::new(self.opcode, pad_count, self.destination_qp, self.ack_request, self.psn)
+        let Self { opcode, destination_qp, ack_request, psn, .. } = *self;
+        let header = bth::Header::new(opcode, pad_count, destination_qp, ack_request, psn);
+        if self.congestion_echo { header.with_becn() } else { header }
     }
 }
 
@@ -191,9 +195,10 @@ fn transport_of(segment: &[u8]) -> Result<(&bth::Header, Opcode, &[u8]), ParseEr
         return Err(ParseError::PartitionKey(bth.partition_key()));
     }
     // RoCEv2 switches mark ECN in the IP header, never FECN, and the ICRC does not cover this byte.
-    let congestion = if opcode == Opcode::Cnp { bth::BECN } else { 0 };
-    if bth.congestion() != congestion {
-        return Err(ParseError::CongestionBits(bth.congestion()));
+    match (opcode, bth.congestion()) {
+        (Opcode::Cnp | Opcode::Acknowledge, bth::BECN) => Ok((bth, opcode, rest)),
+        (Opcode::Cnp, found) => Err(ParseError::CongestionBits(found)),
+        (_, 0) => Ok((bth, opcode, rest)),
+        (_, found) => Err(ParseError::CongestionBits(found)),
     }
-    Ok((bth, opcode, rest))
 }

@@ -7,13 +7,14 @@
 use anyhow::{Error, Result, ensure};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
-use fabric_core::policy::{HeadroomScheme, MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
+use scenario::Scenario;
 use switch_user::tables::Capacity;
 use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
 use tests::switch::{CAPACITY, KernelSwitch, State, in_namespace};
-use xoff::scenario::Scenario;
+use units::Nanos;
 
 use crate::fabric;
 use crate::figure::{Aim, Series};
@@ -31,7 +32,7 @@ const RING_BYTES: u32 = 1 << 20;
 const BATCHES: usize = 2000;
 const SLOTS: u32 = 256;
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
-const DSH: Policy = SIH.with_headroom(HeadroomScheme::Dsh);
+const DSH: Policy = SIH.with_scheme(SchemeKind::Dsh, 0);
 
 /// What an arrival takes, nanoseconds.
 #[derive(Default)]
@@ -115,10 +116,10 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
             arrivals += 1;
             match arrival.outcome {
                 Outcome::Queued(queued) => {
-                    ensure!(queued.pause.is_none(), "the buffer is too small for a batch");
-                    departure(switch.tables(), policy, queued.slot);
+                    ensure!(arrival.control.is_empty(), "the buffer is too small for a batch");
+                    departure(switch.tables(), policy, queued.slot, Nanos(0), &mut |_| {});
                 }
-                Outcome::PauseReceived { .. } | Outcome::LinkDelayReceived => {}
+                Outcome::ControlReceived(_) | Outcome::LinkDelayReceived => {}
                 Outcome::Dropped(reason) => anyhow::bail!("a frame was dropped: {reason}"),
             }
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use aya::sys::{Stats, enable_stats};
-use xoff::datapath::Datapath;
-use xoff::engine::{Engine, Finished, Watch};
-use xoff::run;
-use xoff::scenario::Scenario;
+use emulation::datapath::{Deployed, Wires};
+use emulation::engine::{Engine, Finished, Watch};
+use emulation::run;
+use scenario::Scenario;
 
 use crate::figure::{Rate, Stopwatch};
 
@@ -51,28 +51,28 @@ pub fn on_kernel(scenario: &Scenario) -> Result<KernelRun> {
 pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
     let datapath = run::deploy(scenario)?;
     let _while_open = enable_stats(Stats::RunTime)?;
-    let (_, mut datapath) = drive(scenario, datapath)?;
+    let (_, mut wires) = drive(scenario, datapath)?;
     let (mut time, mut runs) = (Duration::ZERO, 0);
     for switch in 0..scenario.fabric().switch_count() {
-        let program = datapath.program_mut(switch).xdp()?.info()?;
+        let program = wires.program_mut(switch).xdp()?.info()?;
         time += program.run_time();
         runs += program.run_count();
     }
     Ok(time.as_nanos() as f64 / runs as f64)
 }
 
-fn drive<D: Datapath>(scenario: &Scenario, datapath: D) -> Result<(Rate, D)> {
+fn drive<W: Wires>(scenario: &Scenario, fabric: Deployed<W>) -> Result<(Rate, W)> {
     let interrupted = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
     let stopwatch = Stopwatch::start();
-    let engine = Engine::new(scenario, datapath, run::record(scenario, None), &[]);
-    let Finished { counted, datapath, .. } = engine.run(&mut watch)?;
+    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[]);
+    let Finished { counted, wires, .. } = engine.run(&mut watch)?;
     let rate = stopwatch.rate(counted.packet_hops);
     let unfinished = counted.flows_total - counted.flows_completed;
     ensure!(unfinished == 0, "{unfinished} flows did not finish");
     ensure!(counted.books.is_empty(), "the books do not balance: {:?}", counted.books);
     let hops = counted.packet_hops;
     ensure!(hops >= LEAST_HOPS, "{hops} packet-hops are too few to measure");
-    Ok((rate, datapath))
+    Ok((rate, wires))
 }

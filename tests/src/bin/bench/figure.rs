@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Div;
 use std::time::{Duration, Instant};
 
-use xoff::run::cpu_time;
+use emulation::run::cpu_time;
 
 /// One quantity, measured in several rounds.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use xoff::engine::Watch;
-use xoff::run::{self, cpu_time};
-use xoff::scenario::Scenario;
+use emulation::engine::Watch;
+use emulation::run::{self, cpu_time};
+use scenario::Scenario;
 
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/bench/websearch.toml");
 

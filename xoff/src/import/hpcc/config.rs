@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use scenario::ScenarioError;
+use scenario::document::suggestion;
+use units::{BitsPerSecond, Picos};
+use workload::decimal;
 
 use super::topology::{read_probability, read_rate};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
-use crate::scenario::ScenarioError;
-use crate::scenario::document::suggestion;
-use crate::workload::decimal;
 
 /// Rates in a map at most.
 const MAX_RATES: usize = 64;

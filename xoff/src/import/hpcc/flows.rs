@@ -1,12 +1,12 @@
 //! The flow file: a count, then `source destination pg dport bytes start_seconds` for each flow.
 
-use fabric_core::units::Nanos;
+use scenario::{MAX_FLOWS, ScenarioError};
+use units::Nanos;
+use workload::{LARGEST_SIZE, decimal};
 
 use super::topology::Topology;
 use crate::import::Source;
 use crate::import::source::{Line, Word};
-use crate::scenario::{MAX_FLOWS, ScenarioError};
-use crate::workload::{LARGEST_SIZE, decimal};
 
 /// Latest start, in seconds: the span of a day that scenarios take.
 const LATEST_START: u128 = 86_400;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use fabric_core::units::{BitsPerSecond, Nanos, Picos};
+use results::DESTINATION_PORT;
+use scenario::quantity::display;
+use units::{BitsPerSecond, Nanos, Picos};
 
 use super::Imported;
 use super::config::Config;
 use super::flows::{FlowLine, Flows};
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
-use crate::results::DESTINATION_PORT;
-use crate::scenario::quantity::display;
 
 /// Flow lists at most, one for each destination port.
 const MAX_LISTS: usize = 64;
@@ -129,8 +129,10 @@ fn fill_topology(
     }
     writeln!(toml, "]")?;
     if let Some((a, b)) = translation.failed_link {
-        let (a, b) = (topology.node_name(a), topology.node_name(b));
-        writeln!(toml, "failed_links = [[{a:?}, {b:?}]]")?;
+        let pair = format!("[{:?}, {:?}]", topology.node_name(a), topology.node_name(b));
+        // The simulator has no way between the two then, however many links join them.
+        let pairs = vec![pair; topology.links_between(a, b)].join(", ");
+        writeln!(toml, "failed_links = [{pairs}]")?;
     }
     writeln!(toml)
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fabric_core::units::{BitsPerSecond, Picos};
+use scenario::ScenarioError;
+use scenario::quantity;
+use topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, wire_name};
+use units::{BitsPerSecond, Picos};
+use workload::decimal;
 
 use crate::import::Source;
 use crate::import::source::{Line, Word};
-use crate::scenario::ScenarioError;
-use crate::scenario::quantity;
-use crate::topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES};
-use crate::workload::decimal;
 
 /// Nodes, by their ids, and links.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Lines behind those that the header counts, from this one on.
     pub unread_from: Option<usize>,
+    /// The line of the first link between two nodes that an earlier link joins.
+    pub parallel_at: Option<usize>,
 }
 
 /// A link between two nodes.
@@ -36,6 +38,8 @@ pub struct Link {
     pub delay: Picos,
     /// Millionths of frames that a receiver loses; the config's rate if zero.
     pub error_millionths: u32,
+    /// Its number among the links between the two, from 1.
+    pub number: u32,
 }
 
 impl Topology {
@@ -60,10 +64,11 @@ impl Topology {
             is_switch,
             links: Vec::with_capacity(links),
             unread_from: rest.get(links).map(|row| row.number),
+            parallel_at: None,
             source: source.clone(),
         };
         let mut degrees = vec![0; nodes as usize];
-        let mut joined = BTreeMap::new();
+        let mut joined: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for number in 0..links {
             let Some(row) = rest.get(number) else {
                 let title = format!("{number} links; the header counts {links}");
@@ -71,13 +76,12 @@ impl Topology {
             };
             let link = topology.link(row)?;
             topology.check_degrees(row, link, &mut degrees)?;
-            if let Some(first) = joined.insert((link.a.min(link.b), link.a.max(link.b)), row.number)
-            {
-                let title = format!("a second link between {} and {}", link.a, link.b);
-                let help = format!("line {first} has the first: join them by one link");
-                return Err(source.error(row.span(), &title, &help));
+            let count = joined.entry((link.a.min(link.b), link.a.max(link.b))).or_default();
+            *count += 1;
+            if *count > 1 {
+                topology.parallel_at.get_or_insert(row.number);
             }
-            topology.links.push(link);
+            topology.links.push(Link { number: *count, ..link });
         }
         let idle = (0..nodes).find(|&node| degrees[node as usize] == 0);
         if let Some(node) = idle {
@@ -109,9 +113,16 @@ impl Topology {
         format!("{kind}{node}")
     }
 
-    /// The link between two nodes.
-    pub fn link_between(&self, a: u32, b: u32) -> Option<&Link> {
-        self.links.iter().find(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a))
+    /// How many links join two nodes.
+    pub fn links_between(&self, a: u32, b: u32) -> usize {
+        let joins = |link: &&Link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a);
+        self.links.iter().filter(joins).count()
+    }
+
+    /// The names of a link's two wires in the scenario.
+    pub fn wire_names(&self, link: &Link) -> [String; 2] {
+        let (a, b) = (self.node_name(link.a), self.node_name(link.b));
+        [wire_name(&a, &b, link.number), wire_name(&b, &a, link.number)]
     }
 
     /// The rates of all links, in ascending order.
@@ -147,6 +158,7 @@ impl Topology {
             rate: read_rate(&self.source, rate)?,
             delay: read_delay(&self.source, delay)?,
             error_millionths: read_probability(&self.source, error, "the error rate")?,
+            number: 1,
         })
     }
 
@@ -167,8 +179,10 @@ impl Topology {
                 if self.is_switch(node) { (MAX_PORTS, "switch") } else { (1, "host") };
             if *degree > limit {
                 let title = format!("{kind} {node} has more than {limit} links");
-                let help = "xoff's hosts have one link, its switches up to 64: change the topology";
-                return Err(self.source.error(word.span(), &title, help));
+                let help = format!(
+                    "xoff's hosts have one link, its switches up to {MAX_PORTS}: change the topology"
+                );
+                return Err(self.source.error(word.span(), &title, &help));
             }
         }
         Ok(())

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use fabric_core::units::{BitsPerSecond, Bytes, Nanos, Picos};
-use switch_user::control_plane::LARGEST_BUFFER;
+use fabric_core::buffer::LARGEST_BUFFER;
+use scenario::{MAX_PAYLOAD, MOST_STAGES, ScenarioError};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use workload::decimal;
 
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::flows::{Flows, seconds};
 use super::topology::{Link, Topology, read_probability};
-use crate::scenario::{MAX_PAYLOAD, MOST_STAGES, ScenarioError};
-use crate::workload::decimal;
 
 /// Time between two samples of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
@@ -50,7 +50,7 @@ pub struct Translation {
     pub acks_first: bool,
     /// Wires that lose frames, with millionths.
     pub losses: Vec<(String, u32)>,
-    /// A link that is down from the start.
+    /// Two nodes whose links are down from the start.
     pub failed_link: Option<(u32, u32)>,
     /// First sample of `qlen.txt`, in the scenario's time.
     pub qlen_start: Nanos,
@@ -133,6 +133,7 @@ impl Translation {
         translation.priorities(config, flows);
         translation.marking(config, topology)?;
         translation.buffer(topology);
+        translation.parallel_links(topology);
         translation.errors(config, topology)?;
         translation.link_down(config, topology, first)?;
         translation.monitor(config)?;
@@ -293,6 +294,14 @@ impl Translation {
         self.alpha_shift_by_rate = shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect();
     }
 
+    fn parallel_links(&mut self, topology: &Topology) {
+        if let Some(line) = topology.parallel_at {
+            let how = "a second link between two nodes: the simulator sends over the last of such links only, \
+                       xoff over all of them";
+            self.differs(&format!("{}:{line}", topology.name()), how);
+        }
+    }
+
     fn errors(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
         let of_all = match config.words("ERROR_RATE_PER_LINK").first() {
             Some(&word) => read_probability(config.source(), word, "ERROR_RATE_PER_LINK")?,
@@ -307,9 +316,8 @@ impl Translation {
             self.losses = rates.into_iter().map(|rate| ("*".into(), rate)).collect();
         } else {
             for link in &topology.links {
-                let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));
-                self.losses.push((format!("{a}->{b}"), of_link(link)));
-                self.losses.push((format!("{b}->{a}"), of_link(link)));
+                let wires = topology.wire_names(link);
+                self.losses.extend(wires.map(|wire| (wire, of_link(link))));
             }
         }
         self.losses.retain(|(_, rate)| *rate > 0);
@@ -330,7 +338,7 @@ impl Translation {
         if micros == 0 {
             return Ok(());
         }
-        if topology.link_between(from, to).is_none() {
+        if topology.links_between(from, to) == 0 {
             let title = format!("no link joins the nodes {from} and {to}");
             let help = "name the two ends of a link; 0 0 0 takes none down";
             return Err(source.error(a.span().start..b.span().end, &title, help));

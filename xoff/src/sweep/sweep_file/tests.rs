@@ -2,8 +2,9 @@
 
 use std::io;
 
+use scenario::DatapathKind;
+
 use super::*;
-use crate::scenario::DatapathKind;
 
 const SCENARIO: &str = r#"
 duration = "1ms"

@@ -19,6 +19,7 @@ const WRITE_ONLY: RocePacket = RocePacket {
     ttl: 64,
     opcode: Opcode::WriteOnly,
     ack_request: true,
+    congestion_echo: false,
     destination_qp: 0x0012_3456,
     psn: Psn::new(0x00fe_dcba),
     reth: Some(RethFields {
@@ -39,6 +40,7 @@ const NAK: RocePacket = RocePacket {
     ttl: 64,
     opcode: Opcode::Acknowledge,
     ack_request: false,
+    congestion_echo: false,
     destination_qp: 7,
     psn: Psn::new(9),
     reth: None,
@@ -115,6 +117,16 @@ fn frames_are_those_of_scapy() {
     }
 }
 
+/// The ICRC takes the byte as ones, so nothing else changes.
+#[test]
+fn an_echo_of_congestion_is_one_bit_of_an_ack() {
+    let echo = RocePacket { congestion_echo: true, ..NAK };
+    let mut bytes = emitted(&NAK);
+    bytes[46] |= 0x40;
+    assert_eq!(emitted(&echo), bytes);
+    assert_eq!(RocePacket::parse(&bytes), Ok(echo));
+}
+
 #[test]
 fn each_failure_is_named() {
     let write = |at, bytes: &[u8]| RocePacket::parse(&altered(&WRITE_ONLY, at, bytes)).unwrap_err();
@@ -128,6 +140,9 @@ fn each_failure_is_named() {
     assert_eq!(write(42, &[0x0c]), ParseError::UnknownOpcode(0x0c));
     assert_eq!(write(44, &[0x7f, 0xff]), ParseError::PartitionKey(0x7fff));
     assert_eq!(write(46, &[0x80]), ParseError::CongestionBits(0x80));
+    assert_eq!(write(46, &[0x40]), ParseError::CongestionBits(0x40));
+    let nak = RocePacket::parse(&altered(&NAK, 46, &[0xc0])).unwrap_err();
+    assert_eq!(nak, ParseError::CongestionBits(0xc0));
     assert_eq!(write(70, &[0]), ParseError::PayloadPattern);
     assert_eq!(write(53, &[0xbb]), ParseError::PayloadPattern);
 
@@ -203,6 +218,10 @@ fn packets_that_no_frame_can_carry_are_not_emitted() {
     assert_eq!(error(long), EmitError::TooLong { total: 65_536 });
     let no_aeth = RocePacket { aeth: None, ..NAK };
     assert_eq!(error(no_aeth), EmitError::HeadersOfOpcode(Opcode::Acknowledge));
+    for packet in [WRITE_ONLY, CNP] {
+        let echo = RocePacket { congestion_echo: true, ..packet };
+        assert_eq!(error(echo), EmitError::HeadersOfOpcode(packet.opcode));
+    }
     let both = RocePacket { aeth: NAK.aeth, ..WRITE_ONLY };
     assert_eq!(error(both), EmitError::HeadersOfOpcode(Opcode::WriteOnly));
     let small = EmitError::BufferTooSmall { needed: 62, available: 61 };
@@ -223,12 +242,12 @@ fn the_largest_value_of_each_field_and_the_longest_packet_are_carried() {
 fn packets() -> impl Strategy<Value = RocePacket> {
     let opcodes = (0..=u8::MAX).filter_map(Opcode::from_wire).collect::<Vec<_>>();
     let network = (any::<u32>(), any::<u32>(), any::<u16>(), 0..64u8, 0..4u8, any::<u8>());
-    let transport = (any::<bool>(), 0..1u32 << 24, any::<u32>(), 0..600u16);
+    let transport = (any::<[bool; 2]>(), 0..1u32 << 24, any::<u32>(), 0..600u16);
     let extensions = (any::<(u64, u32, u32)>(), any::<bool>(), 0..1u32 << 24);
     (select(opcodes), network, transport, extensions).prop_map(
         |(opcode, network, transport, (reth, ack, message_sequence_number))| {
             let (source, destination, source_port, dscp, ecn, ttl) = network;
-            let (ack_request, destination_qp, psn, payload_length) = transport;
+            let ([ack_request, echo], destination_qp, psn, payload_length) = transport;
             let (virtual_address, remote_key, dma_length) = reth;
             let syndrome = if ack { Syndrome::Ack } else { Syndrome::NakSequenceError };
             RocePacket {
@@ -240,6 +259,7 @@ fn packets() -> impl Strategy<Value = RocePacket> {
                 ttl,
                 opcode,
                 ack_request,
+                congestion_echo: echo && opcode.has_aeth(),
                 destination_qp,
                 psn: Psn::new(psn),
                 reth: opcode.has_reth().then_some(RethFields {
@@ -282,7 +302,15 @@ proptest! {
         // The MAC addresses and the Ethernet padding are the FCS's to protect.
         let bit = bit.index(8 * (2 + packet.ip_total_length())) + 8 * 12;
         frame[bit / 8] ^= 1 << (bit % 8);
-        prop_assert!(RocePacket::parse(&frame).is_err());
+        // The ICRC leaves BECN out, which means something in an ACK.
+        let becn = 8 * (14 + 20 + 8 + 4) + 6;
+        let echo = !packet.congestion_echo;
+        match RocePacket::parse(&frame) {
+            Ok(found) if packet.opcode == Opcode::Acknowledge && bit == becn => {
+                prop_assert_eq!(found, RocePacket { congestion_echo: echo, ..packet });
+            }
+            result => prop_assert!(result.is_err()),
+        }
     }
 
     #[test]

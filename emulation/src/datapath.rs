@@ -1,0 +1,240 @@
+//! How a frame gets from one node to the next, and where a switch's arrival function runs.
+//!
+//! A datapath is two things: a [`FrameStore`], which keeps frames, and [`Wires`], which carry one when the engine
+//! says so and tell what arrived. The engine, the hosts, the switches and the results are the same on every
+//! datapath.
+
+#[cfg(feature = "kernel")]
+pub mod kernel;
+pub mod memory;
+mod slab;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::wire::{
+    AethFields, HopControlFrame, LinkDelayFrame, Opcode, ParseError, PfcFrame, RocePacket,
+    Syndrome, experimental, mac_control,
+};
+use switch_user::tables::SwitchTables;
+use topology::{WireEnds, WireId};
+use units::Nanos;
+
+pub use slab::FrameId;
+
+/// A frame's kind, for capture filters and injected faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// RDMA WRITE.
+    Data,
+    /// ACK.
+    Ack,
+    /// NAK.
+    Nak,
+    /// Congestion notification packet.
+    Cnp,
+    /// PFC frame that stops at least one class.
+    Pause,
+    /// PFC frame that only resumes.
+    Resume,
+    /// Hop control frame other than PFC.
+    HopControl,
+    /// Link delay frame, a request or a response.
+    LinkDelay,
+}
+
+/// The hop control frames that an arrival makes due, and their frames where the pipeline has built them.
+pub type Orders = Vec<(Order, Option<FrameId>)>;
+
+/// What a host's NIC received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostArrival {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A hop control frame, PFC or another.
+    HopControl(HopControl),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
+}
+
+/// A frame that has crossed a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// The wire.
+    pub wire: WireId,
+    /// Where it leads.
+    pub ends: WireEnds,
+    /// The frame's length in bytes without FCS.
+    pub length: u32,
+    /// When its transmission began.
+    pub started: Nanos,
+    /// When its last bit arrives: now.
+    pub now: Nanos,
+}
+
+/// The substrate broke a promise: the run's results would be wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum DatapathError {
+    /// A frame was sent and did not arrive.
+    #[error(
+        "wire {wire}: a frame was sent at {now} and did not arrive within {waited_ms} ms; \
+             the substrate lost it, so the run's results would be wrong"
+    )]
+    Lost {
+        /// Name of the wire.
+        wire: String,
+        /// When it should have arrived.
+        now: Nanos,
+        /// How long it was waited for.
+        waited_ms: u64,
+    },
+    /// Something other than the frame that was sent arrived.
+    #[error(
+        "wire {wire}: {what} arrived at {now}; another program sends into the fabric's namespaces, \
+             so the run's results would be wrong"
+    )]
+    Foreign {
+        /// Name of the wire.
+        wire: String,
+        /// What arrived.
+        what: String,
+        /// When.
+        now: Nanos,
+    },
+    /// A frame could not be sent.
+    #[error("wire {wire}: {source}")]
+    Send {
+        /// Name of the wire.
+        wire: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The switch's program misbehaved.
+    #[cfg(feature = "kernel")]
+    #[error("switch {switch}: {source}")]
+    Program {
+        /// Name of the switch.
+        switch: String,
+        /// Why.
+        source: switch_user::program::ProgramError,
+    },
+}
+
+/// Keeps the frames of a fabric.
+pub trait FrameStore {
+    /// The frame of a packet that a host sends on `wire`.
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId;
+    /// The frame by which the station `source` tells its neighbour something.
+    fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
+    /// The frame of a link delay message.
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId;
+    /// The message of a link delay frame.
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame;
+    /// Marks congestion in a packet that leaves a switch.
+    fn mark(&mut self, frame: FrameId);
+    /// Forgets a frame.
+    fn discard(&mut self, frame: FrameId);
+    /// A frame's length in bytes without FCS.
+    fn length(&self, frame: FrameId) -> u32;
+    /// A frame's priority; `None` of one that is not a packet.
+    fn priority(&self, frame: FrameId) -> Option<u8>;
+    /// What a frame is.
+    fn kind(&self, frame: FrameId) -> FrameKind;
+    /// The bytes of a frame as it crosses `wire`, in `buffer` if they are written first.
+    fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
+}
+
+/// The wires of a fabric.
+pub trait Wires {
+    /// What keeps the frames that they carry.
+    type Frames: FrameStore;
+
+    /// Sends a frame now: its last bit arrives at the end of its wire. What the node there makes of it, one of the
+    /// two `poll` methods tells. `tables` are those of the switch that sends, if one does.
+    fn send(
+        &mut self,
+        frames: &mut Self::Frames,
+        crossing: &Crossing,
+        tables: Option<&SwitchTables>,
+        frame: FrameId,
+    ) -> Result<(), DatapathError>;
+
+    /// What the switch with these tables has made of the frame that was sent to it, if that is known by now. It stays
+    /// a frame, whatever becomes of it: as it leaves the switch, if it is queued; as it was sent, if not. Adds to
+    /// `orders` what is due at the port.
+    fn poll_switch(
+        &mut self,
+        frames: &mut Self::Frames,
+        crossing: &Crossing,
+        tables: &SwitchTables,
+        frame: FrameId,
+        orders: &mut Orders,
+    ) -> Result<Option<Outcome>, DatapathError>;
+
+    /// What a host has received of the frame that was sent to it, if anything by now.
+    fn poll_host(
+        &mut self,
+        frames: &mut Self::Frames,
+        crossing: &Crossing,
+        frame: FrameId,
+    ) -> Result<Option<HostArrival>, DatapathError>;
+
+    /// Waits for what has been sent, after `attempts` polls in vain.
+    fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError>;
+
+    /// Frames that the substrate knows to have lost; read once, at the end.
+    fn substrate_losses(&mut self) -> u64;
+}
+
+/// A fabric that is up and configured.
+pub struct Deployed<W: Wires> {
+    /// What keeps its frames.
+    pub frames: W::Frames,
+    /// Its wires.
+    pub wires: W,
+    /// The tables of its switches.
+    pub tables: Vec<SwitchTables>,
+}
+
+impl HostArrival {
+    /// What a NIC makes of a frame's bytes, by their destination.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        match bytes.first_chunk() {
+            Some(&mac_control::DESTINATION) => {
+                let PfcFrame { class_enable, quanta, .. } = PfcFrame::parse(bytes)?;
+                Ok(Self::HopControl(HopControl::pfc(class_enable, quanta)))
+            }
+            Some(&experimental::DESTINATION) => match HopControlFrame::parse(bytes) {
+                Ok(frame) => Ok(Self::HopControl(frame.control)),
+                Err(ParseError::ExperimentalProtocol(_)) => {
+                    LinkDelayFrame::parse(bytes).map(Self::LinkDelay)
+                }
+                Err(error) => Err(error),
+            },
+            _ => RocePacket::parse(bytes).map(Self::Roce),
+        }
+    }
+}
+
+impl FrameKind {
+    /// Of a RoCEv2 packet.
+    pub fn of_roce(packet: &RocePacket) -> Self {
+        match (packet.opcode, packet.aeth) {
+            (Opcode::Cnp, _) => Self::Cnp,
+            (
+                Opcode::Acknowledge,
+                Some(AethFields { syndrome: Syndrome::NakSequenceError, .. }),
+            ) => Self::Nak,
+            (Opcode::Acknowledge, _) => Self::Ack,
+            _ => Self::Data,
+        }
+    }
+
+    /// Of a hop control frame.
+    pub fn of_hop_control(control: &HopControl) -> Self {
+        match control {
+            HopControl::Classes(pauses) if pauses.paused() != 0 => Self::Pause,
+            HopControl::Classes(_) => Self::Resume,
+            _ => Self::HopControl,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The kernel datapath: namespaces, veth pairs, XDP switches, AF_XDP hosts.
+//!
+//! A frame sent on a veth has run the peer's native XDP program before the system call returns, so the
+//! engine sends one frame, takes its record, and goes on. What does not come back is waited for, and
+//! then the run fails: it never reports results that the substrate has falsified.
+
+mod deploy;
+
+use std::thread;
+use std::time::Duration;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::frame::mark_admitted;
+use fabric_core::hop_control::HopControl;
+use fabric_core::policy::Policy;
+use fabric_core::wire::{
+    HopControlFrame, LinkAddresses, LinkDelayFrame, RocePacket, hop_control, link_delay,
+};
+use host_agent::af_xdp;
+use netns::Deployment;
+use switch_user::packet_socket::PacketSocket;
+use switch_user::program::{HostProgram, SwitchProgram};
+use switch_user::tables::{Capacity, SwitchTables};
+use topology::{Fabric, HostId, NodeKind, SwitchId, WireEnds, WireId};
+use units::Nanos;
+
+use super::slab::Slab;
+use super::{
+    Crossing, DatapathError, Deployed, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+};
+use crate::stations;
+use crate::switch_settings::FIRST_INTERFACE;
+
+pub use deploy::{DeployError, FIRST_HOST_INTERFACE};
+use deploy::{plan, start_hosts, start_switches};
+
+/// Looks into a ring before sleeping.
+const SPINS: u32 = 1000;
+/// Looks before a frame counts as lost: a millisecond lies between two of those beyond [`SPINS`].
+const ATTEMPTS: u32 = SPINS + 1000;
+
+/// Threads that close AF_XDP sockets.
+const CLOSERS: usize = 16;
+
+impl Drop for Sockets {
+    /// The kernel waits for a grace period before it lets go of an AF_XDP socket: some 10 ms each, had at
+    /// the same time.
+    fn drop(&mut self) {
+        let mut hosts = std::mem::take(&mut self.hosts);
+        let share = hosts.len().div_ceil(CLOSERS).max(1);
+        thread::scope(|scope| {
+            while !hosts.is_empty() {
+                let rest = hosts.split_off(share.min(hosts.len()));
+                let closing = std::mem::replace(&mut hosts, rest);
+                // Where no thread can be started, what it would have owned is dropped here.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || drop(closing));
+            }
+        });
+    }
+}
+
+struct Switch {
+    name: String,
+    program: SwitchProgram,
+    #[cfg(feature = "log-events")]
+    events: switch_user::event_log::EventLog,
+}
+
+/// The wires of a deployed fabric.
+///
+/// Fields are dropped in this order. Sockets go first, because each keeps its namespace alive; then the
+/// namespaces with their interfaces; then the programs, which are cheaper to detach from interfaces that
+/// are gone.
+pub struct KernelWires {
+    sockets: Sockets,
+    deployment: Deployment,
+    switches: Vec<Switch>,
+    _host_program: HostProgram,
+    wire_names: Vec<String>,
+}
+
+/// The bytes of frames.
+pub struct KernelFrames {
+    frames: Slab<Vec<u8>>,
+    /// By wire.
+    addresses: Vec<LinkAddresses>,
+}
+
+/// The ways onto the wires.
+struct Sockets {
+    switches: Vec<PacketSocket>,
+    hosts: Vec<af_xdp::Socket>,
+}
+
+impl KernelWires {
+    /// Makes the namespaces, loads and attaches the programs, opens the sockets. `capacities` has one
+    /// entry per switch. The tables still have to be configured.
+    pub fn deploy(
+        fabric: &Fabric,
+        capacities: &[Capacity],
+        policy: Policy,
+    ) -> Result<Deployed<Self>, DeployError> {
+        let addresses = stations::addresses(fabric);
+        let deployment = netns::deploy(&plan(fabric, &addresses))?;
+        let (mut switches, mut packet_sockets) = (Vec::new(), Vec::new());
+        let mut tables = Vec::with_capacity(capacities.len());
+        for started in start_switches(fabric, &deployment, capacities, policy)? {
+            switches.push(started.switch);
+            packet_sockets.push(started.socket);
+            tables.push(started.tables);
+        }
+        let (host_program, hosts) = start_hosts(fabric, &deployment)?;
+        let wires = Self {
+            sockets: Sockets { switches: packet_sockets, hosts },
+            deployment,
+            switches,
+            _host_program: host_program,
+            wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
+        };
+        let frames = KernelFrames { frames: Slab::default(), addresses };
+        Ok(Deployed { frames, wires, tables })
+    }
+
+    /// A switch's program.
+    pub fn program_mut(&mut self, switch: u32) -> &mut SwitchProgram {
+        &mut self.switches[switch as usize].program
+    }
+
+    /// The namespaces.
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
+    }
+
+    fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
+        for node in [wire.from, wire.to] {
+            if let NodeKind::Switch(SwitchId(switch)) = node {
+                self.switches[switch as usize].program.set_clock(now);
+            }
+        }
+    }
+
+    fn name(&self, crossing: &Crossing) -> String {
+        self.wire_names[crossing.wire.0 as usize].clone()
+    }
+
+    fn foreign(&self, crossing: &Crossing, what: String) -> DatapathError {
+        DatapathError::Foreign { wire: self.name(crossing), what, now: crossing.now }
+    }
+}
+
+/// Makes `buffer` hold `bytes`.
+fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    buffer.clear();
+    buffer.extend_from_slice(bytes);
+}
+
+fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
+    let frame = frames.add();
+    fill(&mut frames[frame], bytes);
+    frame
+}
+
+impl FrameStore for KernelFrames {
+    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId {
+        let frame = self.frames.add();
+        let buffer = &mut self.frames[frame];
+        buffer.resize(packet.frame_length(), 0);
+        packet
+            .emit(&self.addresses[wire.0 as usize], buffer)
+            .expect("hosts send packets whose fields are in range");
+        frame
+    }
+
+    fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
+        let mut bytes = [0; hop_control::LEN];
+        HopControlFrame { source, control: *control }.emit(&mut bytes);
+        insert(&mut self.frames, &bytes)
+    }
+
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
+        let mut bytes = [0; link_delay::LEN];
+        message.emit(&mut bytes);
+        insert(&mut self.frames, &bytes)
+    }
+
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
+        LinkDelayFrame::parse(&self.frames[frame]).expect("eBPF has parsed it")
+    }
+
+    fn mark(&mut self, frame: FrameId) {
+        mark_admitted(&mut self.frames[frame]);
+    }
+
+    fn discard(&mut self, frame: FrameId) {
+        self.frames.remove(frame);
+    }
+
+    fn length(&self, frame: FrameId) -> u32 {
+        self.frames[frame].len().try_into().expect("a frame is a few kB")
+    }
+
+    fn priority(&self, frame: FrameId) -> Option<u8> {
+        match HostArrival::parse(&self.frames[frame]) {
+            Ok(HostArrival::Roce(packet)) => Some(packet.dscp >> 3),
+            _ => None,
+        }
+    }
+
+    fn kind(&self, frame: FrameId) -> FrameKind {
+        match HostArrival::parse(&self.frames[frame]) {
+            Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
+            Ok(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
+            Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
+            // Only frames that hosts and switches of the fabric made are ever asked about.
+            Err(_) => FrameKind::Data,
+        }
+    }
+
+    fn bytes<'a>(&'a self, _: WireId, frame: FrameId, _: &'a mut Vec<u8>) -> &'a [u8] {
+        &self.frames[frame]
+    }
+}
+
+impl Wires for KernelWires {
+    type Frames = KernelFrames;
+
+    fn send(
+        &mut self,
+        frames: &mut KernelFrames,
+        crossing: &Crossing,
+        _: Option<&SwitchTables>,
+        frame: FrameId,
+    ) -> Result<(), DatapathError> {
+        let wire = &crossing.ends;
+        self.set_clocks(wire, crossing.now);
+        let frame = frames.frames[frame].as_slice();
+        let sent = match wire.from {
+            NodeKind::Switch(SwitchId(switch)) => {
+                // The auditor at TC egress reads the frame's age from the mark.
+                let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
+                let interface = FIRST_INTERFACE + u32::from(wire.from_port);
+                let socket = &self.sockets.switches[switch as usize];
+                socket.send(interface, frame, age).map_err(Into::into)
+            }
+            NodeKind::Host(HostId(host)) => {
+                self.sockets.hosts[host as usize].send(frame).map_err(Into::into)
+            }
+        };
+        sent.map_err(|source| DatapathError::Send { wire: self.name(crossing), source })
+    }
+
+    fn poll_switch(
+        &mut self,
+        frames: &mut KernelFrames,
+        crossing: &Crossing,
+        _: &SwitchTables,
+        frame: FrameId,
+        orders: &mut Orders,
+    ) -> Result<Option<Outcome>, DatapathError> {
+        let NodeKind::Switch(SwitchId(number)) = crossing.ends.to else {
+            unreachable!("the wire ends at a switch")
+        };
+        let switch = &mut self.switches[number as usize];
+        // What eBPF makes of the frame takes the place of the sender's copy.
+        let mut queued = std::mem::take(&mut frames.frames[frame]);
+        let taken = switch.program.take_records(
+            |_, bytes| fill(&mut queued, bytes),
+            |_, order, bytes| orders.push((*order, Some(insert(&mut frames.frames, bytes)))),
+        );
+        frames.frames[frame] = queued;
+        let taken = taken
+            .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
+        let Some(records) = taken else { return Ok(None) };
+        #[cfg(feature = "log-events")]
+        switch.events.flush();
+        let port = u32::from(crossing.ends.to_port);
+        if records.port != port || records.time_ns != crossing.now.0 {
+            let what = format!("a frame at port {}", records.port);
+            return Err(self.foreign(crossing, what));
+        }
+        Ok(Some(records.outcome))
+    }
+
+    fn poll_host(
+        &mut self,
+        frames: &mut KernelFrames,
+        crossing: &Crossing,
+        frame: FrameId,
+    ) -> Result<Option<HostArrival>, DatapathError> {
+        let NodeKind::Host(HostId(host)) = crossing.ends.to else {
+            unreachable!("the wire ends at a host")
+        };
+        let sent = frames.frames[frame].as_slice();
+        let mut parsed = None;
+        // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
+        let mut read = |bytes: &[u8]| {
+            parsed = Some(if bytes == sent {
+                HostArrival::parse(bytes).map_err(|error| error.to_string())
+            } else {
+                Err("a frame that no node of the fabric sent".to_owned())
+            });
+        };
+        self.sockets.hosts[host as usize].receive(&mut read);
+        let Some(parsed) = parsed else { return Ok(None) };
+        frames.frames.remove(frame);
+        parsed.map(Some).map_err(|what| self.foreign(crossing, what))
+    }
+
+    /// A record is there at the first look but for rare deferrals.
+    fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError> {
+        match attempts {
+            ..SPINS => std::hint::spin_loop(),
+            SPINS..ATTEMPTS => thread::sleep(Duration::from_millis(1)),
+            _ => {
+                let (wire, now) = (self.name(crossing), crossing.now);
+                let waited_ms = (ATTEMPTS - SPINS).into();
+                return Err(DatapathError::Lost { wire, now, waited_ms });
+            }
+        }
+        Ok(())
+    }
+
+    fn substrate_losses(&mut self) -> u64 {
+        self.sockets
+            .hosts
+            .iter()
+            .map(|socket| socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
+            .sum()
+    }
+}

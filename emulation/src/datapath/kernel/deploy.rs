@@ -1,0 +1,197 @@
+//! Setting a fabric up: namespaces and links, programs and sockets.
+
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+use std::thread;
+
+use fabric_core::map_abi::FIRST_HOST_ADDRESS;
+use fabric_core::policy::Policy;
+use fabric_core::record::MAX_FRAME;
+use fabric_core::wire::{LinkAddresses, ethernet};
+use host_agent::af_xdp;
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
+use switch_user::packet_socket::PacketSocket;
+use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
+use switch_user::tables::{Capacity, SwitchTables};
+use topology::{Fabric, NodeId, NodeKind};
+
+use super::Switch;
+use crate::switch_settings::FIRST_INTERFACE;
+
+/// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
+pub const FIRST_HOST_INTERFACE: u32 = 1000;
+/// A veth's MTU: the longest frame that a record holds, less the Ethernet header.
+const MTU: u32 = 3186;
+const _: () = assert!(MTU as usize + ethernet::LEN == MAX_FRAME);
+
+/// Why a fabric could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// Namespaces or links.
+    #[error(transparent)]
+    Netns(#[from] netns::Error),
+    /// eBPF.
+    #[error("node {node}: {source}")]
+    Program {
+        /// The node.
+        node: String,
+        /// Why.
+        source: ProgramError,
+    },
+    /// AF_XDP.
+    #[error("host {node}: {source}")]
+    Host {
+        /// The host.
+        node: String,
+        /// Why.
+        source: af_xdp::Error,
+    },
+    /// AF_PACKET.
+    #[error("switch {node}: {source}")]
+    Socket {
+        /// The switch.
+        node: String,
+        /// Why.
+        source: switch_user::packet_socket::Error,
+    },
+}
+
+/// The namespaces and veth pairs of a fabric.
+pub(super) fn plan(fabric: &Fabric, addresses: &[LinkAddresses]) -> Plan {
+    let namespaces = fabric
+        .nodes()
+        .iter()
+        .map(|node| NamespaceSpec { name: node.name.clone(), forwarding: false })
+        .collect();
+    let end = |node: NodeId, port: u16| {
+        let wire = fabric.node(node).ports[port as usize];
+        let addresses = &addresses[wire.0 as usize];
+        let common = EndSpec {
+            namespace: node.0 as usize,
+            interface: fabric.wire(wire).port_name().to_owned(),
+            mac: addresses.source,
+            ..EndSpec::default()
+        };
+        match fabric.node(node).kind {
+            NodeKind::Switch(_) => {
+                EndSpec { index: Some(FIRST_INTERFACE + u32::from(port)), ..common }
+            }
+            NodeKind::Host(host) => EndSpec {
+                index: Some(FIRST_HOST_INTERFACE + host.0),
+                address: Some((Ipv4Addr::from(FIRST_HOST_ADDRESS + host.0), 8)),
+                neighbours: (0..fabric.host_count())
+                    .filter(|other| *other != host.0)
+                    .map(|other| {
+                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), addresses.destination)
+                    })
+                    .collect(),
+                ..common
+            },
+        }
+    };
+    let links = fabric
+        .wires()
+        .iter()
+        // Each link is two wires; the one from the lower node stands for both.
+        .filter(|wire| wire.from.0 < wire.to.0)
+        .map(|wire| LinkSpec {
+            a: end(wire.from, wire.from_port),
+            b: end(wire.to, wire.to_port),
+            mtu: MTU,
+        })
+        .collect();
+    Plan { namespaces, links }
+}
+
+/// Loads the switches' programs and attaches them to their ports.
+pub(super) fn start_switches(
+    fabric: &Fabric,
+    deployment: &Deployment,
+    capacities: &[Capacity],
+    policy: Policy,
+) -> Result<Vec<StartedSwitch>, DeployError> {
+    let first = fabric.host_count() as usize;
+    let start = |number: usize,
+                 (mut program, tables): Loaded|
+     -> Result<StartedSwitch, DeployError> {
+        let capacity = capacities[number];
+        let name = fabric.nodes()[first + number].name.clone();
+        let of_node = |source| DeployError::Program { node: name.clone(), source };
+        let socket = deployment.namespace(first + number).enter(|| {
+            for port in 0..capacity.ports {
+                program.attach(FIRST_INTERFACE + port).map_err(of_node)?;
+            }
+            PacketSocket::open()
+                .map_err(|source| DeployError::Socket { node: name.clone(), source })
+        })??;
+        let switch = Switch {
+            #[cfg(feature = "log-events")]
+            events: switch_user::event_log::EventLog::of(&mut program, &name).map_err(of_node)?,
+            name: name.clone(),
+            program,
+        };
+        Ok(StartedSwitch { switch, socket, tables })
+    };
+    // The verifier is most of a deployment's time and runs on as many cores as call it.
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = capacities.len().div_ceil(workers);
+    let numbers: Vec<usize> = (0..capacities.len()).collect();
+    let start_share = |numbers: &[usize]| -> Result<Vec<_>, DeployError> {
+        let of_share: Vec<Capacity> = numbers.iter().map(|&number| capacities[number]).collect();
+        let loaded = SwitchProgram::load(&of_share, policy, None)
+            .map_err(|source| DeployError::Program { node: "of the switches".into(), source })?;
+        numbers.iter().zip(loaded).map(|(&number, loaded)| start(number, loaded)).collect()
+    };
+    thread::scope(|scope| {
+        let start_share = &start_share;
+        let begin = |numbers| {
+            let worker = thread::Builder::new().spawn_scoped(scope, move || start_share(numbers));
+            (numbers, worker)
+        };
+        let shares: Vec<_> = numbers.chunks(share).map(begin).collect();
+        let mut switches = Vec::with_capacity(capacities.len());
+        for (numbers, worker) in shares {
+            let started = match worker {
+                Ok(worker) => worker.join().expect("a worker does not panic"),
+                // The machine has no thread to spare.
+                Err(_) => start_share(numbers),
+            };
+            switches.extend(started?);
+        }
+        Ok(switches)
+    })
+}
+
+/// A switch that runs: its program, its way onto the wires, and its tables.
+pub(super) struct StartedSwitch {
+    pub switch: Switch,
+    pub socket: PacketSocket,
+    pub tables: SwitchTables,
+}
+
+/// A switch's program and the tables that it works on.
+type Loaded = (SwitchProgram, SwitchTables);
+
+/// Opens the hosts' sockets and attaches their program.
+pub(super) fn start_hosts(
+    fabric: &Fabric,
+    deployment: &Deployment,
+) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
+    let count = fabric.host_count() as usize;
+    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE)
+        .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
+    let mut hosts = Vec::with_capacity(count);
+    for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {
+        let name = &fabric.nodes()[number].name;
+        let socket = deployment.namespace(number).enter(|| {
+            let socket = af_xdp::Socket::open(interface, 0)
+                .map_err(|source| DeployError::Host { node: name.clone(), source })?;
+            program
+                .attach(interface, socket.as_raw_fd())
+                .map_err(|source| DeployError::Program { node: name.clone(), source })?;
+            Ok::<_, DeployError>(socket)
+        })??;
+        hosts.push(socket);
+    }
+    Ok((program, hosts))
+}

@@ -1,0 +1,349 @@
+//! The memory datapath: frames are plain values and a switch's arrival function is a call.
+#![expect(clippy::cast_possible_truncation, reason = "lengths of frames, on every hop")]
+
+use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::audit::audit;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order};
+use fabric_core::map_abi::address_to_u64;
+use fabric_core::policy::Policy;
+use fabric_core::record::MAX_FRAME;
+use fabric_core::tables::Tables;
+use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
+use fabric_core::wire::{
+    HopControlFrame, LinkAddresses, LinkDelayFrame, hop_control, ipv4, link_delay,
+};
+use switch_user::tables::SwitchTables;
+use topology::WireId;
+
+use super::slab::Slab;
+use super::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires};
+
+/// A frame as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFrame {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A hop control frame, PFC or another.
+    HopControl(HopControlFrame),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
+}
+
+/// UDP's protocol number.
+const PROTOCOL_UDP: u8 = 17;
+
+/// A packet as the pipeline sees it at the end of a wire.
+struct PacketView<'a> {
+    packet: &'a mut RocePacket,
+    length: u32,
+    /// Where it is sent to.
+    station: u64,
+}
+
+impl Frame for PacketView<'_> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        self.length
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        let packet = &*self.packet;
+        Ok(Parsed::Ipv4(Ipv4Fields {
+            station: self.station,
+            source: packet.source,
+            destination: packet.destination,
+            ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+            protocol: PROTOCOL_UDP,
+            type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
+            ttl: packet.ttl,
+            checksum: 0,
+        }))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
+        self.packet.ttl = fields.ttl - 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        self.packet.ecn = Ecn::CongestionExperienced;
+        Ok(())
+    }
+}
+
+/// A hop control frame as the pipeline sees it. The kinds are views of their own so that the compiler drops
+/// from each pipeline what its frames never do.
+struct ControlView<'a>(&'a HopControlFrame);
+
+impl Frame for ControlView<'_> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        hop_control::LEN as u32
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        let HopControlFrame { source, control } = *self.0;
+        Ok(match control {
+            HopControl::Classes(ClassPauses { named, quanta }) => Parsed::Pfc(PfcFields {
+                source: address_to_u64(source),
+                class_enable: named,
+                quanta,
+            }),
+            control => Parsed::HopControl(control),
+        })
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+}
+
+/// A link delay frame as the pipeline sees it: for the control plane, which reads it itself.
+struct LinkDelayView;
+
+impl Frame for LinkDelayView {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        link_delay::LEN as u32
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(Parsed::LinkDelay)
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+}
+
+/// A frame in a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line(MemoryFrame);
+
+const _: () = assert!(size_of::<Line>() == 64, "a frame fits a cache line");
+
+impl Default for Line {
+    fn default() -> Self {
+        let control = HopControl::Classes(ClassPauses::default());
+        Self(MemoryFrame::HopControl(HopControlFrame { source: [0; 6], control }))
+    }
+}
+
+/// The frames of a fabric in memory.
+#[derive(Debug)]
+pub struct MemoryFrames {
+    frames: Slab<Line>,
+    /// By wire.
+    addresses: Vec<LinkAddresses>,
+}
+
+impl MemoryFrames {
+    /// No frames yet; wires have these addresses.
+    pub fn new(addresses: Vec<LinkAddresses>) -> Self {
+        Self { frames: Slab::default(), addresses }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, frame: MemoryFrame) -> FrameId {
+        let id = self.frames.add();
+        self.frames[id] = Line(frame);
+        id
+    }
+}
+
+impl FrameStore for MemoryFrames {
+    fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
+        self.insert(MemoryFrame::Roce(*packet))
+    }
+
+    fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
+        self.insert(MemoryFrame::HopControl(HopControlFrame { source, control: *control }))
+    }
+
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
+        self.insert(MemoryFrame::LinkDelay(*message))
+    }
+
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
+        match self.frames[frame].0 {
+            MemoryFrame::LinkDelay(message) => message,
+            other => unreachable!("{other:?} is for no control plane"),
+        }
+    }
+
+    fn mark(&mut self, frame: FrameId) {
+        if let MemoryFrame::Roce(packet) = &mut self.frames[frame].0 {
+            packet.ecn = Ecn::CongestionExperienced;
+        }
+    }
+
+    fn discard(&mut self, frame: FrameId) {
+        self.frames.remove(frame);
+    }
+
+    #[inline(always)]
+    fn length(&self, frame: FrameId) -> u32 {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
+            MemoryFrame::HopControl(_) => hop_control::LEN as u32,
+            MemoryFrame::LinkDelay(_) => link_delay::LEN as u32,
+        }
+    }
+
+    fn priority(&self, frame: FrameId) -> Option<u8> {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => None,
+        }
+    }
+
+    fn kind(&self, frame: FrameId) -> FrameKind {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
+            MemoryFrame::HopControl(frame) => FrameKind::of_hop_control(&frame.control),
+            MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
+        }
+    }
+
+    fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        write_frame(&self.addresses[wire.0 as usize], &self.frames[frame].0, buffer);
+        buffer
+    }
+}
+
+/// Wires that are calls: a frame that is sent has arrived, and what a switch makes of it is known when asked.
+#[derive(Debug)]
+pub struct MemoryWires {
+    policy: Policy,
+}
+
+impl MemoryWires {
+    /// Wires between switches that run `policy`.
+    pub const fn new(policy: Policy) -> Self {
+        Self { policy }
+    }
+}
+
+impl Wires for MemoryWires {
+    type Frames = MemoryFrames;
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        tables: Option<&SwitchTables>,
+        frame: FrameId,
+    ) -> Result<(), DatapathError> {
+        // The auditor of the kernel datapath sits at TC egress; here it is a call.
+        if let Some(tables) = tables {
+            let (port, started) = (u32::from(crossing.ends.from_port), crossing.started);
+            match &mut frames.frames[frame].0 {
+                MemoryFrame::Roce(packet) => {
+                    let view = PacketView { packet, length: crossing.length, station: 0 };
+                    audit(&view, tables, port, started)
+                }
+                MemoryFrame::HopControl(control) => {
+                    audit(&ControlView(control), tables, port, started)
+                }
+                MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, started),
+            };
+        }
+        Ok(())
+    }
+
+    // Called from one place; its result is larger than what it does.
+    #[inline(always)]
+    fn poll_switch(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        tables: &SwitchTables,
+        frame: FrameId,
+        orders: &mut Orders,
+    ) -> Result<Option<Outcome>, DatapathError> {
+        let send = &mut |order: &Order| orders.push((*order, None));
+        let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
+        Ok(Some(match &mut frames.frames[frame].0 {
+            MemoryFrame::Roce(packet) => {
+                // Nothing is ever sent to another station than the one at the end of the wire.
+                let station = tables.port(port).map_or(0, |port| port.address.load());
+                let mut view = PacketView { packet, length: crossing.length, station };
+                arrival(&mut view, tables, policy, port, now, send)
+            }
+            MemoryFrame::HopControl(control) => {
+                arrival(&mut ControlView(control), tables, policy, port, now, send)
+            }
+            MemoryFrame::LinkDelay(_) => {
+                arrival(&mut LinkDelayView, tables, policy, port, now, send)
+            }
+        }))
+    }
+
+    #[inline]
+    fn poll_host(
+        &mut self,
+        frames: &mut MemoryFrames,
+        _: &Crossing,
+        frame: FrameId,
+    ) -> Result<Option<HostArrival>, DatapathError> {
+        frames.discard(frame);
+        Ok(Some(match frames.frames[frame].0 {
+            MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
+            MemoryFrame::HopControl(frame) => HostArrival::HopControl(frame.control),
+            MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(message),
+        }))
+    }
+
+    fn wait(&self, _: &Crossing, _: u32) -> Result<(), DatapathError> {
+        unreachable!("what is sent has arrived")
+    }
+
+    fn substrate_losses(&mut self) -> u64 {
+        0
+    }
+}
+
+/// Writes a frame's bytes, as they cross a link with these addresses.
+pub fn write_frame(addresses: &LinkAddresses, frame: &MemoryFrame, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    match frame {
+        MemoryFrame::Roce(packet) => {
+            buffer.resize(MAX_FRAME, 0);
+            let length = packet
+                .emit(addresses, buffer)
+                .expect("a packet with at most 3072 bytes of payload fits a frame");
+            buffer.truncate(length);
+        }
+        MemoryFrame::HopControl(frame) => {
+            let mut bytes = [0; hop_control::LEN];
+            frame.emit(&mut bytes);
+            buffer.extend_from_slice(&bytes);
+        }
+        MemoryFrame::LinkDelay(message) => {
+            let mut bytes = [0; link_delay::LEN];
+            message.emit(&mut bytes);
+            buffer.extend_from_slice(&bytes);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
+//!
+//! A circle can close only by a pause that begins, of a class or of a port, or by a packet that was on its
+//! way then; and it can dissolve only by a pause that ends. So the watch looks when a pause has taken
+//! effect (response time, longest frame and propagation after its PAUSE was received), and when one ends.
+//! In between, a circle that is open but not known to be permanent is looked at again every
+//! [`LOOK_PERIOD`]. In a fabric whose routes have no cycle of buffer dependency there is nothing to watch.
+
+use fabric_core::hop_control::PauseLevel;
+use fabric_core::priority::{self, Priority};
+use results::{DeadlockMember, DeadlockRow};
+use topology::{Fabric, NodeKind, Racks, WireId, cycles};
+use units::{Nanos, Picos};
+
+use super::event::Event;
+use super::recorder::pause_level;
+use super::wait_graph::{Lane, WaitGraph};
+use super::{Engine, RunError};
+use crate::datapath::Wires;
+
+/// Emulated time between two looks at circles that may still dissolve.
+const LOOK_PERIOD: Picos = Picos(10_000_000);
+
+/// A circle of waiting that has not dissolved.
+#[derive(Debug)]
+struct OpenCircle {
+    number: u32,
+    /// In the order of waiting.
+    lanes: Vec<Lane>,
+    /// Why each of them waits for the next, when they were last looked at before they were confirmed.
+    levels: Vec<PauseLevel>,
+    onset: Nanos,
+    /// When it was known that it cannot dissolve.
+    confirmed: Option<Nanos>,
+}
+
+/// What the engine remembers of pauses and circles.
+#[derive(Debug, Default)]
+pub struct DeadlockWatch {
+    /// By wire: whether it lies on a cycle of buffer dependency. Empty if none does.
+    on_cycle: Vec<bool>,
+    /// By wire: the classes that are paused on it.
+    paused: Vec<u8>,
+    /// By wire: since when its sender has been paused by a port that is OFF.
+    port_paused: Vec<Option<Nanos>>,
+    /// Wires between switches, ascending.
+    between_switches: Vec<u32>,
+    open: Vec<OpenCircle>,
+    /// Circles so far.
+    circles: u32,
+    /// Whether a look is scheduled.
+    looking: bool,
+}
+
+impl DeadlockWatch {
+    /// Before the first pause.
+    pub fn new(fabric: &Fabric) -> Self {
+        let cycles = cycles(fabric, &Racks::of(fabric));
+        if cycles.is_empty() {
+            return Self::default();
+        }
+        let mut on_cycle = vec![false; fabric.wires().len()];
+        for member in cycles.iter().flat_map(|cycle| &cycle.members) {
+            on_cycle[member.0 as usize] = true;
+        }
+        let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
+        let between_switches = (0..)
+            .zip(fabric.wires())
+            .filter(|(_, wire)| is_switch(wire.from) && is_switch(wire.to))
+            .map(|(number, _)| number)
+            .collect();
+        let paused = vec![0; on_cycle.len()];
+        let port_paused = vec![None; on_cycle.len()];
+        Self { on_cycle, paused, port_paused, between_switches, ..Self::default() }
+    }
+
+    /// Whether queues are known to wait for each other for ever.
+    pub fn is_deadlocked(&self) -> bool {
+        self.open.iter().any(|circle| circle.confirmed.is_some())
+    }
+
+    fn follows(&self, wire: u32) -> bool {
+        self.on_cycle.get(wire as usize).copied().unwrap_or_default()
+    }
+
+    fn in_open_circle(&self, lane: Lane) -> bool {
+        self.open.iter().any(|circle| circle.lanes.contains(&lane))
+    }
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// A PFC frame was received, or a pause ran out, at the port that sends on `wire`.
+    pub(super) fn pauses_changed(&mut self, wire: u32) -> Result<(), RunError> {
+        if !self.deadlocks.follows(wire) {
+            return Ok(());
+        }
+        let mut paused = 0;
+        for class in self.scenario.switch.lossless.iter() {
+            paused |= u8::from(self.is_stopped(Lane { wire, class })) << class;
+        }
+        let before = std::mem::replace(&mut self.deadlocks.paused[wire as usize], paused);
+        // A port's pause adds to what its classes wait for, also to those that are paused already.
+        let port_off = paused != 0 && self.port_is_off(wire);
+        let port_was_off = self.deadlocks.port_paused[wire as usize].is_some();
+        if port_off != port_was_off {
+            let since = port_off.then_some(self.now.to_nanos());
+            self.deadlocks.port_paused[wire as usize] = since;
+        }
+        let begun = if port_off && !port_was_off { paused } else { paused & !before };
+        for class in priority::of_mask(begun).map(Priority::number) {
+            let settled = self.now + self.settling_time(wire);
+            self.events.schedule(settled, Event::PauseSettled { wire, class });
+        }
+        let ended = before & !paused;
+        if ended != 0 || (port_was_off && !port_off) {
+            self.end_circles(wire)?;
+        }
+        Ok(())
+    }
+
+    /// A pause has lasted until nothing more of its class can arrive over `wire`.
+    pub(super) fn pause_settled(&mut self, wire: u32, class: u8) {
+        let port = self.fabric_wire(wire).from_port.into();
+        let switch = self.sending_switch(wire);
+        let queues = switch.tables().settings().queues_of(Priority::new(class)).queues();
+        let waits = !switch.queues().non_empty(port).and(queues).is_empty();
+        if waits && self.deadlocks.paused[wire as usize] >> class & 1 != 0 {
+            self.open_circles(&[Lane { wire, class }]);
+        }
+    }
+
+    /// Asks of all open circles whether they are permanent by now.
+    pub(super) fn look_for_deadlock(&mut self) {
+        self.deadlocks.looking = false;
+        if self.deadlocks.open.iter().any(|circle| circle.confirmed.is_none()) {
+            let graph = self.watched_graph();
+            self.confirm(&graph);
+        }
+    }
+
+    /// The run ends: writes down the circles that are left, and tells people of a deadlock among them.
+    pub(super) fn finish_deadlocks(&mut self) -> Result<Option<String>, RunError> {
+        self.look_for_deadlock();
+        let open = std::mem::take(&mut self.deadlocks.open);
+        for circle in &open {
+            self.circle_row(circle, None)?;
+        }
+        let deadlocks = open.iter().filter(|circle| circle.confirmed.is_some());
+        Ok(deadlocks.min_by_key(|circle| circle.onset).map(|circle| {
+            let names: Vec<&str> =
+                circle.lanes.iter().map(|lane| self.fabric_wire(lane.wire).name.as_str()).collect();
+            format!("deadlocked since {} ns ({})", circle.onset.0, names.join(" "))
+        }))
+    }
+
+    /// Ends the circles over `wire` that have dissolved: by a pause that ended, or by a port that resumed
+    /// and left a queue paused that does not wait for the packets of the port's other classes.
+    fn end_circles(&mut self, wire: u32) -> Result<(), RunError> {
+        let crosses = |circle: &OpenCircle| circle.lanes.iter().any(|lane| lane.wire == wire);
+        if !self.deadlocks.open.iter().any(crosses) {
+            return Ok(());
+        }
+        let graph = self.watched_graph();
+        let paused = &self.deadlocks.paused;
+        let lasts = |lane: &Lane| paused[lane.wire as usize] >> lane.class & 1 != 0;
+        // The members of a confirmed circle stay paused by what is permanent, even if a port resumes.
+        let holds = |circle: &OpenCircle| {
+            circle.lanes.iter().all(lasts)
+                && (circle.confirmed.is_some() || graph.is_cycle(&circle.lanes))
+        };
+        let has_dissolved = |circle: &mut OpenCircle| crosses(circle) && !holds(circle);
+        let ended: Vec<OpenCircle> = self.deadlocks.open.extract_if(.., has_dissolved).collect();
+        for circle in ended {
+            self.circle_row(&circle, Some(self.now.to_nanos()))?;
+            // Another circle through the same queues may have been hidden by this one.
+            self.open_circles(&circle.lanes);
+        }
+        Ok(())
+    }
+
+    /// Finds a circle through each of these lanes that is in none.
+    fn open_circles(&mut self, lanes: &[Lane]) {
+        if lanes.iter().all(|&lane| self.deadlocks.in_open_circle(lane)) {
+            return;
+        }
+        let graph = self.watched_graph();
+        let before = self.deadlocks.circles;
+        for &lane in lanes {
+            if self.deadlocks.in_open_circle(lane) {
+                continue;
+            }
+            let Some(places) = graph.cycle_through(lane) else { continue };
+            self.deadlocks.open.push(OpenCircle {
+                number: self.deadlocks.circles,
+                lanes: places.iter().map(|&place| graph.lane(place)).collect(),
+                levels: graph.levels(&places),
+                onset: graph.onset(&places),
+                confirmed: None,
+            });
+            self.deadlocks.circles += 1;
+        }
+        if self.deadlocks.circles != before {
+            self.confirm(&graph);
+        }
+    }
+
+    /// Confirms the open circles that cannot dissolve. If some still can, they are looked at again.
+    fn confirm(&mut self, graph: &WaitGraph) {
+        let stuck = graph.stuck(|wire, stays| self.port_may_resume(wire, stays));
+        let mut undecided = false;
+        for circle in self.deadlocks.open.iter_mut().filter(|circle| circle.confirmed.is_none()) {
+            let places: Option<Vec<u32>> =
+                circle.lanes.iter().map(|&lane| graph.place(lane)).collect();
+            if let Some(places) = places {
+                circle.levels = graph.levels(&places);
+                let is_stuck = places.iter().all(|&place| stuck[place as usize]);
+                circle.confirmed = is_stuck.then_some(self.now.to_nanos());
+            }
+            undecided |= circle.confirmed.is_none();
+        }
+        if undecided && !std::mem::replace(&mut self.deadlocks.looking, true) {
+            self.events.schedule(self.now + LOOK_PERIOD, Event::DeadlockLook);
+        }
+    }
+
+    fn watched_graph(&self) -> WaitGraph {
+        let port_paused = |wire: u32| self.deadlocks.port_paused[wire as usize];
+        self.wait_graph(&self.deadlocks.between_switches, port_paused)
+    }
+
+    fn circle_row(&mut self, circle: &OpenCircle, end: Option<Nanos>) -> Result<(), RunError> {
+        let members: Vec<DeadlockMember<'_>> = circle
+            .lanes
+            .iter()
+            .zip(&circle.levels)
+            .map(|(lane, &level)| DeadlockMember {
+                wire: &self.scenario.fabric().wire(WireId(lane.wire)).name,
+                priority: lane.class,
+                level: pause_level(level),
+            })
+            .collect();
+        self.recorder.record.deadlock(&DeadlockRow {
+            circle: circle.number,
+            onset: circle.onset,
+            confirmed: circle.confirmed,
+            end,
+            members: &members,
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! Circles of waiting that open and end, on tables that are set as pauses and packets would set them.
+
+use fabric_core::map_abi::{IngressQueue, PauseState, class_row};
+use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
+use fabric_core::scheme::dsh::state::{self as dsh, PortLine};
+use fabric_core::tables::Tables;
+use scenario::Scenario;
+use topology::{NodeKind, SwitchId};
+use units::Picos;
+
+use crate::datapath::memory::MemoryWires;
+use crate::engine::Engine;
+use crate::engine::deadlock::LOOK_PERIOD;
+use crate::engine::event::Event;
+use crate::engine::tests::{engine, scenario};
+use crate::engine::wait_graph::Lane;
+
+const SCENARIO: &str = include_str!("../../../../scenarios/deadlock.toml");
+/// One way round the fabric.
+const ROUND: [&str; 4] = ["spine0->leaf1", "leaf1->spine1", "spine1->leaf2", "leaf2->spine0"];
+/// Longer than all that happens.
+const LONG: u64 = 1_000_000_000;
+
+fn fabric() -> Scenario {
+    scenario(
+        &SCENARIO
+            .replace("lossless = [3]", "lossless = [3, 5]")
+            .replace("kind = \"sih\"", "kind = \"dsh\""),
+    )
+}
+
+/// A fabric at an instant.
+struct Instant<'a> {
+    engine: Engine<'a, MemoryWires>,
+    /// Packets so far, each of 1000 bytes and with a slot of its own.
+    packets: u32,
+    /// What `receive` found scheduled and did not handle.
+    others: Vec<(Picos, Event)>,
+}
+
+impl<'a> Instant<'a> {
+    fn of(scenario: &'a Scenario) -> Self {
+        Self { engine: engine(scenario), packets: 0, others: Vec::new() }
+    }
+
+    fn lane(&self, wire: &str, class: u8) -> Lane {
+        let wires = self.engine.scenario.fabric().wires();
+        let wire = wires.iter().position(|other| other.name == wire).expect("a wire") as u32;
+        Lane { wire, class }
+    }
+
+    /// A packet of `class` that came by one wire waits to leave by another.
+    fn wait(&mut self, class: u8, came: &str, leaves: &str) {
+        let (came, leaves) = (self.lane(came, class), self.lane(leaves, class));
+        self.hold(came, 1000);
+        let switch = self.engine.sender(leaves.wire);
+        let (ingress, egress) = (
+            self.engine.fabric_wire(came.wire).to_port,
+            self.engine.fabric_wire(leaves.wire).from_port,
+        );
+        let slot = self.packets;
+        self.packets += 1;
+        let node = &mut self.engine.switches[switch as usize].switch;
+        let packet = node.tables().descriptor(slot).expect("a slot");
+        packet.ingress_port.store(ingress.into());
+        packet.priority.store(class.into());
+        packet.length.store(1000);
+        node.queues_mut().enqueue(egress.into(), QueueId::data(class), slot, 1000);
+    }
+
+    /// The ingress queue at the end of a lane holds `bytes` more.
+    fn hold(&self, lane: Lane, bytes: u64) {
+        self.at_its_end(lane, |queue, _| {
+            queue.shared_bytes.add(bytes);
+        });
+    }
+
+    fn at_its_end(&self, lane: Lane, change: impl FnOnce(&IngressQueue, &PortLine)) {
+        let wire = self.engine.fabric_wire(lane.wire);
+        let NodeKind::Switch(SwitchId(switch)) = self.engine.scenario.fabric().node(wire.to).kind
+        else {
+            panic!("{} leads to a host", wire.name)
+        };
+        let port = u32::from(wire.to_port);
+        let tables = self.engine.switches[switch as usize].switch.tables();
+        let queue = tables.ingress(port, Priority::new(lane.class));
+        change(queue, dsh::port_of(tables, port).expect("a port"));
+    }
+
+    fn turn_queue(&self, wire: &str, class: u8, off: bool) {
+        let off = u32::from(off);
+        self.at_its_end(self.lane(wire, class), |queue, _| queue.off.store(off));
+    }
+
+    fn turn_port(&self, wire: &str, off: bool) {
+        let off = u32::from(off);
+        self.at_its_end(self.lane(wire, 0), |_, port| port.off.store(off));
+    }
+
+    fn pause_state(&self, lane: Lane) -> (&PauseState, u64) {
+        let port = u32::from(self.engine.fabric_wire(lane.wire).from_port);
+        let tables = self.engine.sending_switch(lane.wire).tables();
+        let row = class_row(port, Priority::new(lane.class));
+        let row = tables.egress_class(row).expect("a class");
+        (&row.pause, tables.port(port).expect("a port").response_ns.load())
+    }
+
+    /// The sender of a wire receives a PFC frame for `classes`, 0 ns resuming them, and all that is to be
+    /// settled settles.
+    fn receive(&mut self, wire: &str, classes: &[u8], duration_ns: u64) {
+        let now = self.engine.now.to_nanos();
+        for &class in classes {
+            let (state, response) = self.pause_state(self.lane(wire, class));
+            state.receive(now, duration_ns, response);
+        }
+        let number = self.lane(wire, 0).wire;
+        self.engine.pauses_changed(number).expect("no file to write");
+        let mut last = self.engine.now;
+        while let Some((time, event)) = self.engine.events.pop() {
+            if let Event::PauseSettled { .. } = event {
+                self.engine.now = time;
+                last = time;
+                self.engine.handle(event).expect("no file to write");
+            } else {
+                self.others.push((time, event));
+            }
+        }
+        self.engine.now = last + Picos(1_000_000);
+    }
+
+    /// The open circles, lanes as (wire, class).
+    fn open(&self) -> Vec<Vec<(&str, u8)>> {
+        let name = |lane: &Lane| (self.engine.fabric_wire(lane.wire).name.as_str(), lane.class);
+        let circles = self.engine.deadlocks.open.iter();
+        circles.map(|circle| circle.lanes.iter().map(name).collect()).collect()
+    }
+}
+
+/// Queues of class 3 wait in a circle, and at leaf1 and spine1 for packets of class 5 and 3 of their ports:
+/// the circle over `ROUND` has classes 3, 5, 3 and 3. A packet at leaf1 waits for nobody.
+fn mixed(instant: &mut Instant<'_>) {
+    let [first, second, third, fourth] = ROUND;
+    for (class, came, leaves) in
+        [(5, first, second), (3, second, third), (3, third, fourth), (3, fourth, first)]
+    {
+        instant.wait(class, came, leaves);
+    }
+    instant.hold(instant.lane(first, 3), 1000);
+    for (wire, class) in [(second, 5), (third, 3), (fourth, 3)] {
+        instant.turn_queue(wire, class, true);
+        instant.receive(wire, &[class], LONG);
+    }
+    instant.turn_port(second, true);
+    instant.receive(second, &[3, 5], LONG);
+}
+
+const MIXED: [(&str, u8); 4] = [(ROUND[0], 3), (ROUND[1], 5), (ROUND[2], 3), (ROUND[3], 3)];
+
+/// spine0 has been paused in class 3 when leaf1's port pauses it, too: from then on it also waits for packets
+/// of class 5.
+#[test]
+fn a_port_closes_a_circle_through_a_class_that_was_paused_before() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    mixed(&mut instant);
+    instant.turn_queue(ROUND[0], 3, true);
+    instant.receive(ROUND[0], &[3], LONG);
+    assert!(instant.open().is_empty(), "class 3 waits for its own packets");
+    instant.turn_port(ROUND[0], true);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert_eq!(instant.open(), [MIXED]);
+}
+
+/// leaf1's port turns ON, and its frame renews the pauses of both queues.
+#[test]
+fn a_circle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    mixed(&mut instant);
+    instant.turn_queue(ROUND[0], 3, true);
+    instant.turn_queue(ROUND[0], 5, true);
+    instant.turn_port(ROUND[0], true);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert_eq!(instant.open(), [MIXED]);
+    instant.turn_port(ROUND[0], false);
+    instant.receive(ROUND[0], &[3, 5], LONG);
+    assert!(instant.open().is_empty());
+}
+
+/// Each wire of the circle waits for its reverse, too, and these circles of two are found first. When one of
+/// them ends, the circle of four is left.
+#[test]
+fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
+    const BACK: [&str; 4] = ["leaf1->spine0", "spine1->leaf1", "leaf2->spine1", "spine0->leaf2"];
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    for at in 0..4 {
+        let next = ROUND[(at + 1) % 4];
+        instant.wait(3, ROUND[at], next);
+        instant.wait(3, ROUND[at], BACK[at]);
+        instant.wait(3, BACK[at], ROUND[at]);
+    }
+    // The reverses first: a wire of the circle is in no other when it is looked at.
+    for wire in BACK.iter().chain(&ROUND) {
+        instant.turn_queue(wire, 3, true);
+        instant.receive(wire, &[3], LONG);
+    }
+    let round = ROUND.map(|wire| (wire, 3));
+    assert_eq!(instant.open().len(), 4);
+    assert!(instant.open().iter().all(|circle| circle.len() == 2));
+    instant.turn_queue(BACK[0], 3, false);
+    instant.receive(BACK[0], &[3], 0);
+    let open = instant.open();
+    assert_eq!((open.len(), open.last().map(Vec::as_slice)), (4, Some(&round[..])));
+}
+
+/// What a PFC frame for `classes` schedules: the classes, and when they have settled.
+fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64)> {
+    let now = instant.engine.now;
+    for &class in classes {
+        let (state, response) = instant.pause_state(instant.lane(wire, class));
+        state.receive(now.to_nanos(), LONG, response);
+    }
+    let number = instant.lane(wire, 0).wire;
+    instant.engine.pauses_changed(number).expect("no file to write");
+    let events = std::iter::from_fn(|| instant.engine.events.pop());
+    let settled = events.filter_map(|(time, event)| match event {
+        Event::PauseSettled { wire, class } if wire == number => {
+            Some((class, (time - now).to_nanos().0))
+        }
+        _ => None,
+    });
+    settled.collect()
+}
+
+/// After the response time, the longest frame, which takes 87.84 ns, and 1 us on the wire: once for each
+/// pause, however often it is renewed, and again when a port adds to what its classes wait for.
+#[test]
+fn a_pause_settles_once_nothing_more_can_arrive() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    instant.engine.now = Picos(5_000_000);
+    let wire = ROUND[0];
+    let (_, response) = instant.pause_state(instant.lane(wire, 3));
+    let after = response + 1087;
+    instant.turn_queue(wire, 3, true);
+    assert_eq!(settle(&mut instant, wire, &[3]), [(3, after)]);
+    assert_eq!(settle(&mut instant, wire, &[3]), [], "it is renewed");
+    instant.turn_queue(wire, 5, true);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), [(5, after)]);
+    instant.turn_port(wire, true);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), [(3, after), (5, after)]);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
+    instant.turn_port(wire, false);
+    assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
+    // Its port is not in a cycle.
+    let host = scenario.fabric().wires().iter().position(|wire| wire.name == "leaf1->h4");
+    instant.engine.pauses_changed(host.expect("a host") as u32).expect("no file to write");
+    assert!(instant.engine.events.pop().is_none());
+}
+
+/// Queues of class 3 wait in a circle, but a packet at leaf1 waits for nobody.
+fn undecided(instant: &mut Instant<'_>) {
+    for at in 0..4 {
+        instant.wait(3, ROUND[at], ROUND[(at + 1) % 4]);
+    }
+    instant.hold(instant.lane(ROUND[0], 3), 1000);
+    for wire in ROUND {
+        instant.turn_queue(wire, 3, true);
+        instant.receive(wire, &[3], LONG);
+    }
+    assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
+}
+
+/// When the packet has left, none of the queues ever resumes.
+#[test]
+fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    undecided(&mut instant);
+    let opened = instant.engine.now - Picos(1_000_000);
+    let is_look = |(_, event): &&(Picos, Event)| *event == Event::DeadlockLook;
+    let looks: Vec<Picos> = instant.others.iter().filter(is_look).map(|(time, _)| *time).collect();
+    assert_eq!(looks, [opened + LOOK_PERIOD]);
+    for _ in 0..2 {
+        assert!(!instant.engine.deadlocks.is_deadlocked());
+        instant.engine.now += LOOK_PERIOD;
+        let next = (instant.engine.now + LOOK_PERIOD, Event::DeadlockLook);
+        instant.engine.handle(Event::DeadlockLook).expect("no file to write");
+        assert_eq!(instant.engine.events.pop(), Some(next));
+        assert_eq!(instant.engine.events.pop(), None);
+    }
+    instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
+        queue.shared_bytes.sub(1000);
+    });
+    instant.engine.handle(Event::DeadlockLook).expect("no file to write");
+    assert!(instant.engine.deadlocks.is_deadlocked());
+    assert_eq!(instant.engine.events.pop(), None, "there is nothing to decide");
+    let said = instant.engine.finish_deadlocks().expect("no file to write");
+    let names = ROUND.join(" ");
+    let said = said.expect("a deadlock");
+    assert!(said.starts_with("deadlocked since "), "{said}");
+    assert!(said.ends_with(&format!(" ns ({names})")), "{said}");
+}
+
+/// Class 5 of a wire goes on, which changes nothing for class 3: the circle is the same, not another one.
+#[test]
+fn a_circle_outlasts_other_pauses_of_its_wires() {
+    let scenario = fabric();
+    let mut instant = Instant::of(&scenario);
+    instant.turn_queue(ROUND[0], 5, true);
+    instant.receive(ROUND[0], &[5], LONG);
+    undecided(&mut instant);
+    for wire in [ROUND[0], ROUND[1]] {
+        instant.turn_queue(wire, 5, true);
+        instant.receive(wire, &[5], LONG);
+        instant.turn_queue(wire, 5, false);
+        instant.receive(wire, &[5], 0);
+        assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
+    }
+    assert_eq!(instant.engine.deadlocks.circles, 1);
+    instant.turn_queue(ROUND[0], 3, false);
+    instant.receive(ROUND[0], &[3], 0);
+    assert!(instant.open().is_empty());
+}

@@ -1,0 +1,319 @@
+//! Measurements of headroom and of paused ingress queues and ports, for those who ask: what DSH plots in
+//! Fig. 6 to 10.
+//!
+//! Exact and driven by events: it is told of each packet that comes to or leaves an ingress queue, and
+//! reads the tables right after.
+
+use fabric_core::headroom::PAUSE_WIRE_BYTES;
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::policy::Policy;
+use fabric_core::priority::{self, Priority};
+use fabric_core::scheme::{Scheme, Selected};
+use results::{Measure, Measurements};
+use scenario::Scenario;
+use switch_user::tables::SwitchTables;
+use topology::{SwitchId, WireId};
+use units::{Bytes, Nanos, Picos};
+
+use super::off_state::{OffMeasures, OffState};
+use crate::switch_settings;
+
+/// What a packet did to its ingress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It was admitted.
+    Arrival,
+    /// Its transmission began.
+    Departure,
+}
+
+/// Follows one number from maximum to maximum.
+#[derive(Debug, Default)]
+struct Peaks {
+    value: u64,
+    rising: bool,
+}
+
+impl Peaks {
+    /// The maximum that was passed if the level has fallen.
+    fn moves_to(&mut self, value: u64) -> Option<u64> {
+        let before = std::mem::replace(&mut self.value, value);
+        let passed = value < before && self.rising;
+        self.rising = value > before || (value == before && self.rising);
+        passed.then_some(before)
+    }
+}
+
+/// How much of a reserve is in use.
+#[derive(Debug)]
+struct Reserve {
+    measure: Measure,
+    bytes: u64,
+    in_use: Peaks,
+}
+
+impl Reserve {
+    fn new(measure: Measure, bytes: Bytes) -> Self {
+        Self { measure, bytes: bytes.0, in_use: Peaks::default() }
+    }
+
+    fn moves_to(&mut self, in_use: u64, measured: &mut Measurements) {
+        if let Some(most) = self.in_use.moves_to(in_use) {
+            measured.record(self.measure, share(most, self.bytes), 1);
+        }
+    }
+}
+
+/// How many are OFF, while a reserve is in use.
+#[derive(Debug)]
+struct Count {
+    measure: Measure,
+    off: u64,
+    /// When `off`, or whether the reserve is in use, last changed.
+    since: Nanos,
+}
+
+impl Count {
+    const fn new(measure: Measure) -> Self {
+        Self { measure, off: 0, since: Nanos(0) }
+    }
+
+    /// Closes the interval in which the number and `reserve` were what they are.
+    fn close(&mut self, now: Nanos, reserve: &Reserve, measured: &mut Measurements) {
+        if reserve.in_use.value != 0 {
+            measured.record(self.measure, self.off, now.0 - self.since.0);
+        }
+        self.since = now;
+    }
+
+    fn turn(&mut self, before: bool, after: bool) {
+        self.off = self.off - u64::from(before) + u64::from(after);
+    }
+}
+
+#[derive(Debug)]
+struct QueueStudy {
+    headroom: Reserve,
+    state: OffState,
+}
+
+#[derive(Debug)]
+struct PortStudy {
+    headroom: Reserve,
+    queues_off: Count,
+    /// By priority.
+    queues: [QueueStudy; PRIORITIES],
+    /// Nothing where ports do not pause.
+    state: Option<OffState>,
+}
+
+#[derive(Debug)]
+struct SwitchStudy {
+    headroom: Reserve,
+    queues_off: Count,
+    ports_off: Count,
+    ports: Vec<PortStudy>,
+}
+
+const OF_QUEUES: OffMeasures = OffMeasures {
+    arrival_rate: Measure::ArrivalRate,
+    departure_rate: Measure::DepartureRate,
+    duration: Measure::PauseDuration,
+};
+
+const OF_PORTS: OffMeasures = OffMeasures {
+    arrival_rate: Measure::PortArrivalRate,
+    departure_rate: Measure::PortDepartureRate,
+    duration: Measure::PortPauseDuration,
+};
+
+/// The state of all lossless ingress queues, and what was measured so far.
+#[derive(Debug)]
+pub struct HeadroomStudy {
+    switches: Vec<SwitchStudy>,
+    policy: Policy,
+    lossless: u8,
+    measured: Measurements,
+}
+
+impl HeadroomStudy {
+    /// Before the first packet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let fabric = scenario.fabric();
+        let policy = switch_settings::policy(scenario);
+        let ports_pause = Selected::pauses_ports(policy);
+        let switches = (0..fabric.switch_count()).map(|number| {
+            let pools = scenario.buffer_pools(SwitchId(number));
+            let wires = &fabric.switch(SwitchId(number)).ports;
+            let ports = wires.iter().zip(&pools.headroom_by_port).map(|(out, &reserved)| {
+                let effect = effect(scenario, out.reverse());
+                let queues =
+                    if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
+                PortStudy {
+                    headroom: Reserve::new(Measure::PortHeadroom, Bytes(queues * reserved.0)),
+                    queues_off: Count::new(Measure::PortQueuesOff),
+                    queues: std::array::from_fn(|_| QueueStudy {
+                        headroom: Reserve::new(Measure::QueueHeadroom, reserved),
+                        state: OffState::new(OF_QUEUES, effect),
+                    }),
+                    state: ports_pause.then(|| OffState::new(OF_PORTS, effect)),
+                }
+            });
+            SwitchStudy {
+                headroom: Reserve::new(Measure::SwitchHeadroom, pools.headroom),
+                queues_off: Count::new(Measure::QueuesOff),
+                ports_off: Count::new(Measure::PortsOff),
+                ports: ports.collect(),
+            }
+        });
+        Self {
+            switches: switches.collect(),
+            policy,
+            lossless: scenario.switch.lossless.0,
+            measured: Measurements::default(),
+        }
+    }
+
+    /// A packet of `length` bytes came to or left the ingress queue (port, priority) of a switch, whose
+    /// tables show it already.
+    pub fn observe(
+        &mut self,
+        now: Picos,
+        switch: u32,
+        tables: &SwitchTables,
+        (port, priority): (u16, Priority),
+        length: u32,
+        passage: Passage,
+    ) {
+        if !priority.is_in(self.lossless) {
+            return;
+        }
+        let length = u64::from(length);
+        let off = tables.ingress(port.into(), priority).off.load() != 0;
+        let switch = &mut self.switches[switch as usize];
+        let measured = &mut self.measured;
+        switch.read_headroom(now, port, tables, measured);
+        let port_study = &mut switch.ports[usize::from(port)];
+        let queue = &mut port_study.queues[priority.index()];
+        queue.state.count_passage(now, length, passage, measured);
+        let was_off = queue.state.is_off();
+        queue.state.turn(off, now, measured);
+        let is_off = queue.state.is_off();
+        port_study.queues_off.turn(was_off, is_off);
+        switch.queues_off.turn(was_off, is_off);
+        if let Some(state) = &mut port_study.state {
+            state.count_passage(now, length, passage, measured);
+        }
+        switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+    }
+
+    /// The pause of a port was about to run out: it may be ON now, without a packet having passed.
+    pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u16) {
+        let switch = &mut self.switches[switch as usize];
+        let measured = &mut self.measured;
+        switch.read_headroom(now, port, tables, measured);
+        switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+    }
+
+    /// The run is over: maxima and pauses that it left count as they are.
+    pub fn finish(mut self, now: Picos) -> Measurements {
+        let measured = &mut self.measured;
+        for switch in &mut self.switches {
+            for port in 0..switch.ports.len() {
+                switch.close(now.to_nanos(), port, measured);
+            }
+            switch.headroom.moves_to(0, measured);
+            for port in &mut switch.ports {
+                port.headroom.moves_to(0, measured);
+                for queue in &mut port.queues {
+                    queue.headroom.moves_to(0, measured);
+                    queue.state.finish(now, measured);
+                }
+                if let Some(state) = &mut port.state {
+                    state.finish(now, measured);
+                }
+            }
+        }
+        self.measured
+    }
+}
+
+impl SwitchStudy {
+    /// Closes the interval in which the numbers in OFF of the switch and of a port were what they are.
+    fn close(&mut self, now: Nanos, port: usize, measured: &mut Measurements) {
+        self.queues_off.close(now, &self.headroom, measured);
+        let port = &mut self.ports[port];
+        port.queues_off.close(now, &port.headroom, measured);
+        if port.state.is_some() {
+            self.ports_off.close(now, &self.headroom, measured);
+        }
+    }
+
+    /// Headroom of the switch, and of a port and its queues, is in use as the tables show. Under DSH a packet
+    /// of one queue moves bytes of others.
+    fn read_headroom(
+        &mut self,
+        now: Picos,
+        port: u16,
+        tables: &SwitchTables,
+        measured: &mut Measurements,
+    ) {
+        self.close(now.to_nanos(), port.into(), measured);
+        self.headroom.moves_to(tables.state().headroom_bytes.load(), measured);
+        let study = &mut self.ports[usize::from(port)];
+        let mut of_port = 0;
+        for (priority, queue) in priority::all().zip(&mut study.queues) {
+            let in_use = tables.ingress(port.into(), priority).headroom_bytes.load();
+            queue.headroom.moves_to(in_use, measured);
+            of_port += in_use;
+        }
+        study.headroom.moves_to(of_port, measured);
+    }
+
+    /// A port is OFF or ON.
+    fn turn_port(&mut self, now: Picos, port: u16, off: bool, measured: &mut Measurements) {
+        let Some(state) = &mut self.ports[usize::from(port)].state else { return };
+        let was_off = state.is_off();
+        state.turn(off, now, measured);
+        self.ports_off.turn(was_off, state.is_off());
+    }
+}
+
+fn is_port_off(policy: Policy, tables: &SwitchTables, port: u16) -> bool {
+    Selected::port_use(tables, policy, port.into()).off
+}
+
+/// From the decision to pause the sender of a wire until nothing more can arrive over it: the PAUSE waits for
+/// the frame being sent and crosses the link, the sender may start its last frame when its response time
+/// ends, and that one crosses the link.
+fn effect(scenario: &Scenario, wire: WireId) -> Picos {
+    let fabric = scenario.fabric();
+    let wire = fabric.wire(wire);
+    let response = scenario.pause_response(wire.from);
+    let longest = scenario.longest_frame().0 + scenario.switch.wire_overhead.0;
+    let serialisation = wire.rate.serialise(2 * longest + PAUSE_WIRE_BYTES);
+    serialisation + wire.delay + wire.delay + response.at(wire.rate)
+}
+
+/// In 1/10000.
+fn share(part: u64, whole: u64) -> u64 {
+    part * 10_000 / whole.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_maximum_is_passed_when_the_level_falls() {
+        let mut level = Peaks::default();
+        let passed: Vec<Option<u64>> =
+            [5, 9, 9, 4, 2, 2, 6, 0, 0].into_iter().map(|value| level.moves_to(value)).collect();
+        assert_eq!(passed, [None, None, None, Some(9), None, None, None, Some(6), None]);
+    }
+
+    #[test]
+    fn a_share_is_in_ten_thousandths() {
+        assert_eq!(share(32_218, 64_436), 5_000);
+    }
+}

@@ -1,0 +1,44 @@
+//! Lossless packets that switches drop: which limit they met, and what to change.
+
+use fabric_core::drop_reason::DropReason;
+use results::counted;
+use topology::SwitchId;
+
+use super::Engine;
+use crate::datapath::Wires;
+
+impl<W: Wires> Engine<'_, W> {
+    /// The limits that lossless packets met, in the order of switches and reasons.
+    pub(super) fn limits_reached(&self) -> Vec<String> {
+        let headroom = &self.scenario.switch.headroom;
+        let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
+            let faults = lost_pauses(self.injected_pause_losses.get(&switch).copied());
+            let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
+            let packets = counted(packets, "lossless packet");
+            let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
+            format!("{switch} dropped {packets} ({reason}): {advice}{faults}")
+        };
+        self.recorder.lossless_drops.iter().map(line).collect()
+    }
+}
+
+/// What the scenario's faults have to do with it: PAUSE frames of the switch that they took.
+fn lost_pauses(frames: Option<u64>) -> String {
+    frames.map_or_else(String::new, |frames| {
+        format!("; faults took {} of the switch", counted(frames, "PAUSE frame"))
+    })
+}
+
+const UNEXPECTED: &str =
+    "no buffer was full: the frame came from outside the run, or xoff is at fault";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_that_faults_took_are_named_and_other_frames_are_not() {
+        assert_eq!(lost_pauses(None), "");
+        assert_eq!(lost_pauses(Some(2)), "; faults took 2 PAUSE frames of the switch");
+    }
+}

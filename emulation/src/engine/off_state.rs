@@ -1,0 +1,146 @@
+//! State OFF of an ingress queue or a port, and what passes it until its PAUSE must have taken effect.
+
+use results::{Measure, Measurements};
+use units::Picos;
+
+use super::headroom_study::Passage;
+
+/// Where what is measured of a state goes.
+#[derive(Clone, Copy, Debug)]
+pub struct OffMeasures {
+    /// Mbit/s that come in.
+    pub arrival_rate: Measure,
+    /// Mbit/s that leave.
+    pub departure_rate: Measure,
+    /// Nanoseconds from OFF to ON.
+    pub duration: Measure,
+}
+
+/// What passes until a PAUSE must have taken effect.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    end: Picos,
+    arrived_bytes: u64,
+    departed_bytes: u64,
+}
+
+/// Follows one state from OFF to ON.
+#[derive(Clone, Copy, Debug)]
+pub struct OffState {
+    measures: OffMeasures,
+    /// How long a PAUSE takes until nothing more comes in.
+    effect: Picos,
+    /// When it was decided to pause, in state OFF.
+    since: Option<Picos>,
+    window: Option<Window>,
+}
+
+impl OffState {
+    /// State ON.
+    pub const fn new(measures: OffMeasures, effect: Picos) -> Self {
+        Self { measures, effect, since: None, window: None }
+    }
+
+    /// Whether it is OFF.
+    pub const fn is_off(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// A packet of `length` bytes comes or leaves, before it changes the state.
+    pub fn count_passage(
+        &mut self,
+        now: Picos,
+        length: u64,
+        passage: Passage,
+        measured: &mut Measurements,
+    ) {
+        self.close_window(now, measured);
+        if let Some(window) = &mut self.window {
+            match passage {
+                Passage::Arrival => window.arrived_bytes += length,
+                Passage::Departure => window.departed_bytes += length,
+            }
+        }
+    }
+
+    /// The state is OFF or ON from `now` on, if it was not before.
+    pub fn turn(&mut self, off: bool, now: Picos, measured: &mut Measurements) {
+        match (off, self.since) {
+            (true, None) => {
+                self.since = Some(now);
+                let end = now + self.effect;
+                self.window.get_or_insert(Window { end, arrived_bytes: 0, departed_bytes: 0 });
+            }
+            (false, Some(since)) => {
+                measured.record(self.measures.duration, (now - since).to_nanos().0, 1);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The run is over: a pause that it left counts as it is.
+    pub fn finish(&mut self, now: Picos, measured: &mut Measurements) {
+        self.close_window(now, measured);
+        self.turn(false, now, measured);
+    }
+
+    /// Takes the rates of a window that ended before `now`.
+    fn close_window(&mut self, now: Picos, measured: &mut Measurements) {
+        if let Some(window) = self.window.take_if(|window| window.end < now) {
+            let rate = |bytes| megabits(bytes, self.effect);
+            measured.record(self.measures.arrival_rate, rate(window.arrived_bytes), 1);
+            measured.record(self.measures.departure_rate, rate(window.departed_bytes), 1);
+        }
+    }
+}
+
+/// Mbit/s.
+fn megabits(bytes: u64, span: Picos) -> u64 {
+    const BITS_IN_A_MICROSECOND: u128 = 8_000_000;
+    (u128::from(bytes) * BITS_IN_A_MICROSECOND / u128::from(span.0)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_in_80_picoseconds_is_100_gigabits_a_second() {
+        assert_eq!(megabits(1000, Picos(80_000)), 100_000);
+    }
+
+    /// A PAUSE that takes 1000 ps must have taken effect after that, not before.
+    #[test]
+    fn what_passes_at_the_end_of_the_window_counts() {
+        let of_queues = OffMeasures {
+            arrival_rate: Measure::ArrivalRate,
+            departure_rate: Measure::DepartureRate,
+            duration: Measure::PauseDuration,
+        };
+        let mut measured = Measurements::default();
+        let mut state = OffState::new(of_queues, Picos(1000));
+        state.turn(true, Picos(500), &mut measured);
+        for (now, passage) in [
+            (1500, Passage::Arrival),
+            (1500, Passage::Departure),
+            (1500, Passage::Departure),
+            (1501, Passage::Arrival),
+            (1501, Passage::Departure),
+        ] {
+            state.count_passage(Picos(now), 1, passage, &mut measured);
+        }
+        state.finish(Picos(9500), &mut measured);
+        let values: Vec<_> =
+            measured.rows().iter().map(|row| (row.measure, row.value, row.weight)).collect();
+        // A byte in 1000 ps is 8000 Mbit/s, in a bucket from 8000 on; two are 16,000.
+        assert_eq!(
+            values,
+            [
+                (Measure::ArrivalRate, 8000, 1),
+                (Measure::DepartureRate, 16_000, 1),
+                (Measure::PauseDuration, 9, 1)
+            ]
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! What the switches' tables say of paused lanes: the graph of waiting as it is now.
+
+use fabric_core::map_abi::{IngressQueue, class_row};
+use fabric_core::priority::Priority;
+use fabric_core::scheme::{Ingress, Scheme, Selected};
+use fabric_core::tables::Tables;
+use switch_user::switch::Switch;
+use topology::{NodeId, NodeKind, SwitchId, Wire, WireId};
+use units::{Bytes, Nanos, Picos};
+
+use super::Engine;
+use super::wait_graph::{HeldQueue, Lane, OffPort, PausedLane, WaitGraph, Waiting};
+use crate::datapath::{FrameId, Wires};
+
+impl<W: Wires> Engine<'_, W> {
+    /// The paused lanes among `wires`, which ascend and lead from switch to switch, and what waits behind
+    /// them. `port_paused` says since when the sender of a wire has been paused by a port, if it has.
+    pub(super) fn wait_graph(
+        &self,
+        wires: &[u32],
+        port_paused: impl Fn(u32) -> Option<Nanos>,
+    ) -> WaitGraph {
+        let mut graph = WaitGraph::default();
+        for &wire in wires {
+            self.add_paused_lanes(&mut graph, wire);
+            if self.port_is_off(wire) {
+                let since = port_paused(wire).unwrap_or(self.now.to_nanos());
+                let port = self.off_port(&graph, wire, since);
+                graph.ports.insert(wire, port);
+            }
+        }
+        for behind in 0..graph.paused.len() {
+            self.add_waiting(&mut graph, behind as u32);
+        }
+        graph
+    }
+
+    fn add_paused_lanes(&self, graph: &mut WaitGraph, wire: u32) {
+        let port_off = self.port_is_off(wire);
+        for class in self.scenario.switch.lossless.iter() {
+            let lane = Lane { wire, class };
+            let queue_off = self.ingress_queue(lane).off.load() != 0;
+            if self.is_stopped(lane) && (queue_off || port_off) {
+                let tables = self.sending_switch(wire).tables();
+                let port = self.fabric_wire(wire).from_port.into();
+                let row = class_row(port, Priority::new(class));
+                let row = tables.egress_class(row);
+                let binds = row.map_or(0, |row| row.pause.binds_ns.load());
+                let since = Nanos(binds.saturating_sub(self.response(wire).0));
+                let settled = self.now >= Picos::from_nanos(since) + self.settling_time(wire);
+                graph.paused.push(PausedLane { lane, since, settled, queue_off });
+            }
+        }
+    }
+
+    /// `graph` has the wire's paused lanes already.
+    fn off_port(&self, graph: &WaitGraph, wire: u32, since: Nanos) -> OffPort {
+        let lanes = || self.scenario.switch.lossless.iter().map(|class| Lane { wire, class });
+        let is_settled =
+            |lane| graph.place(lane).is_some_and(|place| graph.paused[place as usize].settled);
+        let held = lanes().map(|lane| held(self.ingress_queue(lane)));
+        OffPort { since, settled: lanes().all(is_settled), held: Bytes(held.sum()) }
+    }
+
+    /// Adds the packets in the egress queue of a paused lane to what their ingress queues wait for.
+    fn add_waiting(&self, graph: &mut WaitGraph, behind: u32) {
+        let Lane { wire, class } = graph.lane(behind);
+        let (switch, port) = (self.sender(wire), self.fabric_wire(wire).from_port);
+        let node = &self.switches[switch as usize].switch;
+        let tables = node.tables();
+        let ports = &self.scenario.fabric().switch(SwitchId(switch)).ports;
+        let of_class = tables.settings().queues_of(Priority::new(class)).queues();
+        let slots = of_class.iter().flat_map(|queue| node.queues().slots(port.into(), queue));
+        for slot in slots {
+            let packet = tables.descriptor(slot).expect("a queued slot has a descriptor");
+            let port = packet.ingress_port.load();
+            let priority = Priority::of_bits(packet.priority.load());
+            let wire = ports[port as usize].reverse().0;
+            let came_by = Lane { wire, class: priority.number() };
+            let ingress = graph.ingress.entry(came_by).or_insert_with(|| {
+                let queue = tables.ingress(port, priority);
+                HeldQueue {
+                    switch,
+                    held: Bytes(held(queue)),
+                    shared: Bytes(queue.shared_bytes.load()),
+                    waiting: Vec::new(),
+                }
+            });
+            let length = u64::from(packet.length.load());
+            let since = Nanos(packet.arrival_ns.load());
+            match ingress.waiting.last_mut() {
+                Some(last) if last.behind == behind => {
+                    last.bytes.0 += length;
+                    // Each queue is in the order of arrivals; several queues of a class are not.
+                    last.since = last.since.min(since);
+                }
+                _ => ingress.waiting.push(Waiting { behind, bytes: Bytes(length), since }),
+            }
+        }
+    }
+
+    /// Whether the port that is OFF at the end of `wire` could turn ON without a departure of its packets,
+    /// when nothing but `stays` is left of its switch's shared pool.
+    pub(super) fn port_may_resume(&self, wire: u32, stays: Bytes) -> bool {
+        let switch = self.receiving_switch(wire);
+        let port = self.fabric_wire(wire).to_port.into();
+        let class = switch.tables().settings().lossless_classes.trailing_zeros();
+        let at = Ingress::of(switch.tables(), switch.policy(), port, Priority::of_bits(class))
+            .expect("the port has its rows");
+        Selected::may_resume(&at, switch.computed_policy(), stays.0)
+    }
+
+    /// Whether the sender of a lane has been paused, and the pause has not run out.
+    pub(super) fn is_stopped(&self, lane: Lane) -> bool {
+        let port = self.fabric_wire(lane.wire).from_port.into();
+        let tables = self.sending_switch(lane.wire).tables();
+        tables.pause_expiry(port, Priority::new(lane.class)) > self.now.to_nanos()
+    }
+
+    /// Whether the port at the end of a wire is OFF.
+    pub(super) fn port_is_off(&self, wire: u32) -> bool {
+        self.receiving_switch(wire).port_use(self.fabric_wire(wire).to_port).off
+    }
+
+    /// From the reception of a PAUSE until the last frame has arrived that may have left in spite of it.
+    pub(super) fn settling_time(&self, number: u32) -> Picos {
+        let wire = self.fabric_wire(number);
+        let longest = self.scenario.longest_frame().0 + self.scenario.switch.wire_overhead.0;
+        Picos::from_nanos(self.response(number)) + wire.rate.serialise(longest) + wire.delay
+    }
+
+    /// How long a PAUSE for a wire may go unanswered.
+    fn response(&self, wire: u32) -> Nanos {
+        let port = self.fabric_wire(wire).from_port.into();
+        let row = self.sending_switch(wire).tables().port(port);
+        Nanos(row.map_or(0, |row| row.response_ns.load()))
+    }
+
+    fn ingress_queue(&self, lane: Lane) -> &IngressQueue {
+        let port = self.fabric_wire(lane.wire).to_port.into();
+        self.receiving_switch(lane.wire).tables().ingress(port, Priority::new(lane.class))
+    }
+
+    pub(super) fn fabric_wire(&self, wire: u32) -> &Wire {
+        self.scenario.fabric().wire(WireId(wire))
+    }
+
+    pub(super) fn sender(&self, wire: u32) -> u32 {
+        self.switch_number(self.fabric_wire(wire).from)
+    }
+
+    pub(super) fn sending_switch(&self, wire: u32) -> &Switch<FrameId> {
+        &self.switches[self.sender(wire) as usize].switch
+    }
+
+    fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
+        let number = self.switch_number(self.fabric_wire(wire).to);
+        &self.switches[number as usize].switch
+    }
+
+    fn switch_number(&self, node: NodeId) -> u32 {
+        match self.scenario.fabric().node(node).kind {
+            NodeKind::Switch(SwitchId(switch)) => switch,
+            NodeKind::Host(_) => unreachable!("a watched wire is between switches"),
+        }
+    }
+}
+
+fn held(queue: &IngressQueue) -> u64 {
+    queue.private_bytes.load() + queue.shared_bytes.load() + queue.headroom_bytes.load()
+}

@@ -1,0 +1,80 @@
+//! The engine on small fabrics in memory: what it counts, and what its checks say when something is wrong.
+
+mod books;
+mod faults;
+mod faulty_wires;
+mod renewals;
+mod rows;
+mod samples;
+mod wires;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use scenario::Scenario;
+
+use super::{Engine, Finished, Progress, RunError, Watch};
+use crate::datapath::Wires;
+use crate::datapath::memory::MemoryWires;
+use crate::run::{in_memory, record};
+
+/// Hosts on `s0` at 8 Gbit/s, where a byte takes a nanosecond, with little buffer; `head` is what comes
+/// before all tables.
+fn star(head: &str, rest: &str) -> Scenario {
+    scenario(&format!(
+        "name = \"star\"\n{head}\n[topology]\nkind = \"star\"\nhosts = 3
+host_link = {{ rate = \"8Gbps\", delay = \"1us\" }}
+[switch]\nbuffer = \"1MB\"\nlossless = [3]
+threshold = {{ kind = \"static\", xoff = \"20kB\", xon = \"15kB\" }}
+[host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"none\" }}
+{rest}"
+    ))
+}
+
+/// A flow that starts at once.
+fn flow(src: &str, dst: &str, bytes: u64) -> String {
+    format!("[[flows]]\nkind = \"one\"\nsrc = \"{src}\"\ndst = \"{dst}\"\nbytes = \"{bytes}B\"\n")
+}
+
+pub(super) fn scenario(text: &str) -> Scenario {
+    let scenario = Scenario::parse(text, Path::new("engine.toml"), &[]);
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Before the first event.
+pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryWires> {
+    let fabric = in_memory(scenario).expect("memory for a few switches");
+    Engine::new(scenario, fabric, record(scenario, None), &[])
+}
+
+fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
+    let interrupted = AtomicBool::new(false);
+    engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
+}
+
+/// The events of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred
+/// times; those of 1 kB are few.
+#[test]
+fn a_run_tells_of_its_progress_now_and_then() {
+    let calls = |bytes, interrupted: bool| {
+        let scenario = star("", &flow("h1", "h0", bytes));
+        let mut calls: Vec<Progress> = Vec::new();
+        let interrupted = AtomicBool::new(interrupted);
+        let mut progress = |at| calls.push(at);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
+        let ended = engine(&scenario).run(&mut watch).map(|finished| finished.counted);
+        (ended, calls)
+    };
+    let (ended, told) = calls(2_000_000, false);
+    let counted = ended.expect("the run ends");
+    assert!((3..100).contains(&told.len()), "{}", told.len());
+    assert!(told.is_sorted_by_key(|at| at.now));
+    let last = told.last().expect("one at the end");
+    assert_eq!((last.flows_completed, last.packet_hops), (1, counted.packet_hops));
+    let (ended, told) = calls(2_000_000, true);
+    assert!(matches!(ended, Err(RunError::Interrupted { at }) if at.0 > 0));
+    assert!(told.is_empty());
+    let (ended, told) = calls(1_000, true);
+    assert!(ended.is_ok(), "it was over before anybody looked");
+    assert_eq!(told.len(), 1);
+}

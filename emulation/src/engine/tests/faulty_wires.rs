@@ -1,0 +1,122 @@
+//! Wires with a defect, for checks that must notice it.
+
+use fabric_core::arrival::Outcome;
+use fabric_core::drop_reason::DropReason;
+use fabric_core::wire::roce::Opcode;
+use scenario::Scenario;
+use switch_user::tables::SwitchTables;
+
+use crate::datapath::memory::{MemoryFrames, MemoryWires};
+use crate::datapath::{
+    Crossing, DatapathError, Deployed, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+};
+use crate::run::in_memory;
+
+/// What it does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Nothing is wrong.
+    None,
+    /// The first frame to a switch never reaches it.
+    SkipsFrame,
+    /// Frames claim to have left when their last bit arrives.
+    LeavesLate,
+    /// Each packet leaves a byte behind in the switch's shared pool.
+    LeaksByte,
+    /// A host gets a byte less of each packet that is a message of its own.
+    CutsByte,
+    /// Three frames are missing at the end.
+    LosesFrames,
+    /// The first frame to a switch ends the run.
+    Fails,
+}
+
+/// Wires in memory with one fault, and a count of what arrives.
+pub struct FaultyWires {
+    inner: MemoryWires,
+    defect: Defect,
+    /// Frames that arrived at switches and hosts.
+    pub arrivals: u64,
+    /// PFC frames among them.
+    pub pfc: u64,
+}
+
+impl FaultyWires {
+    /// A configured fabric.
+    pub fn deploy(scenario: &Scenario, defect: Defect) -> Deployed<Self> {
+        let Deployed { frames, wires: inner, tables } =
+            in_memory(scenario).expect("memory for a few switches");
+        let wires = Self { inner, defect, arrivals: 0, pfc: 0 };
+        Deployed { frames, wires, tables }
+    }
+}
+
+impl Wires for FaultyWires {
+    type Frames = MemoryFrames;
+
+    fn send(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        tables: Option<&SwitchTables>,
+        frame: FrameId,
+    ) -> Result<(), DatapathError> {
+        self.arrivals += 1;
+        let is_pfc = matches!(frames.kind(frame), FrameKind::Pause | FrameKind::Resume);
+        self.pfc += u64::from(is_pfc);
+        let late = self.defect == Defect::LeavesLate;
+        let started = if late { crossing.now } else { crossing.started };
+        self.inner.send(frames, &Crossing { started, ..*crossing }, tables, frame)
+    }
+
+    fn poll_switch(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        tables: &SwitchTables,
+        frame: FrameId,
+        orders: &mut Orders,
+    ) -> Result<Option<Outcome>, DatapathError> {
+        match self.defect {
+            Defect::SkipsFrame if self.arrivals == 1 => {
+                return Ok(Some(Outcome::Dropped(DropReason::Truncated)));
+            }
+            Defect::Fails => {
+                let (wire, now) = ("h1->s0".into(), crossing.now);
+                return Err(DatapathError::Lost { wire, now, waited_ms: 1000 });
+            }
+            Defect::LeaksByte => {
+                tables.state().shared_bytes.add(1);
+            }
+            _ => {}
+        }
+        self.inner.poll_switch(frames, crossing, tables, frame, orders)
+    }
+
+    fn poll_host(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        frame: FrameId,
+    ) -> Result<Option<HostArrival>, DatapathError> {
+        let mut arrival = self.inner.poll_host(frames, crossing, frame)?;
+        if self.defect == Defect::CutsByte
+            && let Some(HostArrival::Roce(packet)) = &mut arrival
+            && packet.opcode == Opcode::WriteOnly
+            && let Some(reth) = &mut packet.reth
+        {
+            packet.payload_length -= 1;
+            reth.dma_length -= 1;
+        }
+        Ok(arrival)
+    }
+
+    fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError> {
+        self.inner.wait(crossing, attempts)
+    }
+
+    fn substrate_losses(&mut self) -> u64 {
+        let own = self.inner.substrate_losses();
+        if self.defect == Defect::LosesFrames { own + 3 } else { own }
+    }
+}

@@ -1,0 +1,332 @@
+//! One run from scenario to report.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use results::{
+    CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
+    RunDescription, RunReport, ThroughputMeter, counted,
+};
+use scenario::{CaptureFilter, DatapathKind, Scenario, Throughput, Workload};
+use switch_user::tables::SwitchTables;
+use topology::{SwitchId, WireId};
+use units::BitsPerSecond;
+
+#[cfg(feature = "kernel")]
+use crate::datapath::kernel::{DeployError, KernelWires};
+use crate::datapath::memory::{MemoryFrames, MemoryWires};
+use crate::datapath::{Deployed, Wires};
+use crate::engine::{Engine, Finished, RunError, Watch};
+use crate::hpcc_options::hpcc_options;
+use crate::stations;
+use crate::switch_settings;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The fabric could not be set up.
+    #[cfg(feature = "kernel")]
+    #[error("setting up the fabric: {0}")]
+    Deploy(#[from] DeployError),
+    /// The scenario asks for the kernel datapath.
+    #[cfg(not(feature = "kernel"))]
+    #[error("{}", crate::NO_KERNEL_DATAPATH)]
+    NoKernelDatapath,
+    /// Memory for the switches' tables.
+    #[error("memory for the switches' tables: {0}")]
+    Memory(#[from] std::io::Error),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Results could not be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+/// A report and how long its parts took.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What happened.
+    pub report: RunReport,
+    /// Making namespaces, loading programs, opening sockets; zero in memory.
+    pub deploy: Duration,
+    /// Processor time of the event loop alone.
+    pub loop_cpu: Duration,
+}
+
+impl Outcome {
+    /// See [`results::Summary::is_sound`].
+    pub fn is_sound(&self) -> bool {
+        self.report.summary.is_sound()
+    }
+}
+
+/// Runs a scenario on its datapath, into `folder` if there is one.
+pub fn run(
+    scenario: &Scenario,
+    folder: Option<&Path>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    #[cfg(not(feature = "kernel"))]
+    if scenario.datapath.kind == DatapathKind::Kernel {
+        return Err(Error::NoKernelDatapath);
+    }
+    let captured = captured_wires(scenario);
+    // Claimed first: a folder that cannot be written is found before anything is deployed.
+    let folder = folder.map(|folder| claim(scenario, folder, &captured)).transpose()?;
+    let record = record(scenario, folder);
+    let started = Started::now();
+    #[cfg(feature = "kernel")]
+    if scenario.datapath.kind == DatapathKind::Kernel {
+        let datapath = deploy(scenario);
+        let deployed = started.wall.elapsed();
+        // A signal makes some system calls fail: it is the cause then, not they.
+        if watch.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(RunError::Interrupted { at: units::Nanos(0) }.into());
+        }
+        return drive(scenario, datapath?, record, &captured, watch, &started, deployed);
+    }
+    let datapath = in_memory(scenario)?;
+    drive(scenario, datapath, record, &captured, watch, &started, Duration::ZERO)
+}
+
+/// A deployed and configured fabric.
+#[cfg(feature = "kernel")]
+pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError> {
+    let fabric = scenario.fabric();
+    let switches = || (0..fabric.switch_count()).map(SwitchId);
+    let capacities: Vec<_> =
+        switches().map(|switch| switch_settings::capacity(scenario, switch)).collect();
+    let mut datapath = KernelWires::deploy(fabric, &capacities, switch_settings::policy(scenario))?;
+    for (switch, tables) in switches().zip(&mut datapath.tables) {
+        switch_settings::configure(scenario, switch, tables);
+    }
+    Ok(datapath)
+}
+
+/// A configured fabric in memory.
+pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> {
+    let fabric = scenario.fabric();
+    let tables = (0..fabric.switch_count())
+        .map(SwitchId)
+        .map(|switch| {
+            let mut tables = SwitchTables::owned(switch_settings::capacity(scenario, switch))?;
+            switch_settings::configure(scenario, switch, &mut tables);
+            Ok(tables)
+        })
+        .collect::<std::io::Result<Vec<_>>>()?;
+    let frames = MemoryFrames::new(stations::addresses(fabric));
+    Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
+}
+
+/// What follows a run of `scenario`.
+pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
+    let results = &scenario.results;
+    let fabric = scenario.fabric();
+    let followed = if results.occupancy { fabric.switch_count() } else { 0 };
+    let name = |switch| fabric.switch(SwitchId(switch)).name.clone();
+    let meter = |throughput: &Throughput| {
+        let labels = scenario.workloads.iter().map(Workload::label);
+        let labels = labels.filter(|label| throughput.covers(label));
+        ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
+    };
+    let options = RecordOptions {
+        flow_size_bins: results.flow_size_bins.clone(),
+        followed_switches: (0..followed).map(name).collect(),
+        buffer: scenario.switch.buffer,
+        throughput: results.throughput.as_ref().map(meter),
+    };
+    Record::new(folder, options)
+}
+
+fn drive<W: Wires>(
+    scenario: &Scenario,
+    fabric: Deployed<W>,
+    record: Record,
+    captured: &[(WireId, CaptureFilter)],
+    watch: &mut Watch<'_>,
+    started: &Started,
+    deploy: Duration,
+) -> Result<Outcome, Error> {
+    let cpu_before = cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID);
+    let engine = Engine::new(scenario, fabric, record, captured);
+    let Finished { record, end, mut counted, wires, switches } = engine.run(watch)?;
+    let loop_cpu = cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(cpu_before);
+    drop((wires, switches));
+    counted.wall_seconds = started.wall.elapsed().as_secs_f64();
+    counted.cpu_seconds =
+        cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(started.cpu).as_secs_f64();
+    let manifest = manifest(scenario);
+    let description = RunDescription {
+        scenario_toml: &scenario.to_toml(),
+        manifest: &manifest,
+        fabric: describe(scenario),
+        lossless: scenario.switch.lossless.iter().collect(),
+    };
+    let report = record.finish(end, description, counted)?;
+    Ok(Outcome { report, deploy, loop_cpu })
+}
+
+/// The wires of the capture: each (wire, filter) once, in the order of the wires.
+fn captured_wires(scenario: &Scenario) -> Vec<(WireId, CaptureFilter)> {
+    let mut captured: Vec<(WireId, CaptureFilter)> = Vec::new();
+    for (number, wire) in (0..).zip(scenario.fabric().wires()) {
+        for capture in scenario.captures.iter().filter(|capture| capture.covers(&wire.name)) {
+            let entry = (WireId(number), capture.filter);
+            if !captured.contains(&entry) {
+                captured.push(entry);
+            }
+        }
+    }
+    captured
+}
+
+fn claim(
+    scenario: &Scenario,
+    folder: &Path,
+    captured: &[(WireId, CaptureFilter)],
+) -> Result<ResultsFolder, ResultsError> {
+    let wires = captured
+        .iter()
+        .map(|(wire, _)| {
+            let wire = scenario.fabric().wire(*wire);
+            CaptureWire { name: wire.name.clone(), rate: wire.rate }
+        })
+        .collect();
+    let throughput = scenario.results.throughput.is_some();
+    let link_delay = switch_settings::measures_links(scenario);
+    let hpcc = hpcc_options(scenario);
+    let egress_queues = !scenario.switch.flow_queues.is_empty();
+    let options =
+        ResultsOptions { wires, snap_bytes: 0, throughput, link_delay, egress_queues, hpcc };
+    ResultsFolder::create(folder, &options)
+}
+
+fn manifest(scenario: &Scenario) -> Manifest {
+    let (datapath, ebpf_object) = match scenario.datapath.kind {
+        #[cfg(feature = "kernel")]
+        DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
+        #[cfg(not(feature = "kernel"))]
+        DatapathKind::Kernel => unreachable!("`run` has refused it"),
+        DatapathKind::Memory => ("memory", None),
+    };
+    Manifest {
+        ebpf_object,
+        git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
+        seed: scenario.seed,
+        datapath: datapath.to_owned(),
+        clock: "virtual".to_owned(),
+        ..Manifest::of_this_process()
+    }
+}
+
+/// What tells the switches' programs from others.
+#[cfg(feature = "kernel")]
+fn ebpf_object() -> String {
+    format!("crc32:{:08x}", crc32fast::hash(switch_user::program::OBJECT))
+}
+
+/// The fabric and how it runs, in a line.
+fn describe(scenario: &Scenario) -> String {
+    let fabric = scenario.fabric();
+    let shape = &scenario.shape;
+    let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
+    let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
+    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0, |rate| rate.0 / 1_000_000_000);
+    let links = if slowest == fastest {
+        format!("{} Gbit/s", gigabits(slowest))
+    } else {
+        format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
+    };
+    let datapath = match scenario.datapath.kind {
+        DatapathKind::Kernel => "kernel",
+        DatapathKind::Memory => "memory",
+    };
+    format!(
+        "{shape}, {}, {}, {links}; {datapath} datapath, virtual clock",
+        counted(fabric.switch_count().into(), "switch"),
+        counted(fabric.host_count().into(), "host")
+    )
+}
+
+/// When a run began, for what its thread has used since then: other runs may have threads of their own.
+struct Started {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Started {
+    #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
+    fn now() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID) }
+    }
+}
+
+/// Processor time of this process so far, user and system.
+pub fn cpu_time() -> Duration {
+    cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// What a clock of processor time shows, user and system.
+fn cpu_time_of(clock: libc::clockid_t) -> Duration {
+    // SAFETY: all-zero is a valid timespec, and the call fills it.
+    let time = unsafe {
+        let mut time: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(clock, &raw mut time);
+        time
+    };
+    let seconds = time.tv_sec.try_into().expect("processor time is not negative");
+    Duration::new(seconds, time.tv_nsec.try_into().expect("less than a second"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric_core::drop_reason::DropReason;
+
+    use super::*;
+    use crate::engine::recorder::drop_class;
+    use std::sync::atomic::AtomicBool;
+
+    const STAR: &str = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"star\"\nhosts = 2
+host_link = { rate = \"100Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"";
+
+    type Change = fn(&mut Outcome);
+
+    #[test]
+    fn a_run_that_misses_something_is_not_sound() {
+        let scenario = Scenario::parse(STAR, Path::new("star.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        // What is changed of a run in order, and whether it is sound with that.
+        let rows: [(Change, bool); 5] = [
+            (|_| {}, true),
+            (|run| run.report.summary.unfinished = Some("a flow".into()), false),
+            (|run| run.report.summary.books.push("something".into()), false),
+            (|run| drop_frame(run, DropReason::SubstrateLoss), false),
+            (|run| drop_frame(run, DropReason::InjectedLoss), true),
+        ];
+        for (row, (change, sound)) in rows.into_iter().enumerate() {
+            let interrupted = AtomicBool::new(false);
+            let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+            let mut outcome = run(&scenario, None, &mut watch).expect("no file to write");
+            change(&mut outcome);
+            assert_eq!(outcome.is_sound(), sound, "row {row}");
+        }
+    }
+
+    #[cfg(not(feature = "kernel"))]
+    #[test]
+    fn a_build_without_the_kernel_datapath_says_how_to_get_it() {
+        let kernel = ["datapath.kind=\"kernel\"".to_owned()];
+        let scenario = Scenario::parse(STAR, Path::new("star.toml"), &kernel);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let interrupted = AtomicBool::new(false);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+        let error = run(&scenario, None, &mut watch).expect_err("it has no such datapath");
+        assert!(error.to_string().contains("feature `kernel`"), "{error}");
+    }
+
+    fn drop_frame(run: &mut Outcome, reason: DropReason) {
+        run.report.summary.drops.add(reason.name(), drop_class(reason), 1);
+    }
+}

@@ -1,0 +1,43 @@
+//! Station addresses: which MAC address a node's port has, and so what frames on each wire carry.
+
+use fabric_core::wire::LinkAddresses;
+use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId};
+
+/// What frames on a fabric's wires carry, by [`topology::WireId`].
+pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
+    fabric
+        .wires()
+        .iter()
+        .map(|wire| LinkAddresses {
+            source: station(fabric, wire.from, wire.from_port),
+            destination: station(fabric, wire.to, wire.to_port),
+        })
+        .collect()
+}
+
+/// The station address of a node's port.
+pub(crate) fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
+    match fabric.node(node).kind {
+        NodeKind::Host(HostId(host)) => {
+            let [_, _, high, low] = host.to_be_bytes();
+            [0x02, 0x01, 0, 0, high, low]
+        }
+        NodeKind::Switch(SwitchId(switch)) => {
+            let [_, _, high, low] = switch.to_be_bytes();
+            [0x02, 0x02, 0, high, low, port_number(port)]
+        }
+    }
+}
+
+/// A switch's port in one byte.
+pub(crate) fn port_number(port: u16) -> u8 {
+    port.try_into().expect("a switch has at most 256 ports")
+}
+
+const _: () = {
+    assert!(topology::MAX_PORTS <= 1 << u8::BITS, "a byte numbers any port");
+    assert!(
+        topology::MAX_PORTS <= fabric_core::map_abi::MAX_PORTS,
+        "tables have room for any port"
+    );
+};

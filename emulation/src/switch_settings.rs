@@ -1,0 +1,265 @@
+//! From a scenario to its switches: schemes, tables, egress queues.
+
+use fabric_core::buffer::slots_for;
+use fabric_core::map_abi::{self, PRIORITIES, port_shift};
+use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::priority::Priority;
+use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
+use fabric_core::scheme::{Scheme, Selected};
+use scenario::{Ecn, FlowQueues, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
+use switch_user::switch::{PortConfig, SwitchConfig};
+use switch_user::tables::{Capacity, SwitchTables};
+use switch_user::traffic_manager::{PortQueues, Scheduler};
+use topology::{HostId, SwitchId};
+use units::{BitsPerSecond, Nanos};
+use workload::random::mix;
+
+use crate::stations::{port_number, station};
+
+/// Interface index of a switch's port 0: index 1 is the loopback.
+pub const FIRST_INTERFACE: u32 = 2;
+
+/// The schemes that a scenario's switches run.
+pub fn policy(scenario: &Scenario) -> Policy {
+    let threshold = match (scenario.switch.thresholds, &scenario.switch.threshold) {
+        (ThresholdUpdate::Period(_), _) => ThresholdScheme::Stored,
+        (ThresholdUpdate::PerPacket, _) => computed_threshold(scenario),
+    };
+    let marking = match &scenario.switch.ecn {
+        None => MarkingScheme::Off,
+        Some(ecn) => match ecn.mark_at {
+            MarkAt::Enqueue => MarkingScheme::AtEnqueue,
+            MarkAt::Dequeue => MarkingScheme::AtDequeue,
+        },
+    };
+    scenario.switch.headroom.scheme().select(Policy::new(threshold, marking))
+}
+
+/// The policy by which the control plane computes thresholds.
+pub fn control_plane_policy(scenario: &Scenario) -> Policy {
+    let plain = Policy::new(computed_threshold(scenario), MarkingScheme::Off);
+    scenario.switch.headroom.scheme().select(plain)
+}
+
+fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
+    match scenario.switch.threshold {
+        Threshold::Dt { .. } => ThresholdScheme::Dynamic,
+        Threshold::Static { .. } => ThresholdScheme::Static,
+    }
+}
+
+/// Whether switches measure the links of their ports.
+pub fn measures_links(scenario: &Scenario) -> bool {
+    let headroom = &scenario.switch.headroom;
+    matches!(headroom, Headroom::Adaptive { .. }) && scenario.switch.lossless.count() != 0
+}
+
+/// How large a switch's tables are.
+pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
+    let fabric = scenario.fabric();
+    let ports = fabric.switch(switch).port_count().into();
+    let groups = groups(scenario, switch);
+    Capacity {
+        ports,
+        hosts: fabric.host_count(),
+        slots: slots_for(scenario.switch.buffer),
+        queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
+        next_hops: next_hops_for(groups.iter().map(Vec::as_slice)),
+        scheme: Selected::room(policy(scenario), ports),
+    }
+}
+
+/// The first queue of those over which priorities are spread.
+const FIRST_FLOW_QUEUE: u8 = 8;
+const _: () = assert!(FIRST_FLOW_QUEUE as usize == PRIORITIES);
+
+/// The egress queues of each priority. A priority that has one has the queue of its number; the queues of
+/// those that are spread over several follow behind 0 to 7, so that nobody else's number depends on them.
+fn queues(scenario: &Scenario) -> QueueRanges {
+    let mut ranges = one_per_priority(scenario.switch.control_priority.map(Priority::new));
+    let mut first = FIRST_FLOW_QUEUE;
+    for &FlowQueues { priority, queues } in &scenario.switch.flow_queues {
+        ranges[usize::from(priority)] = QueueRange::data(first, queues);
+        first += queues;
+    }
+    ranges
+}
+
+/// The priorities that are spread over several egress queues of a port, a bit each.
+pub fn spread_classes(scenario: &Scenario) -> u8 {
+    scenario.switch.flow_queues.iter().fold(0, |classes, spread| classes | 1 << spread.priority)
+}
+
+/// The ports of the ECMP group towards each host.
+fn groups(scenario: &Scenario, switch: SwitchId) -> Vec<Vec<u8>> {
+    let fabric = scenario.fabric();
+    let routes = fabric.routes(switch);
+    let group = |host| routes.ports_to(HostId(host)).iter().copied().map(port_number).collect();
+    (0..fabric.host_count()).map(group).collect()
+}
+
+/// The seed of one switch's ECMP hash.
+pub fn ecmp_seed(scenario: &Scenario, switch: SwitchId) -> u32 {
+    (mix(scenario.seed, u64::from(switch.0)) & 0xffff_ffff) as u32
+}
+
+/// Configures a switch: settings, ports, routes, first thresholds.
+pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTables) {
+    let fabric = scenario.fabric();
+    let pools = scenario.buffer_pools(switch);
+    let settings = &scenario.switch;
+    let (static_xoff, xon_offset) = match settings.threshold {
+        Threshold::Dt { xon_offset, .. } => (0, xon_offset.0),
+        Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
+    };
+    let ecn = settings.ecn.as_ref();
+    let capacity = capacity(scenario, switch);
+    let config = map_abi::SwitchConfig {
+        shared_pool_bytes: pools.shared.0,
+        private_bytes: settings.private_per_queue.0,
+        static_xoff_bytes: static_xoff,
+        xon_offset_bytes: xon_offset,
+        headroom_pool_bytes: pools.headroom.0,
+        lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
+        lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,
+        ecmp_seed: ecmp_seed(scenario, switch),
+        first_interface_index: FIRST_INTERFACE,
+        ports: capacity.ports,
+        hosts: capacity.hosts,
+        slots: capacity.slots.next_power_of_two(),
+        lossless_queues: settings.lossless.count(),
+        queues: queues(scenario),
+        lossless_classes: settings.lossless.0,
+        ecn_classes: ecn.map_or(0, |ecn| ecn.priorities.0),
+        pause_quanta: settings.pause_quanta,
+        port_shift: port_shift(capacity.ports),
+        reserved: [0; 3],
+    };
+    let node = fabric.switch_node(switch);
+    let ports: Vec<PortSettings> = fabric
+        .node(node)
+        .ports
+        .iter()
+        .zip(&pools.headroom_by_port)
+        .map(|(&id, &phi)| {
+            let wire = fabric.wire(id);
+            PortSettings {
+                rate: wire.rate,
+                headroom: settings.headroom.reserved(phi),
+                required_headroom: phi,
+                alpha: alpha(&settings.threshold, wire.rate),
+                marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
+                response: scenario.pause_response_ns(wire.from, wire.rate),
+                address: station(fabric, wire.from, wire.from_port),
+                peer_address: station(fabric, wire.to, wire.to_port),
+            }
+        })
+        .collect();
+    let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
+    tables.configure(config, &ports, &settings.headroom.scheme(), seed);
+    let groups = groups(scenario, switch);
+    tables.install_routes(groups.iter().map(Vec::as_slice));
+    tables.observe(control_plane_policy(scenario), Nanos(0));
+}
+
+/// What a switch is, beside its tables.
+pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
+    let fabric = scenario.fabric();
+    let settings = &scenario.switch;
+    let pools = scenario.buffer_pools(switch);
+    let ports = fabric.switch(switch).ports.iter().zip(&pools.headroom_by_port);
+    let port = |(&id, &headroom)| {
+        let wire = fabric.wire(id);
+        PortConfig {
+            address: station(fabric, wire.from, wire.from_port),
+            rate: wire.rate,
+            response: scenario.pause_response_ns(wire.from, wire.rate),
+            refresh_period: settings.pause_refresh.period(settings.pause_quanta, wire.rate),
+            headroom,
+        }
+    };
+    SwitchConfig {
+        policy: policy(scenario),
+        computed: control_plane_policy(scenario),
+        queues: port_queues(scenario),
+        slots: slots_for(settings.buffer) as usize,
+        ports: ports.map(port).collect(),
+        wire_overhead: settings.wire_overhead.0,
+        longest_on_the_wire: scenario.longest_on_the_wire(),
+        measures_links: measures_links(scenario),
+    }
+}
+
+/// alpha of a port; nothing where thresholds are fixed.
+fn alpha(threshold: &Threshold, rate: BitsPerSecond) -> [u32; 2] {
+    threshold.alpha(rate).map_or([0, 1], |alpha| [alpha.numerator, alpha.denominator])
+}
+
+/// How a port marks.
+fn marking(ecn: &Ecn, rate: BitsPerSecond) -> Marking {
+    let scenario::EcnThresholds { kmin, kmax, pmax } = ecn.thresholds(rate);
+    Marking { kmin, kmax, pmax_millionths: pmax.millionths }
+}
+
+/// The egress queues of a switch's ports.
+fn port_queues(scenario: &Scenario) -> PortQueues {
+    PortQueues {
+        data_queues: (places(&queues(scenario)) - 1).max(1),
+        scheduler: match scenario.switch.scheduler {
+            scenario::Scheduler::Strict => Scheduler::Strict,
+            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr {
+                quantum: u32::try_from(quantum.0).expect("a quantum is less than 4 GiB"),
+            },
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::in_memory;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn queues_of_spread_priorities_lie_behind_those_of_one_priority() {
+        let text = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"star\"\nhosts = 2
+host_link = { rate = \"100Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"
+[switch]\nflow_queues = [{ priority = 5, queues = 100 }, { priority = 3, queues = 20 }]";
+        let scenario = Scenario::parse(text, Path::new("queues.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let mut expected = one_per_priority(Some(Priority::new(6)));
+        expected[5] = QueueRange::data(8, 100);
+        expected[3] = QueueRange::data(108, 20);
+        assert_eq!(queues(&scenario), expected);
+        assert_eq!(capacity(&scenario, SwitchId(0)).queues, 129);
+        assert_eq!(port_queues(&scenario).data_queues, 128);
+        assert_eq!(spread_classes(&scenario), 1 << 5 | 1 << 3);
+    }
+
+    #[test]
+    fn switches_draw_random_numbers_of_their_own_from_the_scenarios_seed() {
+        let of_seed = |seed: u32| {
+            let text = format!(
+                "seed = {seed}\n[datapath]\nkind = \"memory\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2
+spines = 2\nhosts_per_leaf = 1\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\""
+            );
+            let scenario = Scenario::parse(&text, Path::new("build.toml"), &[]);
+            let datapath = in_memory(&scenario.unwrap_or_else(|error| panic!("{error}")));
+            let datapath = datapath.expect("memory for four switches");
+            let seeds = |switch: usize| {
+                let tables = &datapath.tables[switch];
+                (tables.state().random.load(), tables.settings().ecmp_seed)
+            };
+            (0..4).map(seeds).collect::<Vec<_>>()
+        };
+        let all = [of_seed(1), of_seed(2)].concat();
+        assert_eq!(of_seed(1), all[..4]);
+        assert_eq!(all.iter().map(|seeds| seeds.0).collect::<BTreeSet<_>>().len(), 8, "marking");
+        assert_eq!(all.iter().map(|seeds| seeds.1).collect::<BTreeSet<_>>().len(), 8, "ECMP");
+    }
+}

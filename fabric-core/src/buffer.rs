@@ -1,0 +1,45 @@
+//! How large a switch's buffer may be, and how many packets it holds.
+
+use units::Bytes;
+
+use crate::map_abi::MAX_SLOTS;
+use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
+
+/// The largest buffer for which there are descriptors, however small its frames are.
+pub const LARGEST_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
+
+const _: () = assert!(
+    LARGEST_BUFFER.0.checked_mul(u32::MAX as u64).is_some(),
+    "any alpha times the free bytes of a buffer fits into 64 bits"
+);
+
+/// Frames that a buffer holds if all of them are as small as can be.
+pub const fn frames_in(buffer: Bytes) -> u64 {
+    buffer.0 / MINIMUM_FRAME_LENGTH as u64
+}
+
+/// Descriptors for a buffer of at most [`LARGEST_BUFFER`], at least 1: as many as it can hold packets.
+pub fn slots_for(buffer: Bytes) -> u32 {
+    assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
+    let slots = frames_in(buffer).max(1);
+    slots.try_into().expect("the largest buffer has 2^24 slots")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_slot_for_every_frame_of_any_buffer() {
+        for (buffer, slots) in [
+            (0, 1),
+            (59, 1),
+            (60 * 4096, 4096),
+            (60 * 4097 + 59, 4097),
+            (16_000_000, 266_666),
+            (LARGEST_BUFFER.0, 1 << 24),
+        ] {
+            assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Hop control: what a switch tells the neighbour that sends to one of its ports.
+
+use crate::cell::Cell32;
+use crate::map_abi::PRIORITIES;
+use crate::priority::{self, Priority};
+use crate::queue::QueueId;
+
+/// Flows that one frame can name.
+pub const MAX_FLOWS: usize = 4;
+
+/// One statement about what the neighbour may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HopControl {
+    /// PFC: pauses and resumes classes (IEEE 802.1Qbb).
+    Classes(ClassPauses),
+    /// Pauses or resumes one queue of the neighbour's port (BFC, Section 3.4).
+    Queue {
+        /// The queue, by its number at the neighbour.
+        queue: QueueId,
+        /// Whether it must stop.
+        paused: bool,
+    },
+    /// Says of all data queues of the neighbour's port whether they are paused (BFC, Section 3.4).
+    Queues {
+        /// Bit n: data queue n must stop, and of the second word, data queue 64 + n.
+        paused: [u64; 2],
+    },
+    /// Pauses or resumes flows of one priority (OFC, Section III).
+    Flows {
+        /// Their priority.
+        priority: Priority,
+        /// Whether they must stop.
+        paused: bool,
+        /// The flows.
+        flows: FlowList,
+    },
+    /// Sets the rate of one priority (GFC).
+    Rate {
+        /// The priority.
+        priority: Priority,
+        /// How much of it the neighbour may send.
+        kilobits_per_second: u32,
+    },
+}
+
+/// What a PFC frame says of the classes that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassPauses {
+    /// Class-enable vector: bit n names class n.
+    pub named: u8,
+    /// Quanta of each class; those of a class that is not named mean nothing, and 0 resumes.
+    pub quanta: [u16; PRIORITIES],
+}
+
+impl ClassPauses {
+    /// Pauses `classes` for `quanta`.
+    #[inline(always)]
+    pub const fn xoff(classes: u8, quanta: u16) -> Self {
+        let mut pauses = Self { named: classes, quanta: [0; PRIORITIES] };
+        let mut class = 0;
+        while class < PRIORITIES {
+            if classes >> class & 1 != 0 {
+                pauses.quanta[class] = quanta;
+            }
+            class += 1;
+        }
+        pauses
+    }
+
+    /// Resumes `classes`.
+    #[inline(always)]
+    pub const fn xon(classes: u8) -> Self {
+        Self::xoff(classes, 0)
+    }
+
+    /// Also pauses `classes` for `quanta`.
+    #[must_use]
+    pub fn and_xoff(mut self, classes: u8, quanta: u16) -> Self {
+        self.named |= classes;
+        for class in priority::of_mask(classes) {
+            self.quanta[class.index()] = quanta;
+        }
+        self
+    }
+
+    /// The classes that are paused.
+    pub fn paused(&self) -> u8 {
+        let stops = |class: &Priority| self.quanta[class.index()] != 0;
+        priority::of_mask(self.named).filter(stops).fold(0, |mask, class| mask | class.bit())
+    }
+
+    /// The classes that are resumed.
+    pub fn resumed(&self) -> u8 {
+        self.named & !self.paused()
+    }
+}
+
+/// The hashes of up to [`MAX_FLOWS`] flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowList {
+    count: u8,
+    hashes: [u32; MAX_FLOWS],
+}
+
+impl FlowList {
+    /// The flows with these hashes, or `None` if they are too many.
+    pub fn new(flows: &[u32]) -> Option<Self> {
+        let mut hashes = [0; MAX_FLOWS];
+        hashes.get_mut(..flows.len())?.copy_from_slice(flows);
+        Some(Self { count: flows.len() as u8, hashes })
+    }
+
+    /// The first `count` of these, or `None` if they are not so many.
+    #[inline(always)]
+    pub fn of_first(count: u8, mut hashes: [u32; MAX_FLOWS]) -> Option<Self> {
+        let mut unused = usize::from(count);
+        if unused > MAX_FLOWS {
+            return None;
+        }
+        while unused < MAX_FLOWS {
+            hashes[unused] = 0;
+            unused += 1;
+        }
+        Some(Self { count, hashes })
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Their hashes, then zeros.
+    pub const fn words(&self) -> &[u32; MAX_FLOWS] {
+        &self.hashes
+    }
+
+    /// Their hashes.
+    pub fn hashes(&self) -> &[u32] {
+        &self.hashes[..usize::from(self.count)]
+    }
+}
+
+impl HopControl {
+    /// What a PFC frame says.
+    #[inline(always)]
+    pub const fn pfc(class_enable: u8, quanta: [u16; PRIORITIES]) -> Self {
+        Self::Classes(ClassPauses { named: class_enable, quanta })
+    }
+
+    /// Whether a frame that waits to say `earlier` has nothing to say beside one that says this.
+    pub fn supersedes(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Classes(this), Self::Classes(earlier)) => earlier.named & !this.named == 0,
+            (Self::Queue { queue: this, .. }, Self::Queue { queue: earlier, .. }) => {
+                this == earlier
+            }
+            (Self::Queues { .. }, Self::Queues { .. } | Self::Queue { .. }) => true,
+            (Self::Rate { priority: this, .. }, Self::Rate { priority: earlier, .. }) => {
+                this == earlier
+            }
+            _ => false,
+        }
+    }
+
+    /// As three words, for a record.
+    #[inline(always)]
+    pub fn to_words(&self) -> Words {
+        match *self {
+            Self::Classes(ClassPauses { named, quanta: q }) => [
+                KIND_CLASSES | u64::from(named) << 8,
+                word16([q[0], q[1], q[2], q[3]]),
+                word16([q[4], q[5], q[6], q[7]]),
+            ],
+            Self::Queue { queue, paused } => {
+                [KIND_QUEUE | u64::from(queue.number()) << 8 | u64::from(paused) << 16, 0, 0]
+            }
+            Self::Queues { paused: [low, high] } => [KIND_QUEUES, low, high],
+            Self::Flows { priority, paused, flows: FlowList { count, hashes: [a, b, c, d] } } => [
+                KIND_FLOWS
+                    | u64::from(priority.number()) << 8
+                    | u64::from(paused) << 16
+                    | u64::from(count) << 24,
+                u64::from(a) | u64::from(b) << 32,
+                u64::from(c) | u64::from(d) << 32,
+            ],
+            Self::Rate { priority, kilobits_per_second } => {
+                [KIND_RATE | u64::from(priority.number()) << 8, u64::from(kilobits_per_second), 0]
+            }
+        }
+    }
+
+    /// The inverse of [`to_words`](Self::to_words); `None` if they say nothing.
+    pub fn from_words([first, low, high]: Words) -> Option<Self> {
+        let [kind, subject, paused, count, ..] = first.to_le_bytes();
+        let paused_or_not = match paused {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        };
+        let priority =
+            (usize::from(subject) < PRIORITIES).then(|| Priority::of_bits(subject.into()));
+        match u64::from(kind) {
+            KIND_CLASSES => {
+                let mut quanta = [0; PRIORITIES];
+                quanta[..4].copy_from_slice(&halves(low));
+                quanta[4..].copy_from_slice(&halves(high));
+                Some(Self::Classes(ClassPauses { named: subject, quanta }))
+            }
+            KIND_QUEUE => {
+                let queue = QueueId::of_bits(subject.into());
+                let exists = usize::from(subject) < crate::queue::MAX_DATA_QUEUES;
+                paused_or_not.filter(|_| exists).map(|paused| Self::Queue { queue, paused })
+            }
+            KIND_QUEUES => Some(Self::Queues { paused: [low, high] }),
+            KIND_FLOWS => {
+                let word = |word: u64| [word as u32, (word >> 32) as u32];
+                let ([a, b], [c, d]) = (word(low), word(high));
+                let flows = FlowList::of_first(count, [a, b, c, d])?;
+                Some(Self::Flows { priority: priority?, paused: paused_or_not?, flows })
+            }
+            KIND_RATE => {
+                let kilobits_per_second = u32::try_from(low).ok()?;
+                Some(Self::Rate { priority: priority?, kilobits_per_second })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A [`HopControl`] in a record: plain words, so that eBPF writes them whatever they say.
+pub type Words = [u64; 3];
+
+const KIND_CLASSES: u64 = 1;
+const KIND_QUEUE: u64 = 2;
+const KIND_QUEUES: u64 = 3;
+const KIND_FLOWS: u64 = 4;
+const KIND_RATE: u64 = 5;
+
+#[inline(always)]
+const fn word16([a, b, c, d]: [u16; 4]) -> u64 {
+    a as u64 | (b as u64) << 16 | (c as u64) << 32 | (d as u64) << 48
+}
+
+const fn halves(word: u64) -> [u16; 4] {
+    [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16]
+}
+
+/// Whose occupancy calls for a pause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PauseLevel {
+    /// One ingress queue's.
+    #[default]
+    Queue,
+    /// A port's: all its lossless classes are paused together.
+    Port,
+}
+
+/// A hop control frame to be sent out of an ingress port, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// What it says.
+    pub control: HopControl,
+    /// Whose occupancy it was.
+    pub level: PauseLevel,
+    /// Whether the queue or the port turns ON: then what it pauses are pauses of others that it renews.
+    pub resumes: bool,
+    /// Which of the queue's or the port's pauses this is, for its renewal: see [`next_pause`].
+    pub pause: u32,
+    /// What the ingress queue, or the port, held in the shared pool and in headroom at the decision.
+    pub occupancy_bytes: u64,
+    /// X_off or X_on at the decision. Of a PAUSE that came because the shared pool is full: what the
+    /// queue or port could have held, where that is less than X_off.
+    pub threshold_bytes: u64,
+    /// Free bytes of the shared pool at the decision.
+    pub shared_free_bytes: u64,
+}
+
+/// Counts one more pause in `pauses` and returns its number.
+#[inline(always)]
+pub fn next_pause(pauses: &Cell32) -> u32 {
+    pauses.add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_control() -> impl Strategy<Value = HopControl> {
+        let priority = || (0..8u8).prop_map(Priority::new);
+        let queue = (0..128u8).prop_map(QueueId::data);
+        let flows = proptest::collection::vec(any::<u32>(), 0..=MAX_FLOWS);
+        prop_oneof![
+            (any::<u8>(), any::<[u16; 8]>())
+                .prop_map(|(named, quanta)| HopControl::Classes(ClassPauses { named, quanta })),
+            (queue, any::<bool>()).prop_map(|(queue, paused)| HopControl::Queue { queue, paused }),
+            any::<[u64; 2]>().prop_map(|paused| HopControl::Queues { paused }),
+            (priority(), any::<bool>(), flows).prop_map(|(priority, paused, flows)| {
+                let flows = FlowList::new(&flows).expect("at most four");
+                HopControl::Flows { priority, paused, flows }
+            }),
+            (priority(), any::<u32>()).prop_map(|(priority, kilobits_per_second)| {
+                HopControl::Rate { priority, kilobits_per_second }
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn words_say_what_was_said(control in any_control()) {
+            prop_assert_eq!(HopControl::from_words(control.to_words()), Some(control));
+        }
+
+        #[test]
+        fn any_words_are_read_or_refused(words in any::<[u64; 3]>(), kind in 0..8u64) {
+            let _ = HopControl::from_words([words[0] & !0xff | kind, words[1], words[2]]);
+        }
+    }
+
+    #[test]
+    fn a_list_holds_four_flows() {
+        assert_eq!(FlowList::new(&[1, 2, 3, 4]).unwrap().hashes(), [1, 2, 3, 4]);
+        assert_eq!(FlowList::new(&[]).unwrap().hashes(), [0u32; 0]);
+        assert_eq!(FlowList::new(&[0; 5]), None);
+    }
+
+    #[test]
+    fn a_frame_supersedes_those_that_say_nothing_beside_it() {
+        let classes = |named| HopControl::Classes(ClassPauses::xoff(named, 9));
+        let queue = |number| HopControl::Queue { queue: QueueId::data(number), paused: true };
+        let all = HopControl::Queues { paused: [0; 2] };
+        let rate = |priority| HopControl::Rate {
+            priority: Priority::new(priority),
+            kilobits_per_second: 1,
+        };
+        for (later, earlier, superseded) in [
+            (classes(0b1100), classes(0b0100), true),
+            (classes(0b0100), classes(0b1100), false),
+            (queue(3), queue(3), true),
+            (queue(3), queue(4), false),
+            (all, queue(4), true),
+            (all, all, true),
+            (queue(4), all, false),
+            (rate(3), rate(3), true),
+            (rate(3), rate(4), false),
+            (classes(u8::MAX), all, false),
+        ] {
+            assert_eq!(later.supersedes(&earlier), superseded, "{later:?} {earlier:?}");
+        }
+    }
+
+    #[test]
+    fn a_resume_may_renew_the_pauses_of_other_classes() {
+        let mixed = ClassPauses::xon(0b0110).and_xoff(0b1000, 500);
+        assert_eq!((mixed.named, mixed.paused(), mixed.resumed()), (0b1110, 0b1000, 0b0110));
+        assert_eq!(mixed.quanta, [0, 0, 0, 500, 0, 0, 0, 0]);
+        assert_eq!(ClassPauses::xoff(0b0110, 1).paused(), 0b0110);
+    }
+}

@@ -1,0 +1,215 @@
+//! Schemes: what decides admission, pausing, marking, queueing and dropping in a switch.
+//!
+//! # What is asked when
+//!
+//! | a packet | in this order | of lossy packets |
+//! | --- | --- | --- |
+//! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival) | `queue`, [`admit_lossy`](Scheme::admit_lossy) |
+//! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure) | `at_departure` |
+//!
+//! `queue` and `admit` change nothing: the packet may still be dropped after them, for want of a descriptor for
+//! example. What follows them may count. A packet that `at_departure` puts into another queue is asked about again
+//! when its turn comes there; it keeps what it holds until then.
+//!
+//! # Adding a scheme
+//!
+//! 1. In a folder here, a type that implements [`Scheme`]. `admit`, `after_arrival` and `after_departure` have no
+//!    default; [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`] are PFC's for any threshold. A scheme that
+//!    overrides [`threshold`](Scheme::threshold) also calls these with its own.
+//! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
+//!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
+//!    Look-up tables are [`Tables::scheme_block`]s.
+//! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
+//! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
+//!    `scheme/tests/spfc.rs` has these four steps in one file.
+//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind), its number in
+//!    [`Policy::scheme`](crate::policy::Policy::scheme), and a variant of [`SchemeSettings`]. The compiler asks for
+//!    the other arms in `scheme/selected.rs`, except for the entry in [`SchemeSettings::every`].
+//! 6. A kind of `Headroom` in `scenario/src/headroom.rs`, from whose keys it makes the [`SchemeSettings`].
+//! 7. `cargo xtask build-ebpf`, and a row for the scheme in the tables of `tests/`.
+
+pub mod dsh;
+pub mod ingress;
+pub mod oversubscribed;
+pub mod pfc;
+mod selected;
+pub mod state;
+
+use crate::arrival::{Outcome, arrival_under};
+use crate::departure::{Departure, departure_under};
+use crate::drop_reason::DropReason;
+use crate::frame::Frame;
+use crate::hop_control::{HopControl, Order, PauseLevel};
+use crate::map_abi::Pool;
+use crate::policy::Policy;
+use crate::queue::{QueueId, QueueSet};
+use crate::tables::Tables;
+use crate::{admission, threshold};
+use units::Nanos;
+
+pub use crate::admission::Released;
+pub use ingress::{Arriving, Changes, Ingress, Leaving, PortUse, Verdict};
+pub use selected::{SchemeSettings, Selected};
+
+/// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
+pub trait Scheme: Sized {
+    /// Runs the arrival pipeline under this scheme, whatever the policy names; see
+    /// [`arrival`](crate::arrival::arrival).
+    #[inline(always)]
+    fn arrive<F: Frame, T: Tables>(
+        frame: &mut F,
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        now: Nanos,
+        send: &mut impl FnMut(&Order),
+    ) -> Outcome {
+        arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
+    }
+
+    /// Runs the departure of a packet likewise; see [`departure`](crate::departure::departure).
+    #[inline(always)]
+    fn depart<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        slot: u32,
+        now: Nanos,
+        send: &mut impl FnMut(&Order),
+    ) -> Option<Departure> {
+        departure_under::<Self, T>(tables, policy, slot, now, send)
+    }
+
+    /// T(t): how many bytes of the shared pool an ingress queue may hold.
+    #[inline(always)]
+    fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        threshold::evaluate(at.policy, at.config, at.switch, at.port, at.queue)
+    }
+
+    /// How far below T(t) the queue's X_off lies.
+    #[inline(always)]
+    fn margin<T: Tables>(_at: &Ingress<'_, T>) -> u64 {
+        0
+    }
+
+    /// The egress queue of a packet, `hash` being its flow's: one of its priority's by default. Decides only.
+    #[inline(always)]
+    fn queue<T: Tables>(
+        at: &Ingress<'_, T>,
+        _egress_port: u32,
+        _now: Nanos,
+        hash: impl FnOnce() -> u32,
+    ) -> QueueId {
+        at.config.queues_of(at.priority).select(hash)
+    }
+
+    /// The pool that takes a lossless packet, or why none does. Decides only.
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason>;
+
+    /// The same for a lossy packet: the shared pool under DT on the egress queue by default (DSH, Section
+    /// II-B: lossy buffer is managed from the egress perspective).
+    #[inline(always)]
+    fn admit_lossy<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        admission::admit_lossy(packet)
+    }
+
+    /// Counts a lossless packet that was admitted to `pool` and counted there, where the scheme counts more.
+    #[inline(always)]
+    fn charge<T: Tables>(_packet: &Arriving<'_, T>, _pool: Pool) {}
+
+    /// The same for a lossless packet that is sent or dropped and has given back what it held.
+    #[inline(always)]
+    fn release<T: Tables>(_packet: &Leaving<'_, T>, _given_back: Released) {}
+
+    /// After a lossless packet was admitted to `pool`: tells `send` what is due at the ingress port.
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    );
+
+    /// What becomes of a packet whose turn it is. A scheme that counts departures does it here, lossy packets
+    /// included, unless it puts them into other queues.
+    #[inline(always)]
+    fn at_departure<T: Tables>(_packet: &Leaving<'_, T>) -> Verdict {
+        Verdict::Send(Changes { mark: false })
+    }
+
+    /// After a lossless packet gave back what it held: tells `send` what is due at its ingress port.
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order));
+
+    /// What becomes of a pause whose quanta are about to run out: the pause of `at` that had the number
+    /// `pause`, or of its port. `None` if it is over, or another covers it.
+    #[inline]
+    fn renewal<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        pause: u32,
+        _now: Nanos,
+    ) -> Option<Order> {
+        let lasts = at.queue.off.load() != 0 && at.queue.pauses.load() == pause;
+        let xoff = || Self::threshold(at).saturating_sub(Self::margin(at));
+        (level == PauseLevel::Queue && lasts).then(|| at.pause_queue(xoff()))
+    }
+
+    /// Whether the pause of the whole port could end without a departure of its packets, if nothing but
+    /// `stays` bytes were left in the shared pool. `computed` is the policy by which the control plane
+    /// computes thresholds, where they are stored.
+    fn may_resume<T: Tables>(_at: &Ingress<'_, T>, _computed: Policy, _stays: u64) -> bool {
+        false
+    }
+
+    /// The control plane looks at a lossless ingress queue, periodically: stores T(t), as `computed` has it.
+    fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
+        at.queue.stored_threshold_bytes.store(Self::threshold(at));
+    }
+
+    /// A hop control frame other than PFC came in at a port. By default that is an error of the neighbour's.
+    #[inline(always)]
+    fn receive<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _control: &HopControl,
+        _now: Nanos,
+    ) -> Result<(), DropReason> {
+        Err(DropReason::UnexpectedHopControl)
+    }
+
+    /// The egress queues of a port that must not send, besides those of classes that PFC has paused.
+    #[inline(always)]
+    fn paused<T: Tables>(
+        _tables: &T,
+        _policy: Policy,
+        _port: u32,
+        _now: Nanos,
+    ) -> Option<QueueSet> {
+        None
+    }
+
+    /// What a port holds, if the scheme counts by port.
+    fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
+        PortUse::default()
+    }
+
+    /// Whether the scheme pauses whole ports.
+    fn pauses_ports(_policy: Policy) -> bool {
+        false
+    }
+
+    /// How much state it keeps for a switch with so many ports.
+    fn room(_policy: Policy, _ports: u32) -> Room {
+        Room { lines: 1, blocks: 1 }
+    }
+}
+
+/// How large the state of a scheme is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Lines, at least 1: a map has an entry.
+    pub lines: u32,
+    /// Blocks, at least 1.
+    pub blocks: u32,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! DSH: dynamic and shared headroom (Shan et al., IEEE Transactions on Networking, 2025, Section IV).
+//!
+//! The buffer is private pools, insurance headroom (Phi for each port, Eq. 9) and the rest, which holds
+//! shared footroom and shared headroom alike under DT (Eq. 2). [`estimation`] predicts how much headroom
+//! a queue needs, [`activity`] tells whether it is the only one of its port, [`pools`] places packets and
+//! [`two_level`] pauses queues (Eq. 10) and ports (Eq. 11). [`state`] is what it keeps, [`settings`] how it is
+//! configured.
+//!
+//! **No lossless packet is lost.** A port is ON only while its insurance headroom is empty: a packet that
+//! goes there turns it OFF, and it turns ON again only when there is none. The packet that turns it OFF
+//! comes first, and until the PAUSE of all classes binds no more follows than the link carries meanwhile:
+//! that is Phi with the terms of [`crate::headroom`], whatever T(t), tau and the other ports do. Where
+//! these packets go, shared or insurance, does not matter to the bound: a port that is OFF goes on to use
+//! shared buffer that it is entitled to, as an ingress queue that is OFF does in Algorithm 1, and leaves
+//! OFF the sooner.
+
+pub mod activity;
+pub mod estimation;
+pub mod look_up;
+pub mod pools;
+pub mod settings;
+pub mod state;
+pub mod two_level;
+
+use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme};
+use crate::drop_reason::DropReason;
+use crate::hop_control::{Order, PauseLevel};
+use crate::map_abi::Pool;
+use crate::policy::{Policy, ThresholdScheme};
+use crate::tables::Tables;
+use crate::threshold;
+use units::Nanos;
+
+pub use settings::{EstimationForm, Options, Settings};
+
+/// The scheme; its parts are functions of the modules.
+#[derive(Debug)]
+pub struct Dsh;
+
+impl Scheme for Dsh {
+    /// tau in Eq. 10.
+    #[inline(always)]
+    fn margin<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        state::queue(at).map_or(0, |queue| u64::from(queue.tau_bytes.load()))
+    }
+
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        pools::admit(packet, Self::threshold(&packet.ingress))
+    }
+
+    #[inline(always)]
+    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool) {
+        pools::charge(&packet.ingress, pool, packet.length);
+    }
+
+    #[inline(always)]
+    fn release<T: Tables>(packet: &Leaving<'_, T>, given_back: Released) {
+        pools::release(&packet.ingress, given_back);
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        two_level::after_arrival(&packet.ingress, pool, packet.now, send);
+    }
+
+    #[inline]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        if let Some(order) = two_level::after_departure(&packet.ingress) {
+            send(&order);
+        }
+    }
+
+    /// A port that may go ON by now gets its RESUME here: if all its packets wait behind pauses of others, no
+    /// departure asks for it.
+    fn renewal<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        pause: u32,
+        _now: Nanos,
+    ) -> Option<Order> {
+        two_level::renewal(at, level, pause)
+    }
+
+    /// The port turns ON when its pause is renewed and finds X_pon at or above its occupancy, with all that it
+    /// had in insurance moved to the shared pool ([`pools::settle`]): what it holds in both together does not
+    /// change before. If a queue that is OFF keeps insurance, because it gets no shared headroom, that never
+    /// happens. The threshold can rise no further than with insurance moved and all gone that may go; one that
+    /// the control plane stores may date from before either.
+    fn may_resume<T: Tables>(at: &Ingress<'_, T>, computed: Policy, stays: u64) -> bool {
+        let Some((settings, port)) = state::settings(at.tables).zip(state::port(at)) else {
+            return false;
+        };
+        if pools::keeps_insurance(at) {
+            return false;
+        }
+        let insurance = port.insurance_bytes.load();
+        let left = crate::map_abi::SwitchState::default();
+        let evaluate = |policy| threshold::evaluate(policy, at.config, &left, at.port, at.queue);
+        let highest = match at.policy.threshold() {
+            ThresholdScheme::Stored => {
+                left.shared_bytes.store(stays);
+                evaluate(computed).max(Self::threshold(at))
+            }
+            ThresholdScheme::Dynamic | ThresholdScheme::Static => {
+                left.shared_bytes.store(stays + insurance);
+                evaluate(at.policy)
+            }
+        };
+        let xon = two_level::port_xoff(at.config, highest)
+            .saturating_sub(settings.port_xon_offset_bytes.load());
+        port.shared_bytes.load() + insurance <= xon
+    }
+
+    fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
+        at.queue.stored_threshold_bytes.store(Self::threshold(at));
+        if let Some((port, queue)) = state::port(at).zip(state::queue(at)) {
+            queue.tau_bytes.store(two_level::tau(at, port.single_queue.load() != 0));
+        }
+    }
+
+    fn port_use<T: Tables>(tables: &T, _policy: Policy, port: u32) -> PortUse {
+        state::port_of(tables, port).map_or_else(PortUse::default, |port| PortUse {
+            shared_bytes: port.shared_bytes.load(),
+            headroom_bytes: port.insurance_bytes.load(),
+            off: port.off.load() != 0,
+        })
+    }
+
+    fn pauses_ports(_policy: Policy) -> bool {
+        true
+    }
+
+    fn room(_policy: Policy, ports: u32) -> Room {
+        Room { lines: state::lines(ports), blocks: state::blocks(ports) }
+    }
+}

@@ -1,0 +1,114 @@
+//! How DSH is configured.
+
+use super::look_up::{fill_logarithms, fill_steps};
+use super::state;
+use crate::tables::Tables;
+use units::{BitsPerSecond, Bytes, Nanos};
+
+/// How the headroom that a queue needs is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EstimationForm {
+    /// With tables instead of divisions and multiplications (Algorithm 3).
+    #[default]
+    Practical,
+    /// With a division and a multiplication (Algorithm 2).
+    Conceptual,
+}
+
+/// The policy's options: constants of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How headroom is estimated.
+    pub estimation: EstimationForm,
+    /// Whether queues get headroom from the shared pool; if not, there is insurance headroom alone.
+    pub shared_headroom: bool,
+}
+
+const CONCEPTUAL: u32 = 1;
+const INSURANCE_ALONE: u32 = 2;
+
+impl Options {
+    /// Every form that a program can have.
+    pub const EVERY: [Self; 3] = [
+        Self { estimation: EstimationForm::Practical, shared_headroom: true },
+        Self { estimation: EstimationForm::Conceptual, shared_headroom: true },
+        Self { estimation: EstimationForm::Practical, shared_headroom: false },
+    ];
+
+    /// As [`Policy::options`](crate::policy::Policy::options).
+    pub const fn to_bits(self) -> u32 {
+        let conceptual = matches!(self.estimation, EstimationForm::Conceptual);
+        (if conceptual { CONCEPTUAL } else { 0 })
+            | (if self.shared_headroom { 0 } else { INSURANCE_ALONE })
+    }
+
+    /// The inverse of [`to_bits`](Self::to_bits).
+    #[inline(always)]
+    pub const fn of_bits(bits: u32) -> Self {
+        let conceptual = bits & CONCEPTUAL != 0;
+        let estimation =
+            if conceptual { EstimationForm::Conceptual } else { EstimationForm::Practical };
+        Self { estimation, shared_headroom: bits & INSURANCE_ALONE == 0 }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::of_bits(0)
+    }
+}
+
+/// All settings of a switch's DSH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// What is a constant of the program.
+    pub options: Options,
+    /// delta_p: X_pon lies this far below X_poff.
+    pub port_xon_offset: Bytes,
+    /// window_length in Algorithm 4.
+    pub single_queue_window: Nanos,
+    /// -log2 of w_g in Eq. 5.
+    pub gradient_weight_shift: u8,
+    /// -log2 of w_v in Eq. 6.
+    pub deviation_weight_shift: u8,
+    /// log2 of k in Eq. 7.
+    pub deviation_gain_shift: u8,
+}
+
+impl Settings {
+    /// Writes what lies in the scheme's state, and the look-up tables of ports with these rates and Phi: the headroom that is
+    /// estimated for a queue which grows at line rate.
+    pub fn write<T: Tables>(
+        &self,
+        tables: &T,
+        ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
+    ) {
+        const ROOM: &str = "the tables have room for the scheme's state";
+        let line = state::settings(tables).expect(ROOM);
+        line.port_xon_offset_bytes.store(self.port_xon_offset.0);
+        line.single_queue_window_ns.store(self.single_queue_window.0);
+        line.gradient_weight_shift.store(self.gradient_weight_shift.into());
+        line.deviation_weight_shift.store(self.deviation_weight_shift.into());
+        line.deviation_gain_shift.store(self.deviation_gain_shift.into());
+        fill_logarithms(state::logarithms(tables).expect(ROOM));
+        for (port, (rate, phi)) in (0..).zip(ports) {
+            fill_steps(state::steps(tables, port).expect(ROOM), rate, phi);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_what_they_were_made_of() {
+        for estimation in [EstimationForm::Practical, EstimationForm::Conceptual] {
+            for shared_headroom in [false, true] {
+                let options = Options { estimation, shared_headroom };
+                assert_eq!(Options::of_bits(options.to_bits()), options);
+            }
+        }
+        assert_eq!(Options::default().to_bits(), 0);
+    }
+}

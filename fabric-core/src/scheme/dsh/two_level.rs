@@ -1,0 +1,168 @@
+//! Flow control of queues and of ports (Section IV-E).
+//!
+//! A class is paused at the neighbour while its queue or its port is OFF. A port that goes OFF pauses all
+//! lossless classes in one frame; while it is OFF queues change their states without a frame. A port
+//! that goes ON resumes the classes whose queues are ON, and the same frame renews the pauses of the
+//! others, which are their queues' own from then on.
+
+use super::pools::{has_share, settle};
+use super::settings::Options;
+use super::state::PortLine;
+use super::{Dsh, activity, estimation, state};
+use crate::hop_control::{ClassPauses, HopControl, Order, PauseLevel, next_pause};
+use crate::map_abi::{Pool, SwitchConfig};
+use crate::policy::ThresholdScheme;
+use crate::priority;
+use crate::scheme::{Ingress, Scheme};
+use crate::tables::Tables;
+use units::Nanos;
+
+/// X_poff: the port's queues may hold together what each of them may hold (Eq. 11).
+#[inline(always)]
+pub fn port_xoff(config: &SwitchConfig, threshold: u64) -> u64 {
+    // A static threshold may be any number; eight times this one is one, too.
+    const LARGEST: u64 = u64::MAX >> 4;
+    threshold.min(LARGEST) * u64::from(config.lossless_queues)
+}
+
+/// Queues under X_qoff = T - tau (Eq. 10), ports under X_poff = N_q T (Eq. 11).
+#[inline(always)]
+pub fn after_arrival<T: Tables>(
+    at: &Ingress<'_, T>,
+    pool: Pool,
+    now: Nanos,
+    send: &mut impl FnMut(&Order),
+) {
+    let Ingress { config, queue, .. } = *at;
+    let lines = (state::settings(at.tables), state::port(at), state::queue(at));
+    let (Some(settings), Some(port), Some(line)) = lines else { return };
+    let single = activity::observe(settings, port, at.priority, now);
+    estimation::measure(at, now);
+    if !matches!(at.policy.threshold(), ThresholdScheme::Stored) {
+        line.tau_bytes.store(tau(at, single));
+    }
+    let threshold = Dsh::threshold(at);
+    let queue_xoff = threshold.saturating_sub(u64::from(line.tau_bytes.load()));
+    let had_share = has_share(at);
+    let queue_turns_off = queue.off.load() == 0 && queue.shared_bytes.load() > queue_xoff;
+    if queue_turns_off {
+        queue.off.store(1);
+    }
+    if port.off.load() != 0 {
+        return;
+    }
+    let port_xoff = port_xoff(config, threshold);
+    let shared = port.shared_bytes.load();
+    if shared > port_xoff || matches!(pool, Pool::Headroom) {
+        port.off.store(1);
+        next_pause(&port.pauses);
+        let room = if had_share { at.shared_free() } else { 0 };
+        send(&pause_port(at, port, port_xoff.min(shared + room)));
+    } else if queue_turns_off {
+        next_pause(&queue.pauses);
+        send(&at.pause_queue(queue_xoff));
+    }
+}
+
+/// Empties insurance as far as there is room, then turns the queue ON, and the port.
+#[inline]
+pub fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+    let Ingress { config, queue, .. } = *at;
+    settle(at);
+    let xoff = Dsh::threshold(at).saturating_sub(Dsh::margin(at));
+    let xon = xoff.saturating_sub(config.xon_offset_bytes);
+    let queue_turns_on = queue.off.load() != 0 && queue.shared_bytes.load() <= xon;
+    if queue_turns_on {
+        queue.off.store(0);
+    }
+    if state::port(at)?.off.load() != 0 {
+        return resume_settled(at);
+    }
+    queue_turns_on.then(|| at.resume_queue(xon))
+}
+
+/// The pause of a queue lasts unless it is over or its port's covers it; a port's, unless the port turns ON.
+pub fn renewal<T: Tables>(at: &Ingress<'_, T>, level: PauseLevel, pause: u32) -> Option<Order> {
+    let port = state::port(at)?;
+    let port_off = port.off.load() != 0;
+    let threshold = || Dsh::threshold(at);
+    match level {
+        PauseLevel::Queue => {
+            let lasts = at.queue.off.load() != 0 && at.queue.pauses.load() == pause;
+            let xoff = || threshold().saturating_sub(Dsh::margin(at));
+            (lasts && !port_off).then(|| at.pause_queue(xoff()))
+        }
+        PauseLevel::Port if port_off && port.pauses.load() == pause => {
+            settle(at);
+            let again = || pause_port(at, port, port_xoff(at.config, threshold()));
+            Some(resume_settled(at).unwrap_or_else(again))
+        }
+        PauseLevel::Port => None,
+    }
+}
+
+/// Turns a port that is OFF to ON, if its insurance headroom is empty and its shared occupancy at
+/// or below X_pon. Its RESUME renews the pauses of the classes whose queues are OFF: they are those queues' own
+/// from now on.
+fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+    let Ingress { config, .. } = *at;
+    let (settings, port) = (state::settings(at.tables)?, state::port(at)?);
+    let xon =
+        port_xoff(config, Dsh::threshold(at)).saturating_sub(settings.port_xon_offset_bytes.load());
+    if port.insurance_bytes.load() != 0 || port.shared_bytes.load() > xon {
+        return None;
+    }
+    port.off.store(0);
+    let mut still_off = 0;
+    for queue in priority::all().filter_map(|priority| at.sibling(priority)) {
+        if queue.queue.off.load() != 0 {
+            still_off |= queue.priority.bit();
+            next_pause(&queue.queue.pauses);
+        }
+    }
+    let still_off = still_off & config.lossless_classes;
+    let resumed = ClassPauses::xon(config.lossless_classes & !still_off);
+    let pauses = resumed.and_xoff(still_off, config.pause_quanta);
+    Some(port_order(at, port, pauses, true, xon))
+}
+
+/// A PAUSE of all lossless classes.
+#[inline(always)]
+fn pause_port<T: Tables>(at: &Ingress<'_, T>, port: &PortLine, xoff: u64) -> Order {
+    let Ingress { config, .. } = *at;
+    let pauses = ClassPauses::xoff(config.lossless_classes, config.pause_quanta);
+    port_order(at, port, pauses, false, xoff)
+}
+
+#[inline(always)]
+fn port_order<T: Tables>(
+    at: &Ingress<'_, T>,
+    port: &PortLine,
+    pauses: ClassPauses,
+    resumes: bool,
+    threshold_bytes: u64,
+) -> Order {
+    Order {
+        control: HopControl::Classes(pauses),
+        level: PauseLevel::Port,
+        resumes,
+        pause: port.pauses.load(),
+        occupancy_bytes: port.shared_bytes.load() + port.insurance_bytes.load(),
+        threshold_bytes,
+        shared_free_bytes: at.shared_free(),
+    }
+}
+
+/// tau as it is now (Algorithm 4): phi-hat, or 0 where the port has a single active queue or no shared
+/// headroom.
+///
+/// Line 4 of Algorithm 4 sets tau only where the queue changes; Eq. 10 speaks of phi-hat as it is, which
+/// changes with every packet, and so does this.
+#[inline(always)]
+pub fn tau<T: Tables>(at: &Ingress<'_, T>, single_queue: bool) -> u32 {
+    let shared_headroom = Options::of_bits(at.policy.options).shared_headroom;
+    if single_queue || !shared_headroom { 0 } else { estimation::headroom(at) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! PFC with oversubscribed headroom: the queues draw on one pool, which is smaller than what they may hold
+//! together (DSH, Section III-C).
+
+use super::pfc::Pfc;
+use super::{Arriving, Ingress, Leaving, Scheme};
+use crate::drop_reason::DropReason;
+use crate::hop_control::Order;
+use crate::map_abi::Pool;
+use crate::tables::Tables;
+
+/// [`Pfc`] whose headroom may run out for all queues at once.
+#[derive(Debug)]
+pub struct Oversubscribed;
+
+impl Scheme for Oversubscribed {
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        let pool = Pfc::admit(packet)?;
+        let Ingress { config, switch, .. } = packet.ingress;
+        if matches!(pool, Pool::Headroom)
+            && switch.headroom_bytes.load() + packet.length > config.headroom_pool_bytes
+        {
+            return Err(DropReason::HeadroomPoolExhausted);
+        }
+        Ok(pool)
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        Pfc::after_arrival(packet, pool, send);
+    }
+
+    #[inline(always)]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        Pfc::after_departure(packet, send);
+    }
+}

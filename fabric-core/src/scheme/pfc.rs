@@ -1,0 +1,97 @@
+//! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own occupancy and
+//! has headroom of its own (DSH, Section II-B).
+
+use super::{Arriving, Ingress, Leaving, Scheme};
+use crate::admission::{fits_headroom, fits_private, fits_shared};
+use crate::drop_reason::DropReason;
+use crate::hop_control::{Order, next_pause};
+use crate::map_abi::Pool;
+use crate::tables::Tables;
+
+/// Private, shared, headroom of the queue's own (DSH, Algorithm 1); X_off = T(t), X_on = X_off - delta.
+#[derive(Debug)]
+pub struct Pfc;
+
+impl Scheme for Pfc {
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        admit(packet, Self::threshold(&packet.ingress))
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        pause(&packet.ingress, Self::threshold(&packet.ingress), pool, send);
+    }
+
+    #[inline(always)]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        let at = &packet.ingress;
+        if may_resume(at) {
+            resume(at, Self::threshold(at), send);
+        }
+    }
+}
+
+/// The pool that takes a lossless packet, `threshold` being T(t) of its queue: DSH, Algorithm 1.
+#[inline(always)]
+pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
+    if fits_private(packet) {
+        return Ok(Pool::Private);
+    }
+    if fits_shared(packet, threshold) {
+        return Ok(Pool::Shared);
+    }
+    if fits_headroom(packet) {
+        return Ok(Pool::Headroom);
+    }
+    Err(DropReason::HeadroomExhausted)
+}
+
+/// Pauses the class, if that is due after a packet was admitted to `pool`, `xoff` being the queue's: ON to OFF in
+/// DSH, Fig. 3. Whether it does.
+#[inline(always)]
+pub fn pause<T: Tables>(
+    at: &Ingress<'_, T>,
+    xoff: u64,
+    pool: Pool,
+    send: &mut impl FnMut(&Order),
+) -> bool {
+    if at.queue.off.load() != 0 {
+        return false;
+    }
+    let shared = at.queue.shared_bytes.load();
+    // Algorithm 1 keeps omega_s below T(t), so a queue whose next packet no longer fits shows it by
+    // reaching into headroom; omega_s exceeds X_off where T(t) has fallen.
+    if shared <= xoff && !matches!(pool, Pool::Headroom) {
+        return false;
+    }
+    at.queue.off.store(1);
+    next_pause(&at.queue.pauses);
+    send(&at.pause_queue(xoff.min(shared + at.shared_free())));
+    true
+}
+
+/// Whether a departure may resume the class, as far as thresholds go: OFF to ON in DSH, Fig. 3.
+#[inline(always)]
+pub fn may_resume<T>(at: &Ingress<'_, T>) -> bool {
+    at.queue.off.load() != 0 && at.queue.headroom_bytes.load() == 0
+}
+
+/// Resumes the class of a queue that [`may_resume`], if it has fallen to X_on, `xoff` being its X_off. Whether it does.
+#[inline(always)]
+pub fn resume<T: Tables>(at: &Ingress<'_, T>, xoff: u64, send: &mut impl FnMut(&Order)) -> bool {
+    let xon = xoff.saturating_sub(at.config.xon_offset_bytes);
+    if at.queue.shared_bytes.load() > xon {
+        return false;
+    }
+    at.queue.off.store(0);
+    send(&at.resume_queue(xon));
+    true
+}
+
+#[cfg(test)]
+mod tests;

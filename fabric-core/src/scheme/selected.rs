@@ -1,0 +1,219 @@
+//! The one place that knows all schemes: each call goes to the scheme that the policy names.
+
+use super::dsh::{self, Dsh};
+use super::oversubscribed::Oversubscribed;
+use super::pfc::Pfc;
+use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme, Verdict};
+use crate::arrival::{Outcome, arrival_under};
+use crate::departure::Departure;
+use crate::drop_reason::DropReason;
+use crate::frame::Frame;
+use crate::hop_control::{HopControl, Order, PauseLevel};
+use crate::map_abi::Pool;
+use crate::policy::{Policy, SchemeKind};
+use crate::queue::{QueueId, QueueSet};
+use crate::tables::Tables;
+use units::{BitsPerSecond, Bytes, Nanos};
+
+/// Calls `$body` with `$scheme` being the type of the scheme that `$policy` names. In eBPF the policy is a
+/// constant, and the verifier removes the other arms.
+macro_rules! select {
+    ($policy:expr, $scheme:ident => $body:expr) => {
+        match $policy.scheme() {
+            SchemeKind::Pfc => {
+                type $scheme = Pfc;
+                $body
+            }
+            SchemeKind::Oversubscribed => {
+                type $scheme = Oversubscribed;
+                $body
+            }
+            SchemeKind::Dsh => {
+                type $scheme = Dsh;
+                $body
+            }
+        }
+    };
+}
+
+/// How a switch's scheme is configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemeSettings {
+    /// [`Pfc`] has no settings of its own.
+    #[default]
+    Pfc,
+    /// Neither has [`Oversubscribed`].
+    Oversubscribed,
+    /// [`Dsh`].
+    Dsh(dsh::Settings),
+}
+
+impl SchemeSettings {
+    /// One of each scheme that a program can be built for, options included.
+    pub fn every() -> impl Iterator<Item = Self> {
+        let dsh =
+            dsh::Options::EVERY.map(|options| dsh::Settings { options, ..Default::default() });
+        [Self::Pfc, Self::Oversubscribed].into_iter().chain(dsh.map(Self::Dsh))
+    }
+
+    /// `policy` with this scheme.
+    pub const fn select(&self, policy: Policy) -> Policy {
+        match self {
+            Self::Pfc => policy.with_scheme(SchemeKind::Pfc, 0),
+            Self::Oversubscribed => policy.with_scheme(SchemeKind::Oversubscribed, 0),
+            Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
+        }
+    }
+
+    /// Writes them into a switch's tables. Of each port: its rate, and the headroom that a queue needs which
+    /// grows at that rate (Phi in DSH, Eq. 1).
+    pub fn write<T: Tables>(
+        &self,
+        tables: &T,
+        ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
+    ) {
+        match self {
+            Self::Pfc | Self::Oversubscribed => {}
+            Self::Dsh(dsh) => dsh.write(tables, ports),
+        }
+    }
+}
+
+/// The scheme that the policy of the ingress queue names.
+#[derive(Debug)]
+pub struct Selected;
+
+impl Scheme for Selected {
+    // Natively, one jump a packet; in eBPF, where the verifier removes what the policy does not name, one at each
+    // decision, so that the pipeline is there once.
+    #[inline(always)]
+    fn arrive<F: Frame, T: Tables>(
+        frame: &mut F,
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        now: Nanos,
+        send: &mut impl FnMut(&Order),
+    ) -> Outcome {
+        if cfg!(target_arch = "bpf") {
+            return arrival_under::<Self, F, T>(frame, tables, policy, port, now, send);
+        }
+        select!(policy, S => S::arrive(frame, tables, policy, port, now, send))
+    }
+
+    #[inline(always)]
+    fn depart<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        slot: u32,
+        now: Nanos,
+        send: &mut impl FnMut(&Order),
+    ) -> Option<Departure> {
+        select!(policy, S => S::depart(tables, policy, slot, now, send))
+    }
+
+    #[inline(always)]
+    fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        select!(at.policy, S => S::threshold(at))
+    }
+
+    #[inline(always)]
+    fn margin<T: Tables>(at: &Ingress<'_, T>) -> u64 {
+        select!(at.policy, S => S::margin(at))
+    }
+
+    #[inline(always)]
+    fn queue<T: Tables>(
+        at: &Ingress<'_, T>,
+        egress_port: u32,
+        now: Nanos,
+        hash: impl FnOnce() -> u32,
+    ) -> QueueId {
+        select!(at.policy, S => S::queue(at, egress_port, now, hash))
+    }
+
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        select!(packet.ingress.policy, S => S::admit(packet))
+    }
+
+    #[inline(always)]
+    fn admit_lossy<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        select!(packet.ingress.policy, S => S::admit_lossy(packet))
+    }
+
+    #[inline(always)]
+    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool) {
+        select!(packet.ingress.policy, S => S::charge(packet, pool));
+    }
+
+    #[inline(always)]
+    fn release<T: Tables>(packet: &Leaving<'_, T>, given_back: Released) {
+        select!(packet.ingress.policy, S => S::release(packet, given_back));
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        select!(packet.ingress.policy, S => S::after_arrival(packet, pool, send));
+    }
+
+    #[inline(always)]
+    fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
+        select!(packet.ingress.policy, S => S::at_departure(packet))
+    }
+
+    #[inline(always)]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        select!(packet.ingress.policy, S => S::after_departure(packet, send));
+    }
+
+    #[inline]
+    fn renewal<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        pause: u32,
+        now: Nanos,
+    ) -> Option<Order> {
+        select!(at.policy, S => S::renewal(at, level, pause, now))
+    }
+
+    fn may_resume<T: Tables>(at: &Ingress<'_, T>, computed: Policy, stays: u64) -> bool {
+        select!(at.policy, S => S::may_resume(at, computed, stays))
+    }
+
+    fn observe<T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
+        select!(at.policy, S => S::observe(at, now));
+    }
+
+    #[inline(always)]
+    fn receive<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        port: u32,
+        control: &HopControl,
+        now: Nanos,
+    ) -> Result<(), DropReason> {
+        select!(policy, S => S::receive(tables, policy, port, control, now))
+    }
+
+    #[inline(always)]
+    fn paused<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
+        select!(policy, S => S::paused(tables, policy, port, now))
+    }
+
+    fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {
+        select!(policy, S => S::port_use(tables, policy, port))
+    }
+
+    fn pauses_ports(policy: Policy) -> bool {
+        select!(policy, S => S::pauses_ports(policy))
+    }
+
+    fn room(policy: Policy, ports: u32) -> Room {
+        select!(policy, S => S::room(policy, ports))
+    }
+}

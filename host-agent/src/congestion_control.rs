@@ -1,0 +1,120 @@
+//! How fast a queue pair sends: congestion control as a part.
+//!
+//! An algorithm is a [`CongestionControl`] at the sender and a [`CongestionFeedback`] at the receiver of a
+//! queue pair. Each is told what it could want to know and overrides what it uses. To add one: its file or
+//! folder here, and its variant in `algorithm`, the only place that names the algorithms.
+
+mod algorithm;
+pub mod dcqcn;
+mod line_rate;
+
+pub use algorithm::Algorithm;
+pub(crate) use algorithm::{Control, Feedback};
+use units::{BitsPerSecond, Bytes, Picos};
+
+/// The sending end's part: told what happens to its queue pair, asked how fast it may send.
+///
+/// Instants never go backwards. Bytes of payload are counted once when they are first sent and once when
+/// they are acknowledged, so that an algorithm can keep the flow's sequence numbers if it needs them.
+pub trait CongestionControl {
+    /// Takes note of a packet that starts at `now`.
+    #[inline]
+    fn transmitted(&mut self, _now: Picos, _packet: &Transmitted) {}
+
+    /// Takes an ACK or NAK for packets that were sent, even if it acknowledges nothing new.
+    #[inline]
+    fn acknowledged(&mut self, _now: Picos, _acknowledged: &Acknowledged<'_>) {}
+
+    /// Takes a CNP; true if it cut the rate.
+    #[inline]
+    fn notified(&mut self, _now: Picos) -> bool {
+        false
+    }
+
+    /// Takes a loss. One that an ACK or NAK reports comes after its [`acknowledged`](Self::acknowledged).
+    #[inline]
+    fn lost(&mut self, _now: Picos, _loss: Loss) {}
+
+    /// The rate at which frames may follow each other from `now` on, as bytes on the wire. At the line rate
+    /// or above, the port itself is the pace.
+    #[inline]
+    fn rate(&mut self, _now: Picos) -> BitsPerSecond {
+        BitsPerSecond(u64::MAX)
+    }
+
+    /// Payload bytes that may be unacknowledged at `now`; `None` if there is no such limit. It changes only
+    /// when the algorithm is told something. One packet may always be outstanding.
+    #[inline]
+    fn window(&self, _now: Picos) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether [`Acknowledged::round_trip`] is wanted: it costs an entry for each outstanding packet.
+    #[inline]
+    fn measures_round_trips(&self) -> bool {
+        false
+    }
+}
+
+/// The receiving end's part: what it tells the sender.
+pub trait CongestionFeedback {
+    /// Takes a data packet that arrives at `now`, `marked` congestion experienced or not; true if a CNP is
+    /// due.
+    #[inline]
+    fn received(&mut self, _now: Picos, _marked: bool) -> bool {
+        false
+    }
+
+    /// Whether the ACK or NAK that is being made says that packets were marked.
+    #[inline]
+    fn echo(&mut self) -> bool {
+        false
+    }
+}
+
+/// A data packet that starts onto the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmitted {
+    /// All that it takes of the wire: frame, preamble, FCS and gap.
+    pub wire: Bytes,
+    /// Its payload.
+    pub payload: Bytes,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// What an ACK or NAK tells the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged<'a> {
+    /// Payload bytes that were not acknowledged before.
+    pub bytes: Bytes,
+    /// From the start of the packet that it answers to its own arrival, by the NIC's clock, if the algorithm
+    /// [measures](CongestionControl::measures_round_trips) and this ACK allows it.
+    pub round_trip: Option<Picos>,
+    /// What the receiver's [`echo`](CongestionFeedback::echo) said.
+    pub congestion_echo: bool,
+    /// What the switches on the packet's path stamped, first hop first; empty if they do not.
+    pub telemetry: &'a [HopTelemetry],
+}
+
+/// What one switch says of the port that a packet left by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopTelemetry {
+    /// When it left, by the switch's clock.
+    pub at: Picos,
+    /// Bytes that the port had transmitted before it.
+    pub transmitted: Bytes,
+    /// Bytes in the egress queue behind it.
+    pub queue: Bytes,
+    /// The port's rate.
+    pub rate: BitsPerSecond,
+}
+
+/// How a loss became known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The receiver's answers say so.
+    Reported,
+    /// The retransmission timer expired.
+    Timeout,
+}

@@ -1,0 +1,190 @@
+//! A flow that a host sends, as packets.
+//!
+//! A flow's packets are numbered from 0 in 64 bits; PSN, opcode, RETH and length are functions of
+//! that number. A retransmission is therefore the same packet as the first transmission by
+//! construction.
+
+use fabric_core::priority::Priority;
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::{Ecn, Opcode, RethFields, RocePacket};
+use units::Bytes;
+
+use crate::segmentation::Segmentation;
+
+/// Time to live of everything that a host sends.
+pub(crate) const TIME_TO_LIVE: u8 = 64;
+
+/// A flow to be sent on a queue pair of its own, whose set-up happened out of band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRequest {
+    /// The number that events name.
+    pub flow: u32,
+    /// Address of the responder.
+    pub destination: u32,
+    /// Queue pair number, the same at both ends, 24 bits.
+    pub qp: u32,
+    /// PSN of the first packet.
+    pub initial_psn: Psn,
+    /// UDP source port: the flow's entropy.
+    pub source_port: u16,
+    /// Priority of its packets.
+    pub priority: Priority,
+    /// Payload bytes; zero sends one empty message.
+    pub bytes: u64,
+}
+
+/// The packets of one flow.
+#[derive(Debug)]
+pub struct Flow {
+    request: FlowRequest,
+    source: u32,
+    segmentation: Segmentation,
+}
+
+impl Flow {
+    /// A flow from `source` in packets of at most `payload` bytes.
+    pub fn new(request: &FlowRequest, source: u32, payload: u16) -> Self {
+        let segmentation = Segmentation::new(request.bytes, u64::from(payload));
+        Self { request: *request, source, segmentation }
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &FlowRequest {
+        &self.request
+    }
+
+    /// How many packets there are, at least 1.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.segmentation.packets()
+    }
+
+    /// The PSN of packet `number`.
+    #[inline]
+    pub fn psn(&self, number: u64) -> Psn {
+        // PSNs are counted modulo 2^24 anyway.
+        self.request.initial_psn.add((number % (1 << 24)) as u32)
+    }
+
+    /// Payload bytes of the packets before packet `number`.
+    #[inline]
+    pub fn bytes_before(&self, number: u64) -> Bytes {
+        Bytes(self.segmentation.bytes_before(number))
+    }
+
+    /// Payload bytes of packet `number`.
+    #[inline]
+    pub fn payload_of(&self, number: u64) -> Bytes {
+        Bytes(self.segmentation.payload_of(number))
+    }
+
+    /// Packet `number`, always the same.
+    pub fn packet(&self, number: u64) -> RocePacket {
+        let (message, position) = self.segmentation.place(number);
+        let last = self.segmentation.ends_message(number, position);
+        let (opcode, carries_reth) = match (position == 0, last) {
+            (true, true) => (Opcode::WriteOnly, true),
+            (true, false) => (Opcode::WriteFirst, true),
+            (false, false) => (Opcode::WriteMiddle, false),
+            (false, true) => (Opcode::WriteLast, false),
+        };
+        let reth = carries_reth.then(|| {
+            let message = self.segmentation.message(message);
+            RethFields {
+                virtual_address: message.start,
+                remote_key: self.request.qp,
+                dma_length: message.bytes.try_into().expect("a message is at most 1 GiB"),
+            }
+        });
+        let payload = self.segmentation.payload_of(number);
+        RocePacket {
+            source: self.source,
+            destination: self.request.destination,
+            source_port: self.request.source_port,
+            dscp: self.request.priority.number() << 3,
+            ecn: Ecn::Capable0,
+            ttl: TIME_TO_LIVE,
+            opcode,
+            ack_request: last,
+            congestion_echo: false,
+            destination_qp: self.request.qp,
+            psn: self.psn(number),
+            reth,
+            aeth: None,
+            payload_length: payload.try_into().expect("a payload is at most the host's"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(bytes: u64, initial_psn: u32) -> Flow {
+        let request = FlowRequest {
+            flow: 0,
+            destination: 2,
+            qp: 9,
+            initial_psn: Psn::new(initial_psn),
+            source_port: 50_000,
+            priority: Priority::new(3),
+            bytes,
+        };
+        Flow::new(&request, 1, 1000)
+    }
+
+    #[test]
+    fn a_packet_carries_what_the_request_says() {
+        let flow = flow(2500, 0x00ff_ffff);
+        let first = RocePacket {
+            source: 1,
+            destination: 2,
+            source_port: 50_000,
+            dscp: 24,
+            ecn: Ecn::Capable0,
+            ttl: 64,
+            opcode: Opcode::WriteFirst,
+            ack_request: false,
+            congestion_echo: false,
+            destination_qp: 9,
+            psn: Psn::new(0x00ff_ffff),
+            reth: Some(RethFields { virtual_address: 0, remote_key: 9, dma_length: 2500 }),
+            aeth: None,
+            payload_length: 1000,
+        };
+        let (opcode, psn) = (Opcode::WriteMiddle, Psn::new(0));
+        let middle = RocePacket { opcode, psn, reth: None, ..first };
+        let (opcode, psn) = (Opcode::WriteLast, Psn::new(1));
+        let last = RocePacket { opcode, psn, ack_request: true, payload_length: 500, ..middle };
+        assert_eq!([0, 1, 2].map(|number| flow.packet(number)), [first, middle, last]);
+    }
+
+    #[test]
+    fn a_flow_beyond_a_gibibyte_is_several_messages() {
+        let message = 1_073_741_000;
+        let flow = flow(2 * message + 1, 5);
+        let per_message = message / 1000;
+        let reths = [0, per_message, 2 * per_message].map(|number| flow.packet(number));
+        let starts = reths.map(|packet| packet.reth.expect("a message starts").virtual_address);
+        assert_eq!(starts, [0, message, 2 * message]);
+        assert_eq!(reths[1].reth.map(|reth| u64::from(reth.dma_length)), Some(message));
+        assert_eq!(reths[2].reth.map(|reth| reth.dma_length), Some(1));
+        assert_eq!((reths[2].opcode, reths[2].payload_length), (Opcode::WriteOnly, 1));
+        let end = flow.packet(per_message - 1);
+        assert_eq!((end.opcode, end.ack_request), (Opcode::WriteLast, true));
+    }
+
+    #[test]
+    fn an_empty_flow_is_one_empty_packet() {
+        let flow = flow(0, 0);
+        assert_eq!(flow.packets(), 1);
+        let packet = flow.packet(0);
+        assert_eq!((packet.opcode, packet.payload_length), (Opcode::WriteOnly, 0));
+    }
+
+    #[test]
+    fn the_bytes_before_a_packet_end_with_the_flow() {
+        let bytes = [0, 1, 2, 3].map(|number| flow(2500, 0).bytes_before(number).0);
+        assert_eq!(bytes, [0, 1000, 2000, 2500]);
+    }
+}

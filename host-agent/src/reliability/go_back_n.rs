@@ -1,0 +1,7 @@
+//! Go-back-N: the responder takes packets in order only, and the requester goes back to what is missing.
+
+mod requester;
+mod responder;
+
+pub use requester::GoBackNRequester;
+pub use responder::GoBackNResponder;

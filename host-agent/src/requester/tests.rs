@@ -1,0 +1,221 @@
+//! What reaches a congestion control, and what it holds back: with go-back-N and an algorithm that keeps
+//! what it is told.
+
+use fabric_core::priority::Priority;
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::{AethFields, Syndrome};
+use units::BitsPerSecond;
+
+use super::*;
+use crate::host::tests::config;
+use crate::reliability::{Reliability, Sender};
+
+/// What an algorithm was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Transmitted(u64, Transmitted),
+    /// When, new bytes, round trip, echo, hops of telemetry.
+    Acknowledged(u64, u64, Option<u64>, bool, usize),
+    Notified(u64),
+    Lost(u64, Loss),
+}
+
+/// Keeps what it is told.
+#[derive(Debug)]
+struct Recorder {
+    told: Vec<Told>,
+    rate: BitsPerSecond,
+    window: Option<Bytes>,
+    measures: bool,
+}
+
+impl CongestionControl for Recorder {
+    fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
+        self.told.push(Told::Transmitted(now.0, *packet));
+    }
+
+    fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
+        let Acknowledged { bytes, round_trip, congestion_echo, telemetry } = acknowledged;
+        let round_trip = round_trip.map(|span| span.0);
+        let told =
+            Told::Acknowledged(now.0, bytes.0, round_trip, *congestion_echo, telemetry.len());
+        self.told.push(told);
+    }
+
+    fn notified(&mut self, now: Picos) -> bool {
+        self.told.push(Told::Notified(now.0));
+        true
+    }
+
+    fn lost(&mut self, now: Picos, loss: Loss) {
+        self.told.push(Told::Lost(now.0, loss));
+    }
+
+    fn rate(&mut self, _: Picos) -> BitsPerSecond {
+        self.rate
+    }
+
+    fn window(&self, _: Picos) -> Option<Bytes> {
+        self.window
+    }
+
+    fn measures_round_trips(&self) -> bool {
+        self.measures
+    }
+}
+
+/// A requester of `bytes` in packets of 1000, whose algorithm limits nothing and measures round trips.
+fn requester(bytes: u64) -> Requester<Sender, Recorder> {
+    let config = config(1);
+    let request = FlowRequest {
+        flow: 0,
+        destination: 2,
+        qp: 9,
+        initial_psn: Psn::new(0),
+        source_port: 50_000,
+        priority: Priority::new(3),
+        bytes,
+    };
+    let flow = Flow::new(&request, config.address, config.payload);
+    let rate = BitsPerSecond(u64::MAX);
+    let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
+    Requester::new(flow, Reliability::GoBackN.sender(&config), recorder)
+}
+
+impl Requester<Sender, Recorder> {
+    fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.congestion_control.told)
+    }
+
+    /// Sends as much as goes; the packets' PSNs.
+    fn send(&mut self, now: u64) -> Vec<u32> {
+        std::iter::from_fn(|| {
+            let now = Picos(now);
+            self.can_send(now).then(|| self.transmit(now, &config(1)).0.psn.value())
+        })
+        .collect()
+    }
+
+    fn answer(&mut self, now: u64, syndrome: Syndrome, psn: u32, echo: bool) -> Outcome {
+        let aeth = AethFields { syndrome, message_sequence_number: 0 };
+        self.receive_answer(Picos(now), &Answer { psn: Psn::new(psn), aeth }, echo)
+    }
+}
+
+#[test]
+fn a_transmission_is_told_with_its_bytes_and_whether_it_is_the_first() {
+    let mut requester = requester(1500);
+    assert_eq!(requester.send(7), [0, 1]);
+    requester.expire(Picos(50));
+    assert_eq!(requester.send(60), [0, 1]);
+    assert_eq!(requester.retransmitted_packets, 2);
+    // 74 bytes of headers and ICRC with RETH and 58 without, and 24 between frames.
+    let packet = |now, wire, payload, again| {
+        Told::Transmitted(now, Transmitted { wire: Bytes(wire), payload: Bytes(payload), again })
+    };
+    let expected = [
+        packet(7, 1098, 1000, false),
+        packet(7, 582, 500, false),
+        Told::Lost(50, Loss::Timeout),
+        packet(60, 1098, 1000, true),
+        packet(60, 582, 500, true),
+    ];
+    assert_eq!(requester.told(), expected);
+}
+
+#[test]
+fn an_ack_is_told_with_its_bytes_its_round_trip_and_its_echo() {
+    let mut requester = requester(3500);
+    for now in [0, 100, 200, 300] {
+        requester.transmit(Picos(now), &config(1));
+    }
+    requester.told();
+    assert_eq!(requester.answer(1000, Syndrome::Ack, 1, false), Outcome::Useful);
+    assert_eq!(requester.answer(1001, Syndrome::Ack, 1, true), Outcome::Stale);
+    assert_eq!(requester.answer(1002, Syndrome::Ack, 9, true), Outcome::BeyondSent);
+    assert_eq!(requester.answer(1200, Syndrome::Ack, 3, true), Outcome::Completed);
+    let expected = [
+        Told::Acknowledged(1000, 2000, Some(900), false, 0),
+        Told::Acknowledged(1001, 0, None, true, 0),
+        Told::Acknowledged(1200, 1500, Some(900), true, 0),
+    ];
+    assert_eq!(requester.told(), expected);
+}
+
+#[test]
+fn a_nak_is_told_as_an_acknowledgement_and_a_loss() {
+    let mut requester = requester(3500);
+    requester.send(0);
+    requester.told();
+    requester.answer(1000, Syndrome::NakSequenceError, 1, true);
+    requester.send(1500);
+    requester.congestion_control.told.retain(|told| !matches!(told, Told::Transmitted(..)));
+    requester.answer(2000, Syndrome::Ack, 1, false);
+    let expected = [
+        Told::Acknowledged(1000, 1000, None, true, 0),
+        Told::Lost(1000, Loss::Reported),
+        Told::Acknowledged(2000, 1000, None, false, 0),
+    ];
+    assert_eq!(requester.told(), expected);
+}
+
+#[test]
+fn round_trips_are_kept_for_those_who_ask_only() {
+    let mut requester = requester(3500);
+    requester.congestion_control.measures = false;
+    requester.send(0);
+    requester.told();
+    requester.answer(1000, Syndrome::Ack, 3, false);
+    assert_eq!(requester.told(), [Told::Acknowledged(1000, 3500, None, false, 0)]);
+}
+
+#[test]
+fn a_notification_is_told_and_counted() {
+    let mut requester = requester(1000);
+    assert!(requester.receive_notification(Picos(5)));
+    assert_eq!((requester.told(), requester.notifications), (vec![Told::Notified(5)], 1));
+}
+
+#[test]
+fn a_window_holds_packets_back_and_an_ack_lets_them_go() {
+    let mut requester = requester(10_000);
+    requester.congestion_control.window = Some(Bytes(2999));
+    assert_eq!(requester.send(0), [0, 1], "a third packet would be a byte too much");
+    requester.answer(10, Syndrome::Ack, 0, false);
+    assert_eq!(requester.send(10), [2]);
+    requester.congestion_control.window = Some(Bytes(3000));
+    assert_eq!(requester.send(20), [3]);
+    requester.congestion_control.window = Some(Bytes(1));
+    requester.answer(30, Syndrome::Ack, 2, false);
+    assert_eq!(requester.send(30), [], "packet 3 is outstanding");
+    requester.answer(40, Syndrome::Ack, 3, false);
+    assert_eq!(requester.send(40), [4], "one packet may always be");
+    // What the requester goes back over is no longer on its way.
+    requester.expire(Picos(50));
+    assert_eq!(requester.send(50), [4]);
+    requester.congestion_control.window = None;
+    assert_eq!(requester.send(60), [5, 6, 7, 8, 9]);
+}
+
+/// The responder may answer many packets together, more than a window holds.
+#[test]
+fn packets_under_a_window_ask_for_an_ack() {
+    let mut requester = requester(3000);
+    let asks = |requester: &mut Requester<Sender, Recorder>| {
+        requester.transmit(Picos(0), &config(1)).0.ack_request
+    };
+    assert!(!asks(&mut requester));
+    requester.congestion_control.window = Some(Bytes(3000));
+    assert!(asks(&mut requester));
+}
+
+#[test]
+fn a_rate_below_the_line_rate_delays_the_next_packet() {
+    let mut requester = requester(3000);
+    requester.congestion_control.rate = config(1).link_rate;
+    requester.transmit(Picos(10), &config(1));
+    assert_eq!(requester.next_start, Picos::ZERO, "the port itself is the pace");
+    requester.congestion_control.rate = BitsPerSecond(50_000_000_000);
+    requester.transmit(Picos(10), &config(1));
+    assert_eq!(requester.next_start, Picos(10 + 1082 * 160));
+}

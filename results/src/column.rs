@@ -1,0 +1,143 @@
+//! What every column and key of the results means: the source of the headers and of their
+//! documentation.
+
+use std::fmt::Write;
+
+use super::csv::Row;
+use super::deadlock::DeadlockRow;
+use super::drop::DropRow;
+use super::egress_queue::EgressQueueRow;
+use super::fct_by_size::FctBySizeRow;
+use super::flow::FlowRow;
+use super::hpcc;
+use super::link_delay::LinkDelayRow;
+use super::manifest::{MANIFEST_KEYS, Manifest};
+use super::measurements::DistributionRow;
+use super::occupancy::OccupancyRow;
+use super::pause::PauseRow;
+use super::pause_time::PauseTimeRow;
+use super::queue::QueueRow;
+use super::summary::{SUMMARY_KEYS, Summary};
+use super::throughput::ThroughputRow;
+
+/// A column of a CSV file or a key of a JSON file.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name, with the unit as suffix.
+    pub name: &'static str,
+    /// What it means, in Markdown.
+    pub about: &'static str,
+}
+
+const INTRODUCTION: &str = "\
+# Results
+
+Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.
+Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.
+
+`scenario.resolved.toml` is the scenario with every default filled in. `capture.pcapng` has one
+interface per captured wire direction and emulated nanoseconds as time stamps.
+`manifest.json` is the last file to appear: a folder that has it is whole.
+";
+
+/// Markdown that documents every file, column and key of a results folder.
+pub fn columns_markdown() -> String {
+    let mut text = String::from(INTRODUCTION);
+    table::<FlowRow>(&mut text);
+    table::<FctBySizeRow>(&mut text);
+    table::<ThroughputRow>(&mut text);
+    table::<PauseRow>(&mut text);
+    table::<PauseTimeRow>(&mut text);
+    table::<QueueRow>(&mut text);
+    table::<EgressQueueRow>(&mut text);
+    table::<OccupancyRow>(&mut text);
+    table::<LinkDelayRow>(&mut text);
+    table::<DropRow>(&mut text);
+    table::<DeadlockRow>(&mut text);
+    table::<DistributionRow>(&mut text);
+    for (file, about, fields) in hpcc::DOCUMENTATION {
+        section(&mut text, file, about, fields);
+    }
+    let about = "What the run came to. All but the last two keys is the same in every run of a \
+                 scenario under the virtual clock.";
+    section(&mut text, Summary::FILE, about, SUMMARY_KEYS);
+    section(&mut text, Manifest::FILE, "What the run was made with.", MANIFEST_KEYS);
+    text
+}
+
+fn table<R: Row>(text: &mut String) {
+    section(text, R::FILE, R::ABOUT, R::COLUMNS);
+}
+
+/// Adds the table of a file's columns.
+pub fn section(text: &mut String, file: &str, about: &str, columns: &[Column]) {
+    write!(text, "\n## `{file}`\n\n{about}\n\n| name | meaning |\n| --- | --- |\n")
+        .expect("a String takes every write");
+    for Column { name, about } in columns {
+        writeln!(text, "| `{name}` | {about} |").expect("a String takes every write");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_its_section_and_every_row_two_cells() {
+        let text = columns_markdown();
+        let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
+        let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
+        let tables = tables.chain(["deadlocks", "distributions", "egress_queues"]);
+        let tables = tables.map(|name| format!("{name}.csv"));
+        let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
+        for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
+            assert!(text.contains(&format!("\n## `{file}`\n")), "{file}");
+        }
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            assert_eq!(line.matches('|').count(), 3, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_first_columns_are_what_readers_rely_on() {
+        fn header<R: Row>() -> String {
+            R::COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",")
+        }
+        assert!(
+            header::<FlowRow>().starts_with(
+                "flow,label,src,dst,priority,bytes,start_ns,fct_ns,ideal_ns,slowdown,"
+            )
+        );
+        assert_eq!(
+            header::<PauseRow>(),
+            "time_ns,node,port,peer,priority,event,\
+             occupancy_bytes,threshold_bytes,shared_free_bytes,level"
+        );
+        assert_eq!(
+            header::<FctBySizeRow>(),
+            "label,above_bytes,up_to_bytes,flows,completed,slowdown_mean,slowdown_p50,\
+             slowdown_p95,slowdown_p99,slowdown_max,fct_mean_ns,fct_p99_ns"
+        );
+        assert_eq!(header::<ThroughputRow>(), "start_ns,flow,bytes,bits_per_second");
+        assert_eq!(
+            header::<PauseTimeRow>(),
+            "node,port,priority,by,pauses,paused_ns,share,longest_ns,ordered_pauses,ordered_ns"
+        );
+        assert_eq!(
+            header::<OccupancyRow>(),
+            "node,kind,mean_bytes,p50_bytes,p90_bytes,p99_bytes,p999_bytes,max_bytes"
+        );
+        assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
+        assert_eq!(header::<EgressQueueRow>(), "time_ns,node,port,priority,queue,bytes");
+        assert_eq!(
+            header::<LinkDelayRow>(),
+            "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"
+        );
+        assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
+        assert_eq!(
+            header::<DeadlockRow>(),
+            "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels"
+        );
+        assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");
+    }
+}

@@ -1,0 +1,186 @@
+//! `deadlocks.csv`.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+use super::pause::PauseLevel;
+
+/// A circle of paused queues that waited for each other: a deadlock, if it is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockRow<'a> {
+    /// Its number, in the order in which circles were found.
+    pub circle: u32,
+    /// When the circle closed.
+    pub onset: Nanos,
+    /// When it was known that none of its queues can resume.
+    pub confirmed: Option<Nanos>,
+    /// When one of them resumed, unless the run ended before.
+    pub end: Option<Nanos>,
+    /// Its egress queues, in the order of waiting.
+    pub members: &'a [DeadlockMember<'a>],
+}
+
+/// A paused egress queue of a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockMember<'a> {
+    /// The wire that it sends on.
+    pub wire: &'a str,
+    /// Its priority.
+    pub priority: u8,
+    /// Why it waits for the next.
+    pub level: PauseLevel,
+}
+
+impl<'a> DeadlockRow<'a> {
+    fn listed<T: Display>(&self, of: impl Fn(&DeadlockMember<'a>) -> T) -> String {
+        let listed: Vec<String> =
+            self.members.iter().map(|member| of(member).to_string()).collect();
+        listed.join(" ")
+    }
+}
+
+impl Row for DeadlockRow<'_> {
+    const FILE: &'static str = "deadlocks.csv";
+    const ABOUT: &'static str = "One row per circle of paused egress queues of switches, each of \
+                                 which waits for the next: the ingress queue that pauses it holds \
+                                 packets that lie in the next one. Where a port pauses it (DSH), that \
+                                 counts for packets of all lossless priorities that came in by the \
+                                 port, so that queues of several priorities may wait for each \
+                                 other. Rows come as circles dissolve, at last those that the \
+                                 run's end found. A circle counts from when \
+                                 the PAUSE frames have taken effect: response time, longest frame \
+                                 and propagation after they were received.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "circle", about: "Its number, from 0, in the order of their discovery." },
+        Column {
+            name: "onset_ns",
+            about: "When the circle closed: the latest of the receptions of its PAUSE frames, those \
+                    of ports included, and of the arrivals of the packets by which each queue waits \
+                    for the next.",
+        },
+        Column {
+            name: "confirmed_ns",
+            about: "When it was certain that this is a deadlock: every packet in the ingress queues \
+                    that pause its members lies in a queue that is stuck like them, and nothing \
+                    more is on its way to them, so that no packet will leave and none of them will \
+                    resume. Where only a port pauses a member, this holds of all the port's lossless \
+                    queues; and as it may also resume when the rest of the switch drains, it \
+                    must stay above X_pon even after every queue that can drain has left the shared \
+                    pool, or have insurance headroom that cannot become empty. \
+                    Looked at when a circle is found, every 10 us and at the run's end. Empty of \
+                    circles that could still dissolve.",
+        },
+        Column {
+            name: "end_ns",
+            about: "When a queue of it resumed, or, unless it was confirmed, a port by which one \
+                    waited for the next; empty if \
+                    it lasted until the run's end. A confirmed circle ends only by a PAUSE that runs out because its refreshes were lost or late.",
+        },
+        Column {
+            name: "queues",
+            about: "The wires that its egress queues send on, in the order of waiting, the last \
+                    waiting for the first, separated by spaces.",
+        },
+        Column { name: "priorities", about: "Paused priority of each of them, likewise." },
+        Column {
+            name: "levels",
+            about: "Why each of them waits for the next, likewise: `queue` if the ingress queue that \
+                    pauses it is OFF and holds packets there, `port` if it is the port (DSH); as it \
+                    was when the circle was confirmed or last looked at.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{}",
+            self.circle,
+            self.onset.0,
+            Maybe(self.confirmed.map(|time| time.0)),
+            Maybe(self.end.map(|time| time.0)),
+            Text(&self.listed(|member| member.wire)),
+            self.listed(|member| member.priority),
+            self.listed(|member| member.level.name()),
+        )
+    }
+}
+
+/// What a run saw of deadlocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadlockTotals {
+    /// Circles of waiting that were confirmed to be deadlocks.
+    pub deadlocks: u64,
+    /// The first onset among them.
+    pub first_onset_ns: Option<u64>,
+    /// Whether one of them lasted until the run's end.
+    pub at_end: bool,
+    /// Circles that dissolved without having been confirmed.
+    pub dissolved: u64,
+    /// Circles that were there at the run's end and could still dissolve.
+    pub undecided: u64,
+}
+
+impl DeadlockTotals {
+    /// Counts a circle.
+    pub fn record(&mut self, row: &DeadlockRow) {
+        match (row.confirmed, row.end) {
+            (Some(_), end) => {
+                self.deadlocks += 1;
+                let onset = row.onset.0;
+                self.first_onset_ns =
+                    Some(self.first_onset_ns.map_or(onset, |first| first.min(onset)));
+                self.at_end |= end.is_none();
+            }
+            (None, Some(_)) => self.dissolved += 1,
+            (None, None) => self.undecided += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    fn row(onset: u64, confirmed: Option<u64>, end: Option<u64>) -> DeadlockRow<'static> {
+        DeadlockRow {
+            circle: 7,
+            onset: Nanos(onset),
+            confirmed: confirmed.map(Nanos),
+            end: end.map(Nanos),
+            members: &MEMBERS,
+        }
+    }
+
+    const MEMBERS: [DeadlockMember<'_>; 2] = [
+        DeadlockMember { wire: "a->b", priority: 3, level: PauseLevel::Queue },
+        DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Port },
+    ];
+
+    #[test]
+    fn a_deadlock_has_no_end() {
+        assert_eq!(line(&row(12, Some(20), None)), "7,12,20,,a->b b->a,3 5,queue port\n");
+        assert_eq!(line(&row(12, None, Some(15))), "7,12,,15,a->b b->a,3 5,queue port\n");
+    }
+
+    #[test]
+    fn only_confirmed_circles_are_deadlocks() {
+        let mut totals = DeadlockTotals::default();
+        totals.record(&row(5, None, Some(6)));
+        totals.record(&row(6, None, None));
+        assert_eq!(
+            totals,
+            DeadlockTotals { dissolved: 1, undecided: 1, ..DeadlockTotals::default() }
+        );
+        totals.record(&row(30, Some(40), Some(50)));
+        assert!(!totals.at_end);
+        totals.record(&row(20, Some(21), None));
+        totals.record(&row(25, Some(41), None));
+        assert_eq!((totals.deadlocks, totals.first_onset_ns, totals.at_end), (3, Some(20), true));
+    }
+}

@@ -1,0 +1,125 @@
+//! `fct_by_size.csv`.
+
+use std::io::{self, Write};
+
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+use super::slowdown::Slowdown;
+
+/// The flows of one label, or of all, whose sizes lie in one bin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FctBySizeRow {
+    /// The label; `None` for the flows of all labels.
+    pub label: Option<String>,
+    /// All are larger than this,
+    pub above: Bytes,
+    /// and none is larger than this.
+    pub up_to: Option<Bytes>,
+    /// Flows, done or not; of the long-lived ones only those that are done.
+    pub flows: u64,
+    /// Those that completed.
+    pub completed: u64,
+    /// What these came to; `None` if there are none.
+    pub times: Option<GroupTimes>,
+}
+
+/// Slowdowns and completion times of a group of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupTimes {
+    /// Mean slowdown, rounded half up.
+    pub slowdown_mean: Slowdown,
+    /// 50th, 95th and 99th percentile of the slowdown.
+    pub slowdown_percentiles: [Slowdown; 3],
+    /// Largest slowdown.
+    pub slowdown_max: Slowdown,
+    /// Mean completion time, rounded half up.
+    pub fct_mean: Nanos,
+    /// 99th percentile of the completion time.
+    pub fct_p99: Nanos,
+}
+
+impl Row for FctBySizeRow {
+    const FILE: &'static str = "fct_by_size.csv";
+    const ABOUT: &'static str = "One row per bin of flow sizes (`results.flow_size_bins`) that has \
+                                 flows: first for all flows, then label by label. Percentiles are \
+                                 by nearest rank: exact in rows with up to 1024 completed flows, \
+                                 too low by less than 1/1024 (0.1 %) in the others.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "label",
+            about: "Label of the flows; empty in the rows for the flows of all labels.",
+        },
+        Column { name: "above_bytes", about: "The flows' payloads are larger than this," },
+        Column {
+            name: "up_to_bytes",
+            about: "and at most this large. Empty in the last bin, which has no bound.",
+        },
+        Column {
+            name: "flows",
+            about: "Flows, completed or not; of the long-lived ones only those that completed.",
+        },
+        Column {
+            name: "completed",
+            about: "Those that completed. The other columns are about them, and empty without any.",
+        },
+        Column { name: "slowdown_mean", about: "Mean of `slowdown` in `flows.csv`, exact." },
+        Column { name: "slowdown_p50", about: "Median of the slowdown." },
+        Column { name: "slowdown_p95", about: "95th percentile of the slowdown." },
+        Column { name: "slowdown_p99", about: "99th percentile of the slowdown." },
+        Column { name: "slowdown_max", about: "Largest slowdown, exact." },
+        Column { name: "fct_mean_ns", about: "Mean of `fct_ns` in `flows.csv`, exact." },
+        Column { name: "fct_p99_ns", about: "99th percentile of the completion time." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let percentile =
+            |place: usize| Maybe(self.times.map(|times| times.slowdown_percentiles[place]));
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            Maybe(self.label.as_deref().map(Text)),
+            self.above.0,
+            Maybe(self.up_to.map(|bound| bound.0)),
+            self.flows,
+            self.completed,
+            Maybe(self.times.map(|times| times.slowdown_mean)),
+            percentile(0),
+            percentile(1),
+            percentile(2),
+            Maybe(self.times.map(|times| times.slowdown_max)),
+            Maybe(self.times.map(|times| times.fct_mean.0)),
+            Maybe(self.times.map(|times| times.fct_p99.0)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn groups_with_and_without_completed_flows() {
+        let times = GroupTimes {
+            slowdown_mean: Slowdown(15_000),
+            slowdown_percentiles: [Slowdown(10_000), Slowdown(20_000), Slowdown(21_000)],
+            slowdown_max: Slowdown(22_000),
+            fct_mean: Nanos(7000),
+            fct_p99: Nanos(9000),
+        };
+        let row = FctBySizeRow {
+            label: Some("a, b".into()),
+            above: Bytes(1000),
+            up_to: Some(Bytes(10_000)),
+            flows: 3,
+            completed: 2,
+            times: Some(times),
+        };
+        let text = "\"a, b\",1000,10000,3,2,1.5000,1.0000,2.0000,2.1000,2.2000,7000,9000\n";
+        assert_eq!(line(&row), text);
+        let undone = FctBySizeRow { label: None, up_to: None, completed: 0, times: None, ..row };
+        assert_eq!(line(&undone), ",1000,,3,0,,,,,,,\n");
+    }
+}

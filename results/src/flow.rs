@@ -1,0 +1,127 @@
+//! `flows.csv`.
+
+use std::io::{self, Write};
+
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+use super::slowdown::Slowdown;
+
+/// A flow, done or not when the run ended.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow<'a> {
+    /// The flow's number in the scenario, from 0.
+    pub flow: u32,
+    /// The label of the scenario's entry that made it.
+    pub label: &'a str,
+    /// The sending host.
+    pub src: &'a str,
+    /// The receiving host.
+    pub dst: &'a str,
+    /// Priority of its data, 0..=7.
+    pub priority: u8,
+    /// Payload bytes.
+    pub bytes: Bytes,
+    /// When the sender was given it.
+    pub start: Nanos,
+    /// From the start to the arrival of its last packet's ACK, rounded up; `None` if it did not complete.
+    pub fct: Option<Nanos>,
+    /// What `fct` would be on an idle fabric.
+    pub ideal: Nanos,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Congestion notification packets that its sender received.
+    pub cnps: u64,
+    /// Whether it is meant to outlast the run: it then counts among the flows only if it completes.
+    pub long_lived: bool,
+}
+
+impl FlowRow<'_> {
+    /// `fct / ideal`, if it completed.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        self.fct.map(|fct| Slowdown::of(fct, self.ideal))
+    }
+}
+
+impl Row for FlowRow<'_> {
+    const FILE: &'static str = "flows.csv";
+    const ABOUT: &'static str = "One row per flow.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "flow", about: "Number of the flow, from 0." },
+        Column { name: "label", about: "Label of the scenario's entry that made the flow." },
+        Column { name: "src", about: "Sending host." },
+        Column { name: "dst", about: "Receiving host." },
+        Column { name: "priority", about: "Priority of its data packets, 0 to 7." },
+        Column { name: "bytes", about: "Payload bytes, headers not counted." },
+        Column { name: "start_ns", about: "Instant at which the sender was given the flow." },
+        Column {
+            name: "fct_ns",
+            about: "Flow completion time: from `start_ns` to the arrival of the last packet's \
+                    ACK at the sender, rounded up. Empty if the flow did not complete.",
+        },
+        Column {
+            name: "ideal_ns",
+            about: "What `fct_ns` would be if nothing held the flow up: nothing else in the fabric, \
+                    no PAUSE, no congestion control, no retransmission.",
+        },
+        Column {
+            name: "slowdown",
+            about: "`fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty \
+                    if the flow did not complete.",
+        },
+        Column { name: "retransmitted_packets", about: "Data packets sent again (go-back-N)." },
+        Column { name: "cnps", about: "Congestion notification packets its sender received." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            self.flow,
+            Text(self.label),
+            Text(self.src),
+            Text(self.dst),
+            self.priority,
+            self.bytes.0,
+            self.start.0,
+            Maybe(self.fct.map(|fct| fct.0)),
+            self.ideal.0,
+            Maybe(self.slowdown()),
+            self.retransmitted_packets,
+            self.cnps,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    fn flow(fct: Option<Nanos>) -> FlowRow<'static> {
+        FlowRow {
+            flow: 3,
+            label: "incast, first",
+            src: "h1",
+            dst: "h0",
+            priority: 3,
+            bytes: Bytes(1_000_000),
+            start: Nanos(10_000),
+            fct,
+            ideal: Nanos(90_000),
+            retransmitted_packets: 0,
+            cnps: 2,
+            long_lived: false,
+        }
+    }
+
+    #[test]
+    fn flows_done_and_undone() {
+        assert_eq!(
+            line(&flow(Some(Nanos(135_001)))),
+            "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2\n"
+        );
+        assert_eq!(line(&flow(None)), "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2\n");
+    }
+}

@@ -1,0 +1,257 @@
+//! Means and percentiles over flows, in integers and in bounded memory.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use super::distribution::Distribution;
+use super::fct_by_size::{FctBySizeRow, GroupTimes};
+use super::flow::FlowRow;
+use super::slowdown::Slowdown;
+
+/// Completion times of the flows that completed, in nanoseconds. Percentiles are those of a
+/// [`Distribution`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FctSummary {
+    /// Mean, rounded half up.
+    pub mean: u64,
+    /// Median by nearest rank.
+    pub p50: u64,
+    /// 99th percentile by nearest rank.
+    pub p99: u64,
+    /// Longest.
+    pub max: u64,
+}
+
+/// Slowdowns of the flows that completed. Percentiles are those of a [`Distribution`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowdownSummary {
+    /// Mean, rounded half up.
+    pub mean: Slowdown,
+    /// Median by nearest rank.
+    pub p50: Slowdown,
+    /// 99th percentile by nearest rank.
+    pub p99: Slowdown,
+}
+
+/// The flows of one label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelSummary {
+    /// Flows, done or not; of the long-lived ones only those that are done.
+    pub flows: u64,
+    /// Those that completed.
+    pub completed: u64,
+    /// Completion times; none if no flow completed.
+    pub fct_ns: Option<FctSummary>,
+    /// Slowdowns; none if no flow completed.
+    pub slowdown: Option<SlowdownSummary>,
+}
+
+/// Collects flows: all, by size, and by label and size. Memory grows with the number of labels and
+/// bins, not with the number of flows.
+#[derive(Clone, Debug)]
+pub struct FlowStatistics {
+    /// Upper bounds of the bins but the last, ascending.
+    bins: Vec<Bytes>,
+    all: FlowGroup,
+    by_size: Vec<FlowGroup>,
+    by_label: BTreeMap<String, LabelGroups>,
+}
+
+#[derive(Clone, Debug)]
+struct LabelGroups {
+    all: FlowGroup,
+    by_size: Vec<FlowGroup>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FlowGroup {
+    flows: u64,
+    fct_ns: Distribution,
+    slowdown: Distribution,
+}
+
+impl FlowGroup {
+    fn record(&mut self, flow: &FlowRow) {
+        self.flows += u64::from(flow.fct.is_some() || !flow.long_lived);
+        if let (Some(Nanos(fct)), Some(Slowdown(slowdown))) = (flow.fct, flow.slowdown()) {
+            self.fct_ns.record(fct);
+            self.slowdown.record(slowdown);
+        }
+    }
+
+    fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
+        let Self { fct_ns, slowdown, .. } = self;
+        let [p50, p99] = fct_ns.percentiles([50, 99])?;
+        let fct = FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() };
+        let [p50, p99] = slowdown.percentiles([50, 99])?.map(Slowdown);
+        Some((fct, SlowdownSummary { mean: Slowdown(slowdown.mean()?), p50, p99 }))
+    }
+
+    fn times(&self) -> Option<GroupTimes> {
+        let [fct_p99] = self.fct_ns.percentiles([99])?;
+        Some(GroupTimes {
+            slowdown_mean: Slowdown(self.slowdown.mean()?),
+            slowdown_percentiles: self.slowdown.percentiles([50, 95, 99])?.map(Slowdown),
+            slowdown_max: Slowdown(self.slowdown.greatest()),
+            fct_mean: Nanos(self.fct_ns.mean()?),
+            fct_p99: Nanos(fct_p99),
+        })
+    }
+}
+
+impl FlowStatistics {
+    /// No flow yet. `bins` are upper bounds of sizes, inclusive and ascending; flows above the last
+    /// one have a bin of their own.
+    pub fn new(bins: Vec<Bytes>) -> Self {
+        let by_size = vec![FlowGroup::default(); bins.len() + 1];
+        Self { bins, all: FlowGroup::default(), by_size, by_label: BTreeMap::new() }
+    }
+
+    /// Counts a flow, done or not.
+    pub fn record(&mut self, flow: &FlowRow) {
+        let bin = self.bins.partition_point(|&bound| bound < flow.bytes);
+        self.all.record(flow);
+        self.by_size[bin].record(flow);
+        if !self.by_label.contains_key(flow.label) {
+            let by_size = vec![FlowGroup::default(); self.bins.len() + 1];
+            let groups = LabelGroups { all: FlowGroup::default(), by_size };
+            self.by_label.insert(flow.label.to_owned(), groups);
+        }
+        let groups = self.by_label.get_mut(flow.label).expect("the line above put it there");
+        groups.all.record(flow);
+        groups.by_size[bin].record(flow);
+    }
+
+    /// Flows counted.
+    pub const fn total(&self) -> u64 {
+        self.all.flows
+    }
+
+    /// Those of them that completed.
+    pub const fn completed(&self) -> u64 {
+        self.all.fct_ns.count()
+    }
+
+    /// Completion times and slowdowns of all flows; `None` if none completed.
+    pub fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
+        self.all.summaries()
+    }
+
+    /// Likewise label by label.
+    pub fn by_label(&self) -> BTreeMap<String, LabelSummary> {
+        let summary = |groups: &LabelGroups| {
+            let (flows, completed) = (groups.all.flows, groups.all.fct_ns.count());
+            let (fct_ns, slowdown) = groups.all.summaries().unzip();
+            LabelSummary { flows, completed, fct_ns, slowdown }
+        };
+        self.by_label.iter().map(|(label, groups)| (label.clone(), summary(groups))).collect()
+    }
+
+    /// The groups that have flows: all labels together, then label by label; by size in each.
+    pub fn by_size(&self) -> Vec<FctBySizeRow> {
+        let labels = self.by_label.iter().map(|(label, groups)| (Some(label), &groups.by_size));
+        let groups = std::iter::once((None, &self.by_size)).chain(labels);
+        groups.flat_map(|(label, groups)| self.rows(label, groups)).collect()
+    }
+
+    fn rows(
+        &self,
+        label: Option<&String>,
+        groups: &[FlowGroup],
+    ) -> impl Iterator<Item = FctBySizeRow> {
+        let lower = std::iter::once(Bytes(0)).chain(self.bins.iter().copied());
+        let upper = self.bins.iter().copied().map(Some).chain([None]);
+        let bins = lower.zip(upper).zip(groups).filter(|(_, group)| group.flows > 0);
+        bins.map(move |((above, up_to), group)| FctBySizeRow {
+            label: label.cloned(),
+            above,
+            up_to,
+            flows: group.flows,
+            completed: group.fct_ns.count(),
+            times: group.times(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(label: &str, bytes: u64, fct: Option<u64>) -> FlowRow<'_> {
+        FlowRow {
+            flow: 0,
+            label,
+            src: "h0",
+            dst: "h1",
+            priority: 3,
+            bytes: Bytes(bytes),
+            start: Nanos(0),
+            fct: fct.map(Nanos),
+            ideal: Nanos(100),
+            retransmitted_packets: 0,
+            cnps: 0,
+            long_lived: false,
+        }
+    }
+
+    #[test]
+    fn order_does_not_matter_and_the_undone_do_not_count() {
+        let statistics = |order: [u64; 3]| {
+            let mut statistics = FlowStatistics::new(Vec::new());
+            statistics.record(&flow("", 1, None));
+            for fct in order {
+                statistics.record(&flow("", 1, Some(fct)));
+            }
+            assert_eq!((statistics.total(), statistics.completed()), (4, 3));
+            statistics.summaries().unwrap()
+        };
+        let (fct, slowdown) = statistics([300, 100, 150]);
+        assert_eq!(fct, FctSummary { mean: 183, p50: 150, p99: 300, max: 300 });
+        assert_eq!(slowdown.mean, Slowdown(18_333));
+        assert_eq!((fct, slowdown), statistics([100, 150, 300]));
+        assert_eq!(FlowStatistics::new(Vec::new()).summaries(), None);
+    }
+
+    #[test]
+    fn a_bound_belongs_to_its_bin_and_empty_bins_have_no_row() {
+        let mut statistics = FlowStatistics::new(vec![Bytes(10), Bytes(100), Bytes(1000)]);
+        for (label, bytes, fct) in [
+            ("mice", 10, Some(100)),
+            ("mice", 1, Some(300)),
+            ("mice", 11, None),
+            ("elephants", 1001, Some(900)),
+            ("elephants", 11, Some(500)),
+        ] {
+            statistics.record(&flow(label, bytes, fct));
+        }
+        let long_lived = FlowRow { long_lived: true, ..flow("background", 500, None) };
+        statistics.record(&long_lived);
+        let rows = statistics.by_size();
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| (row.label.as_deref(), row.above.0, row.up_to, row.flows, row.completed))
+            .collect();
+        let (ten, hundred) = (Some(Bytes(10)), Some(Bytes(100)));
+        assert_eq!(
+            shown,
+            [
+                (None, 0, ten, 2, 2),
+                (None, 10, hundred, 2, 1),
+                (None, 1000, None, 1, 1),
+                (Some("elephants"), 10, hundred, 1, 1),
+                (Some("elephants"), 1000, None, 1, 1),
+                (Some("mice"), 0, ten, 2, 2),
+                (Some("mice"), 10, hundred, 1, 0),
+            ]
+        );
+        let labels = statistics.by_label();
+        let mice = &labels["mice"];
+        assert_eq!((mice.flows, mice.completed, mice.fct_ns.unwrap().mean), (3, 2, 200));
+        assert_eq!(labels["background"].fct_ns, None);
+        assert_eq!(rows[0].times.unwrap().slowdown_mean, Slowdown(20_000));
+        assert_eq!(rows[0].times.unwrap().fct_p99, Nanos(300));
+        assert_eq!(rows[6].times, None);
+    }
+}

@@ -1,0 +1,253 @@
+//! `fct.txt`, `pfc.txt` and `qlen.txt`: what the HPCC simulator (ns-3) writes, in its columns, units
+//! and numbers, so that analyses of its files read a run of xoff.
+//!
+//! Columns and formats: `simulation/scratch/third.cc` of alibaba-edu/High-Precision-Congestion-Control.
+
+mod queue_lengths;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+
+use units::{Nanos, Picos};
+
+use super::column::Column;
+use super::error::ResultsError;
+use super::flow::FlowRow;
+use super::pause_time::PauseReceived;
+use super::staging::Staging;
+use super::text_file::TextFile;
+use queue_lengths::QueueLengths;
+pub use queue_lengths::QueueSampling;
+
+/// The first UDP source port of each pair of hosts.
+const FIRST_SOURCE_PORT: u16 = 10_000;
+/// The destination port of flows whose label has no other: the simulator's analysis takes 100 for
+/// ordinary flows and 200 for incasts.
+pub const DESTINATION_PORT: u16 = 100;
+
+/// How the simulator numbers a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HpccNode {
+    /// The node's id.
+    pub id: u32,
+    /// Whether it is a switch; else a host.
+    pub is_switch: bool,
+    /// The interface of each port. Interfaces count from 1; 0 is the loopback.
+    pub interfaces: Vec<u32>,
+}
+
+/// What the files are written with.
+#[derive(Clone, Debug)]
+pub struct HpccOptions {
+    /// Every node of the fabric, by name.
+    pub nodes: BTreeMap<String, HpccNode>,
+    /// The switches' names by their numbers.
+    pub switches: Vec<String>,
+    /// UDP destination ports by the label of a flow; [`DESTINATION_PORT`] for labels without one.
+    pub destination_ports: BTreeMap<String, u16>,
+    /// Added to every instant.
+    pub time_offset: Nanos,
+    /// When `qlen.txt` looks at queues.
+    pub sampling: QueueSampling,
+}
+
+/// A flow that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowStart<'a> {
+    /// The flow's number.
+    pub flow: u32,
+    /// Its label.
+    pub label: &'a str,
+    /// The sending host.
+    pub src: &'a str,
+    /// The receiving host.
+    pub dst: &'a str,
+}
+
+/// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
+/// and the flows under way.
+pub struct HpccFiles {
+    fct: TextFile<File>,
+    pfc: TextFile<File>,
+    qlen: TextFile<File>,
+    nodes: BTreeMap<String, HpccNode>,
+    destination_ports: BTreeMap<String, u16>,
+    time_offset: Nanos,
+    lengths: QueueLengths,
+    /// The next source port of a pair of hosts, by their ids.
+    next_ports: BTreeMap<(u32, u32), u16>,
+    /// Source ports of flows under way.
+    source_ports: BTreeMap<u32, u16>,
+    /// Until when a port (node, port, priority) is paused.
+    paused: BTreeMap<(u32, u16, u8), Nanos>,
+}
+
+impl HpccFiles {
+    /// Names of the files.
+    pub const FILES: [&str; 3] = ["fct.txt", "pfc.txt", "qlen.txt"];
+
+    /// Opens the files.
+    pub fn create(staging: &Staging, options: HpccOptions) -> Result<Self, ResultsError> {
+        let open = |name| Ok(TextFile::new(staging.create(name)?, &staging.path(name)));
+        let [fct, pfc, qlen] = Self::FILES.map(open);
+        let HpccOptions { nodes, switches, destination_ports, time_offset, sampling } = options;
+        let switches: Vec<&HpccNode> = switches.iter().map(|name| &nodes[name]).collect();
+        let lengths = QueueLengths::new(&switches, sampling, time_offset);
+        Ok(Self {
+            fct: fct?,
+            pfc: pfc?,
+            qlen: qlen?,
+            nodes,
+            destination_ports,
+            time_offset,
+            lengths,
+            next_ports: BTreeMap::new(),
+            source_ports: BTreeMap::new(),
+            paused: BTreeMap::new(),
+        })
+    }
+
+    /// Gives a flow its source port.
+    pub fn flow_started(&mut self, start: &FlowStart) {
+        let pair = (self.nodes[start.src].id, self.nodes[start.dst].id);
+        let next = self.next_ports.entry(pair).or_insert(FIRST_SOURCE_PORT);
+        self.source_ports.insert(start.flow, *next);
+        *next = next.wrapping_add(1);
+    }
+
+    /// Adds a flow, if it has completed.
+    pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
+        let source_port = self.source_ports.remove(&row.flow).unwrap_or(FIRST_SOURCE_PORT);
+        let Some(fct) = row.fct else { return Ok(()) };
+        let address = |name| address(self.nodes[name].id);
+        let (source, destination) = (address(row.src), address(row.dst));
+        let destination_port =
+            self.destination_ports.get(row.label).copied().unwrap_or(DESTINATION_PORT);
+        let (bytes, start) = (row.bytes.0, row.start.0 + self.time_offset.0);
+        self.fct.write(|out| {
+            writeln!(
+                out,
+                "{source:08x} {destination:08x} {source_port} {destination_port} {bytes} {start} \
+                 {} {}",
+                fct.0, row.ideal.0
+            )
+        })
+    }
+
+    /// Adds a class of a PFC frame that reached the sender that it is about, if it stops the port or
+    /// lets it go on: the simulator has no PAUSE that renews another.
+    pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
+        let PauseReceived { time, node, port, priority, until, .. } = *received;
+        let HpccNode { id, is_switch, interfaces } = &self.nodes[node];
+        let paused = self.paused.entry((*id, port, priority)).or_default();
+        let (was, is) = (*paused > time, until > time);
+        *paused = until;
+        if was == is {
+            return Ok(());
+        }
+        let (time, kind) = (time.0 + self.time_offset.0, u8::from(*is_switch));
+        let interface = interfaces[usize::from(port)];
+        self.pfc.write(|out| writeln!(out, "{time} {id} {kind} {interface} {}", u8::from(is)))
+    }
+
+    /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
+    /// on. Calls come in time order.
+    pub fn waiting(
+        &mut self,
+        now: Picos,
+        switch: u32,
+        port: u16,
+        change: i64,
+    ) -> Result<(), ResultsError> {
+        let lengths = &mut self.lengths;
+        if lengths.is_dump_due(now) {
+            self.qlen.write(|out| lengths.write_due(now, out))?;
+        }
+        lengths.change(now, switch, port, change);
+        Ok(())
+    }
+
+    /// Ends the run at `now`.
+    pub fn finish(mut self, now: Picos) -> Result<(), ResultsError> {
+        self.qlen.write(|out| self.lengths.finish(now, out))?;
+        [self.fct, self.pfc, self.qlen].into_iter().try_for_each(TextFile::finish)
+    }
+}
+
+/// The address of a host: 11.x.y.1, the id in x and y.
+const fn address(id: u32) -> u32 {
+    0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
+}
+
+/// The files' documentation: name, what a line is, its fields.
+pub const DOCUMENTATION: [(&str, &str, &[Column]); 3] = [
+    (
+        "fct.txt",
+        "Only with `results.hpcc` or `--format hpcc`. One line per completed flow, in the order of \
+         completion; fields are separated by a space. This file and the two below have the columns \
+         of the HPCC simulator (ns-3). Nodes have the ids that `results.hpcc.nodes` gives them; \
+         else hosts come first, then switches, each in the order of the scenario. Interfaces of a \
+         node count from 1 in the order of its links, failed ones included.",
+        &[
+            Column {
+                name: "sip",
+                about: "Address of the sender, eight hexadecimal digits: 11.x.y.1 with the id in x \
+                        and y.",
+            },
+            Column { name: "dip", about: "Address of the receiver." },
+            Column {
+                name: "sport",
+                about: "From 10000 up for each pair of hosts, in the order of start. Not the port of \
+                        the frames.",
+            },
+            Column {
+                name: "dport",
+                about: "What `results.hpcc.destination_ports` says of the flow's label; else 100.",
+            },
+            Column { name: "size", about: "`bytes` in `flows.csv`." },
+            Column { name: "start_time", about: "`start_ns` plus `results.hpcc.time_offset`." },
+            Column { name: "fct", about: "`fct_ns`." },
+            Column {
+                name: "standalone_fct",
+                about: "`ideal_ns`: xoff's, so that `fct / standalone_fct` is the `slowdown` of \
+                        `flows.csv`.",
+            },
+        ],
+    ),
+    (
+        "pfc.txt",
+        "One line per PFC frame and class that stopped a port or let it go on, at its arrival. A \
+         PAUSE that renews a running one has no line, nor has a pause that expires.",
+        &[
+            Column { name: "time", about: "Nanoseconds, plus `results.hpcc.time_offset`." },
+            Column {
+                name: "node",
+                about: "Id of the node that received the frame: the paused one.",
+            },
+            Column { name: "node_type", about: "0 for a host, 1 for a switch." },
+            Column { name: "if_index", about: "Its interface." },
+            Column { name: "type", about: "1 for PAUSE, 0 for RESUME." },
+        ],
+    ),
+    (
+        "qlen.txt",
+        "Histograms of the bytes that wait at each switch port, all priorities together. Every \
+         `results.hpcc.qlen_interval` from `qlen_start` to the first sample at or after `qlen_stop` \
+         each port is looked at, after all that happens at that instant; where the time is a \
+         multiple of `qlen_dump_interval`, and at the last sample, a line `time: T` and a line for \
+         each switch port follow, in the order of ids and interfaces. Counts are never reset.",
+        &[
+            Column { name: "node", about: "Id of the switch." },
+            Column { name: "if_index", about: "Its interface." },
+            Column {
+                name: "counts",
+                about: "From the third field on: samples that found at least 0, 1000, 2000, .. \
+                        bytes and less than the next; up to the fullest seen.",
+            },
+        ],
+    ),
+];
+
+#[cfg(test)]
+mod tests;

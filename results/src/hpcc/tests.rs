@@ -1,0 +1,127 @@
+use std::path::Path;
+
+use units::Bytes;
+
+use super::*;
+use crate::Manifest;
+
+fn options() -> HpccOptions {
+    let host = |id| HpccNode { id, is_switch: false, interfaces: vec![1] };
+    let switch = HpccNode { id: 0, is_switch: true, interfaces: vec![2, 1] };
+    HpccOptions {
+        nodes: [("h1", host(1)), ("h300", host(300)), ("s0", switch)]
+            .map(|(name, node)| (name.to_owned(), node))
+            .into(),
+        switches: vec!["s0".into()],
+        destination_ports: [("incast".to_owned(), 200)].into(),
+        time_offset: Nanos(2_000_000_000),
+        sampling: QueueSampling {
+            start: Nanos(0),
+            stop: None,
+            interval: Nanos(100),
+            dump_interval: Nanos(1000),
+            before: Nanos(10_000),
+        },
+    }
+}
+
+/// What `fill` leaves in `fct.txt`, `pfc.txt` and `qlen.txt`.
+fn files(fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
+    const FILES: &[&str] =
+        &[HpccFiles::FILES[0], HpccFiles::FILES[1], HpccFiles::FILES[2], Manifest::FILE];
+    let temp = tempfile::tempdir().unwrap();
+    let staging = Staging::claim(temp.path(), FILES).unwrap();
+    let mut files = HpccFiles::create(&staging, options()).unwrap();
+    fill(&mut files);
+    files.finish(Picos(500_000)).unwrap();
+    staging.publish().unwrap();
+    let read = |name: &str| std::fs::read_to_string(Path::new(temp.path()).join(name)).unwrap();
+    HpccFiles::FILES.map(read)
+}
+
+fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> FlowRow<'static> {
+    FlowRow {
+        flow: number,
+        label: if src == "h1" { "incast" } else { "poisson" },
+        src,
+        dst,
+        priority: 3,
+        bytes: Bytes(1_000_000),
+        start: Nanos(10_000),
+        fct: fct.map(Nanos),
+        ideal: Nanos(90_000),
+        retransmitted_packets: 0,
+        cnps: 0,
+        long_lived: false,
+    }
+}
+
+#[test]
+fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
+    let [fct, ..] = files(|files| {
+        for (flow, src, dst) in [(0, "h1", "h300"), (1, "h1", "h300"), (2, "h300", "h1")] {
+            files.flow_started(&FlowStart { flow, label: "", src, dst });
+        }
+        files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
+        files.flow(&flow(2, "h300", "h1", Some(90_000))).unwrap();
+        files.flow(&flow(0, "h1", "h300", None)).unwrap();
+    });
+    assert_eq!(
+        fct,
+        "0b000101 0b012c01 10001 200 1000000 2000010000 135001 90000\n\
+         0b012c01 0b000101 10000 100 1000000 2000010000 90000 90000\n"
+    );
+}
+
+#[test]
+fn a_pause_has_a_line_when_it_begins_and_when_it_is_ended() {
+    let [_, pfc, _] = files(|files| {
+        for (time, node, port, until) in [
+            (100, "h1", 0, 900),
+            (300, "h1", 0, 1100),
+            (400, "s0", 0, 500),
+            (450, "h1", 0, 450),
+            (460, "h1", 0, 460),
+            // The pause of s0 has expired: a RESUME has nothing to end, a PAUSE begins another.
+            (600, "s0", 0, 600),
+            (700, "s0", 0, 900),
+        ] {
+            let (time, until) = (Nanos(time), Nanos(until));
+            let received =
+                PauseReceived { time, node, port, by: "", priority: 3, binds: time, until };
+            files.pause_received(&received).unwrap();
+        }
+    });
+    assert_eq!(
+        pfc,
+        "2000000100 1 0 1 1\n2000000400 0 1 2 1\n2000000450 1 0 1 0\n2000000700 0 1 2 1\n"
+    );
+}
+
+#[test]
+fn ports_are_sampled_in_the_order_of_interfaces() {
+    let [.., qlen] = files(|files| files.waiting(Picos(150_000), 0, 0, 1048).unwrap());
+    assert_eq!(qlen, "time: 2000000000\n0 1 1\n0 2 1\ntime: 2000000500\n0 1 6\n0 2 2 4\n");
+}
+
+#[test]
+fn an_id_is_in_the_middle_of_an_address() {
+    assert_eq!(
+        [0, 255, 256, 5119].map(address),
+        [0x0b00_0001, 0x0b00_ff01, 0x0b01_0001, 0x0b13_ff01]
+    );
+}
+
+/// A PAUSE at the instant at which the one before expires begins another; a RESUME then ends nothing.
+#[test]
+fn a_pause_is_over_at_the_instant_of_its_expiry() {
+    let [_, pfc, _] = files(|files| {
+        for (time, until) in [(100, 500), (500, 900), (900, 900)] {
+            let (time, until) = (Nanos(time), Nanos(until));
+            let (node, port, by, priority) = ("h1", 0, "", 3);
+            let received = PauseReceived { time, node, port, by, priority, binds: time, until };
+            files.pause_received(&received).unwrap();
+        }
+    });
+    assert_eq!(pfc, "2000000100 1 0 1 1\n2000000500 1 0 1 1\n");
+}

@@ -1,0 +1,74 @@
+//! What a run leaves behind and what it shows a person.
+//!
+//! The engine feeds one [`Record`] with plain facts as they happen: flows, deliveries, pauses that
+//! were decided and that were received, samples, pool levels, drops, frames. The record streams rows
+//! into a [`ResultsFolder`] (if the user named one), keeps what the [`Summary`], the tables of the
+//! whole run and the [`RunReport`] need, in memory that does not grow with the facts, and at the end
+//! hands out all of them. Nothing here knows the scenario, the topology, the switch or the engine, and
+//! of this project's crates only units; nothing here reads a clock.
+
+mod buffer_series;
+mod capture;
+mod column;
+mod csv;
+mod deadlock;
+mod distribution;
+mod drop;
+mod egress_queue;
+mod error;
+mod fct_by_size;
+mod flow;
+mod flow_statistics;
+mod folder;
+pub mod folder_lock;
+mod hpcc;
+mod link_delay;
+mod manifest;
+mod measurements;
+mod occupancy;
+mod pause;
+mod pause_intervals;
+mod pause_time;
+mod paused_peer;
+mod queue;
+mod record;
+mod report;
+mod slowdown;
+mod staging;
+mod summary;
+mod text_file;
+mod throughput;
+mod unfinished;
+
+pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
+pub use capture::{CAPTURE_FILE, CaptureWire};
+pub use column::{Column, columns_markdown, section};
+pub use csv::Text as CsvText;
+pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals};
+pub use distribution::Distribution;
+pub use drop::{DropClass, DropRow};
+pub use egress_queue::EgressQueueRow;
+pub use error::ResultsError;
+pub use fct_by_size::{FctBySizeRow, GroupTimes};
+pub use flow::FlowRow;
+pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
+pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
+pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling};
+pub use link_delay::{LinkDelayRange, LinkDelayRow};
+pub use manifest::Manifest;
+pub use measurements::{DistributionRow, Measure, Measurements};
+pub use occupancy::{OccupancyRow, PoolLevels};
+pub use pause::{PauseEvent, PauseLevel, PauseRow};
+pub use pause_intervals::PauseTotal;
+pub use pause_time::{PauseReceived, PauseTimeRow};
+pub use paused_peer::PausedPeer;
+pub use queue::{QueueKind, QueueRow};
+pub use record::{Record, RecordOptions, RunDescription};
+pub use report::{
+    CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
+    counted,
+};
+pub use slowdown::Slowdown;
+pub use summary::{DropTotals, RunEnd, Summary};
+pub use throughput::{ThroughputMeter, ThroughputRow};
+pub use unfinished::{Keeper, appoint};

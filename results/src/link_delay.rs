@@ -1,0 +1,144 @@
+//! `link_delay.csv`.
+
+use std::io::{self, Write};
+
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+
+/// What an exchange with a neighbour told a switch port, or that exchanges tell nothing any more.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkDelayRow<'a> {
+    /// When the response arrived, or when the next request was made.
+    pub time: Nanos,
+    /// The switch that measured.
+    pub node: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// The neighbour at that port.
+    pub peer: &'a str,
+    /// The link's delay, one way.
+    pub link_delay: Option<Nanos>,
+    /// The neighbour's response time, as it declared.
+    pub response: Option<Nanos>,
+    /// What each lossless ingress queue of the port has from now on.
+    pub headroom: Bytes,
+}
+
+impl Row for LinkDelayRow<'_> {
+    const FILE: &'static str = "link_delay.csv";
+    const ABOUT: &'static str = "Only with headroom of kind `adaptive`. One row per exchange of link \
+                                 delay frames that ended with a response, and one per request \
+                                 that follows ten or more exchanges in a row without one.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "time_ns",
+            about: "Arrival of the response; instant of the request, if there was none.",
+        },
+        Column { name: "node", about: "Switch that measured." },
+        Column { name: "port", about: "Its port." },
+        Column { name: "peer", about: "The neighbour at that port." },
+        Column {
+            name: "link_delay_ns",
+            about: "Measured delay of the link: the mean of both ways without the neighbour's own \
+                    time, rounded up. Stamps are whole nanoseconds, so it is right to one. Empty if \
+                    there was no response: the queues have again what was configured.",
+        },
+        Column {
+            name: "response_ns",
+            about: "How long a PAUSE may go unanswered at the neighbour, as it declares; \
+                    empty as well.",
+        },
+        Column {
+            name: "headroom_bytes",
+            about: "Headroom of each lossless ingress queue of the port from now on. More than is \
+                    measured while a queue holds more; less while the shared pool has not enough \
+                    free bytes to give.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{}",
+            self.time.0,
+            Text(self.node),
+            self.port,
+            Text(self.peer),
+            Maybe(self.link_delay.map(|delay| delay.0)),
+            Maybe(self.response.map(|response| response.0)),
+            self.headroom.0,
+        )
+    }
+}
+
+/// The extremes of a run's measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkDelayRange {
+    /// Exchanges that ended with a response.
+    pub exchanges: u64,
+    /// The shortest and the longest link delay.
+    pub link_delay: (Nanos, Nanos),
+    /// The least and the most headroom that a queue was given.
+    pub headroom: (Bytes, Bytes),
+}
+
+impl LinkDelayRange {
+    /// Adds a row to those before; one without a measurement changes nothing.
+    pub fn with(earlier: Option<Self>, row: &LinkDelayRow<'_>) -> Option<Self> {
+        let LinkDelayRow { link_delay: Some(link_delay), headroom, .. } = *row else {
+            return earlier;
+        };
+        let first = Self {
+            exchanges: 0,
+            link_delay: (link_delay, link_delay),
+            headroom: (headroom, headroom),
+        };
+        let Self { exchanges, link_delay: (shortest, longest), headroom: (least, most) } =
+            earlier.unwrap_or(first);
+        Some(Self {
+            exchanges: exchanges + 1,
+            link_delay: (shortest.min(link_delay), longest.max(link_delay)),
+            headroom: (least.min(headroom), most.max(headroom)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    fn row(link_delay: u64, headroom: u64) -> LinkDelayRow<'static> {
+        LinkDelayRow {
+            time: Nanos(2013),
+            node: "leaf0",
+            port: 4,
+            peer: "spine0",
+            link_delay: Some(Nanos(link_delay)),
+            response: Some(Nanos(308)),
+            headroom: Bytes(headroom),
+        }
+    }
+
+    #[test]
+    fn a_measurement_says_of_whom_and_what_follows() {
+        assert_eq!(line(&row(1000, 32_185)), "2013,leaf0,4,spine0,1000,308,32185\n");
+        let unanswered = LinkDelayRow { link_delay: None, response: None, ..row(0, 60_000) };
+        assert_eq!(line(&unanswered), "2013,leaf0,4,spine0,,,60000\n");
+        assert_eq!(LinkDelayRange::with(None, &unanswered), None);
+    }
+
+    #[test]
+    fn a_range_has_the_extremes() {
+        let rows = [row(1000, 30), row(900, 40), row(1200, 20)];
+        let range = rows.iter().fold(None, LinkDelayRange::with);
+        let expected = LinkDelayRange {
+            exchanges: 3,
+            link_delay: (Nanos(900), Nanos(1200)),
+            headroom: (Bytes(20), Bytes(40)),
+        };
+        assert_eq!(range, Some(expected));
+    }
+}

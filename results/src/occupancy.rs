@@ -1,0 +1,260 @@
+//! `occupancy.csv`.
+
+use std::io::{self, Write};
+
+use units::{Bytes, Picos};
+
+use super::column::Column;
+use super::csv::{Row, Text};
+use super::distribution::mean;
+use super::queue::QueueKind;
+
+/// How full a pool of a switch was, over the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OccupancyRow {
+    /// The switch.
+    pub node: String,
+    /// `Buffer`, `Shared` or `Headroom`.
+    pub kind: QueueKind,
+    /// Mean over time, rounded half up.
+    pub mean: Bytes,
+    /// Levels that were not exceeded for 50, 90, 99 and 99.9 % of the time.
+    pub percentiles: [Bytes; 4],
+    /// Highest level.
+    pub max: Bytes,
+}
+
+impl OccupancyRow {
+    const PER_THOUSAND: [u64; 4] = [500, 900, 990, 999];
+}
+
+impl Row for OccupancyRow {
+    const FILE: &'static str = "occupancy.csv";
+    const ABOUT: &'static str = "Only with `results.occupancy`. How full each switch was, weighted \
+                                 by time over the whole run: each level counts for as long as it \
+                                 held, from one arrival or departure to the next. Nothing is \
+                                 sampled. Percentiles below 256 B are exact, the others too low by \
+                                 less than 1/128 (0.8 %).";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "node", about: "Switch." },
+        Column {
+            name: "kind",
+            about: "`buffer` (all bytes the switch holds) or its parts `shared` and `headroom`.",
+        },
+        Column { name: "mean_bytes", about: "Mean, rounded half up from an exact sum." },
+        Column { name: "p50_bytes", about: "Level that was not exceeded half of the time." },
+        Column { name: "p90_bytes", about: "Likewise 90 % of the time." },
+        Column { name: "p99_bytes", about: "Likewise 99 % of the time." },
+        Column { name: "p999_bytes", about: "Likewise 99.9 % of the time." },
+        Column { name: "max_bytes", about: "Highest level, exact, however short." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let [p50, p90, p99, p999] = self.percentiles;
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{}",
+            Text(&self.node),
+            self.kind.name(),
+            self.mean.0,
+            p50.0,
+            p90.0,
+            p99.0,
+            p999.0,
+            self.max.0,
+        )
+    }
+}
+
+/// Bytes in the pools of a switch at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolLevels {
+    /// In private pools.
+    pub private: u64,
+    /// In the shared pool.
+    pub shared: u64,
+    /// In headroom.
+    pub headroom: u64,
+}
+
+/// For how long each level of one switch's pools held. Memory depends on the buffer's size only.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    buffer: LevelTimes,
+    shared: LevelTimes,
+    headroom: LevelTimes,
+}
+
+impl Occupancy {
+    /// All pools empty at the run's start. None ever holds more than `capacity`.
+    pub fn new(capacity: Bytes) -> Self {
+        let empty = LevelTimes::new(capacity);
+        Self { buffer: empty.clone(), shared: empty.clone(), headroom: empty }
+    }
+
+    /// The levels from `now` on, no earlier than at the call before.
+    #[inline]
+    pub fn observe(&mut self, now: Picos, levels: PoolLevels) {
+        let PoolLevels { private, shared, headroom } = levels;
+        self.buffer.observe(now, private + shared + headroom);
+        self.shared.observe(now, shared);
+        self.headroom.observe(now, headroom);
+    }
+
+    /// The rows of switch `node` of a run that ends at `end`, no earlier than the last change.
+    pub fn finish(self, node: &str, end: Picos) -> [OccupancyRow; 3] {
+        [
+            (QueueKind::Buffer, self.buffer),
+            (QueueKind::Shared, self.shared),
+            (QueueKind::Headroom, self.headroom),
+        ]
+        .map(|(kind, times)| times.finish(node, kind, end))
+    }
+}
+
+/// For how long each level of a counter held.
+///
+/// Its buckets are log-linear, as those of `hdrhistogram` are. But it works at every arrival and
+/// departure: it takes 4 % of a run's instructions, and with that crate's recording 12 %
+/// (callgrind, `scenarios/incast.toml` in memory).
+#[derive(Clone, Debug)]
+struct LevelTimes {
+    level: u64,
+    since: Picos,
+    /// Picoseconds by [`bucket_of`] the level.
+    held: Box<[u64]>,
+    /// Sum of level x picoseconds.
+    area: u128,
+    max: u64,
+}
+
+/// A bucket spans less than 1/2^7 of the levels in it; below 2^8 it is one level.
+const BUCKET_BITS: u32 = 7;
+
+/// Buckets number 2^7 in each power of two.
+#[inline]
+fn bucket_of(level: u64) -> usize {
+    let shift = u64::BITS - 1 - BUCKET_BITS - (level | 1 << BUCKET_BITS).leading_zeros();
+    let within = usize::try_from(level >> shift).expect("less than 2^8");
+    ((shift as usize) << BUCKET_BITS) + within
+}
+
+/// The lowest level of a bucket.
+fn lowest_of(bucket: usize) -> u64 {
+    let shift = (bucket >> BUCKET_BITS).saturating_sub(1);
+    (bucket as u64 - ((shift as u64) << BUCKET_BITS)) << shift
+}
+
+impl LevelTimes {
+    /// The counter is 0, and will never be above `capacity`.
+    fn new(capacity: Bytes) -> Self {
+        let held = vec![0; bucket_of(capacity.0) + 1].into();
+        Self { level: 0, since: Picos::ZERO, held, area: 0, max: 0 }
+    }
+
+    #[inline]
+    fn observe(&mut self, now: Picos, level: u64) {
+        if level != self.level {
+            self.hold_until(now);
+            self.level = level;
+            self.max = self.max.max(level);
+        }
+    }
+
+    #[inline]
+    fn hold_until(&mut self, now: Picos) {
+        let span = (now - self.since).0;
+        self.held[bucket_of(self.level)] += span;
+        self.area += u128::from(self.level) * u128::from(span);
+        self.since = now;
+    }
+
+    fn finish(mut self, node: &str, kind: QueueKind, end: Picos) -> OccupancyRow {
+        self.hold_until(end);
+        let time: u64 = self.held.iter().sum();
+        let percentiles = OccupancyRow::PER_THOUSAND.map(|part| {
+            let share = (u128::from(time) * u128::from(part)).div_ceil(1000);
+            let mut passed = 0;
+            let bucket = self.held.iter().position(|&span| {
+                passed += u128::from(span);
+                passed >= share
+            });
+            Bytes(bucket.map_or(0, lowest_of))
+        });
+        let mean = Bytes(mean(self.area, time).unwrap_or(0));
+        OccupancyRow { node: node.to_owned(), kind, mean, percentiles, max: Bytes(self.max) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn buckets_follow_each_other_and_start_where_they_say() {
+        for bucket in 0..5000 {
+            let lowest = lowest_of(bucket);
+            assert_eq!(bucket_of(lowest), bucket);
+            assert_eq!(bucket_of(lowest_of(bucket + 1) - 1), bucket);
+        }
+        assert_eq!((lowest_of(256), lowest_of(257)), (256, 258));
+        assert_eq!(bucket_of(u64::MAX), 57 * 128 - 1 + 128);
+    }
+
+    fn levels(shared: u64, headroom: u64) -> PoolLevels {
+        PoolLevels { private: 0, shared, headroom }
+    }
+
+    #[test]
+    fn levels_count_for_as_long_as_they_hold() {
+        let mut occupancy = Occupancy::new(Bytes(1_000_000));
+        occupancy.observe(Picos(500_000), levels(100, 0));
+        occupancy.observe(Picos(600_000), levels(200, 0));
+        occupancy.observe(Picos(600_000), levels(201, 50));
+        occupancy.observe(Picos(602_000), levels(0, 0));
+        let lines: Vec<String> =
+            occupancy.finish("s0", Picos(1_000_000)).iter().map(line).collect();
+        assert_eq!(lines[0], "s0,buffer,11,0,100,100,251,251\n");
+        assert_eq!(lines[1], "s0,shared,10,0,100,100,201,201\n");
+        assert_eq!(lines[2], "s0,headroom,0,0,0,0,50,50\n");
+    }
+
+    #[test]
+    fn a_run_of_no_time_and_a_level_up_to_the_end() {
+        let still = Occupancy::new(Bytes(0)).finish("s0", Picos::ZERO);
+        assert_eq!(line(&still[0]), "s0,buffer,0,0,0,0,0,0\n");
+        let mut occupancy = Occupancy::new(Bytes(1000));
+        occupancy.observe(Picos(1_000_000), levels(7, 0));
+        let rows = occupancy.finish("s0", Picos(4_000_000));
+        assert_eq!((rows[0].mean, rows[0].percentiles[0]), (Bytes(5), Bytes(7)));
+    }
+
+    /// Every level of a sawtooth, each for as long as it is high.
+    #[test]
+    fn many_levels_keep_to_the_error_that_is_promised() {
+        let mut occupancy = Occupancy::new(Bytes(16_000_000));
+        let (mut now, steps) = (Picos::ZERO, 20_000u64);
+        for step in 1..=steps {
+            occupancy.observe(now, levels(step * 800, 0));
+            now += Picos(step);
+        }
+        let [_, shared, _] = occupancy.finish("s0", now);
+        let total = steps * (steps + 1) / 2;
+        for (found, part) in shared.percentiles.iter().zip(OccupancyRow::PER_THOUSAND) {
+            let exact = (1..=steps).find(|n| n * (n + 1) / 2 * 1000 >= total * part).unwrap() * 800;
+            assert!(found.0 <= exact && (exact - found.0) * 128 < exact, "{part}: {found} {exact}");
+        }
+        assert_eq!(shared.max, Bytes(16_000_000));
+        assert_eq!(shared.mean, Bytes((2 * steps + 1) * 800 / 3));
+    }
+
+    /// Of three picoseconds two are half of the time, not one.
+    #[test]
+    fn a_share_of_the_time_is_rounded_up() {
+        let mut occupancy = Occupancy::new(Bytes(1000));
+        occupancy.observe(Picos(1), levels(5, 0));
+        let [buffer, ..] = occupancy.finish("s0", Picos(3));
+        assert_eq!(buffer.percentiles, [Bytes(5); 4]);
+    }
+}

@@ -1,0 +1,166 @@
+//! `pauses.csv`.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Row, Text};
+
+/// What a switch decided about an upstream sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseEvent {
+    /// Stop: a PAUSE frame is due.
+    Xoff,
+    /// Still stopped: the quanta are renewed before they expire.
+    XoffRefresh,
+    /// Go on: a RESUME frame (PAUSE with zero quanta) is due.
+    Xon,
+}
+
+impl PauseEvent {
+    /// As `pauses.csv` names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xoff => "xoff",
+            Self::XoffRefresh => "xoff-refresh",
+            Self::Xon => "xon",
+        }
+    }
+}
+
+impl fmt::Display for PauseEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whose occupancy decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseLevel {
+    /// That of one ingress queue: its class is paused.
+    Queue,
+    /// That of the port: all lossless classes are (DSH, Section IV-E).
+    Port,
+}
+
+impl PauseLevel {
+    /// As tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Port => "port",
+        }
+    }
+}
+
+/// A PAUSE, its refresh or a RESUME, with the reason.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseRow<'a> {
+    /// The instant of the decision, not of the frame's departure.
+    pub time: Nanos,
+    /// The switch that decided.
+    pub node: &'a str,
+    /// Its ingress port.
+    pub port: u16,
+    /// Who is paused: the neighbour at that port.
+    pub peer: &'a str,
+    /// The neighbour's port; no column of its own.
+    pub peer_port: u16,
+    /// The priority.
+    pub priority: u8,
+    /// What was decided.
+    pub event: PauseEvent,
+    /// Whose occupancy decided.
+    pub level: PauseLevel,
+    /// Bytes in the shared pool and in headroom that were compared with the threshold.
+    pub occupancy: Bytes,
+    /// The threshold at that instant.
+    pub threshold: Bytes,
+    /// Free bytes of the shared pool at that instant.
+    pub shared_free: Bytes,
+}
+
+impl Row for PauseRow<'_> {
+    const FILE: &'static str = "pauses.csv";
+    const ABOUT: &'static str = "One row per decision to pause, to refresh a pause and to resume.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "time_ns",
+            about: "Instant of the decision. The frame leaves when the port is free.",
+        },
+        Column { name: "node", about: "Switch that decided." },
+        Column { name: "port", about: "Its ingress port, out of which the PAUSE frame goes." },
+        Column { name: "peer", about: "Who is paused: the neighbour at that port." },
+        Column { name: "priority", about: "Paused priority, 0 to 7." },
+        Column {
+            name: "event",
+            about: "`xoff` (stop), `xoff-refresh` (still stopped; the quanta are renewed) or `xon` \
+                    (go on).",
+        },
+        Column {
+            name: "occupancy_bytes",
+            about: "Bytes of the ingress queue, or of the port, by `level`: those in the shared pool \
+                    and those in headroom, the packet that came included. Of an `xoff` at least the \
+                    threshold.",
+        },
+        Column {
+            name: "threshold_bytes",
+            about: "The threshold at that instant: X_off for `xoff` and `xoff-refresh`, X_on for \
+                    `xon`. Of an `xoff` no more than the shared pool had room for: a packet that \
+                    finds it full goes to headroom and pauses, however large X_off is.",
+        },
+        Column {
+            name: "shared_free_bytes",
+            about: "Free bytes of the switch's shared pool at that instant.",
+        },
+        Column {
+            name: "level",
+            about: "`queue`: the ingress queue decided; `port`: the whole port did (DSH), with one \
+                    frame and a row for each class. A port's `xon` leaves out classes whose queues \
+                    are paused; the same frame renews their pauses (`xoff-refresh` of the `queue`).",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{}",
+            self.time.0,
+            Text(self.node),
+            self.port,
+            Text(self.peer),
+            self.priority,
+            self.event,
+            self.occupancy.0,
+            self.threshold.0,
+            self.shared_free.0,
+            self.level.name(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn a_pause_says_who_whom_and_why() {
+        let row = PauseRow {
+            time: Nanos(12_345),
+            node: "leaf0",
+            port: 4,
+            peer: "spine1",
+            peer_port: 2,
+            priority: 3,
+            event: PauseEvent::XoffRefresh,
+            level: PauseLevel::Port,
+            occupancy: Bytes(200_000),
+            threshold: Bytes(190_000),
+            shared_free: Bytes(380_000),
+        };
+        assert_eq!(line(&row), "12345,leaf0,4,spine1,3,xoff-refresh,200000,190000,380000,port\n");
+    }
+}

@@ -1,0 +1,279 @@
+//! `pause_time.csv`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Row, Text};
+use super::pause::PauseRow;
+use super::pause_intervals::{PauseState, PauseTotal};
+
+/// A class of a PFC frame that arrived at the sender that it is about.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseReceived<'a> {
+    /// When its last bit arrived.
+    pub time: Nanos,
+    /// The node that received it.
+    pub node: &'a str,
+    /// The port.
+    pub port: u16,
+    /// Who sent it: the neighbour at that port.
+    pub by: &'a str,
+    /// The class.
+    pub priority: u8,
+    /// From when on the port starts no frame of that priority, unless a pause is running.
+    pub binds: Nanos,
+    /// When the pause ends by itself; not after `time` if the frame resumes.
+    pub until: Nanos,
+}
+
+/// How a port was paused in one priority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseTimeRow {
+    /// The node that was paused.
+    pub node: String,
+    /// Its egress port.
+    pub port: u16,
+    /// The priority.
+    pub priority: u8,
+    /// Who paused it: the neighbour at that port.
+    pub by: String,
+    /// As it was received and in effect.
+    pub imposed: PauseTotal,
+    /// As the neighbour decided.
+    pub ordered: PauseTotal,
+    /// The run's end.
+    pub end: Nanos,
+}
+
+/// A part of a whole, with six decimals, rounded down.
+struct Share(Nanos, Nanos);
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millionths = u128::from(self.0.0) * 1_000_000 / u128::from(self.1.0.max(1));
+        write!(f, "{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
+    }
+}
+
+impl Row for PauseTimeRow {
+    const FILE: &'static str = "pause_time.csv";
+    const ABOUT: &'static str = "One row per port and priority that was paused, or that its \
+                                 neighbour decided to pause. `paused_ns` and `longest_ns` are what \
+                                 the paused sender saw: a pause runs from the arrival of \
+                                 a PAUSE frame plus the port's response time, when the port may no \
+                                 longer start a frame of that priority, to the arrival of the \
+                                 RESUME frame, the expiry of the quanta or the run's end.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "node", about: "Host or switch that was paused." },
+        Column { name: "port", about: "Its port, out of which that priority might not go." },
+        Column { name: "priority", about: "Paused priority, 0 to 7." },
+        Column { name: "by", about: "Who paused it: the neighbour at that port." },
+        Column {
+            name: "pauses",
+            about: "Pauses that began: PAUSE frames that arrived while none was running.",
+        },
+        Column { name: "paused_ns", about: "Time in which the pauses were in effect." },
+        Column {
+            name: "share",
+            about: "`paused_ns` as a share of the run (`emulated_ns` in `summary.json`), six \
+                    decimals, rounded down.",
+        },
+        Column { name: "longest_ns", about: "Longest of the pauses." },
+        Column {
+            name: "ordered_pauses",
+            about: "Decisions of the neighbour to pause, refreshes not counted.",
+        },
+        Column {
+            name: "ordered_ns",
+            about: "From each of these to the decision to resume, or to the run's end: `xoff` and \
+                    `xon` in `pauses.csv`.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { imposed, ordered, .. } = self;
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{}",
+            Text(&self.node),
+            self.port,
+            self.priority,
+            Text(&self.by),
+            imposed.pauses,
+            imposed.paused.0,
+            Share(imposed.paused, self.end),
+            imposed.longest.0,
+            ordered.pauses,
+            ordered.paused.0,
+        )
+    }
+}
+
+/// Follows what each (node, port, priority) was told. Memory grows with their number, not with the
+/// frames.
+#[derive(Clone, Debug, Default)]
+pub struct PauseTimes {
+    nodes: BTreeMap<String, BTreeMap<(u16, u8), PortPause>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct PortPause {
+    by: String,
+    ordered: PauseState,
+    imposed: PauseTotal,
+    running: Option<Running>,
+}
+
+/// A pause `[binds, until)`, unless a frame moves its end.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    binds: Nanos,
+    until: Nanos,
+}
+
+impl PortPause {
+    fn receive(&mut self, received: &PauseReceived) {
+        let PauseReceived { time, binds, until, .. } = *received;
+        match &mut self.running {
+            Some(running) if running.until > time => {
+                running.until = until;
+                if until <= time {
+                    self.close(time);
+                }
+            }
+            _ => {
+                self.close(time);
+                if until > time {
+                    self.imposed.pauses += 1;
+                    self.running = Some(Running { binds, until });
+                }
+            }
+        }
+    }
+
+    /// Counts the pause that runs, or that has expired since the last frame.
+    fn close(&mut self, now: Nanos) {
+        if let Some(Running { binds, until }) = self.running.take() {
+            let span = Nanos(until.0.min(now.0).saturating_sub(binds.0));
+            self.imposed.paused.0 += span.0;
+            self.imposed.longest = self.imposed.longest.max(span);
+        }
+    }
+}
+
+impl PauseTimes {
+    /// Follows one decision. Decisions of one port come in time order.
+    pub fn order(&mut self, row: &PauseRow) {
+        let key = (row.peer, row.peer_port, row.priority);
+        self.port(key, row.node).ordered.record(row.time, row.event);
+    }
+
+    /// Follows one class of a PFC frame. Frames to one port come in time order.
+    pub fn receive(&mut self, received: &PauseReceived) {
+        // A RESUME for what was never paused leaves no row.
+        let key = (received.node, received.port, received.priority);
+        let known = self.nodes.get(key.0).is_some_and(|ports| ports.contains_key(&(key.1, key.2)));
+        if known || received.until > received.time {
+            self.port(key, received.by).receive(received);
+        }
+    }
+
+    fn port(&mut self, (node, port, priority): (&str, u16, u8), by: &str) -> &mut PortPause {
+        // The borrowed name of a row is copied only where it is new.
+        if !self.nodes.contains_key(node) {
+            self.nodes.insert(node.to_owned(), BTreeMap::new());
+        }
+        let ports = self.nodes.get_mut(node).expect("the line above put it there");
+        let new = || PortPause { by: by.to_owned(), ..PortPause::default() };
+        ports.entry((port, priority)).or_insert_with(new)
+    }
+
+    /// Rows in the order of node, port and priority. What is still paused counts until `end`.
+    pub fn finish(self, end: Nanos) -> Vec<PauseTimeRow> {
+        let ports = self.nodes.into_iter().flat_map(|(node, ports)| {
+            ports.into_iter().map(move |(port, pause)| (node.clone(), port, pause))
+        });
+        let row = |(node, (port, priority), mut pause): (String, _, PortPause)| {
+            pause.close(end);
+            let ordered = pause.ordered.finish(end);
+            let PortPause { by, imposed, .. } = pause;
+            PauseTimeRow { node, port, priority, by, imposed, ordered, end }
+        };
+        ports.map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+    use crate::csv::line;
+    use crate::pause::PauseEvent;
+
+    const RESPONSE: u64 = 10;
+
+    /// What a port was told, as (time, end of the pause), in lines.
+    fn rows(frames: &[(u64, u64)], orders: &[(u64, PauseEvent)], end: u64) -> String {
+        let mut times = PauseTimes::default();
+        for &(time, event) in orders {
+            times.order(&PauseRow {
+                time: Nanos(time),
+                node: "leaf0",
+                port: 4,
+                peer: "h1",
+                peer_port: 0,
+                priority: 3,
+                event,
+                level: crate::pause::PauseLevel::Queue,
+                occupancy: Bytes(0),
+                threshold: Bytes(0),
+                shared_free: Bytes(0),
+            });
+        }
+        for &(time, until) in frames {
+            let (node, by, port, priority) = ("h1", "leaf0", 0, 3);
+            let (time, binds, until) = (Nanos(time), Nanos(time + RESPONSE), Nanos(until));
+            times.receive(&PauseReceived { time, node, port, by, priority, binds, until });
+        }
+        times.finish(Nanos(end)).iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_pause_ends_by_resume_by_expiry_or_with_the_run() {
+        assert_eq!(
+            rows(&[(100, 900), (200, 200)], &[], 1000),
+            "h1,0,3,leaf0,1,90,0.090000,90,0,0\n"
+        );
+        assert_eq!(rows(&[(100, 300)], &[], 1000), "h1,0,3,leaf0,1,190,0.190000,190,0,0\n");
+        assert_eq!(rows(&[(100, 5000)], &[], 400), "h1,0,3,leaf0,1,290,0.725000,290,0,0\n");
+        let twice = [(100, 200), (200, 300), (300, 300), (900, 950)];
+        assert_eq!(rows(&twice, &[], 1000), "h1,0,3,leaf0,3,220,0.220000,90,0,0\n");
+    }
+
+    #[test]
+    fn a_refresh_extends_without_a_new_response_time() {
+        assert_eq!(
+            rows(&[(100, 300), (250, 450)], &[], 1000),
+            "h1,0,3,leaf0,1,340,0.340000,340,0,0\n"
+        );
+    }
+
+    #[test]
+    fn a_pause_that_never_binds_counts_and_takes_no_time() {
+        assert_eq!(rows(&[(100, 300), (105, 105)], &[], 1000), "h1,0,3,leaf0,1,0,0.000000,0,0,0\n");
+        assert_eq!(rows(&[(100, 100)], &[], 1000), "");
+    }
+
+    #[test]
+    fn what_was_ordered_and_never_arrived_has_a_row() {
+        let orders =
+            [(50, PauseEvent::Xoff), (80, PauseEvent::XoffRefresh), (250, PauseEvent::Xon)];
+        assert_eq!(rows(&[], &orders, 1000), "h1,0,3,leaf0,0,0,0.000000,0,1,200\n");
+        assert_eq!(rows(&[(260, 260)], &orders[..1], 300), "h1,0,3,leaf0,0,0,0.000000,0,1,250\n");
+    }
+}

@@ -1,0 +1,124 @@
+//! `queues.csv`.
+
+use std::io::{self, Write};
+
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::Row;
+
+/// Which of a switch's byte counters a sample reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QueueKind {
+    /// All bytes that the switch holds.
+    Buffer,
+    /// The part of them in the shared pool.
+    Shared,
+    /// The part of them in private pools.
+    Private,
+    /// The part of them in headroom.
+    Headroom,
+    /// All bytes charged to one (ingress port, priority).
+    Ingress,
+    /// The part of them in that queue's headroom.
+    IngressHeadroom,
+    /// How far the threshold at which that queue pauses lies below its allocation: tau in DSH.
+    IngressSharedHeadroom,
+    /// Bytes of one ingress port in its insurance headroom (DSH).
+    Insurance,
+    /// Bytes waiting in the egress queues of one (egress port, priority).
+    Egress,
+}
+
+impl QueueKind {
+    /// As `queues.csv` names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buffer => "buffer",
+            Self::Shared => "shared",
+            Self::Private => "private",
+            Self::Headroom => "headroom",
+            Self::Ingress => "ingress",
+            Self::IngressHeadroom => "ingress-headroom",
+            Self::IngressSharedHeadroom => "ingress-shared-headroom",
+            Self::Insurance => "insurance",
+            Self::Egress => "egress",
+        }
+    }
+}
+
+/// A counter at the instant of a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueRow<'a> {
+    /// When it was read.
+    pub time: Nanos,
+    /// The switch.
+    pub node: &'a str,
+    /// Which counter.
+    pub kind: QueueKind,
+    /// The port, for counters of a port.
+    pub port: Option<u16>,
+    /// The priority or queue, for counters of one.
+    pub priority: Option<u8>,
+    /// Its value.
+    pub bytes: Bytes,
+}
+
+impl Row for QueueRow<'_> {
+    const FILE: &'static str = "queues.csv";
+    const ABOUT: &'static str = "One row per counter that a sample found changed. A counter starts \
+                                 at 0 and keeps its value until its next row.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "time_ns", about: "Instant of the sample." },
+        Column { name: "node", about: "Switch." },
+        Column {
+            name: "kind",
+            about: "`buffer` (all bytes the switch holds) and its parts `shared`, `private` and \
+                    `headroom`; `ingress` (all bytes charged to an ingress port and priority) and \
+                    its part `ingress-headroom`; `egress` (bytes waiting at an egress port in a priority, over all of its queues). Under DSH \
+                    headroom is insurance headroom, `insurance` is that of an ingress port, and \
+                    `ingress-shared-headroom` is tau, the shared headroom that an ingress queue is \
+                    allocated (no bytes that it holds).",
+        },
+        Column { name: "port", about: "Port; empty for counters of the whole switch." },
+        Column { name: "priority", about: "Priority; empty for counters of a switch or port." },
+        Column { name: "bytes", about: "Value." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        // Most of a long run's results are these rows, and formatting is most of what a row costs.
+        let mut digits = itoa::Buffer::new();
+        out.write_all(digits.format(self.time.0).as_bytes())?;
+        // A switch's name needs no quotes: it has letters, digits, `-`, `_` and `.` only.
+        for part in [",", self.node, ",", self.kind.name(), ","] {
+            out.write_all(part.as_bytes())?;
+        }
+        if let Some(port) = self.port {
+            out.write_all(digits.format(port).as_bytes())?;
+        }
+        out.write_all(b",")?;
+        if let Some(priority) = self.priority {
+            out.write_all(digits.format(priority).as_bytes())?;
+        }
+        out.write_all(b",")?;
+        out.write_all(digits.format(self.bytes.0).as_bytes())?;
+        out.write_all(b"\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn counters_of_a_switch_have_no_port() {
+        let (time, node, bytes) = (Nanos(1), "s0", Bytes(9));
+        let whole =
+            QueueRow { time, node, kind: QueueKind::Buffer, port: None, priority: None, bytes };
+        assert_eq!(line(&whole), "1,s0,buffer,,,9\n");
+        let kind = QueueKind::IngressHeadroom;
+        let queue = QueueRow { kind, port: Some(2), priority: Some(3), ..whole };
+        assert_eq!(line(&queue), "1,s0,ingress-headroom,2,3,9\n");
+    }
+}

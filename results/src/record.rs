@@ -1,0 +1,366 @@
+//! One run as it is recorded: rows in; folder, summary and report out.
+
+use std::collections::BTreeMap;
+
+use units::{Bytes, Nanos, Picos};
+
+use super::buffer_series::{BufferLevel, BufferSeries};
+use super::deadlock::{DeadlockRow, DeadlockTotals};
+use super::drop::DropRow;
+use super::egress_queue::EgressQueueRow;
+use super::error::ResultsError;
+use super::flow::FlowRow;
+use super::flow_statistics::FlowStatistics;
+use super::folder::ResultsFolder;
+use super::hpcc::{FlowStart, HpccFiles};
+use super::link_delay::{LinkDelayRange, LinkDelayRow};
+use super::manifest::Manifest;
+use super::measurements::Measurements;
+use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
+use super::pause::{PauseEvent, PauseRow};
+use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
+use super::paused_peer::PausedPeer;
+use super::queue::{QueueKind, QueueRow};
+use super::report::{
+    CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
+};
+use super::slowdown::Slowdown;
+use super::summary::Summary;
+use super::throughput::ThroughputMeter;
+
+/// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
+/// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
+/// flows, rows or frames.
+pub struct Record {
+    folder: Option<ResultsFolder>,
+    flows: FlowStatistics,
+    worst_flows: Vec<ReportedFlow>,
+    throughput: Option<ThroughputMeter>,
+    pause_times: PauseTimes,
+    pause_frames: u64,
+    refresh_frames: u64,
+    resume_frames: u64,
+    deadlocks: DeadlockTotals,
+    first_deadlock: Option<ReportedDeadlock>,
+    buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
+    /// What each switch's buffer can hold.
+    buffer: Bytes,
+    link_delays: Option<LinkDelayRange>,
+    /// Switches whose pools are followed, by their numbers.
+    occupancies: Vec<(String, Occupancy)>,
+    /// Whether the folder wants to know what waits at each port.
+    follows_ports: bool,
+}
+
+/// What a record follows.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// Upper bounds of the bins of flow sizes: inclusive, ascending.
+    pub flow_size_bins: Vec<Bytes>,
+    /// Names of the switches by their numbers, if their pools are followed; else none.
+    pub followed_switches: Vec<String>,
+    /// What each switch's buffer can hold.
+    pub buffer: Bytes,
+    /// Counts what receivers get, if there is a folder to write it to.
+    pub throughput: Option<ThroughputMeter>,
+}
+
+/// What a record cannot know by itself.
+#[derive(Clone, Debug)]
+pub struct RunDescription<'a> {
+    /// The resolved scenario.
+    pub scenario_toml: &'a str,
+    /// What the run was made with.
+    pub manifest: &'a Manifest,
+    /// See [`RunReport::fabric`].
+    pub fabric: String,
+    /// The lossless priorities.
+    pub lossless: Vec<u8>,
+}
+
+impl Record {
+    /// A record that leaves `folder` behind, or nothing.
+    pub fn new(mut folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
+        let RecordOptions { flow_size_bins, followed_switches, buffer, throughput } = options;
+        let empty = |name| (name, Occupancy::new(buffer));
+        Self {
+            throughput: throughput.filter(|_| folder.is_some()),
+            follows_ports: folder.as_mut().is_some_and(|folder| folder.hpcc().is_some()),
+            folder,
+            flows: FlowStatistics::new(flow_size_bins),
+            worst_flows: Vec::new(),
+            pause_times: PauseTimes::default(),
+            pause_frames: 0,
+            refresh_frames: 0,
+            resume_frames: 0,
+            deadlocks: DeadlockTotals::default(),
+            first_deadlock: None,
+            buffers: BTreeMap::new(),
+            buffer,
+            link_delays: None,
+            occupancies: followed_switches.into_iter().map(empty).collect(),
+        }
+    }
+
+    /// A flow begins. Flows begin in the order of their numbers.
+    pub fn flow_started(&mut self, start: &FlowStart) {
+        if let Some(meter) = &mut self.throughput {
+            meter.start(start.flow, start.label);
+        }
+        if let Some(files) = self.hpcc() {
+            files.flow_started(start);
+        }
+    }
+
+    /// Payload of a flow arrived at its receiver in order. Deliveries come in time order.
+    #[inline]
+    pub fn delivered(&mut self, now: Picos, flow: u32, bytes: u64) -> Result<(), ResultsError> {
+        match (&mut self.throughput, &mut self.folder) {
+            (Some(meter), Some(folder)) => {
+                meter.deliver(now, flow, bytes, |row| folder.throughput(row))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a flow: once each, when it completes or when the run ends without it.
+    pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
+        self.flows.record(row);
+        if let Some(meter) = &mut self.throughput {
+            meter.end(row.flow);
+        }
+        let place = self.worst_flows.partition_point(|other| rank(other) <= row_rank(row));
+        if place < TABLE_ROWS {
+            self.worst_flows.truncate(TABLE_ROWS - 1);
+            self.worst_flows.insert(place, reported(row));
+        }
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
+    }
+
+    /// Counts a PFC frame. One frame may carry the decisions for several classes.
+    pub fn pause_frame(&mut self, event: PauseEvent) {
+        match event {
+            PauseEvent::Xoff => self.pause_frames += 1,
+            PauseEvent::XoffRefresh => {
+                self.pause_frames += 1;
+                self.refresh_frames += 1;
+            }
+            PauseEvent::Xon => self.resume_frames += 1,
+        }
+    }
+
+    /// Adds a decision to pause, refresh or resume one class.
+    pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
+        self.pause_times.order(row);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
+    }
+
+    /// Adds a class of a PFC frame that reached the sender that it is about.
+    pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
+        self.pause_times.receive(received);
+        self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
+    }
+
+    /// Whether [`Self::waiting`] is to be called.
+    #[inline]
+    pub const fn follows_ports(&self) -> bool {
+        self.follows_ports
+    }
+
+    /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
+    /// on. Calls come in time order.
+    pub fn waiting(
+        &mut self,
+        now: Picos,
+        switch: u32,
+        port: u16,
+        change: i64,
+    ) -> Result<(), ResultsError> {
+        self.hpcc().map_or(Ok(()), |files| files.waiting(now, switch, port, change))
+    }
+
+    const fn hpcc(&mut self) -> Option<&mut HpccFiles> {
+        match &mut self.folder {
+            Some(folder) => folder.hpcc(),
+            None => None,
+        }
+    }
+
+    /// Adds a measurement of a link.
+    pub fn link_delay(&mut self, row: &LinkDelayRow) -> Result<(), ResultsError> {
+        self.link_delays = LinkDelayRange::with(self.link_delays, row);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.link_delay(row))
+    }
+
+    /// Whether [`Self::pools`] is to be called.
+    #[inline]
+    pub const fn follows_pools(&self) -> bool {
+        !self.occupancies.is_empty()
+    }
+
+    /// What the pools of switch number `switch` hold from `now` on. Calls come in time order.
+    #[inline]
+    pub fn pools(&mut self, switch: u32, now: Picos, levels: PoolLevels) {
+        self.occupancies[switch as usize].1.observe(now, levels);
+    }
+
+    /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
+    pub fn queue(&mut self, row: &QueueRow) -> Result<(), ResultsError> {
+        if matches!(row.kind, QueueKind::Buffer | QueueKind::Headroom) {
+            if !self.buffers.contains_key(row.node) {
+                self.buffers.insert(row.node.to_owned(), Default::default());
+            }
+            let (level, series) =
+                self.buffers.get_mut(row.node).expect("the line above put it there");
+            match row.kind {
+                QueueKind::Headroom => level.headroom = row.bytes,
+                _ => level.total = row.bytes,
+            }
+            series.record(row.time, *level);
+        }
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.queue(row))
+    }
+
+    /// Adds a sample of one queue of a priority that has several.
+    pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.egress_queue(row))
+    }
+
+    /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
+    pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
+    }
+
+    /// Adds a circle of waiting, once it has dissolved or the run has ended.
+    pub fn deadlock(&mut self, row: &DeadlockRow) -> Result<(), ResultsError> {
+        self.deadlocks.record(row);
+        if let Some(confirmed) = row.confirmed
+            && self.first_deadlock.as_ref().is_none_or(|first| row.onset < first.onset)
+        {
+            self.first_deadlock = Some(ReportedDeadlock {
+                onset: row.onset,
+                confirmed,
+                end: row.end,
+                priorities: row.members.iter().map(|member| member.priority).collect(),
+                queues: row.members.iter().map(|member| member.wire.to_owned()).collect(),
+            });
+        }
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
+    }
+
+    /// Adds what was measured of headroom, if it was.
+    pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
+    }
+
+    /// Adds a captured frame. `wire` counts in the order of the folder's wires.
+    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
+    }
+
+    /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses
+    /// and deadlocks and its `lossless` are filled in here.
+    pub fn finish(
+        mut self,
+        now: Picos,
+        description: RunDescription,
+        counted: Summary,
+    ) -> Result<RunReport, ResultsError> {
+        let end = now.to_nanos();
+        let pause_times = self.pause_times.finish(end);
+        let sum =
+            |time: fn(&PauseTimeRow) -> Nanos| pause_times.iter().map(|row| time(row).0).sum();
+        let (flows_total, flows_completed) = (self.flows.total(), self.flows.completed());
+        let (fct_ns, slowdown) = self.flows.summaries().unzip();
+        let fct_by_size = self.flows.by_size();
+        let occupancies = self.occupancies.into_iter();
+        let occupancy: Vec<OccupancyRow> =
+            occupancies.flat_map(|(node, occupancy)| occupancy.finish(&node, now)).collect();
+        let summary = Summary {
+            flows_total,
+            flows_completed,
+            fct_ns,
+            slowdown,
+            labels: self.flows.by_label(),
+            pause_frames: self.pause_frames,
+            pause_refresh_frames: self.refresh_frames,
+            resume_frames: self.resume_frames,
+            paused_ns: sum(|row| row.imposed.paused),
+            pause_ordered_ns: sum(|row| row.ordered.paused),
+            deadlock: self.deadlocks,
+            lossless: counted.drops.lost() == 0,
+            ..counted
+        };
+        if let Some(folder) = &mut self.folder {
+            if let Some(meter) = &mut self.throughput {
+                meter.close(|row| folder.throughput(row))?;
+            }
+            folder.close_hpcc(now)?;
+            folder.whole(&fct_by_size)?;
+            folder.whole(&pause_times)?;
+            if !occupancy.is_empty() {
+                folder.whole(&occupancy)?;
+            }
+        }
+        let files = self
+            .folder
+            .map(|folder| folder.finish(description.scenario_toml, description.manifest, &summary))
+            .transpose()?;
+        Ok(RunReport {
+            fabric: description.fabric,
+            summary,
+            worst_flows: self.worst_flows,
+            fct_by_size,
+            paused: PausedPeer::all_of(&pause_times),
+            first_deadlock: self.first_deadlock,
+            buffer: most_congested(self.buffers, end, self.buffer),
+            occupancy,
+            link_delays: self.link_delays,
+            lossless: description.lossless,
+            files,
+        })
+    }
+}
+
+/// The first by name of the switches that held most.
+fn most_congested(
+    buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
+    end: Nanos,
+    capacity: Bytes,
+) -> Option<ReportedBuffer> {
+    let (switch, (_, series)) =
+        buffers.into_iter().rev().max_by_key(|(_, (_, series))| series.peak().total)?;
+    let chart = series.chart(end, CHART_COLUMNS)?;
+    Some(ReportedBuffer { switch, capacity, chart })
+}
+
+/// The order of the report's table: flows not done, then by slowdown, then by number.
+type Rank = (u64, u32);
+
+fn rank(flow: &ReportedFlow) -> Rank {
+    let Slowdown(slowdown) =
+        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
+    (u64::MAX - slowdown, flow.flow)
+}
+
+fn row_rank(row: &FlowRow) -> Rank {
+    let Slowdown(slowdown) = row.slowdown().unwrap_or(Slowdown(u64::MAX));
+    (u64::MAX - slowdown, row.flow)
+}
+
+fn reported(row: &FlowRow) -> ReportedFlow {
+    ReportedFlow {
+        flow: row.flow,
+        label: row.label.to_owned(),
+        src: row.src.to_owned(),
+        dst: row.dst.to_owned(),
+        priority: row.priority,
+        bytes: row.bytes,
+        start: row.start,
+        fct: row.fct,
+        ideal: row.ideal,
+    }
+}
+
+#[cfg(test)]
+mod tests;

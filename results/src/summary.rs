@@ -1,0 +1,401 @@
+//! `summary.json`: a run in a page of numbers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::column::Column;
+use super::deadlock::DeadlockTotals;
+use super::drop::DropClass;
+use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
+
+/// What a run came to. All but [`Summary::MACHINE_KEYS`] is the same in every run of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// Flows that the scenario asked for.
+    pub flows_total: u64,
+    /// Flows whose last packet was acknowledged.
+    pub flows_completed: u64,
+    /// Completion times; none if no flow completed.
+    pub fct_ns: Option<FctSummary>,
+    /// Slowdowns; none if no flow completed.
+    pub slowdown: Option<SlowdownSummary>,
+    /// Both, by the flows' label.
+    pub labels: BTreeMap<String, LabelSummary>,
+    /// PAUSE frames decided on, refreshes included.
+    pub pause_frames: u64,
+    /// Those of them that only renewed the quanta.
+    pub pause_refresh_frames: u64,
+    /// RESUME frames decided on.
+    pub resume_frames: u64,
+    /// Time in which pauses were in effect at the senders that they stop, summed over (node, port, priority).
+    pub paused_ns: u64,
+    /// Time from each decision to pause to that to resume, likewise.
+    pub pause_ordered_ns: u64,
+    /// Circles of paused queues that waited for each other.
+    pub deadlock: DeadlockTotals,
+    /// Packets that switches marked with Congestion Experienced, each counted once.
+    pub ecn_marked: u64,
+    /// Congestion notification packets sent.
+    pub cnps: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Frames that went no further.
+    pub drops: DropTotals,
+    /// Most bytes that each switch held.
+    pub buffer_max_bytes: BTreeMap<String, u64>,
+    /// Most of them in headroom.
+    pub headroom_max_bytes: BTreeMap<String, u64>,
+    /// Frames times links crossed.
+    pub packet_hops: u64,
+    /// Emulated time at the end.
+    pub emulated_ns: u64,
+    /// Why the run ended then.
+    pub ended: RunEnd,
+    /// Why a run that its duration ended is cut short; `None` if it is not.
+    pub unfinished: Option<String>,
+    /// Whether no frame was lost to anything.
+    pub lossless: bool,
+    /// What the books say is wrong; empty when every counter returned to where it must.
+    pub books: Vec<String>,
+    /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
+    pub limits_reached: Vec<String>,
+    /// Wall time.
+    #[serde(serialize_with = "milliseconds")]
+    pub wall_seconds: f64,
+    /// Processor time, user and system.
+    #[serde(serialize_with = "milliseconds")]
+    pub cpu_seconds: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// Every flow was done and the fabric empty.
+    #[default]
+    Drained,
+    /// The scenario's duration was over.
+    Duration,
+    /// The scenario asks to stop at a deadlock, and there was one.
+    Deadlock,
+}
+
+/// Every key of `summary.json`.
+pub const SUMMARY_KEYS: &[Column] = &[
+    Column { name: "scenario", about: "Name of the scenario." },
+    Column { name: "seed", about: "Seed of the scenario." },
+    Column { name: "flows_total", about: "Flows that the scenario asked for." },
+    Column { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
+    Column {
+        name: "fct_ns",
+        about: "`mean` (exact, rounded to a nanosecond), `p50`, `p99` (nearest rank) and `max` \
+                (exact) of the completed flows; null if there are none. Percentiles are exact up to \
+                1024 completed flows, and beyond that too low by less than 1/1024 (0.1 %).",
+    },
+    Column {
+        name: "slowdown",
+        about: "`mean`, `p50`, `p99` of the completed flows likewise, four decimals; null if there \
+                are none.",
+    },
+    Column {
+        name: "labels",
+        about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
+                `fct_ns` and `slowdown` likewise.",
+    },
+    Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
+    Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
+    Column { name: "resume_frames", about: "RESUME frames decided on." },
+    Column {
+        name: "paused_ns",
+        about: "Time in which pauses were in effect, as seen by the paused senders: the sum of \
+                `paused_ns` in `pause_time.csv`.",
+    },
+    Column {
+        name: "pause_ordered_ns",
+        about: "From each decision to pause to the decision to resume, or to the run's end: the sum \
+                of `ordered_ns` in `pause_time.csv`.",
+    },
+    Column {
+        name: "deadlock",
+        about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
+                confirmed, `first_onset_ns` is the first onset among them (null if there are none), \
+                `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
+                that dissolved unconfirmed, `undecided` those that the run's end found so.",
+    },
+    Column {
+        name: "ecn_marked",
+        about: "Packets that switches marked Congestion Experienced; one that several marked counts \
+                once.",
+    },
+    Column { name: "cnps", about: "Congestion notification packets sent." },
+    Column { name: "retransmitted_packets", about: "Data packets sent again." },
+    Column {
+        name: "drops",
+        about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
+                `ignored`, `substrate`, `injected` (see `drops.csv`).",
+    },
+    Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
+    Column {
+        name: "headroom_max_bytes",
+        about: "Most bytes of headroom in use at once, by switch.",
+    },
+    Column { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
+    Column { name: "emulated_ns", about: "Emulated time at the run's end." },
+    Column {
+        name: "ended",
+        about: "Why the run ended: `drained` (every flow was done), `duration` (it was over) or \
+                `deadlock` (with `stop = \"deadlock\"`).",
+    },
+    Column {
+        name: "unfinished",
+        about: "Why a run that its duration ended is cut short: flows had not completed, the fabric had \
+                not drained, or was deadlocked. Null if the fabric drained, if only flows without an end were left, or if the \
+                run stopped at a deadlock, as asked.",
+    },
+    Column {
+        name: "lossless",
+        about: "Whether no frame was lost: every class of `drops` but `ignored` is 0.",
+    },
+    Column {
+        name: "books",
+        about: "What the final check found wrong; empty when all is in order.",
+    },
+    Column {
+        name: "limits_reached",
+        about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
+                reason and what to change. Empty when none did; frames that injected faults took do \
+                not count.",
+    },
+    Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
+    Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
+];
+
+impl Summary {
+    /// The summary's name in the results folder.
+    pub const FILE: &'static str = "summary.json";
+    /// The keys that depend on the machine. They come last, one to a line.
+    pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
+
+    /// Whether the run was what it claims: finished, books balanced, no substrate loss, and no lossless packet
+    /// dropped by a switch.
+    pub fn is_sound(&self) -> bool {
+        let Self { unfinished, books, limits_reached, drops, .. } = self;
+        unfinished.is_none()
+            && books.is_empty()
+            && limits_reached.is_empty()
+            && drops.substrate == 0
+    }
+
+    /// Indented JSON, ended by a line feed.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self).expect("a summary has string keys only");
+        json.push('\n');
+        json
+    }
+}
+
+/// Frames that went no further, by reason and by who is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropTotals {
+    /// Frames for each reason that occurred.
+    pub by_reason: BTreeMap<String, u64>,
+    /// By the buffer's rules.
+    pub policy: u64,
+    /// Malformed, or not for this switch.
+    pub frame: u64,
+    /// Control frames without effect: not lost.
+    pub ignored: u64,
+    /// By the machine below the emulation.
+    pub substrate: u64,
+    /// By a fault that the scenario asked for.
+    pub injected: u64,
+}
+
+impl DropTotals {
+    /// Adds `frames` of one reason; zero frames leave no entry.
+    pub fn add(&mut self, reason: &str, class: DropClass, frames: u64) {
+        if frames == 0 {
+            return;
+        }
+        *self.by_reason.entry(reason.to_owned()).or_default() += frames;
+        *match class {
+            DropClass::Policy => &mut self.policy,
+            DropClass::Frame => &mut self.frame,
+            DropClass::Ignored => &mut self.ignored,
+            DropClass::Substrate => &mut self.substrate,
+            DropClass::Injected => &mut self.injected,
+        } += frames;
+    }
+
+    /// Frames lost: all but the ignored.
+    pub const fn lost(&self) -> u64 {
+        self.policy + self.frame + self.substrate + self.injected
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((seconds * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slowdown::Slowdown;
+
+    fn summary() -> Summary {
+        let mut drops = DropTotals::default();
+        drops.add("headroom-exhausted", DropClass::Policy, 2);
+        drops.add("ring-full", DropClass::Substrate, 0);
+        Summary {
+            scenario: "incast".into(),
+            seed: 1,
+            flows_total: 8,
+            flows_completed: 7,
+            fct_ns: Some(FctSummary { mean: 10, p50: 9, p99: 12, max: 12 }),
+            slowdown: Some(SlowdownSummary {
+                mean: Slowdown(12_345),
+                p50: Slowdown(10_000),
+                p99: Slowdown(71_500),
+            }),
+            drops,
+            buffer_max_bytes: [("leaf1".into(), 3), ("leaf0".into(), 2)].into(),
+            wall_seconds: 1.234_567,
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn json_is_stable() {
+        insta::assert_snapshot!(summary().to_json(), @r#"
+    {
+      "scenario": "incast",
+      "seed": 1,
+      "flows_total": 8,
+      "flows_completed": 7,
+      "fct_ns": {
+        "mean": 10,
+        "p50": 9,
+        "p99": 12,
+        "max": 12
+      },
+      "slowdown": {
+        "mean": 1.2345,
+        "p50": 1.0,
+        "p99": 7.15
+      },
+      "labels": {},
+      "pause_frames": 0,
+      "pause_refresh_frames": 0,
+      "resume_frames": 0,
+      "paused_ns": 0,
+      "pause_ordered_ns": 0,
+      "deadlock": {
+        "deadlocks": 0,
+        "first_onset_ns": null,
+        "at_end": false,
+        "dissolved": 0,
+        "undecided": 0
+      },
+      "ecn_marked": 0,
+      "cnps": 0,
+      "retransmitted_packets": 0,
+      "drops": {
+        "by_reason": {
+          "headroom-exhausted": 2
+        },
+        "policy": 2,
+        "frame": 0,
+        "ignored": 0,
+        "substrate": 0,
+        "injected": 0
+      },
+      "buffer_max_bytes": {
+        "leaf0": 2,
+        "leaf1": 3
+      },
+      "headroom_max_bytes": {},
+      "packet_hops": 0,
+      "emulated_ns": 0,
+      "ended": "drained",
+      "unfinished": null,
+      "lossless": false,
+      "books": [],
+      "limits_reached": [],
+      "wall_seconds": 1.235,
+      "cpu_seconds": 0.0
+    }
+    "#);
+    }
+
+    #[test]
+    fn every_key_is_documented_in_order_and_the_machine_comes_last() {
+        let json = summary().to_json();
+        let positions = SUMMARY_KEYS.iter().map(|key| {
+            json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
+        });
+        assert!(positions.is_sorted());
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
+        let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(2).map(|key| key.name).collect();
+        assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));
+    }
+
+    #[test]
+    fn it_reads_back() {
+        let read: Summary = serde_json::from_str(&summary().to_json()).unwrap();
+        assert_eq!(read, Summary { wall_seconds: 1.235, ..summary() });
+    }
+
+    #[test]
+    fn ignored_frames_are_not_lost() {
+        let mut drops = DropTotals::default();
+        drops.add("global-pause", DropClass::Ignored, 5);
+        assert_eq!(drops.lost(), 0);
+        drops.add("injected-loss", DropClass::Injected, 1);
+        assert_eq!(drops.lost(), 1);
+    }
+
+    #[test]
+    fn all_frames_that_went_no_further_but_the_ignored_are_lost() {
+        let mut drops = DropTotals::default();
+        for (frames, class) in [
+            (1, DropClass::Policy),
+            (20, DropClass::Frame),
+            (300, DropClass::Ignored),
+            (4000, DropClass::Substrate),
+            (50_000, DropClass::Injected),
+        ] {
+            drops.add("some-reason", class, frames);
+            drops.add("some-reason", class, frames);
+        }
+        assert_eq!(drops.by_reason["some-reason"], 2 * 54_321);
+        let DropTotals { policy, frame, ignored, substrate, injected, .. } = drops;
+        assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
+        assert_eq!(drops.lost(), 108_042);
+    }
+
+    #[test]
+    fn a_run_is_sound_if_it_finished_and_nothing_is_wrong_or_lost_below() {
+        let sound = Summary::default();
+        assert!(sound.is_sound());
+        let substrate = DropTotals { substrate: 1, ..DropTotals::default() };
+        let injected = DropTotals { injected: 1, ..DropTotals::default() };
+        let line = vec!["a line".to_owned()];
+        for (summary, expected) in [
+            (Summary { unfinished: Some("frames were left".into()), ..sound.clone() }, false),
+            (Summary { ended: RunEnd::Deadlock, flows_total: 1, ..sound.clone() }, true),
+            (Summary { books: line.clone(), ..sound.clone() }, false),
+            (Summary { limits_reached: line, ..sound.clone() }, false),
+            (Summary { drops: substrate, ..sound.clone() }, false),
+            (Summary { drops: injected, ..sound.clone() }, true),
+        ] {
+            assert_eq!(summary.is_sound(), expected, "{summary:?}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! How a switch's buffer is divided, by the links that the switch has.
+
+use fabric_core::headroom;
+use host_agent::frame_length::data_frame;
+use topology::{NodeId, NodeKind, SwitchId, Wire};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use super::document::Document;
+use super::quantity::display;
+use super::report::ScenarioError;
+use super::{Headroom, PauseResponse, Ratio, Scenario, Threshold};
+
+/// The pools of one switch; together they are its buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferPools {
+    /// Headroom of one lossless ingress queue, by port; with insurance headroom, of the port. Phi in
+    /// DSH.
+    pub headroom_by_port: Vec<Bytes>,
+    /// Whether it is of the port.
+    pub insurance: bool,
+    /// All headroom: `B_h` in DSH (Eq. 3), a part of it where it is oversubscribed, `B_i` under DSH
+    /// (Eq. 9).
+    pub headroom: Bytes,
+    /// Private buffer of all lossless ingress queues, `B_p` in DSH.
+    pub private: Bytes,
+    /// What is left for all, `B_s` in DSH.
+    pub shared: Bytes,
+}
+
+impl Scenario {
+    /// How fast a node's port of this rate obeys a PAUSE, as tables and results have it. A switch takes a
+    /// nanosecond at least: its auditor cannot tell whether a frame that began in the one in which the PAUSE
+    /// came in was there first.
+    pub fn pause_response_ns(&self, node: NodeId, rate: BitsPerSecond) -> Nanos {
+        let response = self.pause_response(node).at(rate).to_nanos_ceil();
+        match self.fabric.node(node).kind {
+            NodeKind::Switch(_) => response.max(Nanos(1)),
+            NodeKind::Host(_) => response,
+        }
+    }
+
+    /// The longest frame of the fabric, without FCS: a full payload behind a RETH.
+    pub fn longest_frame(&self) -> Bytes {
+        data_frame(self.host.payload, true)
+    }
+
+    /// How fast a node obeys a PAUSE.
+    pub fn pause_response(&self, node: NodeId) -> PauseResponse {
+        match self.fabric.node(node).kind {
+            NodeKind::Switch(_) => self.switch.pause_response,
+            NodeKind::Host(_) => self.host.pause_response,
+        }
+    }
+
+    /// The longest frame of the fabric with its preamble, FCS and inter-frame gap: `L_MTU` in DSH.
+    pub fn longest_on_the_wire(&self) -> Bytes {
+        Bytes(self.longest_frame().0 + self.switch.wire_overhead.0)
+    }
+
+    /// How a switch's buffer is divided; headroom that is measured, before the first measurement.
+    pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
+        let (headroom_by_port, headroom, private) = self.reserved(switch);
+        let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
+        let insurance = matches!(self.switch.headroom, Headroom::Dsh(_));
+        BufferPools { headroom_by_port, insurance, headroom, private, shared }
+    }
+
+    /// Phi by port, all headroom, and all private buffer; sums saturate.
+    fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
+        let queues = u64::from(self.switch.lossless.count());
+        let longest = self.longest_on_the_wire();
+        let bytes = match self.switch.headroom {
+            Headroom::Sih { bytes, .. }
+            | Headroom::Adaptive { bytes, .. }
+            | Headroom::Oversubscribed { bytes, .. } => bytes,
+            Headroom::Dsh(dsh) => dsh.bytes,
+        };
+        let ports = &self.fabric.switch(switch).ports;
+        let of_port = |wire: &Wire| match self.switch.headroom {
+            Headroom::Sih { bandwidth_delays: Some(times), .. } => bandwidth_delays(wire, times),
+            _ => bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest)),
+        };
+        let by_port: Vec<Bytes> =
+            ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
+        let port_count = self.port_count(switch);
+        let unlinked = port_count - ports.len() as u64;
+        let largest = by_port.iter().max().copied().unwrap_or_default();
+        let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
+        let phi = by_port.iter().copied().chain([of_unlinked]);
+        let all = match self.switch.headroom {
+            Headroom::Sih { .. } | Headroom::Adaptive { .. } => headroom::total(phi, queues),
+            Headroom::Oversubscribed { ratio, .. } => {
+                let inverse = Ratio { numerator: ratio.denominator, denominator: ratio.numerator };
+                Bytes(inverse.of(headroom::total(phi, queues).0))
+            }
+            Headroom::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
+            Headroom::Dsh(_) => Bytes(0),
+        };
+        let private = self.switch.private_per_queue.0.saturating_mul(port_count * queues);
+        (by_port, all, Bytes(private))
+    }
+
+    /// Ports of a switch for which buffer is set aside.
+    fn port_count(&self, switch: SwitchId) -> u64 {
+        let linked = self.fabric.switch(switch).ports.len() as u64;
+        self.switch.ports.map_or(linked, |ports| linked.max(ports.into()))
+    }
+
+    /// Checks that every switch has room for what is set aside, and that fixed thresholds can be
+    /// reached.
+    pub(super) fn check_buffers(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        for switch in (0..self.fabric.switch_count()).map(SwitchId) {
+            self.check_buffer(switch, document)?;
+        }
+        self.check_period(document)?;
+        self.check_declared_responses(document)
+    }
+
+    /// Checks that neighbours can declare how fast they obey a PAUSE.
+    fn check_declared_responses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        if !matches!(self.switch.headroom, Headroom::Adaptive { .. }) {
+            return Ok(());
+        }
+        let response = |wire: &Wire| self.pause_response_ns(wire.from, wire.rate);
+        let slowest = self.fabric.wires().iter().rev().max_by_key(|wire| response(wire));
+        match slowest {
+            Some(wire) if response(wire).0 > u64::from(u32::MAX) => {
+                let time = display(Picos::from_nanos(response(wire)));
+                let title = format!("`{}` obeys a PAUSE after up to {time}", wire.name);
+                let help = "a neighbour declares up to 4.29 s, 32 bits of nanoseconds: use faster \
+                            links, a shorter `pause_response`, or headroom of another kind";
+                Err(document.error("switch.headroom.kind", &title, help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that an exchange ends before the next one begins.
+    fn check_period(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Headroom::Adaptive { period, .. } = self.switch.headroom else { return Ok(()) };
+        // Each of the two frames may wait for a frame that is being sent.
+        let bytes = self.longest_on_the_wire().0 + headroom::PAUSE_WIRE_BYTES;
+        let exchange = |wire: &Wire| Picos(2 * (wire.delay + wire.rate.serialise(bytes)).0);
+        let longest = self.fabric.wires().iter().rev().max_by_key(|wire| exchange(wire));
+        match longest {
+            Some(wire) if exchange(wire) >= period => {
+                let title = format!(
+                    "a period of {}, in which no exchange ends on `{}`",
+                    display(period),
+                    wire.name
+                );
+                let time = display(Picos::from_nanos(exchange(wire).to_nanos_ceil()));
+                let help =
+                    format!("an exchange takes up to {time} there: write more, \"100us\" say");
+                Err(document.error("switch.headroom.period", &title, &help))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_buffer(&self, switch: SwitchId, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let node = self.fabric.switch(switch);
+        let (name, linked) = (&node.name, node.ports.len());
+        if let Some(ports) = self.switch.ports
+            && (ports as usize) < linked
+        {
+            let title = format!("switch `{name}` has {linked} links, and {ports} ports");
+            let help = format!("write {linked} or more, or leave the key out");
+            return Err(document.error("switch.ports", &title, &help));
+        }
+        let ports = self.port_count(switch);
+        let (by_port, headroom, private) = self.reserved(switch);
+        let buffer = self.switch.buffer;
+        let queues = ports * u64::from(self.switch.lossless.count());
+        let needed = Bytes(headroom.0.saturating_add(private.0));
+        if needed > buffer {
+            let largest = display(by_port.iter().max().copied().unwrap_or_default());
+            let title = format!(
+                "switch `{name}` sets aside {} of its {}: {} of headroom and {} of private pools",
+                display(needed),
+                display(buffer),
+                display(headroom),
+                display(private),
+            );
+            let each = match self.switch.headroom {
+                Headroom::Sih { .. } | Headroom::Adaptive { .. } => {
+                    format!("each with up to {largest} of headroom")
+                }
+                Headroom::Oversubscribed { ratio, .. } => {
+                    format!("each with up to {largest} of headroom that is divided by {ratio}")
+                }
+                Headroom::Dsh(_) => {
+                    format!("and up to {largest} of insurance headroom for each port")
+                }
+            };
+            let equations = match self.switch.headroom {
+                Headroom::Dsh(_) => "DSH Eq. 1, 9",
+                _ => "DSH Eq. 1, 3",
+            };
+            let help = format!(
+                "it has {ports} ports x {} lossless priorities = {queues} ingress queues, {each} \
+                 ({equations}): write a buffer of at least {}, or less headroom",
+                self.switch.lossless.count(),
+                display(needed),
+            );
+            return Err(document.error("switch.buffer", &title, &help));
+        }
+        if let (Headroom::Dsh(_), Some(&largest)) = (self.switch.headroom, by_port.iter().max())
+            && largest > buffer
+        {
+            let title = format!(
+                "a queue of switch `{name}` may ask for {} of headroom; its buffer is {}",
+                display(largest),
+                display(buffer),
+            );
+            let help = "write fewer `bytes` of headroom, a larger buffer, or links with less delay";
+            return Err(document.error("switch.headroom", &title, help));
+        }
+        let shared = Bytes(buffer.0 - needed.0);
+        match self.switch.threshold {
+            Threshold::Static { xoff, .. } if xoff > shared => {
+                let title = format!(
+                    "xoff ({}) is above the shared pool of switch `{name}` ({})",
+                    display(xoff),
+                    display(shared),
+                );
+                let help = "no PAUSE would be sent before the shared pool is full: write less";
+                Err(document.error("switch.threshold.xoff", &title, help))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// So many times the whole bytes that are on their way when a link is full; saturates.
+fn bandwidth_delays(wire: &Wire, times: u32) -> Bytes {
+    const PICOSECOND_BITS: u128 = 8_000_000_000_000;
+    let bytes = u128::from(wire.rate.0) * u128::from(wire.delay.0) / PICOSECOND_BITS;
+    Bytes(u64::try_from(bytes * u128::from(times)).unwrap_or(u64::MAX))
+}

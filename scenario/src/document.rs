@@ -1,0 +1,398 @@
+//! A TOML file and the overrides of the command line as one tree, in which every value knows where
+//! it was written.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::report::{Place, ScenarioError, nearest};
+
+/// A file as it was written, with what is set on top of it.
+pub struct Document<'a> {
+    pub(super) kind: DocumentKind,
+    sources: Sources<'a>,
+    /// The table of the whole file.
+    pub root: Node,
+}
+
+/// What a file is called in errors.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentKind {
+    /// With its article.
+    pub noun: &'static str,
+    /// The command that prints its schema.
+    pub schema: &'static str,
+}
+
+impl DocumentKind {
+    /// A scenario file.
+    pub const SCENARIO: Self = Self { noun: "the scenario", schema: "xoff schema" };
+    /// A sweep file.
+    pub const SWEEP: Self = Self { noun: "the sweep", schema: "xoff schema sweep" };
+}
+
+/// The texts that a tree was read from.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    file: &'a str,
+    text: &'a str,
+    overrides: &'a [String],
+    settings: Settings<'a>,
+}
+
+/// Keys that another file sets on top of a document.
+#[derive(Clone, Copy, Default)]
+pub struct Settings<'a> {
+    /// The other file's name.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Each key is a path, as `--set` takes them; a later one wins.
+    pub entries: &'a [&'a Entry],
+}
+
+/// A value, where it is in the tree, and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Dotted, with array indices: `flows.0.bytes`; empty for the root.
+    pub(super) path: String,
+    /// Where it was written.
+    pub origin: Origin,
+    /// What was written.
+    pub value: Value,
+}
+
+/// A value of TOML; dates are texts.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// In quotes.
+    Text(String),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// In square brackets, or tables of one name.
+    Array(Vec<Node>),
+    /// In the order in which the keys were written.
+    Table(Vec<Entry>),
+}
+
+/// A key of a table and its value.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key was written.
+    pub key_origin: Origin,
+    /// The value.
+    pub node: Node,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    source: Source,
+    /// Bytes of the source.
+    pub span: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    File,
+    /// By its number among the `--set` options.
+    Override(usize),
+    /// The file of the [`Settings`].
+    Settings,
+}
+
+impl<'a> Document<'a> {
+    /// Parses `text`, called `file`, and sets in it `overrides` such as `switch.buffer=4MB`, then
+    /// `settings`.
+    pub fn parse(
+        kind: DocumentKind,
+        file: &'a str,
+        text: &'a str,
+        overrides: &'a [String],
+        settings: Settings<'a>,
+    ) -> Result<Self, ScenarioError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let place = Place { name: file, text, span: Some(error.span().unwrap_or(0..0)) };
+            let help = "texts and quantities stand in quotes; https://toml.io describes the rest";
+            ScenarioError::at(&place, &format!("not TOML: {}", error.message()), Some(help))
+        })?;
+        let origin = Origin { source: Source::File, span: table.span() };
+        let root = table_node(String::new(), &origin, table.get_ref(), Source::File, 0);
+        let sources = Sources { file, text, overrides, settings };
+        let mut document = Self { kind, sources, root };
+        for number in 0..overrides.len() {
+            document.set_override(number)?;
+        }
+        for entry in settings.entries {
+            document.set_entry(entry)?;
+        }
+        Ok(document)
+    }
+
+    /// An error at the value of a path, or at the nearest table around it that was written, with the key's
+    /// name.
+    pub fn error(&self, path: &str, title: &str, help: &str) -> ScenarioError {
+        let node = self.find(path);
+        let place = if node.path.is_empty() { None } else { Some(&node.origin) };
+        if node.path == path {
+            return self.error_at(place, title, Some(help));
+        }
+        self.error_at(place, title, Some(&format!("{help} (`{path}` is not set)")))
+    }
+
+    /// An error at an origin, or about the whole file.
+    pub fn error_at(
+        &self,
+        origin: Option<&Origin>,
+        title: &str,
+        help: Option<&str>,
+    ) -> ScenarioError {
+        self.sources.error_at(origin, title, help)
+    }
+
+    fn find(&self, path: &str) -> &Node {
+        let mut node = &self.root;
+        for step in path.split('.') {
+            match node.child(step) {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node
+    }
+
+    /// Puts override `number` into the tree; a key that does not exist yet is made, and judged
+    /// later like any other.
+    fn set_override(&mut self, number: usize) -> Result<(), ScenarioError> {
+        let whole = &self.sources.overrides[number];
+        let source = Source::Override(number);
+        let Some((path, text)) = whole.split_once('=') else {
+            let origin = Origin { source, span: 0..whole.len() };
+            let help = "write --set KEY=VALUE, for example --set switch.buffer=4MB";
+            return Err(self.error_at(Some(&origin), "an override without `=`", Some(help)));
+        };
+        let start = path.len() + 1;
+        let origin = Origin { source, span: start..whole.len() };
+        let node = self.reach(path, |step| Origin { source, span: step })?;
+        let path = node.path.clone();
+        *node = match DeValue::parse(text) {
+            Ok(value) => node_of(path, value.get_ref(), origin, source, start),
+            Err(_) => Node { path, origin, value: Value::Text(text.to_owned()) },
+        };
+        Ok(())
+    }
+
+    /// Likewise with an entry of the settings.
+    fn set_entry(&mut self, entry: &Entry) -> Result<(), ScenarioError> {
+        let source = Source::Settings;
+        let key = entry.key_origin.span.clone();
+        let written = &self.sources.settings.text[key.clone()];
+        // In a quoted key without escapes each step has its own place.
+        let start = written.find(&entry.key).map(|quote| key.start + quote);
+        let place = |step: Range<usize>| Origin {
+            source,
+            span: start.map_or_else(|| key.clone(), |start| shifted(&step, start)),
+        };
+        let node = self.reach(&entry.key, place)?;
+        *node = entry.node.moved(node.path.clone(), source);
+        Ok(())
+    }
+
+    /// The node of a path; `place` is where a step, given by its bytes in the path, was written.
+    fn reach(
+        &mut self,
+        path: &str,
+        place: impl Fn(Range<usize>) -> Origin,
+    ) -> Result<&mut Node, ScenarioError> {
+        let mut start = 0;
+        let mut node = &mut self.root;
+        for step in path.split('.') {
+            let origin = place(start..start + step.len());
+            start += step.len() + 1;
+            node = node.child_or_new(step, &origin).map_err(|(title, help)| {
+                self.sources.error_at(Some(&origin), &title, Some(&help))
+            })?;
+        }
+        Ok(node)
+    }
+}
+
+impl Sources<'_> {
+    fn error_at(&self, origin: Option<&Origin>, title: &str, help: Option<&str>) -> ScenarioError {
+        let (name, text) = match origin.map(|origin| origin.source) {
+            None | Some(Source::File) => (self.file, self.text),
+            Some(Source::Override(number)) => ("--set", self.overrides[number].as_str()),
+            Some(Source::Settings) => (self.settings.file, self.settings.text),
+        };
+        let span = origin.map(|origin| origin.span.clone());
+        ScenarioError::at(&Place { name, text, span }, title, help)
+    }
+}
+
+impl Node {
+    /// What the value is, in a sentence.
+    pub fn described(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("the text \"{text}\""),
+            Value::Integer(number) => format!("the number {number}"),
+            Value::Float(number) => format!("the number {number}"),
+            Value::Boolean(value) => format!("{value}"),
+            Value::Array(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+
+    /// A copy at another path of another document, to which this one's file is `source`.
+    fn moved(&self, path: String, source: Source) -> Self {
+        let origin = |origin: &Origin| Origin { source, span: origin.span.clone() };
+        let value = match &self.value {
+            Value::Array(nodes) => {
+                let moved = |(place, node): (usize, &Self)| {
+                    node.moved(child_path(&path, &place.to_string()), source)
+                };
+                Value::Array(nodes.iter().enumerate().map(moved).collect())
+            }
+            Value::Table(entries) => {
+                let moved = |entry: &Entry| Entry {
+                    key: entry.key.clone(),
+                    key_origin: origin(&entry.key_origin),
+                    node: entry.node.moved(child_path(&path, &entry.key), source),
+                };
+                Value::Table(entries.iter().map(moved).collect())
+            }
+            plain => plain.clone(),
+        };
+        Self { origin: origin(&self.origin), value, path }
+    }
+
+    /// The value of a key of a table, or of a place in a list.
+    pub fn child(&self, step: &str) -> Option<&Self> {
+        match &self.value {
+            Value::Table(entries) => {
+                entries.iter().find(|entry| entry.key == step).map(|entry| &entry.node)
+            }
+            Value::Array(nodes) => nodes.get(step.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    /// The child of a step of an override's path; an error is a title and a help.
+    fn child_or_new(&mut self, step: &str, origin: &Origin) -> Result<&mut Self, (String, String)> {
+        let path = child_path(&self.path, step);
+        match &mut self.value {
+            Value::Table(entries) => {
+                let known = entries.iter().position(|entry| entry.key == step);
+                let place = known.unwrap_or_else(|| {
+                    let value = Value::Table(Vec::new());
+                    entries.push(Entry {
+                        key: step.to_owned(),
+                        key_origin: origin.clone(),
+                        node: Self { path, origin: origin.clone(), value },
+                    });
+                    entries.len() - 1
+                });
+                Ok(&mut entries[place].node)
+            }
+            Value::Array(nodes) => {
+                let count = nodes.len();
+                let place = step.parse().ok().filter(|place| *place < count);
+                place.map(|place: usize| &mut nodes[place]).ok_or_else(|| {
+                    let last = count.saturating_sub(1);
+                    let help = format!("its entries are numbered from 0 to {last}");
+                    (format!("`{}` has no entry `{step}`", self.path), help)
+                })
+            }
+            _ => {
+                let help = "leave out what follows it".to_owned();
+                Err((format!("`{}` is a value and has no key `{step}`", self.path), help))
+            }
+        }
+    }
+}
+
+/// Suggests what an unknown name was meant to be, and lists what there is.
+pub fn suggestion<'a>(
+    name: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    let list = super::report::listed(known.clone());
+    match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`? {what} {list}"),
+        None => format!("{what} {list}"),
+    }
+}
+
+fn child_path(parent: &str, step: &str) -> String {
+    if parent.is_empty() { step.to_owned() } else { format!("{parent}.{step}") }
+}
+
+/// `offset` is where the parsed text starts within its source.
+fn node_of(
+    path: String,
+    value: &DeValue<'_>,
+    origin: Origin,
+    source: Source,
+    offset: usize,
+) -> Node {
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let parsed = i128::from_str_radix(number.as_str(), number.radix());
+            parsed.map_or_else(|_| Value::Text(number.to_string()), Value::Integer)
+        }
+        DeValue::Float(number) => {
+            let parsed = number.as_str().parse();
+            parsed.map_or_else(|_| Value::Text(number.as_str().into()), Value::Float)
+        }
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        // No key takes a date; as a text it is refused like any other wrong text.
+        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Array(values) => Value::Array(
+            values
+                .iter()
+                .enumerate()
+                .map(|(place, value)| {
+                    let path = child_path(&path, &place.to_string());
+                    let origin = Origin { source, span: shifted(&value.span(), offset) };
+                    node_of(path, value.get_ref(), origin, source, offset)
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => return table_node(path, &origin, table, source, offset),
+    };
+    Node { path, origin, value }
+}
+
+fn table_node(
+    path: String,
+    origin: &Origin,
+    table: &DeTable<'_>,
+    source: Source,
+    offset: usize,
+) -> Node {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| {
+            let path = child_path(&path, key.get_ref());
+            let place = |span: Range<usize>| Origin { source, span: shifted(&span, offset) };
+            Entry {
+                key: key.get_ref().to_string(),
+                key_origin: place(key.span()),
+                node: node_of(path, value.get_ref(), place(value.span()), source, offset),
+            }
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_origin.span.start);
+    Node { path, origin: origin.clone(), value: Value::Table(entries) }
+}
+
+fn shifted(span: &Range<usize>, offset: usize) -> Range<usize> {
+    span.start + offset..span.end + offset
+}

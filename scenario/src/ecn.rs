@@ -1,0 +1,152 @@
+//! `switch.ecn`: marking of egress queues.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitsPerSecond, Bytes};
+
+use super::by_rate;
+use super::document::Document;
+use super::priority::Priorities;
+use super::quantity::{self, Rate, Size};
+use super::ratio::Probability;
+use super::report::ScenarioError;
+
+/// ECN marking by the length of the egress queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ecn {
+    /// Of every port whose rate has none of its own.
+    #[serde(flatten)]
+    pub thresholds: EcnThresholds,
+    /// Whose queue length counts.
+    pub mark_at: MarkAt,
+    /// Priorities that are marked.
+    pub priorities: Priorities,
+    /// Rates whose ports have other thresholds, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<EcnOfRate>,
+}
+
+/// How likely a mark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EcnThresholds {
+    /// Nothing is marked up to this many bytes.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub kmin: Bytes,
+    /// Everything is marked above this many bytes; at least `kmin`, and less than 4 GiB.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub kmax: Bytes,
+    /// Probability at `kmax`; between, it grows in proportion from 0 at `kmin`.
+    pub pmax: Probability,
+}
+
+/// Marking at the ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EcnOfRate {
+    /// The rate of their links.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate: BitsPerSecond,
+    /// What holds there.
+    #[serde(flatten)]
+    pub thresholds: EcnThresholds,
+}
+
+impl Ecn {
+    /// What holds at a port whose link has this rate.
+    pub fn thresholds(&self, rate: BitsPerSecond) -> EcnThresholds {
+        let own = self.by_rate.iter().find(|of_rate| of_rate.rate == rate);
+        own.map_or(self.thresholds, |of_rate| of_rate.thresholds)
+    }
+}
+
+/// At which instant a packet is marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkAt {
+    /// When it enters the queue, by what is in front of it.
+    Enqueue,
+    /// When it leaves the queue, by what is behind it.
+    #[default]
+    Dequeue,
+}
+
+/// ECN marking by the length of the egress queue.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EcnKeys {
+    /// Up to this many bytes nothing is marked.
+    kmin: Size,
+    /// Above this many bytes everything is marked; at least `kmin`, and less than "4GiB".
+    kmax: Size,
+    /// Probability of a mark at `kmax`, 0 to 1; it grows in proportion from 0 at `kmin`.
+    pmax: Probability,
+    /// "enqueue" or "dequeue". Default "dequeue".
+    #[serde(default)]
+    mark_at: MarkAt,
+    /// Priorities whose packets are marked. Default: the lossless ones.
+    priorities: Option<Priorities>,
+    /// Other thresholds for the ports whose links have a certain rate. Default: none.
+    #[serde(default)]
+    by_rate: Vec<EcnOfRateKeys>,
+}
+
+/// Marking at the ports of one rate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EcnOfRateKeys {
+    /// Rate of a link of the fabric.
+    rate: Rate,
+    /// Up to this many bytes nothing is marked there.
+    kmin: Size,
+    /// Above this many bytes everything is marked there; at least `kmin`, and less than "4GiB".
+    kmax: Size,
+    /// Probability of a mark at `kmax`, 0 to 1. Default: that of the other ports.
+    pmax: Option<Probability>,
+}
+
+impl EcnKeys {
+    pub(super) fn resolve(
+        self,
+        lossless: Priorities,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Ecn, ScenarioError> {
+        let thresholds = EcnThresholds { kmin: self.kmin.0, kmax: self.kmax.0, pmax: self.pmax };
+        thresholds.check("switch.ecn", document)?;
+        let of_rate = |keys: EcnOfRateKeys| EcnOfRate {
+            rate: keys.rate.0,
+            thresholds: EcnThresholds {
+                kmin: keys.kmin.0,
+                kmax: keys.kmax.0,
+                pmax: keys.pmax.unwrap_or(self.pmax),
+            },
+        };
+        let by_rate: Vec<EcnOfRate> = self.by_rate.into_iter().map(of_rate).collect();
+        let path = "switch.ecn.by_rate";
+        by_rate::check(path, by_rate.iter().map(|of_rate| of_rate.rate), rates, document)?;
+        for (number, of_rate) in by_rate.iter().enumerate() {
+            of_rate.thresholds.check(&format!("{path}.{number}"), document)?;
+        }
+        let priorities = self.priorities.unwrap_or(lossless);
+        Ok(Ecn { thresholds, mark_at: self.mark_at, priorities, by_rate })
+    }
+}
+
+impl EcnThresholds {
+    /// `path` is that of the table with the keys.
+    fn check(&self, path: &str, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let (kmin, kmax) = (quantity::display(self.kmin), quantity::display(self.kmax));
+        if self.kmin > self.kmax {
+            let title = format!("kmin ({kmin}) is above kmax ({kmax})");
+            let help = "marking starts at kmin and is certain above kmax: kmin is the smaller one";
+            return Err(document.error(&format!("{path}.kmin"), &title, help));
+        }
+        if self.kmax.0 > u64::from(u32::MAX) {
+            let title = format!("kmax is {kmax}, longer than any queue");
+            let help = "a switch counts it in 32 bits: write a size below \"4GiB\"";
+            return Err(document.error(&format!("{path}.kmax"), &title, help));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! `switch.flow_queues`: priorities whose packets are spread over several egress queues of a port.
+
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::queue::MAX_DATA_QUEUES;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::document::Document;
+use super::priority::{Priorities, Priority};
+use super::report::ScenarioError;
+use super::switch::Scheduler;
+
+/// Queues that spread priorities may have in sum at a port: each priority keeps the number of the queue that it
+/// has alone.
+const MAX_FLOW_QUEUES: u32 = 120;
+const _: () = assert!(MAX_FLOW_QUEUES as usize + PRIORITIES == MAX_DATA_QUEUES);
+
+/// A priority of which a flow's hash selects the egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowQueues {
+    /// The priority; not the control priority.
+    pub priority: u8,
+    /// Its queues at a port, from 1 up.
+    pub queues: u8,
+}
+
+/// A priority whose packets are spread over several egress queues of a port, by the hash of their flow.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FlowQueuesKeys {
+    /// The priority, 0 to 7; not `control_priority`.
+    priority: Priority,
+    /// Its queues at each port, from 1 up; the queues of all entries are at most 120.
+    #[schemars(range(min = 1, max = 120))]
+    queues: u32,
+}
+
+/// What the entries of the list resolve to.
+pub(super) fn resolve(
+    entries: Vec<FlowQueuesKeys>,
+    control_priority: Option<u8>,
+    scheduler: Scheduler,
+    document: &Document<'_>,
+) -> Result<Vec<FlowQueues>, ScenarioError> {
+    let mut known = Priorities::default();
+    let mut left = MAX_FLOW_QUEUES;
+    let resolve = |(number, FlowQueuesKeys { priority: Priority(priority), queues })| {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.flow_queues.{number}.{key}"), title, help))
+        };
+        if control_priority == Some(priority) {
+            let title = format!("priority {priority} has the control queue");
+            let help = "spread another priority, or write control_priority = \"none\"";
+            return wrong("priority", &title, help);
+        }
+        if known.contains(priority) {
+            let title = format!("priority {priority} comes twice");
+            return wrong("priority", &title, "write one entry for each priority");
+        }
+        known.0 |= 1 << priority;
+        if queues == 0 {
+            let help = format!("write a number from 1 to {MAX_FLOW_QUEUES}");
+            return wrong("queues", "a priority without queues", &help);
+        }
+        if queues > left {
+            let title = format!("{queues} queues, where a port has {left} left");
+            let help = format!(
+                "a port has {MAX_DATA_QUEUES} queues, {PRIORITIES} of which are kept for priorities with one queue: \
+                 the entries together may have {MAX_FLOW_QUEUES}"
+            );
+            return wrong("queues", &title, &help);
+        }
+        left -= queues;
+        let queues = queues.try_into().expect("a port has 128 queues");
+        Ok(FlowQueues { priority, queues })
+    };
+    let resolved: Vec<FlowQueues> =
+        entries.into_iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
+    if !resolved.is_empty() && scheduler == Scheduler::Strict {
+        let title = "flow queues under a strict scheduler";
+        let help = "one flow's queue would always go before another's: write scheduler = { kind = \
+                    \"dwrr\" }";
+        return Err(document.error("switch.flow_queues", title, help));
+    }
+    Ok(resolved)
+}

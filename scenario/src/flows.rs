@@ -1,0 +1,371 @@
+//! `[[flows]]`: what hosts send to each other, and the flows that come of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, absolute};
+use std::sync::Arc;
+
+use serde::Serialize;
+use topology::{Fabric, HostId, Racks};
+use units::{Bytes, Picos};
+use workload::random::key_of;
+use workload::{FileFault, Flow, Length, Source, load};
+
+use super::ReadFile;
+use super::document::{Document, suggestion};
+use super::flow_keys::WorkloadKeys;
+use super::flow_list::FlowList;
+use super::generated::{AllAtOnce, OpenLoop};
+use super::incasts::ManyIncasts;
+use super::load::Sigma;
+use super::priority::Priority;
+use super::quantity::{self, Size, Time};
+use super::report::{Place, ScenarioError};
+
+/// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
+/// bits, of which InfiniBand reserves 0 and 1 (management) and the last (multicast).
+pub const MAX_FLOWS: usize = (1 << 24) - 3;
+
+/// An entry of `[[flows]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Workload {
+    /// One flow.
+    One {
+        /// The flow's label.
+        label: String,
+        /// The sender's name.
+        src: String,
+        /// The receiver's name.
+        dst: String,
+        /// What it transfers.
+        #[serde(flatten)]
+        transfer: Transfer,
+    },
+    /// A flow from each of the senders to one receiver, all at once.
+    Incast {
+        /// The label of each flow.
+        label: String,
+        /// The senders' names.
+        senders: Vec<String>,
+        /// The receiver's name.
+        receiver: String,
+        /// What each flow transfers.
+        #[serde(flatten)]
+        transfer: Transfer,
+    },
+    /// The flows of a CSV file.
+    List {
+        /// The label of each flow.
+        label: String,
+        /// Absolute path of the file.
+        file: String,
+    },
+    /// A flow from each of the senders to one receiver that lasts until the run ends.
+    LongLived {
+        /// The label of each flow.
+        label: String,
+        /// The senders' names.
+        senders: Vec<String>,
+        /// The receiver's name.
+        receiver: String,
+        /// When all start.
+        #[serde(serialize_with = "quantity::serialize")]
+        start: Picos,
+        /// 0 to 7.
+        priority: u8,
+    },
+    /// Flows at a load, by Poisson processes.
+    Poisson(OpenLoop),
+    /// Flows at a load, with lognormal gaps.
+    Lognormal {
+        /// The deviation of the gaps' logarithm.
+        sigma: Sigma,
+        /// All else.
+        #[serde(flatten)]
+        arrivals: OpenLoop,
+    },
+    /// Incasts at equal distances.
+    PeriodicIncast(ManyIncasts),
+    /// Incasts as a Poisson process.
+    PoissonIncast(ManyIncasts),
+    /// Each host sends one flow to another one and receives one.
+    Permutation(AllAtOnce),
+    /// Each host sends one flow to every other host.
+    AllToAll(AllAtOnce),
+}
+
+impl Workload {
+    /// The label of its flows.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::One { label, .. }
+            | Self::Incast { label, .. }
+            | Self::List { label, .. }
+            | Self::LongLived { label, .. } => label,
+            Self::Poisson(arrivals) | Self::Lognormal { arrivals, .. } => &arrivals.label,
+            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => &incasts.label,
+            Self::Permutation(exchange) | Self::AllToAll(exchange) => &exchange.label,
+        }
+    }
+}
+
+/// How much, when, and in which priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Transfer {
+    /// Bytes of a flow, above zero.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub bytes: Bytes,
+    /// When the flow starts.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub start: Picos,
+    /// 0 to 7.
+    pub priority: u8,
+}
+
+/// Turns entries of `[[flows]]` into workloads and the sources of their flows.
+pub(super) struct Expansion<'a> {
+    pub(super) document: &'a Document<'a>,
+    pub(super) fabric: &'a Fabric,
+    pub(super) racks: Arc<Racks>,
+    /// The scenario file's folder.
+    pub(super) folder: &'a Path,
+    pub(super) duration: Picos,
+    pub(super) read: &'a ReadFile<'a>,
+}
+
+/// A file that a key names.
+pub(super) struct NamedFile {
+    /// Absolute.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+impl NamedFile {
+    /// An error at a part of the text.
+    pub(super) fn error(&self, fault: &FileFault) -> ScenarioError {
+        let place = Place { name: &self.path, text: &self.text, span: Some(fault.span.clone()) };
+        ScenarioError::at(&place, &fault.title, Some(&fault.help))
+    }
+}
+
+impl Expansion<'_> {
+    /// The entries with all defaults, and what their flows come from.
+    pub(super) fn expand(
+        &self,
+        entries: Vec<WorkloadKeys>,
+    ) -> Result<(Vec<Workload>, Vec<Source>), ScenarioError> {
+        if entries.is_empty() {
+            let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
+                        that `xoff schema` describes";
+            return Err(self.document.error("flows", "a scenario without flows", help));
+        }
+        let mut workloads = Vec::with_capacity(entries.len());
+        let mut sources = Vec::with_capacity(entries.len());
+        let mut occurrences: BTreeMap<String, u64> = BTreeMap::new();
+        for (number, entry) in entries.into_iter().enumerate() {
+            let path = format!("flows.{number}");
+            // The streams of random numbers are named by label and occurrence: see `key_of`.
+            let mut key = |label: &str| {
+                let occurrence = occurrences.entry(label.to_owned()).or_default();
+                *occurrence += 1;
+                key_of(label, *occurrence - 1)
+            };
+            let (workload, source) = self.expand_entry(&path, entry, &mut key)?;
+            workloads.push(workload);
+            sources.push(source);
+        }
+        self.check_count(&sources)?;
+        Ok((workloads, sources))
+    }
+
+    fn check_count(&self, sources: &[Source]) -> Result<(), ScenarioError> {
+        let count = sources.iter().fold(0, |sum: u64, it| sum.saturating_add(it.expected_flows()));
+        if count > MAX_FLOWS as u64 {
+            let is_random =
+                |source: &Source| matches!(source, Source::Arrivals(_) | Source::Incasts(_));
+            let about = if sources.iter().any(is_random) { "about " } else { "" };
+            let title = format!("{about}{count} flows; the limit is {MAX_FLOWS}");
+            let help = "a flow is a queue pair, and their numbers have 24 bits: write fewer flows, \
+                        a lower load, or a shorter `duration`";
+            return Err(self.document.error("flows", &title, help));
+        }
+        Ok(())
+    }
+
+    fn expand_entry(
+        &self,
+        path: &str,
+        entry: WorkloadKeys,
+        key: &mut dyn FnMut(&str) -> u64,
+    ) -> Result<(Workload, Source), ScenarioError> {
+        match entry {
+            WorkloadKeys::One { label, src, dst, bytes, start, priority } => {
+                let transfer = self.transfer(path, bytes, start, priority)?;
+                let label = label.unwrap_or_else(|| "one".into());
+                let source = self.host(&format!("{path}.src"), &src)?;
+                let destination = self.host(&format!("{path}.dst"), &dst)?;
+                self.check_pair(&format!("{path}.dst"), source, destination)?;
+                let flow = transfer.flow(&label.as_str().into(), source, destination);
+                Ok((Workload::One { label, src, dst, transfer }, listed(vec![flow])))
+            }
+            WorkloadKeys::Incast { label, senders, receiver, bytes, start, priority } => {
+                let transfer = self.transfer(path, bytes, start, priority)?;
+                let label = label.unwrap_or_else(|| "incast".into());
+                let shared_label: Arc<str> = label.as_str().into();
+                let (sources, destination) = self.senders(path, &senders, &receiver)?;
+                let flow = |source| transfer.flow(&shared_label, source, destination);
+                let flows = sources.into_iter().map(flow).collect();
+                Ok((Workload::Incast { label, senders, receiver, transfer }, listed(flows)))
+            }
+            WorkloadKeys::List { label, file } => {
+                let list = FlowList::open(self, &format!("{path}.file"), &file)?;
+                let label = label.unwrap_or_else(|| list.stem());
+                let flows = list.flows(&label)?;
+                Ok((Workload::List { label, file: list.file.path }, listed(flows)))
+            }
+            WorkloadKeys::LongLived { label, senders, receiver, start, priority } => {
+                let start = self.start(path, start)?;
+                let priority = priority.0;
+                let label = label.unwrap_or_else(|| "long-lived".into());
+                let shared_label: Arc<str> = label.as_str().into();
+                let (sources, destination) = self.senders(path, &senders, &receiver)?;
+                let flow = |source| {
+                    let rate = load::host_rate(self.fabric, source);
+                    let span = self.duration.since(start);
+                    let (bytes, long_lived) = Length::Unlimited.resolve(rate, span);
+                    let transfer = Transfer { bytes, start, priority };
+                    Flow { long_lived, ..transfer.flow(&shared_label, source, destination) }
+                };
+                let flows = sources.into_iter().map(flow).collect();
+                let workload = Workload::LongLived { label, senders, receiver, start, priority };
+                Ok((workload, listed(flows)))
+            }
+            generated => self.generated(path, generated, key),
+        }
+    }
+
+    /// A list of senders and their receiver.
+    fn senders(
+        &self,
+        path: &str,
+        senders: &[String],
+        receiver: &str,
+    ) -> Result<(Vec<HostId>, HostId), ScenarioError> {
+        if senders.is_empty() {
+            let help = "name the hosts that send: senders = [\"h1\", \"h2\"]";
+            let path = format!("{path}.senders");
+            return Err(self.document.error(&path, "no host sends", help));
+        }
+        let destination = self.host(&format!("{path}.receiver"), receiver)?;
+        let mut sources = Vec::with_capacity(senders.len());
+        for (place, sender) in senders.iter().enumerate() {
+            let path = format!("{path}.senders.{place}");
+            let source = self.host(&path, sender)?;
+            self.check_pair(&path, source, destination)?;
+            if senders[..place].contains(sender) {
+                let title = format!("`{sender}` is among the senders twice");
+                let help = "name each sender once; a second flow is a second [[flows]]";
+                return Err(self.document.error(&path, &title, help));
+            }
+            sources.push(source);
+        }
+        Ok((sources, destination))
+    }
+
+    fn transfer(
+        &self,
+        path: &str,
+        bytes: Size,
+        start: Time,
+        priority: Priority,
+    ) -> Result<Transfer, ScenarioError> {
+        self.check_bytes(&format!("{path}.bytes"), bytes.0)?;
+        let start = self.start(path, start)?;
+        Ok(Transfer { bytes: bytes.0, start, priority: priority.0 })
+    }
+
+    /// A start before the run's end.
+    pub(super) fn start(&self, path: &str, start: Time) -> Result<Picos, ScenarioError> {
+        let (start, duration) = (start.0, self.duration);
+        if start >= duration {
+            let display = quantity::display::<Picos>;
+            let title = format!("the flow starts at {}, after the run's end", display(start));
+            let help = format!("`duration` is {}: start before it", display(duration));
+            return Err(self.document.error(&format!("{path}.start"), &title, &help));
+        }
+        Ok(start)
+    }
+
+    /// Reads the file that the key at `path` names; `what` it is.
+    pub(super) fn read(
+        &self,
+        path: &str,
+        what: &str,
+        name: &str,
+    ) -> Result<NamedFile, ScenarioError> {
+        let file = self.folder.join(name);
+        let file = absolute(&file).unwrap_or(file);
+        let text = (self.read)(&file).map_err(|error| {
+            let title = format!("cannot read the {what} {}: {error}", file.display());
+            let help = "the path is relative to the scenario file's folder";
+            self.document.error(path, &title, help)
+        })?;
+        Ok(NamedFile { path: file.to_string_lossy().into_owned(), text })
+    }
+
+    pub(super) fn host(&self, path: &str, name: &str) -> Result<HostId, ScenarioError> {
+        self.fabric.host_named(name).ok_or_else(|| {
+            let title = format!("no host is called `{name}`");
+            self.document.error(path, &title, &self.host_suggestion(name))
+        })
+    }
+
+    pub(super) fn host_suggestion(&self, name: &str) -> String {
+        let hosts = &self.fabric.nodes()[..self.fabric.host_count() as usize];
+        suggestion(name, "the hosts are", hosts.iter().map(|node| node.name.as_str()))
+    }
+
+    fn check_pair(
+        &self,
+        path: &str,
+        source: HostId,
+        destination: HostId,
+    ) -> Result<(), ScenarioError> {
+        match self.pair_fault(source, destination) {
+            None => Ok(()),
+            Some((title, help)) => Err(self.document.error(path, &title, help)),
+        }
+    }
+
+    /// Why no flow can run from `source` to `destination`, if it cannot: a title and a help.
+    pub(super) fn pair_fault(
+        &self,
+        source: HostId,
+        destination: HostId,
+    ) -> Option<(String, &'static str)> {
+        let name = |host| &self.fabric.host(host).name;
+        if source == destination {
+            let title = format!("a flow from `{}` to itself", name(source));
+            return Some((title, "name two different hosts"));
+        }
+        if !self.fabric.reaches(source, destination) {
+            let title = format!("no path leads from `{}` to `{}`", name(source), name(destination));
+            return Some((title, "join their switches by links"));
+        }
+        None
+    }
+}
+
+impl Transfer {
+    fn flow(self, label: &Arc<str>, source: HostId, destination: HostId) -> Flow {
+        let Self { bytes, start, priority } = self;
+        let label = label.clone();
+        Flow { id: 0, label, source, destination, bytes, start, priority, long_lived: false }
+    }
+}
+
+/// Flows in order of start; those of one start keep their order.
+fn listed(mut flows: Vec<Flow>) -> Source {
+    flows.sort_by_key(|flow| flow.start);
+    Source::Listed(flows.into())
+}

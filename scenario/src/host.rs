@@ -1,0 +1,111 @@
+//! `[host]`: the NIC and the transport of every host.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Picos};
+
+use super::document::Document;
+use super::pause::PauseResponse;
+use super::priority::Priority;
+use super::quantity::{self, Quantity, Size, Time};
+use super::report::ScenarioError;
+use super::transport::{Transport, TransportKeys};
+
+/// Largest payload: a frame of a native XDP program is one linear piece of a page, which leaves
+/// some 3.5 kB for headers and payload.
+pub const MAX_PAYLOAD: Bytes = Bytes(3072);
+
+/// The hosts' configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Host {
+    /// Payload of a full data packet, 1 to 3072 bytes.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub payload: Bytes,
+    /// Priority of congestion notification packets.
+    pub cnp_priority: u8,
+    /// Priority of ACKs and NAKs.
+    pub ack_priority: u8,
+    /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
+    pub ack_interval: u32,
+    /// Time without progress after which a requester sends again from the oldest unacknowledged
+    /// packet.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub retransmission_timeout: Picos,
+    /// How fast the NIC obeys a PAUSE.
+    pub pause_response: PauseResponse,
+    /// What carries flows.
+    pub transport: Transport,
+}
+
+/// The NIC and the transport of every host.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct HostKeys {
+    /// Payload of a full data packet, "1B" to "3072B". Default "1000B".
+    payload: Size,
+    /// Priority of congestion notification packets (CNP), 0 to 7. Default 6.
+    cnp_priority: Priority,
+    /// Priority of ACKs and NAKs, 0 to 7. Default: `cnp_priority`.
+    ack_priority: Option<Priority>,
+    /// Data packets that one ACK may cover, from 1 up; a message's last packet is acknowledged at
+    /// once. Default 4.
+    #[schemars(range(min = 1))]
+    ack_interval: u32,
+    /// Time without progress after which a requester sends again from the oldest unacknowledged
+    /// packet; above zero. Default "4194us", InfiniBand's 4.096 us x 2^10.
+    retransmission_timeout: Time,
+    /// How long after a PAUSE a NIC may still start frames: "standard" (3840 B at line rate) or a
+    /// shorter time. Default "standard".
+    pause_response: PauseResponse,
+    /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
+    /// "hpcc".
+    transport: TransportKeys,
+}
+
+impl Default for HostKeys {
+    fn default() -> Self {
+        Self {
+            payload: Quantity(Bytes(1000)),
+            cnp_priority: Priority(6),
+            ack_priority: None,
+            ack_interval: 4,
+            retransmission_timeout: Quantity(Picos(4_194_000_000)),
+            pause_response: PauseResponse::Standard,
+            transport: TransportKeys::default(),
+        }
+    }
+}
+
+impl HostKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Host, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("host.{key}"), title, help))
+        };
+        if self.payload.0 == Bytes(0) {
+            return wrong("payload", "a payload of no bytes", "write \"1B\" to \"3072B\"");
+        }
+        if self.payload.0 > MAX_PAYLOAD {
+            let title = format!("a payload of {}", quantity::display(self.payload.0));
+            let help = "write \"1B\" to \"3072B\": a native XDP program takes a frame as one \
+                        linear piece of a page";
+            return wrong("payload", &title, help);
+        }
+        if self.ack_interval == 0 {
+            let help = "write 1 for an ACK to each packet";
+            return wrong("ack_interval", "an ACK for every 0 packets", help);
+        }
+        if self.retransmission_timeout.0 == Picos::ZERO {
+            let help = "write a time well above the round trip, such as \"4194us\"";
+            return wrong("retransmission_timeout", "a timeout of no time", help);
+        }
+        Ok(Host {
+            payload: self.payload.0,
+            cnp_priority: self.cnp_priority.0,
+            ack_priority: self.ack_priority.unwrap_or(self.cnp_priority).0,
+            ack_interval: self.ack_interval,
+            retransmission_timeout: self.retransmission_timeout.0,
+            pause_response: self.pause_response,
+            transport: self.transport.resolve(document)?,
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! `results.hpcc`: files as the HPCC simulator writes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Fabric;
+use units::Picos;
+
+use super::document::{Document, suggestion};
+use super::flows::Workload;
+use super::quantity::{self, Quantity, Time};
+use super::report::ScenarioError;
+
+/// How `fct.txt`, `pfc.txt` and `qlen.txt` are written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hpcc {
+    /// Added to every time in these files: whole nanoseconds.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub time_offset: Picos,
+    /// First look at the queues: whole nanoseconds, like all times here.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub qlen_start: Picos,
+    /// The first look at or after this is the last; none goes on to the run's end.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub qlen_stop: Option<Picos>,
+    /// From one look to the next.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub qlen_interval: Picos,
+    /// Histograms are written at its multiples; itself a multiple of `qlen_interval`.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub qlen_dump_interval: Picos,
+    /// Names of all nodes in the order of their ids; none is hosts, then switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<String>>,
+    /// UDP destination ports by label.
+    pub destination_ports: BTreeMap<String, u16>,
+}
+
+/// How `fct.txt`, `pfc.txt` and `qlen.txt` are written, files as the HPCC simulator leaves them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct HpccKeys {
+    /// Added to every time in these files, whole nanoseconds: the simulator's flows start at 2 s.
+    /// Default "0s".
+    time_offset: Time,
+    /// Emulated time of the first look at the queues, whole nanoseconds. Default "0s".
+    qlen_start: Time,
+    /// The first look at or after this emulated time is the last. Default: the run's end.
+    qlen_stop: Option<Time>,
+    /// From one look to the next, whole nanoseconds above zero. Default "100ns".
+    qlen_interval: Time,
+    /// Histograms are written where the time with its offset is a multiple of this, and at the last
+    /// look; a multiple of `qlen_interval`. Default "100ms".
+    qlen_dump_interval: Time,
+    /// Names of all nodes in the order of their ids, from 0. Default: hosts, then switches.
+    nodes: Option<Vec<String>>,
+    /// UDP destination ports of flows by their labels, 0 to 65535; the simulator's analysis tells
+    /// incasts (200) from other flows (100) by them. Default: 100 for all.
+    destination_ports: BTreeMap<String, u16>,
+}
+
+impl Default for HpccKeys {
+    fn default() -> Self {
+        Self {
+            time_offset: Time::default(),
+            qlen_start: Time::default(),
+            qlen_stop: None,
+            qlen_interval: Quantity(Picos(100_000)),
+            qlen_dump_interval: Quantity(Picos(100_000_000_000)),
+            nodes: None,
+            destination_ports: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for Hpcc {
+    fn default() -> Self {
+        HpccKeys::default().plain()
+    }
+}
+
+impl HpccKeys {
+    fn plain(self) -> Hpcc {
+        Hpcc {
+            time_offset: self.time_offset.0,
+            qlen_start: self.qlen_start.0,
+            qlen_stop: self.qlen_stop.map(|time| time.0),
+            qlen_interval: self.qlen_interval.0,
+            qlen_dump_interval: self.qlen_dump_interval.0,
+            nodes: self.nodes,
+            destination_ports: self.destination_ports,
+        }
+    }
+
+    pub(super) fn resolve(
+        self,
+        workloads: &[Workload],
+        fabric: &Fabric,
+        document: &Document<'_>,
+    ) -> Result<Hpcc, ScenarioError> {
+        self.check_times(document)?;
+        if let Some(nodes) = &self.nodes {
+            check_nodes(nodes, fabric, document)?;
+        }
+        for label in self.destination_ports.keys() {
+            if !workloads.iter().any(|workload| workload.label() == label) {
+                let labels: Vec<&str> = workloads.iter().map(Workload::label).collect();
+                let help = suggestion(label, "the labels are", labels);
+                let path = format!("results.hpcc.destination_ports.{label}");
+                return Err(document.error(
+                    &path,
+                    &format!("no flow has the label `{label}`"),
+                    &help,
+                ));
+            }
+        }
+        Ok(self.plain())
+    }
+
+    fn check_times(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("results.hpcc.{key}"), title, help))
+        };
+        let times = [
+            ("time_offset", Some(self.time_offset)),
+            ("qlen_start", Some(self.qlen_start)),
+            ("qlen_stop", self.qlen_stop),
+            ("qlen_interval", Some(self.qlen_interval)),
+            ("qlen_dump_interval", Some(self.qlen_dump_interval)),
+        ];
+        for (key, time) in times {
+            if let Some(Quantity(time)) = time
+                && Picos::from_nanos(time.to_nanos()) != time
+            {
+                let help = "these files count in nanoseconds: write a whole number of them";
+                return wrong(key, &format!("a time of {}", quantity::display(time)), help);
+            }
+        }
+        let (interval, dump) = (self.qlen_interval.0, self.qlen_dump_interval.0);
+        if interval == Picos::ZERO {
+            return wrong("qlen_interval", "looks without end", "write a time such as \"100ns\"");
+        }
+        if dump == Picos::ZERO || !dump.0.is_multiple_of(interval.0) {
+            let title = format!(
+                "{} is no multiple of {}",
+                quantity::display(dump),
+                quantity::display(interval)
+            );
+            let help = "histograms are written at looks: write a multiple of `qlen_interval`";
+            return wrong("qlen_dump_interval", &title, help);
+        }
+        Ok(())
+    }
+}
+
+/// Checks that every node is named once.
+fn check_nodes(
+    nodes: &[String],
+    fabric: &Fabric,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    let names = || fabric.nodes().iter().map(|node| node.name.as_str());
+    let mut missing: BTreeSet<&str> = names().collect();
+    for (place, name) in nodes.iter().enumerate() {
+        if !missing.remove(name.as_str()) {
+            let path = format!("results.hpcc.nodes.{place}");
+            let known = names().any(|known| known == name);
+            let (title, help) = if known {
+                (format!("`{name}` comes twice"), "a node has one id: name each node once".into())
+            } else {
+                let help = suggestion(name, "the nodes are", names().collect::<Vec<_>>());
+                (format!("no node is called `{name}`"), help)
+            };
+            return Err(document.error(&path, &title, &help));
+        }
+    }
+    match missing.first() {
+        None => Ok(()),
+        Some(name) => {
+            let help = "name all hosts and switches in the order of their ids, or leave it out";
+            Err(document.error("results.hpcc.nodes", &format!("`{name}` has no id"), help))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Scenario;
+    use super::*;
+
+    const SCENARIO: &str = "
+flows = [{ kind = \"one\", src = \"h0\", dst = \"h3\", bytes = \"1kB\" }]
+[topology]
+kind = \"leaf-spine\"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_link = { rate = \"100Gbps\", delay = \"1us\" }
+fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
+";
+
+    fn scenario(sets: &[&str]) -> Result<Scenario, ScenarioError> {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        Scenario::parse(SCENARIO, Path::new("x.toml"), &sets)
+    }
+
+    #[test]
+    fn keys_that_are_wrong() {
+        for (set, words) in [
+            ("qlen_interval=\"0ns\"", "looks without end"),
+            ("qlen_interval=\"1.5ns\"", "a time of 1500ps"),
+            ("qlen_dump_interval=\"150ns\"", "150ns is no multiple of 100ns"),
+            ("destination_ports.two=200", "no flow has the label `two`"),
+            ("destination_ports.one=65536", "destination_ports"),
+            ("nodes=[\"h0\", \"h9\"]", "no node is called `h9`"),
+            ("nodes=[\"h0\", \"h0\"]", "`h0` comes twice"),
+            ("nodes=[\"h0\", \"h1\"]", "`h2` has no id"),
+        ] {
+            let error = scenario(&[&format!("results.hpcc.{set}")]).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("help: "), "{words}: {error}");
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Scenarios: one TOML file in, one fully resolved [`Scenario`] out.
+//!
+//! A [`Scenario`] that exists is right: quantities have units, names exist, buffers hold what is
+//! set aside in them, and every flow has a path. Each section of the file has a module with two
+//! types: its keys as a file gives them (`..Keys`, from which the JSON Schema is generated) and
+//! what they resolve to. Defaults stand in the `Default` of the keys, or with the key.
+//!
+//! Nothing here knows how a run is made of a scenario, or what it leaves: no table, no datapath, no row.
+
+mod buffer;
+mod by_rate;
+mod capture;
+mod deserializer;
+pub mod document;
+mod ecn;
+mod fault;
+mod flow_keys;
+mod flow_list;
+mod flow_queues;
+mod flows;
+mod generated;
+pub mod glob;
+mod headroom;
+mod host;
+mod hpcc;
+mod incasts;
+mod load;
+mod pairs;
+mod pause;
+mod priority;
+pub mod quantity;
+mod ratio;
+pub mod report;
+mod results;
+mod shape;
+mod sizes;
+mod switch;
+mod topology_keys;
+mod transport;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use schemars::transform::{RecursiveTransform, Transform};
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+pub use buffer::BufferPools;
+pub use capture::{Capture, CaptureFilter};
+pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
+pub use fault::{Fault, FrameClass, Selection};
+pub use flow_queues::FlowQueues;
+pub use flows::{MAX_FLOWS, Transfer, Workload};
+pub use generated::{AllAtOnce, OpenLoop};
+pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
+pub use host::{Host, MAX_PAYLOAD};
+pub use hpcc::Hpcc;
+pub use incasts::{IncastBytes, ManyIncasts, Pace};
+pub use load::{Load, LoadOf, Sigma};
+pub use pairs::PairChoice;
+pub use pause::{PauseRefresh, PauseResponse};
+pub use priority::Priorities;
+pub use ratio::{Probability, Ratio};
+pub use report::ScenarioError;
+pub use results::{Results, Throughput};
+pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
+pub use sizes::Sizes;
+pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
+pub use transport::{CongestionControl, Dcqcn, MOST_STAGES, Profile, Transport};
+pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
+
+use document::{Document, DocumentKind, Settings};
+use flows::Expansion;
+use quantity::{Quantity, Time};
+use topology::{Fabric, NodeKind, Racks};
+use workload::MaterialisedFlows;
+
+/// What gives the text of a file.
+pub type ReadFile<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
+
+/// The text of a file of this machine.
+pub fn from_disk(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
+/// Everything that decides what a run does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scenario {
+    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// Where all randomness of the run comes from.
+    pub seed: u64,
+    /// Emulated time at which the run ends, if flows are not done before.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub duration: Picos,
+    /// What else ends the run.
+    pub stop: Stop,
+    /// Which clock events run by.
+    pub clock: Clock,
+    /// Where switches run.
+    pub datapath: Datapath,
+    /// The fabric's shape; [`Self::fabric`] is the fabric.
+    #[serde(rename = "topology")]
+    pub shape: Shape,
+    /// Every switch.
+    pub switch: Switch,
+    /// Every host.
+    pub host: Host,
+    /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
+    #[serde(rename = "flows")]
+    pub workloads: Vec<Workload>,
+    /// What is recorded.
+    pub captures: Vec<Capture>,
+    /// What goes wrong on purpose.
+    pub faults: Vec<Fault>,
+    /// What is written.
+    pub results: Results,
+    #[serde(skip)]
+    fabric: Fabric,
+    #[serde(skip)]
+    sources: Vec<Source>,
+    #[serde(skip)]
+    flows: MaterialisedFlows,
+}
+
+/// What ends a run before its duration is over, besides that all flows are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Nothing else.
+    #[default]
+    Done,
+    /// Paused queues that wait for each other and can never resume.
+    Deadlock,
+}
+
+/// Which clock events run by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Clock {
+    /// "virtual": events run in order, as fast as they can. Default "virtual".
+    pub mode: ClockMode,
+}
+
+/// What drives a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockMode {
+    /// Events run in order, as fast as they can.
+    #[default]
+    Virtual,
+}
+
+/// Where switches run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Datapath {
+    /// "kernel": namespaces, veth and eBPF, as root. "memory": in this process, without privilege.
+    /// Default "kernel".
+    pub kind: DatapathKind,
+}
+
+/// A world for switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatapathKind {
+    /// Namespaces, veth pairs and eBPF programs.
+    #[default]
+    Kernel,
+    /// The same logic, natively in this process.
+    Memory,
+}
+
+/// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "xoff scenario")]
+struct ScenarioKeys {
+    /// Names the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without
+    /// its extension.
+    name: Option<String>,
+    /// Where all randomness of the run comes from, from 0 up. Default 1.
+    #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    seed: u64,
+    /// Emulated time at which the run ends, if flows are not done before; above zero. Default "1s".
+    #[serde(default = "default_duration")]
+    duration: Time,
+    /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
+    /// for each other and can never resume; flows that are not done then do not make the run fail.
+    /// Default "done".
+    #[serde(default)]
+    stop: Stop,
+    /// Which clock events run by.
+    #[serde(default)]
+    clock: Clock,
+    /// Where switches run.
+    #[serde(default)]
+    datapath: Datapath,
+    /// The shape of the fabric.
+    topology: topology_keys::TopologyKeys,
+    /// Every switch.
+    #[serde(default)]
+    switch: switch::SwitchKeys,
+    /// Every host.
+    #[serde(default)]
+    host: host::HostKeys,
+    /// What hosts send to each other; at least one entry.
+    #[serde(default)]
+    flows: Vec<flow_keys::WorkloadKeys>,
+    /// What is recorded. Default: nothing.
+    #[serde(default)]
+    captures: Vec<Capture>,
+    /// What goes wrong on purpose. Default: nothing.
+    #[serde(default)]
+    faults: Vec<fault::FaultKeys>,
+    /// What is written.
+    #[serde(default)]
+    results: results::ResultsKeys,
+}
+
+const fn default_seed() -> u64 {
+    1
+}
+
+const fn default_duration() -> Time {
+    Quantity(Picos(1_000_000_000_000))
+}
+
+impl Scenario {
+    /// Reads a file, with `overrides` such as `switch.buffer=4MB` on top of it.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::read(path, overrides, &from_disk)
+    }
+
+    /// Likewise of files whose texts `read` gives: the scenario's, and those that it names, by absolute
+    /// paths.
+    pub fn read(
+        path: &Path,
+        overrides: &[String],
+        read: &ReadFile<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let text = read(path).map_err(|error| {
+            let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };
+            let help = "give the path of a scenario, a TOML file";
+            ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
+        })?;
+        Self::parse_with(&text, path, overrides, Settings::default(), read)
+    }
+
+    /// Understands the text of a file; `path` names it in errors, and paths in it are relative to
+    /// the folder of `path`.
+    pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::parse_with(text, path, overrides, Settings::default(), &from_disk)
+    }
+
+    /// Likewise, with what another file sets on top of the overrides, and files that `read` gives.
+    pub fn parse_with(
+        text: &str,
+        path: &Path,
+        overrides: &[String],
+        settings: Settings<'_>,
+        read: &ReadFile<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let file = path.to_string_lossy();
+        let kind = DocumentKind::SCENARIO;
+        let document = Document::parse(kind, &file, text, overrides, settings)?;
+        let keys: ScenarioKeys = document.read()?;
+        keys.resolve(path, &document, read)
+    }
+
+    /// The scenario as a file with every default written out; it loads into an equal scenario.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is a table of texts, numbers, lists and tables")
+    }
+
+    /// Hosts, switches, links and routes.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// All flows one by one, in order of start; flows of one start are in the order of the file.
+    pub fn flow_stream(&self) -> FlowStream {
+        FlowStream::new(&self.sources, self.seed)
+    }
+
+    /// What flows come from, one for each of [`Self::workloads`].
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// All flows of [`Self::flow_stream`] in one list, which stays in memory.
+    pub fn flows(&self) -> &[Flow] {
+        self.flows.of(&self.sources, self.seed)
+    }
+}
+
+impl ScenarioKeys {
+    fn resolve(
+        self,
+        path: &Path,
+        document: &Document<'_>,
+        read: &ReadFile<'_>,
+    ) -> Result<Scenario, ScenarioError> {
+        if self.duration.0 == Picos::ZERO {
+            let help =
+                "write a time such as \"20ms\"; the run ends earlier when every flow is done";
+            return Err(document.error("duration", "a run of no time", help));
+        }
+        if self.seed > i64::MAX as u64 {
+            let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
+            return Err(document.error("seed", "the seed is too large", help));
+        }
+        let (shape, fabric) = self.topology.resolve(document)?;
+        let rates = shape.rates();
+        let duration = self.duration.0;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let racks = Racks::of(&fabric).into();
+        let expansion = Expansion { document, fabric: &fabric, racks, folder, duration, read };
+        let (workloads, sources) = expansion.expand(self.flows)?;
+        let results = self.results.resolve(&workloads, &fabric, document)?;
+        for (number, capture) in self.captures.iter().enumerate() {
+            capture.check(&format!("captures.{number}"), &fabric, document)?;
+        }
+        let resolve_fault = |(number, keys): (usize, fault::FaultKeys)| {
+            keys.resolve(&format!("faults.{number}"), &fabric, document)
+        };
+        let faults = self.faults.into_iter().enumerate().map(resolve_fault);
+        let scenario = Scenario {
+            name: run_name(self.name, path, document)?,
+            seed: self.seed,
+            duration,
+            stop: self.stop,
+            clock: self.clock,
+            datapath: self.datapath,
+            shape,
+            switch: self.switch.resolve(&rates, document)?,
+            host: self.host.resolve(document)?,
+            workloads,
+            captures: self.captures,
+            faults: faults.collect::<Result<_, _>>()?,
+            results,
+            fabric,
+            sources,
+            flows: MaterialisedFlows::default(),
+        };
+        scenario.check_pauses(document)?;
+        scenario.check_buffers(document)?;
+        Ok(scenario)
+    }
+}
+
+impl Scenario {
+    /// Checks what depends on the fastest port: it has the shortest pauses.
+    fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let wires = self.fabric.wires();
+        let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));
+        let fastest = |hosts| {
+            let rates = wires.iter().filter(|wire| is_host(wire.from) == hosts).map(|w| w.rate);
+            rates.max()
+        };
+        if let Some(rate) = fastest(false) {
+            let switch = &self.switch;
+            switch.pause_response.check(rate, "switch.pause_response", document)?;
+            switch.pause_refresh.check(switch.pause_quanta, rate, document)?;
+        }
+        if let Some(rate) = fastest(true) {
+            self.host.pause_response.check(rate, "host.pause_response", document)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name that the file gives, or else the file's own.
+fn run_name(
+    given: Option<String>,
+    path: &Path,
+    document: &Document<'_>,
+) -> Result<String, ScenarioError> {
+    let fits = |name: &str| {
+        let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        (1..=64).contains(&name.len())
+            && name.chars().all(inner)
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let Some(name) = given else {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(if fits(&stem) { stem } else { "scenario".into() });
+    };
+    if fits(&name) {
+        return Ok(name);
+    }
+    let title = format!("`{name}` cannot name a run");
+    let help = "write 1 to 64 letters, digits, `-`, `_` or `.`, a letter or a digit first";
+    Err(document.error("name", &title, help))
+}
+
+/// The JSON Schema of a scenario file, for editors: `xoff schema`.
+pub fn json_schema() -> serde_json::Value {
+    schema_of::<ScenarioKeys>()
+}
+
+/// The JSON Schema of a TOML file's keys.
+pub fn schema_of<Keys: JsonSchema>() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(Keys);
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema.to_value()
+}
+
+/// TOML has no null: a key without a value is left out.
+fn without_null(schema: &mut schemars::Schema) {
+    let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";
+    if schema.get("default").is_some_and(serde_json::Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(types) = schema.get_mut("type").and_then(|types| types.as_array_mut()) {
+        types.retain(|name| !is_null(name));
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".into(), only);
+        }
+    }
+    if let Some(choices) = schema.get_mut("anyOf").and_then(|choices| choices.as_array_mut()) {
+        choices.retain(|choice| !is_null(choice));
+    }
+}

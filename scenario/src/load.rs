@@ -1,0 +1,139 @@
+//! `load` of a workload, and the rate of payload that it stands for.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use topology::HostId;
+use workload::{Demand, PayloadRate, load};
+
+use super::flows::Expansion;
+use super::ratio::Probability;
+use super::report::ScenarioError;
+
+/// Which links a load is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadOf {
+    /// The links of the sending hosts; of the receiving ones, for incasts.
+    #[default]
+    HostLinks,
+    /// The links of the sending hosts, for incasts too.
+    SenderLinks,
+    /// The links between the two highest tiers of switches, as far as the workload uses them.
+    CoreLinks,
+}
+
+/// A load: payload as a part of the links' rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Load {
+    /// Above 0, up to 1.
+    #[serde(rename = "load")]
+    pub part: Probability,
+    /// The links.
+    pub of: LoadOf,
+}
+
+/// The deviation of a lognormal gap's logarithm, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sigma {
+    /// 1 to 10,000.
+    pub thousandths: u32,
+}
+
+impl Serialize for Sigma {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_f64(f64::from(self.thousandths) / 1e3)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sigma {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Sigma;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "a number from 0.001 to 10 such as 2")
+            }
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Sigma, E> {
+                let thousandths = (number * 1e3).round();
+                if !(1.0..=10_000.0).contains(&thousandths) {
+                    return Err(E::invalid_value(Unexpected::Float(number), &self));
+                }
+                if (number * 1e3 - thousandths).abs() > 1e-6 {
+                    let title = format!("{number} is finer than a thousandth");
+                    return Err(E::custom(format!("{title}\nwrite three digits at most")));
+                }
+                #[expect(
+                    clippy::cast_sign_loss,
+                    clippy::cast_possible_truncation,
+                    reason = "checked to be from 1 to 10,000"
+                )]
+                Ok(Sigma { thousandths: thousandths as u32 })
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Sigma, E> {
+                self.visit_f64(number as f64)
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
+
+impl JsonSchema for Sigma {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Sigma".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A deviation, in steps of a thousandth.",
+            "type": "number", "minimum": 0.001, "maximum": 10,
+        })
+    }
+}
+
+impl Expansion<'_> {
+    /// The rate of payload of a workload at a load; `hosts` are those whose links it is a part of by default.
+    pub(super) fn payload_rate(
+        &self,
+        path: &str,
+        load: Load,
+        hosts: &[HostId],
+        senders: &[HostId],
+        demand: &Demand,
+    ) -> Result<PayloadRate, ScenarioError> {
+        let at = format!("{path}.load");
+        let millionths = load.part.millionths;
+        if millionths == 0 {
+            let help = "write a number above 0, up to 1; a workload without load is left out";
+            return Err(self.document.error(&at, "a load of 0", help));
+        }
+        let of_hosts = |hosts: &[HostId], millionths| {
+            let rates = hosts.iter().map(|&host| load::host_rate(self.fabric, host));
+            load::of_links(rates, millionths)
+        };
+        let full = of_hosts(hosts, 1_000_000);
+        let (rate, links) = match load.of {
+            LoadOf::HostLinks => return Ok(of_hosts(hosts, millionths)),
+            LoadOf::SenderLinks => (of_hosts(senders, millionths), "the senders' links have"),
+            LoadOf::CoreLinks => {
+                let rate = load::of_core(self.fabric, &self.racks, demand, millionths);
+                let Some(rate) = rate else {
+                    let help = "give the load of the host links: of = \"host-links\"";
+                    let title = "no flow of this workload crosses a core link";
+                    return Err(self.document.error(&format!("{path}.of"), title, help));
+                };
+                (rate, "the core has")
+            }
+        };
+        if rate > full {
+            let percent = |rate: PayloadRate| rate.0 * 100 / full.0;
+            let title = format!("the hosts' links would carry {}% of their rate", percent(rate));
+            let largest = u128::from(millionths) * full.0 / rate.0;
+            let help = format!(
+                "{links} more capacity than they have: write a load of at most {}",
+                largest as f64 / 1e6
+            );
+            return Err(self.document.error(&at, &title, &help));
+        }
+        Ok(rate)
+    }
+}

@@ -1,0 +1,133 @@
+//! What a person reads when a scenario is wrong.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+
+/// Why a scenario, or a sweep, is none: what is wrong, where, and what would be right.
+///
+/// Its text is the whole report, with the line at fault and a caret under the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{report}")]
+pub struct ScenarioError {
+    report: String,
+}
+
+/// A place in a text that a person wrote.
+pub struct Place<'a> {
+    /// What the text is called: a path, or `--set`.
+    pub name: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+    /// Bytes of `text`; `None` is the text as a whole.
+    pub span: Option<Range<usize>>,
+}
+
+impl ScenarioError {
+    /// A report on one place; `help` says what would be right.
+    pub fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
+        let mut group = match &place.span {
+            None => Level::ERROR.primary_title(title).element(Origin::path(place.name)),
+            Some(span) => {
+                let (line, number, within) = line_of(place.text, span);
+                let snippet = Snippet::source(line)
+                    .line_start(number)
+                    .path(place.name)
+                    .annotation(AnnotationKind::Primary.span(within));
+                Level::ERROR.primary_title(title).element(snippet)
+            }
+        };
+        if let Some(help) = help {
+            group = group.element(Level::HELP.message(help));
+        }
+        Self { report: Renderer::plain().render(&[group]) }
+    }
+}
+
+/// The line where a span starts, its number from 1, and the part of the span within it.
+fn line_of<'a>(text: &'a str, span: &Range<usize>) -> (&'a str, usize, Range<usize>) {
+    let first = span.start.min(text.len());
+    let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[first..].find('\n').map_or(text.len(), |newline| first + newline);
+    let line = text[start..end].trim_end_matches('\r');
+    let number = text[..start].matches('\n').count() + 1;
+    let from = (first - start).min(line.len());
+    let to = (span.end.max(first) - start).clamp(from, line.len());
+    (line, number, from..to)
+}
+
+/// The candidate that `name` was probably meant to be, if one is near enough and nearer than the
+/// others.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = name.chars().count().div_ceil(3);
+    let mut best: Option<(usize, Option<&str>)> = None;
+    for candidate in candidates {
+        let distance = edit_distance(name, candidate);
+        match best {
+            Some((least, _)) if distance > least => {}
+            Some((least, _)) if distance == least => best = Some((least, None)),
+            _ => best = Some((distance, Some(candidate))),
+        }
+    }
+    best.filter(|(distance, _)| *distance <= limit)?.1
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut two_above: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(two_above[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        two_above = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+/// `` `a`, `b` and `c` ``, with an ellipsis in a long list.
+pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 24;
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "none".into(),
+        [only] => only.clone(),
+        [first, .., last] if names.len() > SHOWN => format!("{first} to {last} ({})", names.len()),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_keys_is_near_and_another_word_is_not() {
+        let keys = ["buffer", "lossless", "threshold", "thresholds", "ecn"];
+        assert_eq!(nearest("bufer", keys), Some("buffer"));
+        assert_eq!(nearest("bfufer", keys), Some("buffer"));
+        assert_eq!(nearest("threshhold", keys), Some("threshold"));
+        assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("h9", ["h0", "h1"]), None);
+    }
+
+    #[test]
+    fn a_span_over_lines_shows_its_first_line() {
+        let text = "a = 1\nb = [\n 2,\n]\n";
+        assert_eq!(line_of(text, &(10..17)), ("b = [", 2, 4..5));
+        assert_eq!(line_of(text, &(text.len()..text.len())), ("", 5, 0..0));
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");
+        assert_eq!(listed(["a"]), "`a`");
+    }
+}

@@ -1,0 +1,195 @@
+//! `results`: what is written beside the rows that every run leaves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+use topology::Fabric;
+use units::{Bytes, Picos};
+
+use super::document::{Document, suggestion};
+use super::flows::Workload;
+use super::glob;
+use super::hpcc::{Hpcc, HpccKeys};
+use super::quantity::{self, Quantity, Size, Time};
+use super::report::ScenarioError;
+
+/// Bins of flow sizes at most: each has its own percentiles for each label.
+const MAX_BINS: usize = 64;
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Results {
+    /// Emulated time between two samples in `queues.csv`.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub queue_period: Picos,
+    /// Upper bounds of the bins of `fct_by_size.csv`, inclusive, ascending and above zero; flows
+    /// above the last one have a bin of their own.
+    #[serde(serialize_with = "sizes")]
+    pub flow_size_bins: Vec<Bytes>,
+    /// Whether `occupancy.csv` is written.
+    pub occupancy: bool,
+    /// Whether `distributions.csv` is written.
+    pub distributions: bool,
+    /// What `throughput.csv` counts; none is written without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
+    /// How the HPCC simulator's files are written; none are without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hpcc: Option<Hpcc>,
+}
+
+/// What `throughput.csv` counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Throughput {
+    /// The span over which bytes are counted: whole nanoseconds, above zero.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub interval: Picos,
+    /// Patterns of labels; never empty.
+    labels: Vec<String>,
+}
+
+impl Throughput {
+    /// Whether flows of this label are counted.
+    pub fn covers(&self, label: &str) -> bool {
+        self.labels.iter().any(|pattern| glob::matches(pattern, label))
+    }
+}
+
+/// What is written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ResultsKeys {
+    /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
+    queue_period: Time,
+    /// Upper bounds of the bins of flow sizes in `fct_by_size.csv`: each bound belongs to its bin,
+    /// they ascend, and flows above the last one have a bin of their own. At most 64; an empty list
+    /// puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and so on up to "30MB".
+    flow_size_bins: Vec<Size>,
+    /// Whether `occupancy.csv` is written, which follows every change of every buffer: it takes
+    /// about 4 % more instructions in a run in memory. Default false.
+    occupancy: bool,
+    /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
+    /// and departure. Default false.
+    distributions: bool,
+    /// Asks for `throughput.csv`. Default: none is written.
+    throughput: Option<ThroughputKeys>,
+    /// Asks for `fct.txt`, `pfc.txt` and `qlen.txt`, files as the HPCC simulator (ns-3) writes them;
+    /// {} takes all defaults, like `xoff run --format hpcc`. Default: none are written.
+    hpcc: Option<HpccKeys>,
+}
+
+/// What `throughput.csv` counts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ThroughputKeys {
+    /// Span over which the bytes of a flow are counted: whole nanoseconds, above zero.
+    interval: Time,
+    /// Labels of the flows to count; `*` stands for any text and `?` for one character. Default:
+    /// every flow.
+    #[serde(default = "every_label")]
+    labels: Vec<String>,
+}
+
+impl Default for ResultsKeys {
+    fn default() -> Self {
+        let kilobytes = [1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
+        Self {
+            queue_period: Quantity(Picos(1_000_000)),
+            flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
+            occupancy: false,
+            distributions: false,
+            throughput: None,
+            hpcc: None,
+        }
+    }
+}
+
+impl ResultsKeys {
+    pub(super) fn resolve(
+        self,
+        workloads: &[Workload],
+        fabric: &Fabric,
+        document: &Document<'_>,
+    ) -> Result<Results, ScenarioError> {
+        if self.queue_period.0 == Picos::ZERO {
+            let help = "write a time such as \"1us\"";
+            return Err(document.error("results.queue_period", "samples without end", help));
+        }
+        let flow_size_bins: Vec<Bytes> = self.flow_size_bins.iter().map(|size| size.0).collect();
+        check_bins(&flow_size_bins, document)?;
+        let throughput =
+            self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
+        let hpcc = self.hpcc.map(|keys| keys.resolve(workloads, fabric, document)).transpose()?;
+        Ok(Results {
+            queue_period: self.queue_period.0,
+            flow_size_bins,
+            occupancy: self.occupancy,
+            distributions: self.distributions,
+            throughput,
+            hpcc,
+        })
+    }
+}
+
+impl ThroughputKeys {
+    fn resolve(
+        self,
+        workloads: &[Workload],
+        document: &Document<'_>,
+    ) -> Result<Throughput, ScenarioError> {
+        let interval = self.interval.0;
+        if interval == Picos::ZERO || Picos::from_nanos(interval.to_nanos()) != interval {
+            let title = format!("intervals of {}", quantity::display(interval));
+            let help = "instants in results are whole nanoseconds: write a time such as \"10us\"";
+            return Err(document.error("results.throughput.interval", &title, help));
+        }
+        if self.labels.is_empty() {
+            let help = "name labels, or leave `labels` out for every flow";
+            return Err(document.error("results.throughput.labels", "no flow is counted", help));
+        }
+        for (place, pattern) in self.labels.iter().enumerate() {
+            let labels = || workloads.iter().map(Workload::label);
+            if !labels().any(|label| glob::matches(pattern, label)) {
+                let mut known: Vec<&str> = labels().collect();
+                known.sort_unstable();
+                known.dedup();
+                let help = suggestion(pattern, "the labels are", known.iter().copied());
+                let path = format!("results.throughput.labels.{place}");
+                let title = format!("no flow has a label like `{pattern}`");
+                return Err(document.error(&path, &title, &help));
+            }
+        }
+        Ok(Throughput { interval, labels: self.labels })
+    }
+}
+
+fn every_label() -> Vec<String> {
+    vec!["*".into()]
+}
+
+fn check_bins(bins: &[Bytes], document: &Document<'_>) -> Result<(), ScenarioError> {
+    if bins.len() > MAX_BINS {
+        let title = format!("{} bins of flow sizes; the limit is {MAX_BINS}", bins.len());
+        let help = "each bin keeps percentiles of its own: write fewer bounds";
+        return Err(document.error("results.flow_size_bins", &title, help));
+    }
+    let mut below = Bytes(0);
+    for (place, &bound) in bins.iter().enumerate() {
+        if bound <= below {
+            let title = if bound == Bytes(0) {
+                "a bin up to 0B holds no flow".to_owned()
+            } else {
+                let (bound, below) = (quantity::display(bound), quantity::display(below));
+                format!("the bound {bound} comes after {below}")
+            };
+            let help = "write bounds above zero in ascending order, such as [\"10kB\", \"1MB\"]";
+            let path = format!("results.flow_size_bins.{place}");
+            return Err(document.error(&path, &title, help));
+        }
+        below = bound;
+    }
+    Ok(())
+}
+
+fn sizes<S: Serializer>(bins: &[Bytes], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(bins.iter().map(|&bound| quantity::display(bound)))
+}

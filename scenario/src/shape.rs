@@ -1,0 +1,315 @@
+//! `[topology]`: generated or listed; it becomes a [`Fabric`].
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use topology::{
+    FabricError, FailedLinkError, HostId, LinkEnd, MAX_HOSTS, MAX_NAME_LENGTH, MAX_PORTS,
+    MAX_SWITCHES, NodeKind, Plan, PlannedLink, SwitchId,
+};
+use units::{BitsPerSecond, Picos};
+
+use super::document::{Document, suggestion};
+use super::quantity;
+use super::ratio::Ratio;
+use super::report::{ScenarioError, listed};
+
+/// The shape of the fabric, as the file describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    /// What the fabric would be without failures.
+    #[serde(flatten)]
+    pub kind: ShapeKind,
+    /// Links that are down, each by its two ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_links: Vec<[String; 2]>,
+}
+
+/// A generator of fabrics, or a list of nodes and links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ShapeKind {
+    /// Hosts `h0..` on one switch `s0`.
+    Star {
+        /// How many hosts.
+        hosts: u32,
+        /// Every link.
+        host_link: LinkSpeed,
+    },
+    /// Hosts on two switches, `s0` and `s1`, and one link between these.
+    Dumbbell {
+        /// How many hosts on `s0`.
+        left: u32,
+        /// How many hosts on `s1`; they are numbered after those on the left.
+        right: u32,
+        /// Between host and switch.
+        host_link: LinkSpeed,
+        /// Between the switches.
+        bottleneck: LinkSpeed,
+    },
+    /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`.
+    LeafSpine {
+        /// How many leaves.
+        leaves: u32,
+        /// How many spines.
+        spines: u32,
+        /// How many hosts on each leaf; host `n` is on leaf `n / hosts_per_leaf`.
+        hosts_per_leaf: u32,
+        /// Between host and leaf.
+        host_link: LinkSpeed,
+        /// Between leaf and spine.
+        fabric_link: LinkSpeed,
+    },
+    /// `k` pods of `k/2` switches `edge0..` and `k/2` switches `agg0..`, and `k^2/4` switches
+    /// `core0..`.
+    FatTree {
+        /// Even.
+        k: u32,
+        /// Hosts for each uplink of an edge switch.
+        oversubscription: Ratio,
+        /// Between host and edge switch.
+        host_link: LinkSpeed,
+        /// Between edge and aggregation switch.
+        aggregation_link: LinkSpeed,
+        /// Between aggregation and core switch.
+        core_link: LinkSpeed,
+    },
+    /// Nodes and links one by one.
+    Custom {
+        /// Switch names.
+        switches: Vec<String>,
+        /// Host names.
+        hosts: Vec<String>,
+        /// Links; a node's ports are numbered in this order.
+        links: Vec<Link>,
+    },
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            ShapeKind::Star { .. } => write!(f, "star"),
+            ShapeKind::Dumbbell { left, right, .. } => write!(f, "dumbbell {left} + {right}"),
+            ShapeKind::LeafSpine { leaves, spines, .. } => {
+                write!(f, "leaf-spine {leaves} x {spines}")
+            }
+            ShapeKind::FatTree { k, oversubscription, .. } => {
+                write!(f, "fat-tree k = {k}")?;
+                let blocking = oversubscription.numerator > oversubscription.denominator;
+                if blocking { write!(f, ", {oversubscription} to 1") } else { Ok(()) }
+            }
+            ShapeKind::Custom { .. } => write!(f, "custom"),
+        }?;
+        match self.failed_links.len() {
+            0 => Ok(()),
+            1 => write!(f, ", 1 failed link"),
+            count => write!(f, ", {count} failed links"),
+        }
+    }
+}
+
+/// Rate and delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LinkSpeed {
+    /// In each direction.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub delay: Picos,
+}
+
+/// A link between two named nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate and delay.
+    #[serde(flatten)]
+    pub speed: LinkSpeed,
+}
+
+impl LinkSpeed {
+    const fn pair(self) -> (BitsPerSecond, Picos) {
+        (self.rate, self.delay)
+    }
+}
+
+impl Shape {
+    /// Rates of all links, failed ones included.
+    pub(super) fn rates(&self) -> BTreeSet<BitsPerSecond> {
+        let plan = self.kind.plan().expect("the shape is a fabric");
+        plan.links.iter().map(|link| link.rate).collect()
+    }
+}
+
+impl ShapeKind {
+    /// Its nodes and links, those that are down among them.
+    ///
+    /// # Errors
+    /// Those of a shape that is no fabric: none of a scenario that exists.
+    pub fn plan(&self) -> Result<Plan, FabricError> {
+        match self {
+            Self::Star { hosts, host_link } => Plan::star(*hosts, host_link.rate, host_link.delay),
+            Self::Dumbbell { left, right, host_link, bottleneck } => {
+                Plan::dumbbell(*left, *right, host_link.pair(), bottleneck.pair())
+            }
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link } => {
+                let (host_link, fabric_link) = (host_link.pair(), fabric_link.pair());
+                Plan::leaf_spine(*leaves, *spines, *hosts_per_leaf, host_link, fabric_link)
+            }
+            Self::FatTree { k, oversubscription, host_link, aggregation_link, core_link } => {
+                // More than a switch's ports are refused later, by their number.
+                let hosts = oversubscription.of(u64::from(k / 2));
+                Plan::fat_tree(
+                    *k,
+                    u32::try_from(hosts).unwrap_or(u32::MAX),
+                    host_link.pair(),
+                    aggregation_link.pair(),
+                    core_link.pair(),
+                )
+            }
+            Self::Custom { switches, hosts, links } => Ok(Plan {
+                hosts: hosts.clone(),
+                switches: switches.clone(),
+                links: links
+                    .iter()
+                    .map(|link| PlannedLink {
+                        a: link.a.clone(),
+                        b: link.b.clone(),
+                        rate: link.speed.rate,
+                        delay: link.speed.delay,
+                    })
+                    .collect(),
+            }),
+        }
+    }
+
+    /// Where in the file the cause of an error stands, and what would be right.
+    pub(super) fn explain(&self, error: &FabricError, document: &Document<'_>) -> ScenarioError {
+        let (path, help) = match error {
+            FabricError::Name { node, .. } => (
+                node_path(*node),
+                format!(
+                    "write 1 to {MAX_NAME_LENGTH} letters, digits, `-`, `_` or `.`, a letter first"
+                ),
+            ),
+            FabricError::DuplicateName { node, .. } => {
+                (node_path(*node), "hosts and switches share one set of names".into())
+            }
+            FabricError::UnknownNode { link, end, name } => {
+                let end = if *end == LinkEnd::A { "a" } else { "b" };
+                let help = suggestion(name, "the nodes are", self.node_names());
+                (format!("links.{link}.{end}"), help)
+            }
+            FabricError::SelfLink { link, .. } => {
+                (format!("links.{link}.b"), "write the name of another node".into())
+            }
+            FabricError::InterfaceName { link, .. } => (
+                format!("links.{link}"),
+                "give the node a shorter name: `#` and the link's number follow it".into(),
+            ),
+            FabricError::HostToHost { link, .. } => {
+                (format!("links.{link}"), "put a switch between them".into())
+            }
+            FabricError::HostPorts { host: HostId(host), .. } => {
+                (format!("hosts.{host}"), "give it one link, to a switch".into())
+            }
+            FabricError::IdleSwitch { switch: SwitchId(switch), .. } => {
+                (format!("switches.{switch}"), "give it a link, or leave it out".into())
+            }
+            FabricError::TooManyPorts { switch, .. } => (
+                self.port_count_path(*switch),
+                format!("give it {MAX_PORTS} at most, or use more switches"),
+            ),
+            FabricError::TooManyHosts { .. } => {
+                (self.keys().hosts.into(), format!("write a fabric of {MAX_HOSTS} hosts at most"))
+            }
+            FabricError::TooManySwitches { .. } => {
+                let help = format!("write a fabric of {MAX_SWITCHES} switches at most");
+                (self.keys().switches.into(), help)
+            }
+        };
+        document.error(&format!("topology.{path}"), &error.to_string(), &help)
+    }
+
+    fn node_names(&self) -> impl Iterator<Item = &str> + Clone {
+        let lists: [&[String]; 2] = match self {
+            Self::Custom { switches, hosts, .. } => [hosts, switches],
+            _ => [&[], &[]],
+        };
+        lists.into_iter().flatten().map(String::as_str)
+    }
+
+    /// The key that gives a switch its many ports.
+    fn port_count_path(&self, switch: SwitchId) -> String {
+        match self {
+            Self::Star { .. } => "hosts".into(),
+            Self::Dumbbell { .. } => if switch.0 == 0 { "left" } else { "right" }.into(),
+            Self::LeafSpine { leaves, .. } if switch.0 < *leaves => "hosts_per_leaf".into(),
+            Self::LeafSpine { .. } => "leaves".into(),
+            Self::FatTree { k, .. } if switch.0 < k * k / 2 => "oversubscription".into(),
+            Self::FatTree { .. } => "k".into(),
+            Self::Custom { .. } => format!("switches.{}", switch.0),
+        }
+    }
+
+    /// The keys that give the fabric its many nodes.
+    const fn keys(&self) -> CountKeys {
+        match self {
+            Self::Star { .. } | Self::Custom { .. } => {
+                CountKeys { hosts: "hosts", switches: "switches" }
+            }
+            Self::Dumbbell { .. } => CountKeys { hosts: "left", switches: "kind" },
+            Self::LeafSpine { .. } => CountKeys { hosts: "hosts_per_leaf", switches: "leaves" },
+            Self::FatTree { .. } => CountKeys { hosts: "k", switches: "k" },
+        }
+    }
+}
+
+/// The keys that give a fabric its many hosts and switches.
+struct CountKeys {
+    hosts: &'static str,
+    switches: &'static str,
+}
+
+fn node_path(node: NodeKind) -> String {
+    match node {
+        NodeKind::Host(host) => format!("hosts.{}", host.0),
+        NodeKind::Switch(switch) => format!("switches.{}", switch.0),
+    }
+}
+
+/// Where a failed link stands in the file, and what would be right.
+pub(super) fn explain_failed(
+    error: &FailedLinkError,
+    plan: &Plan,
+    document: &Document<'_>,
+) -> ScenarioError {
+    let (path, help) = match error {
+        FailedLinkError::UnknownNode { number, end, name } => {
+            let names = plan.switches.iter().map(String::as_str);
+            (format!("{number}.{end}"), suggestion(name, "the switches are", names))
+        }
+        FailedLinkError::Host { number, end, .. } => {
+            (format!("{number}.{end}"), "name a link between two switches".into())
+        }
+        FailedLinkError::NoLink { number, a, .. } => {
+            let ends = plan.links.iter().filter_map(|link| match (&link.a, &link.b) {
+                (here, there) if here == a => Some(there),
+                (there, here) if here == a => Some(there),
+                _ => None,
+            });
+            let ends = ends.filter(|name| plan.switches.contains(name)).map(String::as_str);
+            let mut seen = BTreeSet::new();
+            let list = listed(ends.filter(|&name| seen.insert(name)).collect::<Vec<_>>());
+            (number.to_string(), format!("what is left of `{a}`'s links leads to {list}"))
+        }
+        FailedLinkError::LastLink { number, .. } => {
+            (number.to_string(), "leave it a link; a fabric without it has another shape".into())
+        }
+    };
+    document.error(&format!("topology.failed_links.{path}"), &error.to_string(), &help)
+}

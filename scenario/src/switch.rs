@@ -1,0 +1,449 @@
+//! `[switch]`: buffer, flow control, marking and scheduling of every switch of the fabric.
+
+use std::collections::BTreeSet;
+
+use fabric_core::buffer::LARGEST_BUFFER;
+use fabric_core::map_abi::MAX_SLOTS;
+use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitsPerSecond, Bytes, Picos};
+
+use super::by_rate;
+use super::document::Document;
+use super::ecn::{Ecn, EcnKeys};
+use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
+use super::headroom::{Headroom, HeadroomKeys};
+use super::pause::{PauseRefresh, PauseResponse};
+use super::priority::{OptionalPriority, Priorities};
+use super::quantity::{self, Quantity, Rate, Size, Time};
+use super::ratio::Ratio;
+use super::report::ScenarioError;
+
+/// The switches' configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Switch {
+    /// The whole packet buffer.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub buffer: Bytes,
+    /// Ports for which buffer is set aside, where a switch has fewer links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u32>,
+    /// Private buffer of each lossless ingress queue, rho in DSH.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub private_per_queue: Bytes,
+    /// Priorities that PFC protects.
+    pub lossless: Priorities,
+    /// When a lossless ingress queue sends PAUSE and RESUME.
+    pub threshold: Threshold,
+    /// Buffer for what arrives after a PAUSE.
+    pub headroom: Headroom,
+    /// ECN marking, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ecn>,
+    /// Order among the queues of a port, behind the control queue.
+    pub scheduler: Scheduler,
+    /// Priorities with several egress queues at a port, among which a flow's hash selects; each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flow_queues: Vec<FlowQueues>,
+    /// The priority whose queue goes ahead of all others, if one does.
+    #[serde(serialize_with = "OptionalPriority::serialize_plain")]
+    pub control_priority: Option<u8>,
+    /// When thresholds are computed.
+    pub thresholds: ThresholdUpdate,
+    /// When a lossy egress queue drops.
+    pub lossy_threshold: LossyThreshold,
+    /// Quanta of a PAUSE; a quantum is 512 bit times of the port.
+    pub pause_quanta: u16,
+    /// When a PAUSE is repeated.
+    pub pause_refresh: PauseRefresh,
+    /// How fast a port obeys a PAUSE.
+    pub pause_response: PauseResponse,
+    /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
+    /// 12.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub wire_overhead: Bytes,
+}
+
+/// When a lossless ingress queue sends PAUSE and RESUME; bytes are those it holds in the shared
+/// pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Threshold {
+    /// Dynamic threshold, DSH Eq. 2: `X_off` = alpha x free shared buffer.
+    Dt {
+        /// alpha in DSH.
+        alpha: Ratio,
+        /// `X_on` = `X_off` - this, delta in DSH.
+        #[serde(serialize_with = "quantity::serialize")]
+        xon_offset: Bytes,
+        /// Rates whose ports have another alpha, each once.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        by_rate: Vec<AlphaOfRate>,
+    },
+    /// Fixed thresholds.
+    Static {
+        /// PAUSE above this.
+        #[serde(serialize_with = "quantity::serialize")]
+        xoff: Bytes,
+        /// RESUME at or below this; at most `xoff`.
+        #[serde(serialize_with = "quantity::serialize")]
+        xon: Bytes,
+    },
+}
+
+/// alpha of the ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AlphaOfRate {
+    /// The rate of their links.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate: BitsPerSecond,
+    /// alpha in DSH.
+    pub alpha: Ratio,
+}
+
+impl Threshold {
+    /// alpha of a port whose link has this rate; none if thresholds are fixed.
+    pub fn alpha(&self, rate: BitsPerSecond) -> Option<Ratio> {
+        match self {
+            Self::Dt { alpha, by_rate, .. } => {
+                let own = by_rate.iter().find(|of_rate| of_rate.rate == rate);
+                Some(own.map_or(*alpha, |of_rate| of_rate.alpha))
+            }
+            Self::Static { .. } => None,
+        }
+    }
+}
+
+/// Order among the queues of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// A higher priority always goes first.
+    Strict,
+    /// Deficit weighted round robin with equal weights.
+    Dwrr {
+        /// Bytes that a queue may send in a round; less than 4 GiB.
+        #[serde(serialize_with = "quantity::serialize")]
+        quantum: Bytes,
+    },
+}
+
+/// When thresholds are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdUpdate {
+    /// For every packet, at its arrival.
+    PerPacket,
+    /// By the control plane, once in this time.
+    Period(#[serde(serialize_with = "quantity::serialize")] Picos),
+}
+
+/// When a lossy egress queue drops: above alpha x free shared buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossyThreshold {
+    /// Part of the free shared buffer that one queue may hold; a ratio above zero.
+    pub alpha: Ratio,
+}
+
+/// Buffer, flow control, marking and scheduling of every switch.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SwitchKeys {
+    /// The whole packet buffer of a switch, at most "1006632960B". Private pools and headroom are
+    /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
+    buffer: Size,
+    /// Ports of every switch, with a link or without: buffer is set aside for all of them, and for
+    /// one without a link as much as for the switch's port that needs most. Default: those with a
+    /// link.
+    ports: Option<u32>,
+    /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
+    private_per_queue: Size,
+    /// Priorities that PFC protects; the others are lossy. Any subset of 0 to 7. Default [3].
+    pub(super) lossless: Priorities,
+    /// When a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16"
+    /// }.
+    threshold: ThresholdKeys,
+    /// Buffer for what arrives after a PAUSE. Default { kind = "sih" }.
+    headroom: HeadroomKeys,
+    /// ECN marking of egress queues. Without this key nothing is marked.
+    ecn: Option<EcnKeys>,
+    /// Order among the queues of a port, behind the control queue.
+    /// Default { kind = "dwrr", quantum = "1600B" }.
+    scheduler: SchedulerKeys,
+    /// Priorities whose packets are spread over several egress queues of a port by the hash of their
+    /// flow (stochastic fair queueing), such as [{ priority = 3, queues = 32 }]. DWRR serves each of
+    /// these queues as much as the one queue of another priority; ECN and `lossy_threshold` look at
+    /// each by itself; a PAUSE stops all of them. Default: none, so that each priority has one
+    /// queue.
+    flow_queues: Vec<FlowQueuesKeys>,
+    /// The priority whose queue goes ahead of all others, or "none". Default 6, that of CNPs.
+    control_priority: OptionalPriority,
+    /// "per-packet": thresholds are evaluated at every arrival. { period = "10us" }: the control
+    /// plane computes them once in that time, with DSH's margins (tau) below them.
+    /// Default "per-packet".
+    thresholds: ThresholdUpdateKeys,
+    /// When a lossy egress queue drops: above alpha x free shared buffer. Default { alpha = "1" }.
+    lossy_threshold: LossyThreshold,
+    /// Quanta that a PAUSE asks for, each 512 bit times of the port: 1 to 65535. Default 65535.
+    #[schemars(range(min = 1))]
+    pause_quanta: u16,
+    /// When a PAUSE is repeated while congestion lasts: a part of the pause time ("1/2") or a time
+    /// ("100us"), before the quanta expire. Default "1/2".
+    pause_refresh: PauseRefresh,
+    /// How long after a PAUSE a port may still start frames: "standard" (3840 B at the port's rate,
+    /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
+    /// "standard".
+    pause_response: PauseResponse,
+    /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
+    /// inter-frame gap 12. At most "1kB". Default "24B".
+    pub(super) wire_overhead: Size,
+}
+
+/// When a lossless ingress queue sends PAUSE and RESUME.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+enum ThresholdKeys {
+    /// Dynamic threshold (DSH Eq. 2): PAUSE above alpha x free shared buffer.
+    Dt {
+        /// Part of the free shared buffer that one ingress queue may hold; a ratio above zero.
+        /// Default "1/16".
+        #[serde(default = "default_alpha")]
+        alpha: Ratio,
+        /// RESUME that far below the threshold. Default "0B".
+        #[serde(default)]
+        xon_offset: Size,
+        /// Another alpha for the ports whose links have a certain rate. Default: none.
+        #[serde(default)]
+        by_rate: Vec<AlphaOfRateKeys>,
+    },
+    /// Fixed thresholds.
+    Static {
+        /// PAUSE above this many bytes in the shared pool; at most the shared pool.
+        xoff: Size,
+        /// RESUME at or below this many; at most `xoff`.
+        xon: Size,
+    },
+}
+
+/// alpha of the ports of one rate.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AlphaOfRateKeys {
+    /// Rate of a link of the fabric.
+    rate: Rate,
+    /// Part of the free shared buffer that one ingress queue of a port of this rate may hold; a
+    /// ratio above zero.
+    alpha: Ratio,
+}
+
+/// Order among the queues of a port.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+enum SchedulerKeys {
+    /// A higher priority always goes first.
+    Strict {},
+    /// Deficit weighted round robin with equal weights.
+    Dwrr {
+        /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
+        #[serde(default = "default_quantum")]
+        quantum: Size,
+    },
+}
+
+/// When thresholds are computed.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum ThresholdUpdateKeys {
+    /// At every arrival.
+    PerPacket,
+    /// By the control plane, once in a period.
+    #[schemars(untagged)]
+    Period(PeriodKeys),
+}
+
+/// A period of the control plane.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PeriodKeys {
+    /// Time from one computation to the next, above zero.
+    period: Time,
+}
+
+const fn default_alpha() -> Ratio {
+    Ratio::new(1, 16)
+}
+
+const fn default_quantum() -> Size {
+    Quantity(Bytes(1600))
+}
+
+impl Default for SwitchKeys {
+    /// The switch of DSH's evaluation, section V.
+    fn default() -> Self {
+        Self {
+            buffer: Quantity(Bytes(16_000_000)),
+            ports: None,
+            private_per_queue: Quantity(Bytes(3000)),
+            lossless: Priorities(1 << 3),
+            threshold: ThresholdKeys::Dt {
+                alpha: default_alpha(),
+                xon_offset: Size::default(),
+                by_rate: Vec::new(),
+            },
+            headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
+            ecn: None,
+            scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
+            flow_queues: Vec::new(),
+            control_priority: OptionalPriority(Some(6)),
+            thresholds: ThresholdUpdateKeys::PerPacket,
+            lossy_threshold: LossyThreshold { alpha: Ratio::new(1, 1) },
+            pause_quanta: u16::MAX,
+            pause_refresh: PauseRefresh::default(),
+            pause_response: PauseResponse::Standard,
+            wire_overhead: Quantity(Bytes(24)),
+        }
+    }
+}
+
+impl SwitchKeys {
+    /// Checks what can be said without the topology but for `rates`, those of its links.
+    pub(super) fn resolve(
+        self,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Switch, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.{key}"), title, help))
+        };
+        if self.buffer.0 == Bytes(0) {
+            return wrong("buffer", "a buffer of no bytes", "write a size such as \"16MB\"");
+        }
+        if self.buffer.0 > LARGEST_BUFFER {
+            let title = format!("a buffer of {}", quantity::display(self.buffer.0));
+            let help = format!(
+                "write at most \"{}\", which is {MAX_SLOTS} frames of {MINIMUM_FRAME_LENGTH} bytes: a \
+                 switch has a descriptor for each",
+                quantity::display(LARGEST_BUFFER),
+            );
+            return wrong("buffer", &title, &help);
+        }
+        if self.pause_quanta == 0 {
+            let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
+            return wrong("pause_quanta", "a PAUSE of no quanta", help);
+        }
+        if self.wire_overhead.0 > Bytes(1000) {
+            let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
+            return wrong("wire_overhead", "too many bytes between frames", help);
+        }
+        if let ThresholdUpdateKeys::Period(PeriodKeys { period: Quantity(Picos::ZERO) }) =
+            self.thresholds
+        {
+            let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
+            return wrong("thresholds.period", "a period of no time", help);
+        }
+        let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
+        Ok(Switch {
+            buffer: self.buffer.0,
+            ports: self.ports,
+            private_per_queue: self.private_per_queue.0,
+            lossless: self.lossless,
+            threshold: self.threshold.resolve(rates, document)?,
+            headroom: self.headroom.resolve(document)?,
+            ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
+            scheduler,
+            flow_queues: flow_queues::resolve(self.flow_queues, control, scheduler, document)?,
+            control_priority: control,
+            thresholds: match self.thresholds {
+                ThresholdUpdateKeys::PerPacket => ThresholdUpdate::PerPacket,
+                ThresholdUpdateKeys::Period(keys) => ThresholdUpdate::Period(keys.period.0),
+            },
+            lossy_threshold: self.lossy_threshold,
+            pause_quanta: self.pause_quanta,
+            pause_refresh: self.pause_refresh,
+            pause_response: self.pause_response,
+            wire_overhead: self.wire_overhead.0,
+        })
+    }
+}
+
+impl ThresholdKeys {
+    fn resolve(
+        self,
+        rates: &BTreeSet<BitsPerSecond>,
+        document: &Document<'_>,
+    ) -> Result<Threshold, ScenarioError> {
+        match self {
+            Self::Dt { alpha, xon_offset, by_rate } => {
+                let by_rate: Vec<AlphaOfRate> =
+                    by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
+                let own = by_rate.iter().map(|of_rate| of_rate.rate);
+                by_rate::check("switch.threshold.by_rate", own, rates, document)?;
+                Ok(Threshold::Dt { alpha, xon_offset: xon_offset.0, by_rate })
+            }
+            Self::Static { xoff, xon } if xon.0 <= xoff.0 => {
+                Ok(Threshold::Static { xoff: xoff.0, xon: xon.0 })
+            }
+            Self::Static { xoff, xon } => {
+                let (xoff, xon) = (quantity::display(xoff.0), quantity::display(xon.0));
+                let title = format!("xon ({xon}) is above xoff ({xoff})");
+                let help = "a queue resumes at or below the threshold at which it pauses";
+                Err(document.error("switch.threshold.xon", &title, help))
+            }
+        }
+    }
+}
+
+impl AlphaOfRateKeys {
+    const fn resolve(self) -> AlphaOfRate {
+        AlphaOfRate { rate: self.rate.0, alpha: self.alpha }
+    }
+}
+
+impl SchedulerKeys {
+    fn resolve(self, document: &Document<'_>) -> Result<Scheduler, ScenarioError> {
+        match self {
+            Self::Strict {} => Ok(Scheduler::Strict),
+            Self::Dwrr { quantum: Quantity(Bytes(0)) } => Err(document.error(
+                "switch.scheduler.quantum",
+                "a quantum of no bytes",
+                "write a size such as \"1600B\"",
+            )),
+            Self::Dwrr { quantum } if quantum.0.0 > u64::from(u32::MAX) => Err(document.error(
+                "switch.scheduler.quantum",
+                &format!("a quantum of {}", quantity::display(quantum.0)),
+                "a switch counts it in 32 bits: write a size below \"4GiB\", such as \"1600B\"",
+            )),
+            Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: quantum.0 }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ThresholdUpdateKeys {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> serde::de::Visitor<'de> for Reader {
+            type Value = ThresholdUpdateKeys;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "\"per-packet\" or a period: {{ period = \"10us\" }}")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                if text == "per-packet" {
+                    return Ok(ThresholdUpdateKeys::PerPacket);
+                }
+                Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let map = serde::de::value::MapAccessDeserializer::new(map);
+                PeriodKeys::deserialize(map).map(ThresholdUpdateKeys::Period)
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}

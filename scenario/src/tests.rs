@@ -1,0 +1,54 @@
+//! Whole files, good and bad; the reports on bad ones are kept as a person reads them.
+
+mod files;
+mod flow_queues;
+mod flow_streams;
+mod good;
+mod headroom;
+mod names;
+mod shape;
+mod shapes;
+mod values;
+mod workloads;
+
+use std::path::Path;
+
+use super::{Scenario, ScenarioError};
+
+const INCAST: &str = include_str!("../../scenarios/incast.toml");
+
+/// The smallest scenario: every key that has no default.
+const SMALL: &str = r#"
+[topology]
+kind = "star"
+hosts = 3
+host_link = { rate = "100Gbps", delay = "1us" }
+
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h1"
+bytes = "1MB"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(text, Path::new("bad.toml"), &[])
+}
+
+/// The report on `text`, which is wrong.
+fn report(text: &str) -> String {
+    parse(text).expect_err("a scenario that is wrong").to_string()
+}
+
+/// The report on the smallest scenario with more text behind it.
+fn report_on(more: &str) -> String {
+    report(&format!("{SMALL}{more}"))
+}
+
+fn with(change: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(INCAST, Path::new("incast.toml"), &[change.to_owned()])
+}
+
+fn report_with(change: &str) -> String {
+    with(change).expect_err("an override that is wrong").to_string()
+}

@@ -1,0 +1,474 @@
+//! One switch without I/O: the peer of `host_agent::Host`.
+//!
+//! Whoever drives it runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
+//! hands the outcome to [`Switch::on_arrival`]. It asks [`Switch::poll_control`], and then
+//! [`Switch::poll_transmit`], for the next frame of a port that is free, after every call that names the port, and calls [`Switch::handle_deadline`] at
+//! [`Switch::next_deadline`]. What happened, it tells an [`Observer`].
+//!
+//! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
+
+mod observer;
+mod orders;
+mod port;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+use fabric_core::arrival::{Outcome, Queued};
+use fabric_core::departure::{Departure, Fate};
+use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::policy::Policy;
+use fabric_core::priority::{self, Priority};
+use fabric_core::queue::QueueSet;
+use fabric_core::scheme::{PortUse, Scheme, Selected};
+use fabric_core::wire::link_delay::Kind;
+use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
+use units::{Bytes, Nanos, Picos};
+
+use crate::tables::SwitchTables;
+use crate::traffic_manager::{PortQueues, Selection, TrafficManager};
+
+pub use observer::{Admitted, ControlEvent, Departed, Observer};
+pub use port::PortConfig;
+use port::{Ahead, ControlFrame, Ports};
+use timers::{Timer, Timers};
+
+/// Length of what a switch sends by itself.
+pub const CONTROL_FRAME_LENGTH: u32 = 60;
+const _: () = {
+    let length = CONTROL_FRAME_LENGTH as usize;
+    assert!(pfc::LEN == length && hop_control::LEN == length && link_delay::LEN == length);
+};
+
+/// What a switch is, beside its tables.
+#[derive(Clone, Debug)]
+pub struct SwitchConfig {
+    /// The schemes that it runs.
+    pub policy: Policy,
+    /// The schemes by which its control plane computes thresholds.
+    pub computed: Policy,
+    /// The egress queues of each port.
+    pub queues: PortQueues,
+    /// Descriptors.
+    pub slots: usize,
+    /// Its ports, in the order of their numbers.
+    pub ports: Vec<PortConfig>,
+    /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
+    pub wire_overhead: u64,
+    /// The longest frame with these.
+    pub longest_on_the_wire: Bytes,
+    /// Whether ports measure their links and size headroom by what they learn.
+    pub measures_links: bool,
+}
+
+/// A frame that has arrived, and what the pipeline made of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a, F> {
+    /// The frame, as it was left.
+    pub frame: F,
+    /// Its length.
+    pub length: u32,
+    /// What became of it.
+    pub outcome: &'a Outcome,
+    /// The hop control frames that are due at the port, and their frames where the pipeline has built them.
+    pub orders: &'a [(Order, Option<F>)],
+    /// What a link delay frame says.
+    pub link_delay: Option<&'a LinkDelayFrame>,
+    /// Of a dropped packet: its priority.
+    pub priority: Option<Priority>,
+}
+
+/// What an arrival asks of the driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// Whether the switch keeps the frame; if not, it is to be discarded.
+    pub keeps_frame: bool,
+    /// Whether the neighbour has changed what the port may send.
+    pub pauses_changed: bool,
+    /// Ports that may have something to send, in this order.
+    pub wake: [Option<u16>; 2],
+}
+
+/// A packet that a port sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission<F> {
+    /// The frame.
+    pub frame: F,
+    /// Its length.
+    pub length: u32,
+    /// Mark congestion in it first.
+    pub mark: bool,
+    /// Whether the port has more to send, paused or not.
+    pub more: bool,
+}
+
+/// What a port sends by itself, ahead of its packets: [`CONTROL_FRAME_LENGTH`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlTransmission<F> {
+    /// A hop control frame that the pipeline has built.
+    Built(F),
+    /// A hop control frame to be built.
+    HopControl {
+        /// The port's address.
+        source: [u8; 6],
+        /// What it says.
+        control: HopControl,
+    },
+    /// A link delay frame, stamped.
+    LinkDelay(LinkDelayFrame),
+}
+
+/// A deadline that was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The port that it was of; it may have something to send.
+    pub port: u16,
+    /// Whether a pause of it has run out.
+    pub pauses_changed: bool,
+}
+
+/// One switch, under the scheme that its policy names, or under a scheme of a test.
+pub struct Switch<F, S = Selected> {
+    config: SwitchConfig,
+    tables: SwitchTables,
+    queues: TrafficManager,
+    /// By slot: the frame of the packet. As long as the highest slot that was ever used: slots are used again, the
+    /// last first, so most of a large buffer's never are.
+    frames: Vec<F>,
+    /// The lossless priorities with their queues.
+    lossless: Box<[(Priority, QueueSet)]>,
+    ports: Ports<F>,
+    timers: Timers,
+    /// Ports that have something to send since a packet departed.
+    woken: VecDeque<u16>,
+    /// Frames that nobody will ask for any more.
+    discarded: Vec<F>,
+    /// What the last departure has made due; a field for the sake of its memory.
+    orders: Vec<Order>,
+    scheme: PhantomData<S>,
+}
+
+impl<F: Copy + Default, S: Scheme> Switch<F, S> {
+    /// A switch that holds nothing, on its configured tables.
+    pub fn new(config: SwitchConfig, tables: SwitchTables) -> Self {
+        let queues = std::iter::repeat_n(config.queues, config.ports.len());
+        let settings = tables.settings();
+        let lossless = priority::of_mask(settings.lossless_classes)
+            .map(|priority| (priority, settings.queues_of(priority).queues()));
+        Self {
+            queues: TrafficManager::new(config.slots, queues),
+            frames: Vec::new(),
+            lossless: lossless.collect(),
+            ports: Ports::new(config.ports.len()),
+            timers: Timers::default(),
+            woken: VecDeque::new(),
+            discarded: Vec::new(),
+            orders: Vec::new(),
+            scheme: PhantomData,
+            config,
+            tables,
+        }
+    }
+
+    /// Its tables.
+    #[inline]
+    pub fn tables(&self) -> &SwitchTables {
+        &self.tables
+    }
+
+    /// Its egress queues.
+    #[inline]
+    pub fn queues(&self) -> &TrafficManager {
+        &self.queues
+    }
+
+    /// The same, to put packets there that never arrived: for tests.
+    #[doc(hidden)]
+    pub fn queues_mut(&mut self) -> &mut TrafficManager {
+        &mut self.queues
+    }
+
+    /// The schemes that it runs.
+    #[inline]
+    pub fn policy(&self) -> Policy {
+        self.config.policy
+    }
+
+    /// The schemes by which its control plane computes thresholds.
+    pub fn computed_policy(&self) -> Policy {
+        self.config.computed
+    }
+
+    /// What a port holds by a scheme that counts by port.
+    pub fn port_use(&self, port: u16) -> PortUse {
+        S::port_use(&self.tables, self.config.policy, port.into())
+    }
+
+    /// When the next timer is due.
+    #[inline]
+    pub fn next_deadline(&self) -> Option<Picos> {
+        self.timers.next()
+    }
+
+    /// A deadline that was set since the last call, in the order of setting. A driver whose events at one instant
+    /// keep the order in which they were scheduled gives each an event, and runs one timer at each.
+    #[inline]
+    pub fn poll_deadline(&mut self) -> Option<Picos> {
+        self.timers.poll_set()
+    }
+
+    /// A frame that the driver can discard: a hop control frame that another superseded, or a packet that was
+    /// dropped when its turn came.
+    #[inline]
+    pub fn poll_discarded(&mut self) -> Option<F> {
+        self.discarded.pop()
+    }
+
+    /// A port that has had something to send ahead of its packets since [`poll_transmit`](Self::poll_transmit) was
+    /// called; it may be the same port.
+    #[inline]
+    pub fn poll_woken(&mut self) -> Option<u16> {
+        self.woken.pop_front()
+    }
+
+    /// Whether [`poll_woken`](Self::poll_woken) or [`poll_discarded`](Self::poll_discarded) has anything to give.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !self.woken.is_empty() || !self.discarded.is_empty()
+    }
+
+    /// Whether a port has nothing to send, paused or not.
+    #[inline]
+    pub fn is_idle(&self, port: u16) -> bool {
+        self.ports.is_idle(port) && self.queues.non_empty(usize::from(port)).is_empty()
+    }
+
+    /// Takes a frame whose last bit has come in at `port`.
+    #[inline(always)]
+    pub fn on_arrival<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        arrival: &Arrival<'_, F>,
+        observer: &mut O,
+    ) -> Result<Reaction, O::Error> {
+        let length = arrival.length;
+        match arrival.outcome {
+            Outcome::Queued(queued) => {
+                let Queued { slot, egress_port, queue, .. } = *queued;
+                let egress = port_number(egress_port);
+                observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
+                self.keep(slot, arrival.frame);
+                self.queues.enqueue(egress_port as usize, queue, slot, length);
+                let mut wake = [None, Some(egress)];
+                for (order, built) in arrival.orders {
+                    let event = ControlEvent::of(order);
+                    self.send_order(now, port, order, event, *built, observer)?;
+                    wake[0] = Some(port);
+                }
+                Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
+            }
+            Outcome::ControlReceived(control) => {
+                self.receive_control(now, port, control, observer)?;
+                let wake = [Some(port), None];
+                Ok(Reaction { keeps_frame: false, pauses_changed: true, wake })
+            }
+            Outcome::LinkDelayReceived => {
+                if let Some(message) = arrival.link_delay {
+                    self.receive_link_delay(now, port, message, observer)?;
+                }
+                Ok(Reaction { wake: [Some(port), None], ..Reaction::default() })
+            }
+            Outcome::Dropped(reason) => {
+                observer.dropped(now, port, *reason, arrival.priority, length)?;
+                Ok(Reaction::default())
+            }
+        }
+    }
+
+    /// What a port that is free at `now` sends ahead of its packets: a hop control frame or one that measures the
+    /// link, if one waits.
+    #[inline]
+    pub fn poll_control(&mut self, now: Picos, port: u16) -> Option<ControlTransmission<F>> {
+        if self.ports.is_idle(port) {
+            return None;
+        }
+        self.transmit_control(now, port)
+    }
+
+    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`.
+    #[inline(always)]
+    pub fn poll_transmit<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        observer: &mut O,
+    ) -> Result<Option<Transmission<F>>, O::Error> {
+        let number = usize::from(port);
+        let (policy, nanos) = (self.config.policy, now.to_nanos());
+        let mut requeued = 0;
+        loop {
+            let paused = self.paused(port.into(), nanos);
+            let Some(Selection { slot, length, .. }) = self.queues.select(number, paused) else {
+                return Ok(None);
+            };
+            let orders = &mut self.orders;
+            let mut send = |order: &Order| orders.push(*order);
+            let left = S::depart(&self.tables, policy, slot, nanos, &mut send)
+                .expect("the traffic manager names slots that hold a packet");
+            if let Fate::Requeued(queue) = left.fate {
+                self.queues.enqueue(number, queue, slot, length);
+                requeued += 1;
+                assert!(
+                    requeued <= self.requeue_limit(),
+                    "port {port}: the scheme moves packets from queue to queue without end"
+                );
+                continue;
+            }
+            let Departure { priority, fate, .. } = left;
+            let ingress = port_number(left.ingress_port);
+            observer.departed(now, &self.tables, Departed { port, ingress, priority, length })?;
+            if !self.orders.is_empty() {
+                self.send_orders(now, ingress, observer)?;
+            }
+            let frame = self.frames[slot as usize];
+            match fate {
+                Fate::Sent { mark } => {
+                    let more = !self.is_idle(port);
+                    return Ok(Some(Transmission { frame, length, mark, more }));
+                }
+                Fate::Dropped(reason) => {
+                    observer.dropped(now, port, reason, Some(priority), length)?;
+                    self.discarded.push(frame);
+                    if !self.ports.is_idle(port) {
+                        // It has caused a RESUME at the port that it would have left by, which goes first.
+                        return Ok(None);
+                    }
+                }
+                Fate::Requeued(_) => unreachable!("it has gone into its queue"),
+            }
+        }
+    }
+
+    /// Runs the next timer that is due at `now`; `None` if none is.
+    pub fn handle_deadline<O: Observer>(
+        &mut self,
+        now: Picos,
+        observer: &mut O,
+    ) -> Result<Option<Due>, O::Error> {
+        match self.timers.pop(now) {
+            None => Ok(None),
+            Some(Timer::PauseExpiry { port }) => Ok(Some(Due { port, pauses_changed: true })),
+            Some(Timer::PauseRefresh { port, priority, pause }) => {
+                self.refresh(now, port, priority, pause, observer)?;
+                Ok(Some(Due { port, pauses_changed: false }))
+            }
+        }
+    }
+
+    /// Lets the control plane look at the switch: thresholds that are stored.
+    pub fn observe(&mut self, now: Picos) {
+        self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
+    }
+
+    /// Asks the neighbour of a port for the link's delay, if links are measured.
+    pub fn measure_link<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        if !self.config.measures_links {
+            return Ok(());
+        }
+        let PortConfig { address, headroom, .. } = self.config.ports[usize::from(port)];
+        let meter = self.ports.meter(port);
+        let request = meter.request(address);
+        let out_of_date = meter.is_out_of_date();
+        self.ports.push_link_delay(port, request);
+        if out_of_date {
+            let set = self.tables.set_headroom(port.into(), headroom);
+            observer.headroom_changed(now, port, set, None)?;
+        }
+        Ok(())
+    }
+
+    /// How often packets may move at one poll: each once into every queue of its port.
+    fn requeue_limit(&self) -> usize {
+        self.queues.total_packets() * (1 + self.config.queues.data_queues)
+    }
+
+    #[inline]
+    fn keep(&mut self, slot: u32, frame: F) {
+        let slot = slot as usize;
+        if slot >= self.frames.len() {
+            self.frames.resize(slot + 1, F::default());
+        }
+        self.frames[slot] = frame;
+    }
+
+    /// The queues of a port that must not start a transmission at `now`: by PFC, or by what else the scheme has been
+    /// told. `None` if all may, as at most ports most of the time.
+    #[inline]
+    fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
+        let mut paused = S::paused(&self.tables, self.config.policy, port, now);
+        for &(priority, queues) in &self.lossless {
+            if self.tables.is_paused(port, priority, now) {
+                paused = Some(paused.map_or(queues, |others| others.or(queues)));
+            }
+        }
+        paused
+    }
+
+    fn receive_link_delay<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        message: &LinkDelayFrame,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let PortConfig { address, rate, response, .. } = self.config.ports[usize::from(port)];
+        if message.kind == Kind::Request {
+            let answer = message.answer(address, now.to_nanos(), response);
+            self.ports.push_link_delay(port, answer);
+            return Ok(());
+        }
+        if !self.config.measures_links {
+            return Ok(());
+        }
+        if let Some(measured) = self.ports.meter(port).receive(message, now.to_nanos()) {
+            let wanted = measured.headroom(rate, self.config.longest_on_the_wire);
+            let set = self.tables.set_headroom(port.into(), wanted);
+            observer.headroom_changed(now, port, set, Some(measured))?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn transmit_control(&mut self, now: Picos, port: u16) -> Option<ControlTransmission<F>> {
+        let PortConfig { address: source, rate, .. } = self.config.ports[usize::from(port)];
+        Some(match self.ports.pop(port)? {
+            Ahead::Control(ControlFrame { built: Some(frame), .. }) => {
+                ControlTransmission::Built(frame)
+            }
+            Ahead::Control(ControlFrame { control, built: None }) => {
+                ControlTransmission::HopControl { source, control }
+            }
+            Ahead::LinkDelay(mut message) => {
+                let wire_length = u64::from(CONTROL_FRAME_LENGTH) + self.config.wire_overhead;
+                message.stamp((now + rate.serialise(wire_length)).to_nanos());
+                ControlTransmission::LinkDelay(message)
+            }
+        })
+    }
+}
+
+/// A port's number as results have it. A switch has at most 256.
+#[inline]
+fn port_number(port: u32) -> u16 {
+    debug_assert!(port <= u16::MAX.into());
+    (port & 0xffff) as u16
+}

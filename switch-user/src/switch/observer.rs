@@ -1,0 +1,137 @@
+//! Who is told what happens in a switch.
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::priority::Priority;
+use units::{Bytes, Picos};
+
+use crate::link_delay::Measurement;
+use crate::tables::SwitchTables;
+
+/// Why a hop control frame is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlEvent {
+    /// A queue or port turned OFF.
+    Pause,
+    /// A queue or port turned ON.
+    Resume,
+    /// A pause that lasts is renewed.
+    Renewal,
+}
+
+impl ControlEvent {
+    /// Of a decision that an arrival or a departure caused.
+    pub(super) fn of(order: &Order) -> Self {
+        if order.resumes { Self::Resume } else { Self::Pause }
+    }
+}
+
+/// A packet that is buffered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// Where it came in.
+    pub port: u16,
+    /// Where it leaves.
+    pub egress: u16,
+    /// Its descriptor.
+    pub slot: u32,
+    /// Its length.
+    pub length: u32,
+}
+
+/// A packet that leaves the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// Where it leaves.
+    pub port: u16,
+    /// Where it had come in.
+    pub ingress: u16,
+    /// Its priority.
+    pub priority: Priority,
+    /// Its length.
+    pub length: u32,
+}
+
+/// Is told what happens, right after the tables show it. Every method does nothing by default.
+pub trait Observer {
+    /// Why an observer gives up, and with it the run.
+    type Error;
+
+    /// A packet is buffered.
+    fn admitted(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        _packet: Admitted,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A packet leaves the buffer.
+    fn departed(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        _packet: Departed,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A frame is dropped: on arrival at `port`, or a packet whose turn to leave by it came.
+    fn dropped(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _reason: DropReason,
+        _priority: Option<Priority>,
+        _length: u32,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A hop control frame came in at `port`.
+    fn control_received(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        _port: u16,
+        _control: &HopControl,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A hop control frame is to be sent.
+    fn control_queued(&mut self, _event: ControlEvent) {}
+
+    /// It tells the neighbour at `port` of `classes`, for the reasons in `order`.
+    fn classes_told(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _order: &Order,
+        _classes: u8,
+        _event: ControlEvent,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The pause of the whole port was about to run out: it may be ON now, without a packet having passed.
+    fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
+
+    /// The ingress queues of `port` have another headroom, because of what was measured, or is not known any
+    /// more.
+    fn headroom_changed(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _headroom: Bytes,
+        _measured: Option<Measurement>,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Nobody.
+impl Observer for () {
+    type Error = std::convert::Infallible;
+}

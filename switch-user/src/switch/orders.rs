@@ -1,0 +1,150 @@
+//! What a switch tells its neighbours about what they may send, and what they tell it: hop control frames, and the
+//! timers that renew and end pauses.
+
+use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
+use fabric_core::priority::{self, Priority};
+use fabric_core::scheme::{Ingress, Scheme};
+use units::Picos;
+
+use super::port::ControlFrame;
+use super::timers::Timer;
+use super::{ControlEvent, Observer, Switch};
+
+impl<F: Copy + Default, S: Scheme> Switch<F, S> {
+    /// Takes a hop control frame that the pipeline has applied to the tables.
+    pub(super) fn receive_control<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        control: &HopControl,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        observer.control_received(now, &self.tables, port, control)?;
+        if let HopControl::Classes(pauses) = control {
+            for class in priority::of_mask(pauses.named) {
+                let until = self.tables.pause_expiry(port.into(), class);
+                if until > now.to_nanos() {
+                    self.timers.set(Picos::from_nanos(until), Timer::PauseExpiry { port });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pauses again what would otherwise run out while the congestion lasts.
+    pub(super) fn refresh<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Option<Priority>,
+        pause: u32,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let level = if priority.is_some() { PauseLevel::Queue } else { PauseLevel::Port };
+        let lossless = self.tables.settings().lossless_classes;
+        let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
+        let Some(order) = self.renewal(now, port, class, level, pause) else { return Ok(()) };
+        if level == PauseLevel::Port {
+            observer.port_renewed(now, &self.tables, port);
+        }
+        let event = if order.resumes { ControlEvent::Resume } else { ControlEvent::Renewal };
+        self.send_order(now, port, &order, event, None, observer)
+    }
+
+    fn renewal(
+        &self,
+        now: Picos,
+        port: u16,
+        class: Priority,
+        level: PauseLevel,
+        pause: u32,
+    ) -> Option<Order> {
+        let at = Ingress::of(&self.tables, self.config.policy, port.into(), class)?;
+        S::renewal(&at, level, pause, now.to_nanos())
+    }
+
+    /// Sends what a departure has made due at its ingress port.
+    #[cold]
+    pub(super) fn send_orders<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let orders = std::mem::take(&mut self.orders);
+        for order in &orders {
+            self.send_order(now, port, order, ControlEvent::of(order), None, observer)?;
+        }
+        self.orders = orders;
+        self.orders.clear();
+        self.woken.push_back(port);
+        Ok(())
+    }
+
+    /// Queues a hop control frame, tells of it, and sees to it that a pause is renewed.
+    #[cold]
+    pub(super) fn send_order<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        event: ControlEvent,
+        built: Option<F>,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let Order { control, level, pause, resumes, .. } = *order;
+        let discarded = &mut self.discarded;
+        self.ports.push_control(port, ControlFrame { control, built }, discarded);
+        let HopControl::Classes(pauses) = control else {
+            observer.control_queued(event);
+            return Ok(());
+        };
+        if resumes {
+            return self.tell_resume(now, port, order, &pauses, observer);
+        }
+        observer.control_queued(event);
+        observer.classes_told(now, port, order, pauses.named, event)?;
+        let due = now + self.config.ports[usize::from(port)].refresh_period;
+        match level {
+            PauseLevel::Port => {
+                self.timers.set(due, Timer::PauseRefresh { port, priority: None, pause });
+            }
+            PauseLevel::Queue => {
+                for priority in priority::of_mask(pauses.named) {
+                    let priority = Some(priority);
+                    self.timers.set(due, Timer::PauseRefresh { port, priority, pause });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of a RESUME. A port's renews the pauses of classes whose queues are OFF, which its own pause does
+    /// not cover any more.
+    fn tell_resume<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        pauses: &ClassPauses,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let resumes_any = pauses.resumed() != 0;
+        observer.control_queued(if resumes_any {
+            ControlEvent::Resume
+        } else {
+            ControlEvent::Renewal
+        });
+        observer.classes_told(now, port, order, pauses.resumed(), ControlEvent::Resume)?;
+        let due = now + self.config.ports[usize::from(port)].refresh_period;
+        for class in priority::of_mask(pauses.paused()) {
+            let pause = self.tables.ingress(port.into(), class).pauses.load();
+            let renewed = self
+                .renewal(now, port, class, PauseLevel::Queue, pause)
+                .expect("its queue is OFF and its port is ON");
+            observer.classes_told(now, port, &renewed, class.bit(), ControlEvent::Renewal)?;
+            self.timers.set(due, Timer::PauseRefresh { port, priority: Some(class), pause });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! The ports of a switch: what goes ahead of their packets.
+
+use std::collections::VecDeque;
+
+use fabric_core::hop_control::HopControl;
+use fabric_core::map_abi::MAX_PORTS;
+use fabric_core::wire::LinkDelayFrame;
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use crate::link_delay::LinkDelayMeter;
+
+/// What a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortConfig {
+    /// Its address.
+    pub address: [u8; 6],
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// How long a PAUSE that comes in may go unanswered.
+    pub response: Nanos,
+    /// How long after a PAUSE was sent it is renewed.
+    pub refresh_period: Picos,
+    /// Headroom of each lossless ingress queue while the link is not measured.
+    pub headroom: Bytes,
+}
+
+/// A hop control frame that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ControlFrame<F> {
+    /// What it says.
+    pub control: HopControl,
+    /// The frame, if the pipeline has built it.
+    pub built: Option<F>,
+}
+
+/// What a port sends ahead of its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead<F> {
+    /// Nothing pauses it.
+    Control(ControlFrame<F>),
+    /// It goes after those, so that no PAUSE waits for one.
+    LinkDelay(LinkDelayFrame),
+}
+
+#[derive(Debug)]
+struct Port<F> {
+    control: VecDeque<ControlFrame<F>>,
+    link_delay: VecDeque<LinkDelayFrame>,
+    meter: LinkDelayMeter,
+}
+
+/// The ports of a switch.
+#[derive(Debug)]
+pub(super) struct Ports<F> {
+    ports: Box<[Port<F>]>,
+    /// Bit n: something waits at port n. Asked for every packet, and one cache line for all ports.
+    waiting: [u64; MAX_PORTS / 64],
+}
+
+impl<F: Copy> Ports<F> {
+    /// Ports at which nothing waits.
+    ///
+    /// # Panics
+    /// If they are more than [`MAX_PORTS`].
+    pub(super) fn new(count: usize) -> Self {
+        assert!(count <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports, not {count}");
+        let port = |_| Port {
+            control: VecDeque::new(),
+            link_delay: VecDeque::new(),
+            meter: LinkDelayMeter::default(),
+        };
+        Self { ports: (0..count).map(port).collect(), waiting: [0; MAX_PORTS / 64] }
+    }
+
+    /// Whether nothing waits at a port.
+    #[inline]
+    pub(super) fn is_idle(&self, port: u16) -> bool {
+        self.waiting[usize::from(port) / 64] >> (port % 64) & 1 == 0
+    }
+
+    /// Appends a hop control frame in place of those that still wait and have nothing to say beside it: however
+    /// often a class is paused and resumed, its latest state waits for no earlier one.
+    pub(super) fn push_control(
+        &mut self,
+        port: u16,
+        frame: ControlFrame<F>,
+        superseded: &mut Vec<F>,
+    ) {
+        let control = &mut self.ports[usize::from(port)].control;
+        control.retain(|earlier| {
+            let obsolete = frame.control.supersedes(&earlier.control);
+            if obsolete {
+                superseded.extend(earlier.built);
+            }
+            !obsolete
+        });
+        control.push_back(frame);
+        self.mark(port);
+    }
+
+    /// Appends a link delay frame.
+    pub(super) fn push_link_delay(&mut self, port: u16, message: LinkDelayFrame) {
+        self.ports[usize::from(port)].link_delay.push_back(message);
+        self.mark(port);
+    }
+
+    /// Takes what a port sends next.
+    pub(super) fn pop(&mut self, port: u16) -> Option<Ahead<F>> {
+        let Port { control, link_delay, .. } = &mut self.ports[usize::from(port)];
+        let next = match control.pop_front() {
+            Some(frame) => Some(Ahead::Control(frame)),
+            None => link_delay.pop_front().map(Ahead::LinkDelay),
+        };
+        if control.is_empty() && link_delay.is_empty() {
+            self.waiting[usize::from(port) / 64] &= !(1 << (port % 64));
+        }
+        next
+    }
+
+    /// What measures a port's link.
+    pub(super) fn meter(&mut self, port: u16) -> &mut LinkDelayMeter {
+        &mut self.ports[usize::from(port)].meter
+    }
+
+    fn mark(&mut self, port: u16) {
+        self.waiting[usize::from(port) / 64] |= 1 << (port % 64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric_core::hop_control::ClassPauses;
+
+    use super::*;
+
+    #[test]
+    fn a_frame_takes_the_place_of_those_that_it_supersedes() {
+        let frame = |classes, built| {
+            let control = HopControl::Classes(ClassPauses::xoff(classes, 9));
+            ControlFrame { control, built }
+        };
+        let mut ports = Ports::new(MAX_PORTS);
+        let mut superseded = Vec::new();
+        for (classes, built) in [(0b01, Some(1)), (0b10, None), (0b100, Some(3)), (0b11, Some(4))] {
+            ports.push_control(200, frame(classes, built), &mut superseded);
+        }
+        assert_eq!(superseded, [1], "the other was not built");
+        let left = [frame(0b100, Some(3)), frame(0b11, Some(4))].map(Ahead::Control);
+        assert_eq!([(); 2].map(|()| ports.pop(200).unwrap()), left);
+    }
+
+    #[test]
+    fn a_port_is_idle_once_all_that_waited_is_taken() {
+        let control = HopControl::Classes(ClassPauses::xon(1));
+        let control = ControlFrame::<u32> { control, built: None };
+        let message = LinkDelayFrame::request([2, 0, 0, 0, 0, 1], 7);
+        let mut ports = Ports::new(MAX_PORTS);
+        for port in [0, 63, 64, 255] {
+            ports.push_link_delay(port, message);
+            ports.push_control(port, control, &mut Vec::new());
+            for expected in [Ahead::Control(control), Ahead::LinkDelay(message)] {
+                assert!((0..=255).all(|other| ports.is_idle(other) == (other != port)));
+                assert_eq!(ports.pop(port), Some(expected));
+            }
+            assert!(ports.is_idle(port));
+            assert_eq!(ports.pop(port), None);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! A switch without a driver: frames are numbers, and an observer writes down what it is told.
+
+mod link_delay;
+mod orders;
+mod verdicts;
+
+use std::convert::Infallible;
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
+use fabric_core::hop_control::{ClassPauses, Order};
+use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift};
+use fabric_core::policy::{MarkingScheme, ThresholdScheme};
+use fabric_core::queue::one_per_priority;
+use fabric_core::scheme::{Room, SchemeSettings};
+use units::{BitsPerSecond, Nanos};
+
+use super::*;
+use crate::control_plane::{Marking, PortSettings};
+use crate::link_delay::Measurement;
+use crate::tables::Capacity;
+use crate::traffic_manager::Scheduler;
+
+/// Host n is behind port n.
+const PORTS: u8 = 3;
+/// Where most packets come in, and where they leave.
+const IN: u16 = 0;
+const OUT: u16 = 2;
+/// The lossless classes.
+const CLASS: Priority = Priority::new(3);
+const OTHER: Priority = Priority::new(4);
+/// A lossy class, which finds no room.
+const LOSSY: Priority = Priority::new(0);
+const LENGTH: u32 = 1000;
+/// Two packets of [`LENGTH`] fit below X_off. The third turns their ingress queue OFF, and the first that leaves
+/// turns it ON.
+const XOFF: u64 = 2500;
+const XON: u64 = 2000;
+const HEADROOM: Bytes = Bytes(10_000);
+const QUANTA: u16 = 1000;
+/// [`QUANTA`] at 100 Gbit/s.
+const PAUSE: Picos = Picos(5_120_000);
+const REFRESH: Picos = Picos(3_000_000);
+const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+const RESPONSE: Nanos = Nanos(50);
+const DATA_QUEUES: u8 = 16;
+
+/// The driver's number for the control frame that the pipeline built beside frame `number`.
+const fn built(number: u32) -> u32 {
+    1000 + number
+}
+
+const fn address(port: u16) -> [u8; 6] {
+    let [high, low] = port.to_be_bytes();
+    [2, 1, 0, 0, high, low]
+}
+
+/// What an observer was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Admitted(Admitted),
+    Departed(Departed),
+    Dropped { port: u16, reason: DropReason, priority: Option<Priority>, length: u32 },
+    Received { port: u16, control: HopControl },
+    Queued(ControlEvent),
+    Classes { port: u16, classes: u8, event: ControlEvent, pause: u32 },
+    PortRenewed(u16),
+    Headroom { port: u16, bytes: Bytes, measured: Option<Measurement> },
+}
+
+#[derive(Default)]
+struct Log(Vec<Told>);
+
+impl Observer for Log {
+    type Error = Infallible;
+
+    fn admitted(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        packet: Admitted,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Admitted(packet));
+        Ok(())
+    }
+
+    fn departed(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        packet: Departed,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Departed(packet));
+        Ok(())
+    }
+
+    fn dropped(
+        &mut self,
+        _now: Picos,
+        port: u16,
+        reason: DropReason,
+        priority: Option<Priority>,
+        length: u32,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Dropped { port, reason, priority, length });
+        Ok(())
+    }
+
+    fn control_received(
+        &mut self,
+        _now: Picos,
+        _tables: &SwitchTables,
+        port: u16,
+        control: &HopControl,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Received { port, control: *control });
+        Ok(())
+    }
+
+    fn control_queued(&mut self, event: ControlEvent) {
+        self.0.push(Told::Queued(event));
+    }
+
+    fn classes_told(
+        &mut self,
+        _now: Picos,
+        port: u16,
+        order: &Order,
+        classes: u8,
+        event: ControlEvent,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Classes { port, classes, event, pause: order.pause });
+        Ok(())
+    }
+
+    fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
+        self.0.push(Told::PortRenewed(port));
+    }
+
+    fn headroom_changed(
+        &mut self,
+        _now: Picos,
+        port: u16,
+        bytes: Bytes,
+        measured: Option<Measurement>,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::Headroom { port, bytes, measured });
+        Ok(())
+    }
+}
+
+/// A frame in the pipeline's hands: what it says, and how long it is.
+struct Said(Parsed, u32);
+
+impl Frame for Said {
+    fn length(&self) -> u32 {
+        self.1
+    }
+
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(self.0)
+    }
+
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+}
+
+/// What a port sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    Control(ControlTransmission<u32>),
+    Packet(Transmission<u32>),
+}
+
+/// A switch and its driver, who numbers the frames that come in from 1 on.
+struct Bench<S = Selected> {
+    switch: Switch<u32, S>,
+    log: Log,
+    frames: u32,
+    /// Whether the pipeline builds the control frames that it asks for, as in eBPF.
+    builds: bool,
+}
+
+impl Bench {
+    /// A switch that runs PFC.
+    fn new() -> Self {
+        Self::with(&SchemeSettings::Pfc)
+    }
+}
+
+impl<S: Scheme> Bench<S> {
+    fn with(scheme: &SchemeSettings) -> Self {
+        let policy = scheme.select(Policy::new(ThresholdScheme::Static, MarkingScheme::Off));
+        let ports = u32::from(PORTS);
+        let Room { lines, blocks } = S::room(policy, ports);
+        let capacity = Capacity {
+            queues: u32::from(DATA_QUEUES) + 1,
+            scheme: Room { lines, blocks },
+            ..Capacity::new(ports, ports, 16)
+        };
+        let mut tables = SwitchTables::owned(capacity).expect("memory for a switch's tables");
+        let config = map_abi::SwitchConfig {
+            shared_pool_bytes: 100_000,
+            static_xoff_bytes: XOFF,
+            xon_offset_bytes: XOFF - XON,
+            headroom_pool_bytes: 6 * HEADROOM.0,
+            ports,
+            hosts: ports,
+            slots: 16,
+            lossless_queues: 2,
+            queues: one_per_priority(None),
+            lossless_classes: CLASS.bit() | OTHER.bit(),
+            pause_quanta: QUANTA,
+            port_shift: port_shift(ports),
+            ..map_abi::SwitchConfig::default()
+        };
+        let settings = |port| PortSettings {
+            rate: RATE,
+            headroom: HEADROOM,
+            required_headroom: HEADROOM,
+            alpha: [1, 1],
+            marking: Marking::default(),
+            response: Nanos(0),
+            address: address(port),
+            peer_address: [0; 6],
+        };
+        tables.configure(config, &[0, 1, 2].map(settings), scheme, 1);
+        tables.install_routes([&[0][..], &[1], &[2]]);
+        let port = |port| PortConfig {
+            address: address(port),
+            rate: RATE,
+            response: RESPONSE,
+            refresh_period: REFRESH,
+            headroom: HEADROOM,
+        };
+        let config = SwitchConfig {
+            policy,
+            computed: policy,
+            queues: PortQueues { data_queues: DATA_QUEUES.into(), scheduler: Scheduler::Strict },
+            slots: 16,
+            ports: [0, 1, 2].map(port).to_vec(),
+            wire_overhead: 24,
+            longest_on_the_wire: Bytes(1524),
+            measures_links: true,
+        };
+        let switch = Switch::new(config, tables);
+        Self { switch, log: Log::default(), frames: 0, builds: false }
+    }
+
+    /// A frame comes in at `port`.
+    fn arrive(&mut self, now: Picos, port: u16, said: Parsed, length: u32) -> Reaction {
+        self.frames += 1;
+        let frame = self.frames;
+        let mut said = Said(said, length);
+        let tables = self.switch.tables();
+        let policy = self.switch.policy();
+        let built = self.builds.then_some(built(frame));
+        let mut orders = Vec::new();
+        let mut send = |order: &Order| orders.push((*order, built));
+        let outcome = S::arrive(&mut said, tables, policy, port.into(), now.to_nanos(), &mut send);
+        let priority = match said.0 {
+            Parsed::Ipv4(fields) => Some(fields.priority()),
+            _ => None,
+        };
+        let (outcome, orders) = (&outcome, &orders[..]);
+        let arrival = Arrival { frame, length, outcome, orders, link_delay: None, priority };
+        let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut self.log);
+        reaction
+    }
+
+    /// A packet comes in at port `from` and leaves by port `to`.
+    fn packet(
+        &mut self,
+        now: Picos,
+        [from, to]: [u16; 2],
+        class: Priority,
+        length: u32,
+    ) -> Reaction {
+        let fields = Ipv4Fields {
+            station: address_to_u64(address(from)),
+            destination: FIRST_HOST_ADDRESS + u32::from(to),
+            type_of_service: class.number() << 5,
+            ttl: 64,
+            ..Ipv4Fields::default()
+        };
+        self.arrive(now, from, Parsed::Ipv4(fields), length)
+    }
+
+    /// Three packets that turn their ingress queue OFF come in at [`IN`] and leave by [`OUT`].
+    fn burst(&mut self, now: Picos) -> [Reaction; 3] {
+        [(); 3].map(|()| self.packet(now, [IN, OUT], CLASS, LENGTH))
+    }
+
+    /// The neighbour of `port` pauses `classes`; no quanta resume them.
+    fn paused(&mut self, now: Picos, port: u16, classes: u8, quanta: u16) -> Reaction {
+        let said = PfcFields { source: 1, class_enable: classes, quanta: [quanta; 8] };
+        self.arrive(now, port, Parsed::Pfc(said), CONTROL_FRAME_LENGTH)
+    }
+
+    fn sends(&mut self, now: Picos, port: u16) -> Option<Sent> {
+        let control = |switch: &mut Switch<_, _>| switch.poll_control(now, port).map(Sent::Control);
+        if let Some(control) = control(&mut self.switch) {
+            return Some(control);
+        }
+        let Ok(packet) = self.switch.poll_transmit(now, port, &mut self.log);
+        // A dropped packet may have left a RESUME to send.
+        packet.map(Sent::Packet).or_else(|| control(&mut self.switch))
+    }
+
+    fn due(&mut self, now: Picos) -> Option<Due> {
+        let Ok(due) = self.switch.handle_deadline(now, &mut self.log);
+        due
+    }
+
+    /// What the observer was told since the last call.
+    fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.log.0)
+    }
+
+    fn deadlines(&mut self) -> Vec<Picos> {
+        std::iter::from_fn(|| self.switch.poll_deadline()).collect()
+    }
+
+    fn woken(&mut self) -> Vec<u16> {
+        std::iter::from_fn(|| self.switch.poll_woken()).collect()
+    }
+
+    fn discarded(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.switch.poll_discarded()).collect()
+    }
+
+    /// The switch holds nothing, and its books say so.
+    fn is_empty(&self) -> bool {
+        assert_eq!(self.switch.tables().imbalances(self.switch.policy()), [""; 0]);
+        (0..u16::from(PORTS)).all(|port| self.switch.is_idle(port))
+    }
+}
+
+/// A packet that is sent as it came, others waiting behind it.
+const fn packet(frame: u32) -> Sent {
+    Sent::Packet(Transmission { frame, length: LENGTH, mark: false, more: true })
+}
+
+/// The last packet of its port.
+const fn last(frame: u32) -> Sent {
+    Sent::Packet(Transmission { frame, length: LENGTH, mark: false, more: false })
+}
+
+const fn departed([ingress, port]: [u16; 2], length: u32) -> Told {
+    Told::Departed(Departed { port, ingress, priority: CLASS, length })
+}
+
+const fn pause(port: u16, classes: u8) -> Sent {
+    classes_frame(port, ClassPauses::xoff(classes, QUANTA))
+}
+
+const fn resume(port: u16, classes: u8) -> Sent {
+    classes_frame(port, ClassPauses::xon(classes))
+}
+
+const fn classes_frame(port: u16, pauses: ClassPauses) -> Sent {
+    let control = HopControl::Classes(pauses);
+    Sent::Control(ControlTransmission::HopControl { source: address(port), control })
+}
+
+#[test]
+fn a_packet_is_queued_and_sent() {
+    let mut bench = Bench::new();
+    let reaction = bench.packet(Picos(0), [IN, OUT], CLASS, LENGTH);
+    let expected = Reaction { keeps_frame: true, pauses_changed: false, wake: [None, Some(OUT)] };
+    assert_eq!(reaction, expected);
+    assert!(bench.switch.is_idle(IN) && !bench.switch.is_idle(OUT));
+    assert_eq!(bench.sends(Picos(0), IN), None);
+    assert_eq!(bench.sends(Picos(0), OUT), Some(last(1)));
+    assert_eq!(bench.sends(Picos(0), OUT), None);
+    let admitted = Admitted { port: IN, egress: OUT, slot: 0, length: LENGTH };
+    assert_eq!(bench.told(), [Told::Admitted(admitted), departed([IN, OUT], LENGTH)]);
+    assert!(bench.is_empty() && bench.deadlines().is_empty() && bench.woken().is_empty());
+}
+
+#[test]
+fn a_dropped_frame_is_told_and_not_kept() {
+    let mut bench = Bench::new();
+    let reaction = bench.packet(Picos(0), [IN, OUT], LOSSY, LENGTH);
+    assert_eq!(reaction, Reaction::default());
+    let reason = DropReason::LossyThreshold;
+    let told = Told::Dropped { port: IN, reason, priority: Some(LOSSY), length: LENGTH };
+    assert_eq!(bench.told(), [told]);
+    assert_eq!(bench.switch.tables().dropped(reason), 1);
+    assert!(bench.is_empty());
+}
+
+/// The pause of [`IN`] is renewed later than the one that [`OUT`] received runs out, and was set earlier.
+#[test]
+fn every_deadline_is_given_once_in_the_order_of_setting() {
+    let mut bench = Bench::new();
+    bench.burst(Picos(0));
+    let short = QUANTA / 10;
+    bench.paused(Picos(0), OUT, CLASS.bit(), short);
+    assert_eq!(bench.switch.next_deadline(), Some(Picos(PAUSE.0 / 10)));
+    assert_eq!(bench.deadlines(), [REFRESH, Picos(PAUSE.0 / 10)]);
+    assert_eq!(bench.deadlines(), []);
+    bench.due(REFRESH).expect("the pause that was received is over");
+    assert_eq!(bench.deadlines(), []);
+    bench.due(REFRESH).expect("the pause that was sent is renewed");
+    assert_eq!(bench.deadlines(), [REFRESH + REFRESH]);
+    assert_eq!(bench.due(REFRESH), None);
+}

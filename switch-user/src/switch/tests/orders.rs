@@ -1,0 +1,214 @@
+//! What a switch tells its neighbours, and what they tell it.
+
+use fabric_core::scheme::dsh;
+use fabric_core::scheme::dsh::state;
+
+use super::*;
+
+const START: Picos = Picos(1_000_000);
+
+fn told(port: u16, classes: u8, event: ControlEvent, pause: u32) -> Told {
+    Told::Classes { port, classes, event, pause }
+}
+
+#[test]
+fn a_pause_wakes_its_port_and_goes_ahead_of_packets() {
+    let mut bench = Bench::new();
+    bench.packet(START, [1, IN], OTHER, LENGTH);
+    let reactions = bench.burst(START);
+    let wakes = [None, None, Some(IN)].map(|first| [first, Some(OUT)]);
+    assert_eq!(reactions.map(|reaction| reaction.wake), wakes);
+    assert!(reactions.iter().all(|reaction| reaction.keeps_frame && !reaction.pauses_changed));
+    let of_pause =
+        [Told::Queued(ControlEvent::Pause), told(IN, CLASS.bit(), ControlEvent::Pause, 1)];
+    assert_eq!(bench.told()[4..], of_pause, "after four admitted packets");
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
+    assert_eq!(bench.sends(START, IN), Some(last(1)));
+}
+
+#[test]
+fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
+    let mut bench = Bench::new();
+    bench.burst(START);
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
+    bench.told();
+    assert_eq!(bench.woken(), [0; 0], "the arrival named it");
+    assert_eq!(bench.sends(START, OUT), Some(packet(1)));
+    assert_eq!(bench.woken(), [IN]);
+    let resumed =
+        [Told::Queued(ControlEvent::Resume), told(IN, CLASS.bit(), ControlEvent::Resume, 1)];
+    assert_eq!(bench.told()[1..], resumed, "after the departure");
+    assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
+}
+
+#[test]
+fn a_pause_is_renewed_until_its_queue_resumes() {
+    let mut bench = Bench::new();
+    bench.burst(START);
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
+    bench.told();
+    let renewed =
+        [Told::Queued(ControlEvent::Renewal), told(IN, CLASS.bit(), ControlEvent::Renewal, 1)];
+    let nothing_else = Some(Due { port: IN, pauses_changed: false });
+    let mut at = START;
+    for _ in 0..3 {
+        at += REFRESH;
+        assert_eq!(bench.switch.next_deadline(), Some(at));
+        assert_eq!(bench.due(Picos(at.0 - 1)), None);
+        assert_eq!(bench.due(at), nothing_else);
+        assert_eq!(bench.told(), renewed);
+        assert_eq!(bench.sends(at, IN), Some(pause(IN, CLASS.bit())));
+    }
+    bench.sends(at, OUT);
+    assert_eq!(bench.sends(at, IN), Some(resume(IN, CLASS.bit())));
+    bench.told();
+    at += REFRESH;
+    assert_eq!(bench.due(at), nothing_else);
+    assert_eq!((bench.told(), bench.sends(at, IN)), (vec![], None), "it is over");
+    assert_eq!(bench.switch.next_deadline(), None);
+}
+
+#[test]
+fn an_earlier_pause_is_not_renewed_in_a_later_one() {
+    let mut bench = Bench::new();
+    bench.burst(START);
+    bench.sends(START, OUT);
+    let later = START + Picos(1000);
+    bench.packet(later, [IN, OUT], CLASS, LENGTH);
+    assert_eq!(bench.sends(later, IN), Some(pause(IN, CLASS.bit())), "its second");
+    bench.told();
+    bench.due(START + REFRESH).expect("the first pause's renewal");
+    assert_eq!((bench.told(), bench.sends(START + REFRESH, IN)), (vec![], None));
+    bench.due(later + REFRESH).expect("the second's");
+    assert_eq!(bench.told()[1], told(IN, CLASS.bit(), ControlEvent::Renewal, 2));
+}
+
+#[test]
+fn a_frame_that_was_built_is_sent_or_discarded() {
+    let mut bench = Bench::new();
+    bench.builds = true;
+    bench.burst(START);
+    assert_eq!(bench.discarded(), [0; 0]);
+    bench.sends(START, OUT);
+    assert_eq!(bench.discarded(), [built(3)], "its class has been resumed since");
+    assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
+    assert_eq!(bench.sends(START, IN), None);
+    bench.packet(START, [IN, OUT], CLASS, LENGTH);
+    assert_eq!(bench.sends(START, IN), Some(Sent::Control(ControlTransmission::Built(built(4)))));
+    assert_eq!(bench.discarded(), [0; 0]);
+}
+
+#[test]
+fn a_paused_class_waits_for_the_expiry_and_others_do_not() {
+    let mut bench = Bench::new();
+    for class in [CLASS, OTHER] {
+        bench.packet(START, [IN, OUT], class, LENGTH);
+    }
+    bench.told();
+    let reaction = bench.paused(START, OUT, OTHER.bit(), QUANTA);
+    let expected = Reaction { keeps_frame: false, pauses_changed: true, wake: [Some(OUT), None] };
+    assert_eq!(reaction, expected);
+    let control = HopControl::pfc(OTHER.bit(), [QUANTA; 8]);
+    assert_eq!(bench.told(), [Told::Received { port: OUT, control }]);
+    assert_eq!(bench.switch.next_deadline(), Some(START + PAUSE));
+    assert_eq!(bench.sends(START, OUT), Some(packet(1)), "of the lower class");
+    assert_eq!(bench.sends(START, OUT), None);
+    assert!(!bench.switch.is_idle(OUT));
+    assert_eq!(bench.due(START + PAUSE), Some(Due { port: OUT, pauses_changed: true }));
+    assert_eq!(bench.sends(START + PAUSE, OUT), Some(last(2)));
+}
+
+#[test]
+fn a_received_resume_sets_no_deadline() {
+    let mut bench = Bench::new();
+    bench.packet(START, [IN, OUT], CLASS, LENGTH);
+    bench.paused(START, OUT, CLASS.bit(), QUANTA);
+    assert_eq!(bench.sends(START, OUT), None);
+    bench.deadlines();
+    let later = START + Picos(1000);
+    assert!(bench.paused(later, OUT, CLASS.bit() | LOSSY.bit(), 0).pauses_changed);
+    assert_eq!(bench.deadlines(), []);
+    assert_eq!(bench.sends(later, OUT), Some(last(1)));
+}
+
+/// DSH without shared headroom, so that X_qoff is X_off.
+fn dsh_bench() -> Bench {
+    let options = dsh::Options { shared_headroom: false, ..dsh::Options::default() };
+    Bench::with(&SchemeSettings::Dsh(dsh::Settings { options, ..dsh::Settings::default() }))
+}
+
+/// A switch under DSH, whose port [`IN`] is OFF for the fourth time and holds a packet of [`CLASS`]; the queue of
+/// [`OTHER`] is OFF, too, and has paused its class twice before.
+fn port_off() -> Bench {
+    let mut bench = dsh_bench();
+    bench.packet(START, [IN, OUT], CLASS, LENGTH);
+    let tables = bench.switch.tables();
+    let port = state::port_of(tables, IN.into()).expect("the port has its line");
+    port.off.store(1);
+    port.pauses.store(4);
+    let queue = tables.ingress(IN.into(), OTHER);
+    queue.off.store(1);
+    queue.pauses.store(2);
+    bench.told();
+    bench
+}
+
+#[test]
+fn the_resume_of_a_port_renews_the_pauses_of_queues_that_are_off() {
+    let mut bench = port_off();
+    bench.sends(START, OUT);
+    let rows = [
+        Told::Queued(ControlEvent::Resume),
+        told(IN, CLASS.bit(), ControlEvent::Resume, 4),
+        told(IN, OTHER.bit(), ControlEvent::Renewal, 3),
+    ];
+    assert_eq!(bench.told()[1..], rows, "after the departure");
+    let one_frame = ClassPauses::xon(CLASS.bit()).and_xoff(OTHER.bit(), QUANTA);
+    assert_eq!(bench.sends(START, IN), Some(classes_frame(IN, one_frame)));
+    assert_eq!(bench.sends(START, IN), None);
+    assert_eq!(bench.deadlines(), [START + REFRESH]);
+    bench.due(START + REFRESH).expect("the pause of the other class is renewed");
+    assert_eq!(bench.told()[1..], [told(IN, OTHER.bit(), ControlEvent::Renewal, 3)]);
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, OTHER.bit())));
+}
+
+#[test]
+fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
+    let mut bench = port_off();
+    let queue = bench.switch.tables().ingress(IN.into(), CLASS);
+    queue.off.store(1);
+    // The packet leaves it above X_on.
+    queue.shared_bytes.add(XOFF);
+    bench.switch.tables().state().shared_bytes.add(XOFF);
+    bench.sends(START, OUT);
+    let both = CLASS.bit() | OTHER.bit();
+    let rows = [
+        Told::Queued(ControlEvent::Renewal),
+        told(IN, 0, ControlEvent::Resume, 4),
+        told(IN, CLASS.bit(), ControlEvent::Renewal, 1),
+        told(IN, OTHER.bit(), ControlEvent::Renewal, 3),
+    ];
+    assert_eq!(bench.told()[1..], rows, "after the departure");
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
+    assert_eq!(bench.deadlines(), [START + REFRESH; 2]);
+}
+
+#[test]
+fn the_pause_of_a_port_is_renewed_or_ends() {
+    let mut bench = dsh_bench();
+    // More than both lossless queues may hold: X_poff is twice X_off.
+    for _ in 0..3 {
+        for class in [CLASS, OTHER] {
+            bench.packet(START, [IN, OUT], class, LENGTH);
+        }
+    }
+    let both = CLASS.bit() | OTHER.bit();
+    let paused = bench.told().into_iter().rev().find(|told| matches!(told, Told::Classes { .. }));
+    assert_eq!(paused, Some(told(IN, both, ControlEvent::Pause, 1)));
+    while bench.sends(START, IN).is_some() {}
+    while bench.due(START + REFRESH).is_some() {}
+    let renewed = bench.told();
+    assert!(renewed.contains(&Told::PortRenewed(IN)), "{renewed:?}");
+    assert!(renewed.contains(&told(IN, both, ControlEvent::Renewal, 1)), "{renewed:?}");
+    assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
+}

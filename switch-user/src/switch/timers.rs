@@ -1,0 +1,82 @@
+//! The timers of one switch.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use fabric_core::priority::Priority;
+use units::Picos;
+
+/// What a switch waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// When a pause that a port received runs out, unless it was renewed.
+    PauseExpiry {
+        /// The port.
+        port: u16,
+    },
+    /// When a pause that a port sent is about to run out.
+    PauseRefresh {
+        /// The port.
+        port: u16,
+        /// The class of a queue's pause, `None` of a pause of the whole port.
+        priority: Option<Priority>,
+        /// Which of the queue's or the port's pauses; an older one has been resumed since.
+        pause: u32,
+    },
+}
+
+/// Timers by their instants; equal ones in the order in which they were set.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    waiting: BinaryHeap<Reverse<(Picos, u64, Timer)>>,
+    set: u64,
+    /// Deadlines that have been set and not been asked for.
+    unseen: VecDeque<Picos>,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Picos, timer: Timer) {
+        self.waiting.push(Reverse((at, self.set, timer)));
+        self.set += 1;
+        self.unseen.push_back(at);
+    }
+
+    /// The next deadline that has been set, in the order of setting.
+    #[inline]
+    pub(super) fn poll_set(&mut self) -> Option<Picos> {
+        self.unseen.pop_front()
+    }
+
+    #[inline]
+    pub(super) fn next(&self) -> Option<Picos> {
+        self.waiting.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Takes the first timer that is due at `now`.
+    pub(super) fn pop(&mut self, now: Picos) -> Option<Timer> {
+        if self.next()? > now {
+            return None;
+        }
+        self.waiting.pop().map(|Reverse((_, _, timer))| timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_come_in_the_order_of_time_and_then_of_setting() {
+        let mut timers = Timers::default();
+        for (at, port) in [(7, 3), (5, 2), (7, 1), (9, 0)] {
+            timers.set(Picos(at), Timer::PauseExpiry { port });
+        }
+        let set: Vec<u64> = std::iter::from_fn(|| timers.poll_set()).map(|at| at.0).collect();
+        assert_eq!(set, [7, 5, 7, 9]);
+        assert_eq!(timers.next(), Some(Picos(5)));
+        assert_eq!(timers.pop(Picos(4)), None);
+        let due: Vec<Timer> = std::iter::from_fn(|| timers.pop(Picos(8))).collect();
+        assert_eq!(due, [2, 3, 1].map(|port| Timer::PauseExpiry { port }));
+        assert_eq!(timers.next(), Some(Picos(9)));
+    }
+}

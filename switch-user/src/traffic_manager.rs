@@ -1,0 +1,174 @@
+//! The traffic manager of one switch: egress queues, and the scheduler that empties them onto
+//! ports.
+//!
+//! Sans-I/O and without time: packets go in by [`TrafficManager::enqueue`], and
+//! [`TrafficManager::select`] names what a port sends next whenever the caller finds the port free.
+//! A packet is the number of its descriptor's slot, and is in one queue at a time; what else is
+//! known of it stays in the descriptor. The caller knows which queues are paused and says so at
+//! each selection, so that a pause of a class and one of a queue are the same to this module.
+//!
+//! The order at a port: the control queue, then the scheduler's choice among the data queues
+//! ([`Scheduler`]).
+//!
+//! # What the schemes build on it
+//! - Which queue a packet joins is decided before `enqueue`; which flow holds which queue is not known
+//!   here.
+//! - A departure verdict that drops a selected packet simply does not send it, and selects again. One
+//!   that moves it to another queue enqueues the slot again: a selected slot is free for use. Both times
+//!   the queue it left was charged for the packet, as if it had been sent.
+//! - Queue lengths are exact at every instant, so thresholds and backlogs can be read from
+//!   [`TrafficManager::queue_bytes`] and [`TrafficManager::non_empty`].
+
+mod fifo;
+mod port;
+
+#[cfg(test)]
+mod properties;
+
+use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueSet};
+
+use fifo::{Fifo, Links};
+use port::Port;
+
+/// How a port chooses among its queues that hold packets and are not paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// The highest queue number first.
+    Strict,
+    /// Deficit weighted round robin, all weights equal, in the order of the queue numbers.
+    ///
+    /// Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", with a rule for
+    /// pauses: a queue keeps its deficit while it is paused, gets no quantum for the rounds it
+    /// missed, and gets none on its return if what it kept pays for its first packet. So a deficit
+    /// stays below one quantum and one packet, however a queue is paused.
+    Dwrr {
+        /// Bytes a queue may send per round. At least the longest frame, or else a selection takes
+        /// several rounds; not zero.
+        quantum: u32,
+    },
+}
+
+impl Scheduler {
+    /// The quantum in bytes where nothing else is asked for: one frame of Ethernet's usual MTU.
+    pub const DEFAULT_QUANTUM: u32 = 1600;
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::Dwrr { quantum: Self::DEFAULT_QUANTUM }
+    }
+}
+
+/// What one port has, besides its control queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortQueues {
+    /// Number of data queues, 1 to [`MAX_DATA_QUEUES`].
+    pub data_queues: usize,
+    /// How they are served.
+    pub scheduler: Scheduler,
+}
+
+/// The packet that a port sends next. It has left its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Slot of its descriptor.
+    pub slot: u32,
+    /// Queue that held it.
+    pub queue: QueueId,
+    /// Length in bytes that it was enqueued with.
+    pub length: u32,
+}
+
+/// The egress queues of all ports of one switch.
+pub struct TrafficManager {
+    links: Links,
+    ports: Vec<Port>,
+    queues: Vec<Fifo>,
+    packets: usize,
+}
+
+impl TrafficManager {
+    /// A traffic manager for packets in slots `0..slots`, with all queues empty.
+    ///
+    /// # Panics
+    /// If a port's number of queues or quantum is out of its range.
+    pub fn new(slots: usize, ports: impl Iterator<Item = PortQueues>) -> Self {
+        let mut first_queue = 0;
+        let ports: Vec<Port> = ports
+            .map(|configuration| {
+                let port = Port::new(&configuration, first_queue);
+                first_queue = port.queue_range().end;
+                port
+            })
+            .collect();
+        let queues = vec![Fifo::EMPTY; first_queue];
+        Self { links: Links::new(slots), ports, queues, packets: 0 }
+    }
+
+    /// Appends the packet in `slot`, of `length` bytes, to a queue.
+    ///
+    /// # Panics
+    /// If the slot is in a queue already, or one of the numbers is out of range.
+    #[inline]
+    pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32) {
+        let index = self.index(port, queue);
+        self.queues[index].push(&mut self.links, slot, length);
+        self.ports[port].mark_non_empty(queue);
+        self.packets += 1;
+    }
+
+    /// Takes the packet that a free port sends next. Never `None` while a queue that is not in `paused` has a
+    /// packet.
+    #[inline]
+    pub fn select(&mut self, port: usize, paused: Option<QueueSet>) -> Option<Selection> {
+        let port = &mut self.ports[port];
+        let queues = &mut self.queues[port.queue_range()];
+        let waiting = port.non_empty();
+        let eligible = paused.map_or(waiting, |paused| waiting.without(paused));
+        let queue = port.choose(queues, &self.links, eligible)?;
+        let fifo = &mut queues[queue.place()];
+        let (slot, length) = fifo.pop(&mut self.links);
+        port.charge(fifo, queue, length);
+        self.packets -= 1;
+        Some(Selection { slot, queue, length })
+    }
+
+    /// Bytes in a queue.
+    pub fn queue_bytes(&self, port: usize, queue: QueueId) -> u64 {
+        self.queues[self.index(port, queue)].bytes()
+    }
+
+    /// Packets in a queue.
+    pub fn queue_packets(&self, port: usize, queue: QueueId) -> u32 {
+        self.queues[self.index(port, queue)].packets()
+    }
+
+    /// Slots of the packets in a queue, the first to leave first.
+    pub fn slots(&self, port: usize, queue: QueueId) -> impl Iterator<Item = u32> + '_ {
+        self.queues[self.index(port, queue)].slots(&self.links)
+    }
+
+    /// The queues of a port that hold packets.
+    #[inline]
+    pub fn non_empty(&self, port: usize) -> QueueSet {
+        self.ports[port].non_empty()
+    }
+
+    /// Packets in all queues of all ports.
+    pub fn total_packets(&self) -> usize {
+        self.packets
+    }
+
+    #[inline]
+    fn index(&self, port: usize, queue: QueueId) -> usize {
+        let range = self.ports[port].queue_range();
+        let data_queues = range.len() - 1;
+        assert!(
+            queue.place() < range.len(),
+            "port {port} has {data_queues} data queues, no {queue}"
+        );
+        range.start + queue.place()
+    }
+}
+
+const _: () = assert!(MAX_DATA_QUEUES == u128::BITS as usize);

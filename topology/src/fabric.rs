@@ -1,0 +1,393 @@
+//! A fabric that exists is right: every host on one switch port, every name usable, every limit
+//! kept.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use units::{BitsPerSecond, Picos};
+
+use super::plan::{limit_hosts, limit_switches};
+use super::routing::{Routes, distances_to, routes_of};
+use super::{
+    FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId,
+    in_32_bits,
+};
+
+/// Hosts, switches, links and routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    nodes: Vec<Node>,
+    wires: Vec<Wire>,
+    hosts: u32,
+    routes: Vec<Routes>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Unique in the fabric; 1 to 15 characters.
+    pub name: String,
+    /// Host or switch, with its number among its kind.
+    pub kind: NodeKind,
+    /// The wire that leaves each port; its reverse is the wire that enters there.
+    pub ports: Vec<WireId>,
+}
+
+impl Node {
+    /// How many ports it has.
+    pub fn port_count(&self) -> u16 {
+        self.ports.len().try_into().expect("a node has at most as many links as there are nodes")
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// An end of flows, with exactly one port.
+    Host(HostId),
+    /// Forwards frames.
+    Switch(SwitchId),
+}
+
+/// What is at the far end of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The node there.
+    pub node: NodeId,
+    /// Its port.
+    pub port: u16,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// `from->to`, by node names; unique. See [`wire_name`].
+    pub name: String,
+    /// The sending node.
+    pub from: NodeId,
+    /// The sending node's port.
+    pub from_port: u16,
+    /// The receiving node.
+    pub to: NodeId,
+    /// The receiving node's port.
+    pub to_port: u16,
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    pub delay: Picos,
+}
+
+/// The name of the wire between two nodes that belongs to the `number`-th link between them, from 1 on:
+/// `a->b`, then `a->b#2`.
+///
+/// No node's name contains `#`, so no other wire has this name.
+pub fn wire_name(from: &str, to: &str, number: u32) -> String {
+    format!("{from}->{}", port_name(to, number))
+}
+
+/// What a node calls its port that the `number`-th link to `peer` is in.
+fn port_name(peer: &str, number: u32) -> String {
+    if number == 1 { peer.into() } else { format!("{peer}#{number}") }
+}
+
+impl Wire {
+    /// The name of its sender's port: what follows `->` in its own name. Unique in the node, and short
+    /// enough for an interface.
+    ///
+    /// # Panics
+    /// If the wire is not one of a fabric.
+    pub fn port_name(&self) -> &str {
+        self.name.split_once("->").expect("a fabric's wires are named from->to").1
+    }
+}
+
+/// One wire of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    pub delay: Picos,
+}
+
+/// Both ends of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireEnds {
+    /// The sender.
+    pub from: NodeKind,
+    /// The sender's port.
+    pub from_port: u16,
+    /// The receiver.
+    pub to: NodeKind,
+    /// The receiver's port.
+    pub to_port: u16,
+}
+
+impl Fabric {
+    /// Numbers nodes, ports and wires in the plan's order, checks them, and finds all shortest
+    /// paths.
+    pub fn build(plan: &Plan) -> Result<Self, FabricError> {
+        limit_hosts(plan.hosts.len() as u64)?;
+        limit_switches(plan.switches.len() as u64)?;
+        let mut nodes = name_nodes(plan)?;
+        let wires = connect(plan, &mut nodes)?;
+        check_ports(&nodes)?;
+        let hosts = in_32_bits(plan.hosts.len());
+        let routes = routes_of(&nodes, &wires, hosts);
+        Ok(Self { nodes, wires, hosts, routes })
+    }
+
+    /// All nodes, hosts first; a [`NodeId`] is an index into them.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All wires; a [`WireId`] is an index into them.
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// How many hosts there are.
+    pub fn host_count(&self) -> u32 {
+        self.hosts
+    }
+
+    /// How many switches there are.
+    pub fn switch_count(&self) -> u32 {
+        in_32_bits(self.nodes.len()) - self.hosts
+    }
+
+    /// The node of a number.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The wire of a number.
+    pub fn wire(&self, id: WireId) -> &Wire {
+        &self.wires[id.0 as usize]
+    }
+
+    /// A host's node number.
+    pub const fn host_node(&self, host: HostId) -> NodeId {
+        NodeId(host.0)
+    }
+
+    /// A switch's node number.
+    pub const fn switch_node(&self, switch: SwitchId) -> NodeId {
+        NodeId(self.hosts + switch.0)
+    }
+
+    /// The host as a node.
+    pub fn host(&self, host: HostId) -> &Node {
+        self.node(self.host_node(host))
+    }
+
+    /// The switch as a node.
+    pub fn switch(&self, switch: SwitchId) -> &Node {
+        self.node(self.switch_node(switch))
+    }
+
+    /// The host of a name.
+    pub fn host_named(&self, name: &str) -> Option<HostId> {
+        let hosts = &self.nodes[..self.hosts as usize];
+        hosts.iter().position(|node| node.name == name).map(HostId::at)
+    }
+
+    /// What is at the far end of a node's port.
+    pub fn peer(&self, node: NodeId, port: u16) -> Peer {
+        let wire = self.wire(self.node(node).ports[port as usize]);
+        Peer { node: wire.to, port: wire.to_port }
+    }
+
+    /// All shortest paths from a switch to every host.
+    pub fn routes(&self, switch: SwitchId) -> &Routes {
+        &self.routes[switch.0 as usize]
+    }
+
+    /// The switches from which frames can reach `host`, with their distance in links from the
+    /// host's own switch; nearest first, and by number among equals.
+    pub fn switches_towards(&self, host: HostId) -> Vec<(u32, SwitchId)> {
+        let edge = self.wire(self.host(host).ports[0]).to;
+        let distances = distances_to(edge, &self.nodes, &self.wires);
+        let mut switches: Vec<_> = (0..self.switch_count())
+            .map(|number| (distances[(self.hosts + number) as usize], SwitchId(number)))
+            .filter(|(distance, _)| *distance != super::routing::UNREACHED)
+            .collect();
+        switches.sort();
+        switches
+    }
+
+    /// How far each node is from the nearest host, in links: hosts 0, a switch with hosts 1, and
+    /// so on up. `u32::MAX` for switches that no host can reach.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels = vec![u32::MAX; self.nodes.len()];
+        let mut frontier: Vec<NodeId> = (0..self.hosts).map(NodeId).collect();
+        for level in 0.. {
+            frontier.retain(|node| levels[node.0 as usize] == u32::MAX);
+            if frontier.is_empty() {
+                break;
+            }
+            for node in &frontier {
+                levels[node.0 as usize] = level;
+            }
+            let ports = frontier.iter().flat_map(|node| &self.node(*node).ports);
+            frontier = ports.map(|wire| self.wire(*wire).to).collect();
+        }
+        levels
+    }
+
+    /// Whether frames from `source` can reach `destination`.
+    pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
+        self.path(source, destination, |_, group| group[0]).is_some()
+    }
+
+    /// The wires that a frame crosses from `source` to `destination`, its uplink first.
+    ///
+    /// `choose` picks a port of the group of equal-cost ports (ascending, never empty) at each
+    /// switch. `None` if there is no path.
+    pub fn path(
+        &self,
+        source: HostId,
+        destination: HostId,
+        mut choose: impl FnMut(SwitchId, &[u16]) -> u16,
+    ) -> Option<Vec<WireId>> {
+        let mut wires = vec![self.host(source).ports[0]];
+        loop {
+            let here = self.wire(wires[wires.len() - 1]).to;
+            match self.node(here).kind {
+                NodeKind::Host(_) => return Some(wires),
+                NodeKind::Switch(switch) => {
+                    let group = self.routes(switch).ports_to(destination);
+                    if group.is_empty() {
+                        return None;
+                    }
+                    let port = choose(switch, group);
+                    assert!(group.contains(&port), "a chosen port is one of the group's");
+                    wires.push(self.node(here).ports[port as usize]);
+                }
+            }
+        }
+    }
+
+    /// Both ends of each wire, by [`WireId`].
+    pub fn wire_ends(&self) -> Vec<WireEnds> {
+        let ends = |wire: &Wire| WireEnds {
+            from: self.node(wire.from).kind,
+            from_port: wire.from_port,
+            to: self.node(wire.to).kind,
+            to_port: wire.to_port,
+        };
+        self.wires.iter().map(ends).collect()
+    }
+
+    /// Rate and delay of each wire of a path, in the path's order.
+    pub fn hops(&self, path: &[WireId]) -> Vec<Hop> {
+        let hop = |wire: &Wire| Hop { rate: wire.rate, delay: wire.delay };
+        path.iter().map(|&id| hop(self.wire(id))).collect()
+    }
+}
+
+fn name_nodes(plan: &Plan) -> Result<Vec<Node>, FabricError> {
+    let hosts = (0..).map(|n| NodeKind::Host(HostId(n))).zip(&plan.hosts);
+    let switches = (0..).map(|n| NodeKind::Switch(SwitchId(n))).zip(&plan.switches);
+    hosts
+        .chain(switches)
+        .map(|(node, name)| match name_fault(name) {
+            None => Ok(Node { name: name.clone(), kind: node, ports: Vec::new() }),
+            Some(reason) => Err(FabricError::Name { node, name: name.clone(), reason }),
+        })
+        .collect()
+}
+
+/// Why a name cannot be part of an interface's name, a namespace's and a wire's, if it cannot.
+fn name_fault(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("it is empty");
+    }
+    if name.len() > MAX_NAME_LENGTH {
+        return Some("it is longer than 15 characters, the limit of an interface name");
+    }
+    let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !name.chars().all(inner) {
+        return Some("only ASCII letters, digits, `-`, `_` and `.` may stand in it");
+    }
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || name.ends_with(['-', '.']) {
+        return Some("it starts with a letter and ends with a letter, a digit or `_`");
+    }
+    None
+}
+
+fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
+    let mut numbers = BTreeMap::new();
+    for (number, node) in nodes.iter().enumerate() {
+        if numbers.insert(node.name.clone(), NodeId::at(number)).is_some() {
+            return Err(FabricError::DuplicateName { node: node.kind, name: node.name.clone() });
+        }
+    }
+    let mut wires: Vec<Wire> = Vec::with_capacity(plan.links.len() * 2);
+    let mut joined: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
+    for (link, planned) in plan.links.iter().enumerate() {
+        let find = |end, name: &String| {
+            let unknown = || FabricError::UnknownNode { link, end, name: name.clone() };
+            numbers.get(name).copied().ok_or_else(unknown)
+        };
+        let from = find(LinkEnd::A, &planned.a)?;
+        let to = find(LinkEnd::B, &planned.b)?;
+        let (a, b) = (planned.a.clone(), planned.b.clone());
+        if from == to {
+            return Err(FabricError::SelfLink { link, name: a });
+        }
+        let is_host = |node: NodeId| matches!(nodes[node.0 as usize].kind, NodeKind::Host(_));
+        if is_host(from) && is_host(to) {
+            return Err(FabricError::HostToHost { link, a, b });
+        }
+        let number = joined.entry((from.min(to), from.max(to))).or_default();
+        *number += 1;
+        let number = *number;
+        let is_long = |interface: &String| interface.len() > MAX_NAME_LENGTH;
+        if let Some(interface) =
+            [&a, &b].map(|peer| port_name(peer, number)).into_iter().find(is_long)
+        {
+            return Err(FabricError::InterfaceName { link, a, b, number, interface });
+        }
+        let from_port = nodes[from.0 as usize].port_count();
+        let to_port = nodes[to.0 as usize].port_count();
+        let there = WireId::at(wires.len());
+        nodes[from.0 as usize].ports.push(there);
+        nodes[to.0 as usize].ports.push(there.reverse());
+        let (rate, delay) = (planned.rate, planned.delay);
+        let name = wire_name(&a, &b, number);
+        wires.push(Wire { name, from, from_port, to, to_port, rate, delay });
+        wires.push(Wire {
+            name: wire_name(&b, &a, number),
+            from: to,
+            from_port: to_port,
+            to: from,
+            to_port: from_port,
+            rate,
+            delay,
+        });
+    }
+    Ok(wires)
+}
+
+fn check_ports(nodes: &[Node]) -> Result<(), FabricError> {
+    for node in nodes {
+        let (name, links) = (node.name.clone(), node.ports.len());
+        match node.kind {
+            NodeKind::Host(host) if links != 1 => {
+                return Err(FabricError::HostPorts { host, name, links });
+            }
+            NodeKind::Switch(switch) if links == 0 => {
+                return Err(FabricError::IdleSwitch { switch, name });
+            }
+            NodeKind::Switch(switch) if links > MAX_PORTS => {
+                return Err(FabricError::TooManyPorts { switch, name, links });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

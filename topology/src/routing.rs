@@ -1,0 +1,237 @@
+//! Shortest paths with equal-cost groups, as BGP with ECMP installs them.
+//!
+//! A data centre fabric runs eBGP with an AS per switch (RFC 7938) and multipath: a switch uses all
+//! neighbours that are nearest to the destination, counted in switches over the links that are up.
+//! In a healthy tree these are the up-down paths. Where links have failed they can go down and up
+//! again: in a leaf-spine fabric whose `leaf0` has lost `spine1` and whose `leaf3` has lost `spine0`,
+//! frames from the one to the other go `leaf0, spine0, leaf1 or leaf2, spine1, leaf3`. Such bounces
+//! are what makes buffers wait for each other in a circle (DSH, Fig. 16; Tagger, `CoNEXT` 2017): a
+//! fabric that gives all spines one AS number, or otherwise forbids valleys, drops this traffic
+//! instead, and is the same as one without a path.
+
+use super::{HostId, Node, NodeId, NodeKind, Wire};
+
+/// One switch's routes: for each host, all ports on a shortest path, in ascending order.
+///
+/// Hosts behind the same ports share a group, as in a switch's ECMP group table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    groups: Vec<Vec<u16>>,
+    /// Index into `groups` by host.
+    group_of: Vec<u16>,
+}
+
+impl Routes {
+    /// The ports on shortest paths to `host`, ascending; empty if there is no path.
+    pub fn ports_to(&self, host: HostId) -> &[u16] {
+        &self.groups[self.group_to(host)]
+    }
+
+    /// The number of `host`'s group in [`Self::groups`].
+    pub fn group_to(&self, host: HostId) -> usize {
+        self.group_of[host.0 as usize] as usize
+    }
+
+    /// The distinct groups, in the order of the first host that uses them.
+    pub fn groups(&self) -> &[Vec<u16>] {
+        &self.groups
+    }
+
+    fn add(&mut self, group: Vec<u16>) {
+        let place = self.groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+            self.groups.push(group);
+            self.groups.len() - 1
+        });
+        self.group_of.push(place.try_into().expect("there are at most as many groups as hosts"));
+    }
+
+    /// The next host's group is that of the host before it.
+    fn repeat(&mut self) {
+        self.group_of.extend(self.group_of.last().copied());
+    }
+}
+
+/// Routes of every switch, by breadth-first search from each host; hosts do not forward.
+pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Routes> {
+    let switches = nodes.len() - hosts as usize;
+    let empty = Routes { groups: Vec::new(), group_of: Vec::with_capacity(hosts as usize) };
+    let mut routes = vec![empty; switches];
+    // Hosts of one switch follow each other in most fabrics and share its distances.
+    let mut distances = (NodeId(u32::MAX), Vec::new());
+    for host in 0..hosts {
+        let edge = wires[nodes[host as usize].ports[0].0 as usize].to;
+        let is_same = distances.0 == edge;
+        if !is_same {
+            distances = (edge, distances_to(edge, nodes, wires));
+        }
+        for (here, routes) in (hosts..).map(NodeId).zip(&mut routes) {
+            if is_same && here != edge {
+                routes.repeat();
+                continue;
+            }
+            routes.add(ports_towards(NodeId(host), here, &distances.1, nodes, wires));
+        }
+    }
+    routes
+}
+
+/// The distance of a node from which there is no path.
+pub(super) const UNREACHED: u32 = u32::MAX;
+
+/// Hops from every switch to `edge`, through switches only.
+pub(super) fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
+    let mut distances = vec![UNREACHED; nodes.len()];
+    distances[edge.0 as usize] = 0;
+    let mut frontier = vec![edge];
+    for hops in 1.. {
+        let mut next = Vec::new();
+        for node in frontier {
+            for port in &nodes[node.0 as usize].ports {
+                let peer = wires[port.0 as usize].to;
+                let is_switch = matches!(nodes[peer.0 as usize].kind, NodeKind::Switch(_));
+                if is_switch && distances[peer.0 as usize] == UNREACHED {
+                    distances[peer.0 as usize] = hops;
+                    next.push(peer);
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        frontier = next;
+    }
+    distances
+}
+
+fn ports_towards(
+    host: NodeId,
+    here: NodeId,
+    distances: &[u32],
+    nodes: &[Node],
+    wires: &[Wire],
+) -> Vec<u16> {
+    let distance = distances[here.0 as usize];
+    if distance == UNREACHED {
+        return Vec::new();
+    }
+    let leads = |peer: NodeId| {
+        if distance == 0 { peer == host } else { distances[peer.0 as usize] == distance - 1 }
+    };
+    (0u16..)
+        .zip(&nodes[here.0 as usize].ports)
+        .filter(|(_, wire)| leads(wires[wire.0 as usize].to))
+        .map(|(port, _)| port)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{BitsPerSecond, Picos};
+
+    use super::super::{Fabric, Plan, SwitchId};
+    use super::*;
+
+    #[test]
+    fn a_leaf_sends_up_over_all_spines_and_down_over_one_port() {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let fabric = Fabric::build(&Plan::leaf_spine(2, 3, 2, link, link).unwrap()).unwrap();
+        let leaf0 = fabric.routes(SwitchId(0));
+        assert_eq!(leaf0.ports_to(HostId(1)), [1]);
+        assert_eq!(leaf0.ports_to(HostId(2)), [2, 3, 4]);
+        assert_eq!(leaf0.ports_to(HostId(3)), [2, 3, 4]);
+        assert_eq!(leaf0.groups().len(), 3);
+        let spine2 = fabric.routes(SwitchId(4));
+        assert_eq!(spine2.ports_to(HostId(0)), [0]);
+        assert_eq!(spine2.ports_to(HostId(3)), [1]);
+    }
+
+    #[test]
+    fn a_group_has_all_255_ways_up() {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let fabric = Fabric::build(&Plan::leaf_spine(2, 255, 1, link, link).unwrap()).unwrap();
+        assert!(fabric.routes(SwitchId(0)).ports_to(HostId(1)).iter().copied().eq(1..256));
+        let last = |_, group: &[u16]| group[group.len() - 1];
+        let path = fabric.path(HostId(1), HostId(0), last).unwrap();
+        assert_eq!(fabric.wire(path[1]).name, "leaf1->spine254");
+    }
+
+    /// DSH, Fig. 16: two spines, four leaves, `S0-L3` and `S1-L0` failed.
+    fn with_failures() -> Fabric {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let mut plan = Plan::leaf_spine(4, 2, 1, link, link).unwrap();
+        let failed = [["spine0", "leaf3"], ["spine1", "leaf0"]];
+        plan.fail_links(&failed.map(|ends| ends.map(String::from))).unwrap();
+        Fabric::build(&plan).unwrap()
+    }
+
+    #[test]
+    fn failed_links_make_frames_bounce() {
+        let fabric = with_failures();
+        let mut paths = Vec::new();
+        for bounce in 0..2 {
+            let choose = |_, group: &[u16]| group[bounce.min(group.len() - 1)];
+            let path = fabric.path(HostId(0), HostId(3), choose).unwrap();
+            paths.push(path.iter().map(|&id| fabric.wire(id).name.clone()).collect::<Vec<_>>());
+        }
+        assert_eq!(
+            paths[0],
+            [
+                "h0->leaf0",
+                "leaf0->spine0",
+                "spine0->leaf1",
+                "leaf1->spine1",
+                "spine1->leaf3",
+                "leaf3->h3"
+            ]
+        );
+        assert_eq!(paths[1][2..4], ["spine0->leaf2", "leaf2->spine1"]);
+        let direct = fabric.path(HostId(1), HostId(2), |_, group| group[group.len() - 1]).unwrap();
+        assert_eq!(direct.len(), 4);
+    }
+
+    #[test]
+    fn levels_rise_from_the_hosts() {
+        let link = (BitsPerSecond(1), Picos(0));
+        let plan = Plan::fat_tree(4, 2, link, link, link).unwrap();
+        let fabric = Fabric::build(&plan).unwrap();
+        let levels = fabric.levels();
+        let of = |prefix: &str| {
+            let nodes = fabric.nodes().iter().zip(&levels);
+            let mut levels: Vec<u32> = nodes
+                .filter(|(node, _)| node.name.starts_with(prefix))
+                .map(|(_, level)| *level)
+                .collect();
+            levels.dedup();
+            levels
+        };
+        assert_eq!([of("h"), of("edge"), of("agg"), of("core")], [[0], [1], [2], [3]]);
+        let nearest = fabric.switches_towards(HostId(5));
+        assert_eq!(nearest[0], (0, SwitchId(2)));
+        assert_eq!(nearest.len(), 20);
+        assert_eq!(nearest.iter().map(|(distance, _)| distance).max(), Some(&4));
+    }
+
+    #[test]
+    fn a_longer_way_is_not_taken() {
+        let link = |a: &str, b: &str| super::super::PlannedLink {
+            a: a.into(),
+            b: b.into(),
+            rate: BitsPerSecond(1),
+            delay: Picos(0),
+        };
+        let plan = Plan {
+            hosts: vec!["x".into(), "y".into()],
+            switches: ["a", "b", "c"].map(String::from).to_vec(),
+            links: vec![
+                link("x", "a"),
+                link("a", "b"),
+                link("b", "c"),
+                link("a", "c"),
+                link("c", "y"),
+            ],
+        };
+        let fabric = Fabric::build(&plan).unwrap();
+        assert_eq!(fabric.routes(SwitchId(0)).ports_to(HostId(1)), [2]);
+        assert_eq!(fabric.routes(SwitchId(1)).ports_to(HostId(1)), [1]);
+    }
+}

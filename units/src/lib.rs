@@ -1,0 +1,173 @@
+//! Units as types: time, bytes and rates that cannot be mixed up.
+//!
+//! Every other crate may use this one, eBPF included: it depends on none, and knows no format, no
+//! rounding rule of a scheme, and no text but what `Display` writes.
+#![cfg_attr(not(test), no_std)]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "eBPF has no room for a check that cannot fail; each cast is next to its bound"
+)]
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// A point in emulated time since the run's start, or a span of it, in picoseconds.
+///
+/// One byte takes 80 ps at 100 Gbit/s, so the engine counts picoseconds: departures stay on line rate
+/// for ever and a flow's completion time can be written as a closed form. 2^64 ps are 213 days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Picos(pub u64);
+
+impl Picos {
+    /// The run's start, or no time at all.
+    pub const ZERO: Self = Self(0);
+    /// Later than every event.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From nanoseconds, the unit of every map and every result.
+    pub const fn from_nanos(nanos: Nanos) -> Self {
+        Self(nanos.0 * 1000)
+    }
+
+    /// Whole nanoseconds, rounded down: what the clock that eBPF reads shows at this instant.
+    pub const fn to_nanos(self) -> Nanos {
+        Nanos(self.0 / 1000)
+    }
+
+    /// Whole nanoseconds, rounded up: how results report spans, so that none is called shorter than it was.
+    pub const fn to_nanos_ceil(self) -> Nanos {
+        Nanos(self.0.div_ceil(1000))
+    }
+
+    /// The span since `earlier`, or zero.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Picos {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Picos {
+    fn add_assign(&mut self, rhs: Self) {
+        self.0 += rhs.0;
+    }
+}
+
+impl Sub for Picos {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl fmt::Display for Picos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}ns", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// Emulated nanoseconds, an instant or a span: the unit of maps and results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", self.0)
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitsPerSecond(pub u64);
+
+impl BitsPerSecond {
+    /// How long `bytes` take at this rate, rounded up to a picosecond; saturates.
+    ///
+    /// # Panics
+    /// On a rate of zero, which no parsed scenario has.
+    #[inline]
+    pub const fn serialise(self, bytes: u64) -> Picos {
+        const PICOS_PER_SECOND_TIMES_BITS: u64 = 8_000_000_000_000;
+        if let Some(bits) = bytes.checked_mul(PICOS_PER_SECOND_TIMES_BITS) {
+            return Picos(bits.div_ceil(self.0));
+        }
+        // More than 2 MB at once: a flow's ideal time, not a frame.
+        let bits = bytes as u128 * PICOS_PER_SECOND_TIMES_BITS as u128;
+        Picos(saturated(bits.div_ceil(self.0 as u128)))
+    }
+
+    /// The bytes that pass in `span` at this rate, rounded up; saturates.
+    pub const fn bytes_in(self, span: Picos) -> Bytes {
+        const PICOS_PER_SECOND_TIMES_BITS: u128 = 8_000_000_000_000;
+        let bits = self.0 as u128 * span.0 as u128;
+        Bytes(saturated(bits.div_ceil(PICOS_PER_SECOND_TIMES_BITS)))
+    }
+}
+
+/// `number`, or the largest that fits.
+const fn saturated(number: u128) -> u64 {
+    if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
+}
+
+impl fmt::Display for BitsPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}bps", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_takes_eighty_picoseconds_at_100g() {
+        let rate = BitsPerSecond(100_000_000_000);
+        assert_eq!(rate.serialise(1), Picos(80));
+        assert_eq!(rate.serialise(1_000_000_000), Picos(80_000_000_000));
+        assert_eq!(rate.bytes_in(Picos(1_000_000)), Bytes(12_500));
+        assert_eq!(BitsPerSecond(1000).serialise(1 << 50), Picos(u64::MAX));
+    }
+
+    #[test]
+    fn an_odd_rate_rounds_up_by_less_than_a_picosecond() {
+        assert_eq!(BitsPerSecond(3_000_000_000).serialise(1), Picos(2667));
+    }
+
+    #[test]
+    fn nanoseconds_round_down_for_clocks_and_up_for_spans() {
+        assert_eq!(Picos(1999).to_nanos(), Nanos(1));
+        assert_eq!(Picos(1001).to_nanos_ceil(), Nanos(2));
+    }
+
+    #[test]
+    fn spans_add_up_and_none_is_negative() {
+        let (mut early, late) = (Picos(1200), Picos(2000));
+        assert_eq!((late + early, late - early), (Picos(3200), Picos(800)));
+        assert_eq!((late.since(early), early.since(late)), (Picos(800), Picos::ZERO));
+        early += late;
+        assert_eq!((early, Picos::from_nanos(Nanos(3))), (Picos(3200), Picos(3000)));
+    }
+
+    #[test]
+    fn a_number_has_its_unit() {
+        let texts = [Picos(12_034).to_string(), Nanos(5).to_string(), Bytes(6).to_string()];
+        assert_eq!(texts, ["12.034ns", "5ns", "6B"]);
+        assert_eq!(BitsPerSecond(7).to_string(), "7bps");
+    }
+}

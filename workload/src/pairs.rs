@@ -1,0 +1,84 @@
+//! Who sends to whom.
+
+use std::sync::Arc;
+
+use topology::{Fabric, HostId, Racks};
+
+use super::demand::Demand;
+use super::matrix::PairMatrix;
+use super::random::RandomStream;
+
+/// Keeps the rounding of a demand that is divided among receivers small.
+const DEMAND_UNIT: u128 = 1 << 16;
+
+/// The pairs of a workload's flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Every host sends, by its link's rate, to every other one with equal probability.
+    Uniform {
+        /// How many hosts there are, at least two.
+        hosts: u32,
+    },
+    /// The hosts of a group send, by their links' rates, to those of another with equal
+    /// probability.
+    Groups {
+        /// The senders, ascending.
+        from: Arc<[HostId]>,
+        /// The receivers, ascending; every sender has another host among them.
+        to: Arc<[HostId]>,
+    },
+    /// By weights between hosts.
+    Matrix(Arc<PairMatrix>),
+}
+
+impl Pairs {
+    /// The senders, and how much of the workload each sends: proportional numbers below 2^56.
+    pub fn senders(&self, fabric: &Fabric) -> Vec<(HostId, u64)> {
+        let by_rate = |host: HostId| (host, fabric.wire(fabric.host(host).ports[0]).rate.0);
+        match self {
+            Self::Uniform { hosts } => (0..*hosts).map(|host| by_rate(HostId(host))).collect(),
+            Self::Groups { from, .. } => from.iter().map(|&host| by_rate(host)).collect(),
+            Self::Matrix(matrix) => {
+                matrix.senders().map(|host| (host, matrix.row_sum(host))).collect()
+            }
+        }
+    }
+
+    /// A receiver for a sender.
+    pub fn draw(&self, sender: HostId, random: &mut RandomStream) -> HostId {
+        match self {
+            Self::Uniform { hosts } => {
+                let other = u32::try_from(random.below(u64::from(hosts - 1))).expect("a host");
+                HostId(other + u32::from(other >= sender.0))
+            }
+            Self::Groups { to, .. } => match to.binary_search(&sender) {
+                Err(_) => *random.pick(to),
+                Ok(own) => {
+                    let other = random.index(to.len() - 1);
+                    to[other + usize::from(other >= own)]
+                }
+            },
+            Self::Matrix(matrix) => matrix.draw(sender, random),
+        }
+    }
+
+    /// The expected traffic, in proportion.
+    pub fn demand(&self, fabric: &Fabric, racks: &Racks) -> Demand {
+        let mut demand = Demand::none(fabric, racks);
+        for (sender, weight) in self.senders(fabric) {
+            let weight = u128::from(weight);
+            match self {
+                Self::Uniform { hosts } => demand.send_evenly(sender, weight, *hosts, racks),
+                Self::Groups { to, .. } => {
+                    let others = || to.iter().filter(|&&receiver| receiver != sender);
+                    let each = weight * DEMAND_UNIT / others().count() as u128;
+                    others().for_each(|&receiver| demand.send(sender, receiver, each, racks));
+                }
+                Self::Matrix(matrix) => matrix
+                    .row(sender)
+                    .for_each(|(to, weight)| demand.send(sender, to, weight.into(), racks)),
+            }
+        }
+        demand
+    }
+}

@@ -1,0 +1,168 @@
+//! All flows of a scenario, one by one, in order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, OnceLock};
+
+use units::Picos;
+
+use super::arrivals::{ArrivalRecipe, Arrivals};
+use super::exchange::{AllToAll, AllToAllRecipe, Permutation, PermutationRecipe};
+use super::flow::Flow;
+use super::incast::{IncastRecipe, Incasts};
+
+/// The recipe of one workload; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Flows that a file lists, in order of start.
+    Listed(Arc<[Flow]>),
+    /// Open-loop arrivals.
+    Arrivals(Arc<ArrivalRecipe>),
+    /// Repeated incasts.
+    Incasts(Arc<IncastRecipe>),
+    /// A permutation.
+    Permutation(Arc<PermutationRecipe>),
+    /// All to all.
+    AllToAll(Arc<AllToAllRecipe>),
+}
+
+impl Source {
+    /// How many flows are expected: exact for what is not random.
+    pub fn expected_flows(&self) -> u64 {
+        match self {
+            Self::Listed(flows) => flows.len() as u64,
+            Self::Arrivals(recipe) => recipe.expected_flows(),
+            Self::Incasts(recipe) => recipe.expected_flows(),
+            Self::Permutation(recipe) => recipe.rates.len() as u64,
+            Self::AllToAll(recipe) => recipe.count(),
+        }
+    }
+
+    fn generator(&self, seed: u64) -> Generator {
+        match self {
+            Self::Listed(flows) => Generator::Listed(flows.clone(), 0),
+            Self::Arrivals(recipe) => Generator::Arrivals(Arrivals::new(recipe.clone(), seed)),
+            Self::Incasts(recipe) => Generator::Incasts(Incasts::new(recipe.clone(), seed)),
+            Self::Permutation(recipe) => Generator::Permutation(recipe.clone().flows(seed)),
+            Self::AllToAll(recipe) => Generator::AllToAll(recipe.clone().flows(seed)),
+        }
+    }
+}
+
+/// A source at work; its flows come in order of start.
+#[derive(Debug)]
+enum Generator {
+    Listed(Arc<[Flow]>, usize),
+    Arrivals(Arrivals),
+    Incasts(Incasts),
+    Permutation(Permutation),
+    AllToAll(AllToAll),
+}
+
+impl Iterator for Generator {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        match self {
+            Self::Listed(flows, next) => {
+                let flow = flows.get(*next).cloned();
+                *next += 1;
+                flow
+            }
+            Self::Arrivals(arrivals) => arrivals.next(),
+            Self::Incasts(incasts) => incasts.next(),
+            Self::Permutation(permutation) => permutation.next(),
+            Self::AllToAll(all) => all.next(),
+        }
+    }
+}
+
+/// All flows in order of start; those of one start in the order of the workloads, and within a
+/// workload in its own order. Numbers are dense from 0.
+#[derive(Debug)]
+pub struct FlowStream {
+    generators: Vec<Generator>,
+    /// The next flow of each generator.
+    heads: Vec<Option<Flow>>,
+    /// When each head starts, and its generator.
+    order: BinaryHeap<Reverse<(Picos, usize)>>,
+    next_id: u32,
+}
+
+impl FlowStream {
+    /// Starts all sources.
+    pub fn new(sources: &[Source], seed: u64) -> Self {
+        let generators: Vec<Generator> =
+            sources.iter().map(|source| source.generator(seed)).collect();
+        let heads = generators.iter().map(|_| None).collect();
+        let order = BinaryHeap::with_capacity(generators.len());
+        let mut stream = Self { generators, heads, order, next_id: 0 };
+        (0..stream.generators.len()).for_each(|number| stream.refill(number));
+        stream
+    }
+
+    fn refill(&mut self, number: usize) {
+        let head = self.generators[number].next();
+        if let Some(flow) = &head {
+            self.order.push(Reverse((flow.start, number)));
+        }
+        self.heads[number] = head;
+    }
+
+    /// When the next flow starts.
+    pub fn next_start(&self) -> Option<Picos> {
+        self.order.peek().map(|Reverse((start, _))| *start)
+    }
+
+    /// The next flow, and the number of its source.
+    ///
+    /// # Panics
+    /// After 2^32 flows, a thousand times what a scenario may have.
+    pub fn next_from(&mut self) -> Option<(usize, Flow)> {
+        let Reverse((_, number)) = self.order.pop()?;
+        let mut flow = self.heads[number].take()?;
+        self.refill(number);
+        flow.id = self.next_id;
+        self.next_id = self.next_id.checked_add(1).expect("flows have 32-bit numbers");
+        Some((number, flow))
+    }
+
+    /// What it holds on the heap, in entries.
+    #[cfg(test)]
+    pub fn footprint(&self) -> usize {
+        let generators = self.generators.iter().map(|generator| match generator {
+            Generator::Arrivals(arrivals) => arrivals.footprint(),
+            _ => 0,
+        });
+        generators.sum::<usize>() + self.heads.capacity() + self.order.capacity()
+    }
+}
+
+impl Iterator for FlowStream {
+    type Item = Flow;
+
+    fn next(&mut self) -> Option<Flow> {
+        self.next_from().map(|(_, flow)| flow)
+    }
+}
+
+/// The flows of a stream in one list, made when they are first asked for.
+///
+/// They follow from the sources and the seed: two of them are always equal.
+#[derive(Clone, Debug, Default)]
+pub struct MaterialisedFlows(OnceLock<Vec<Flow>>);
+
+impl MaterialisedFlows {
+    /// The flows of these sources; call it with the same ones each time.
+    pub fn of(&self, sources: &[Source], seed: u64) -> &[Flow] {
+        self.0.get_or_init(|| FlowStream::new(sources, seed).collect())
+    }
+}
+
+impl PartialEq for MaterialisedFlows {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for MaterialisedFlows {}

@@ -1,0 +1,210 @@
+//! The commands of the binary, one file each, and what they share.
+
+#[cfg(feature = "kernel")]
+pub mod destroy;
+#[cfg(feature = "kernel")]
+pub mod doctor;
+pub mod import;
+pub mod inspect;
+mod interrupt;
+#[cfg(not(feature = "kernel"))]
+mod memory_only;
+mod open_files;
+pub mod reproduce;
+pub mod run;
+pub mod schema;
+pub mod sweep;
+mod sweep_progress;
+pub mod validate;
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::sync::atomic::AtomicBool;
+
+use clap::{Parser, Subcommand};
+
+use crate::guardian;
+
+#[cfg(not(feature = "kernel"))]
+pub use memory_only::{destroy, doctor};
+
+/// A laboratory for lossless Ethernet on one Linux machine.
+#[derive(Debug, Parser)]
+#[command(name = "xoff", version, about)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a scenario.
+    Run(run::Arguments),
+    /// Runs a scenario over a matrix of settings and seeds; goes on where an earlier call ended.
+    Sweep(sweep::Arguments),
+    /// Reproduces a paper's figures with sweeps that ship with xoff, and compares.
+    Reproduce(reproduce::Arguments),
+    /// Checks a scenario without running it.
+    Validate(validate::Arguments),
+    /// Makes a scenario of another program's files.
+    Import(import::Arguments),
+    /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
+    /// of buffer dependency.
+    Inspect(inspect::Arguments),
+    /// Prints the JSON Schema of scenarios, or of sweeps.
+    Schema(schema::Arguments),
+    /// Checks that this machine can run fabrics, and says what to do where it cannot.
+    Doctor(doctor::Arguments),
+    /// Removes namespaces that killed runs have left; living fabrics are left alone.
+    Destroy,
+    /// Waits for the end of a run and removes what it leaves; runs start it themselves.
+    #[command(name = guardian::COMMAND, hide = true)]
+    Guardian(guardian::Arguments),
+}
+
+impl Arguments {
+    /// Runs the command.
+    pub fn execute(&self) -> Exit {
+        interrupt::survive_large_files();
+        let exit = match &self.command {
+            Command::Run(arguments) => run::execute(arguments),
+            Command::Sweep(arguments) => sweep::execute(arguments),
+            Command::Reproduce(arguments) => reproduce::execute(arguments),
+            Command::Validate(arguments) => validate::execute(arguments),
+            Command::Import(arguments) => import::execute(arguments),
+            Command::Inspect(arguments) => inspect::execute(arguments),
+            Command::Schema(arguments) => schema::execute(arguments),
+            Command::Doctor(arguments) => doctor::execute(arguments),
+            Command::Destroy => destroy::execute(),
+            Command::Guardian(arguments) => {
+                guardian::watch(arguments);
+                Exit::Success
+            }
+        };
+        guardian::dismiss();
+        exit
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what it says.
+    Success,
+    /// It ran, and what it found is not right.
+    Unsound,
+    /// The input or the machine does not allow it.
+    BadInput,
+    /// The user interrupted it.
+    Interrupted,
+}
+
+impl Exit {
+    /// The process's exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Unsound => 1,
+            Self::BadInput => 2,
+            // 128 + SIGINT, as shells report it.
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Prepares the process for runs: signals, limits, a guardian. `fabrics`: whether it may make some; then
+/// those that killed runs have left are removed first. Returns the flag that an interrupt sets.
+fn prepare(fabrics: bool) -> Result<&'static AtomicBool, String> {
+    let interrupted = interrupt::watch();
+    // A fabric that needs more than the limit says so itself.
+    let _ = open_files::raise_limit();
+    match guardian::start(fabrics) {
+        Err(error) if fabrics => {
+            return Err(format!(
+                "cannot start the process that cleans up when a run is killed: {error}; raise the limits \
+                 on processes and memory (`ulimit -u`, `ulimit -v`) and mount /proc"
+            ));
+        }
+        // Without fabrics all that a killed run leaves is in its results folder, where the next run removes it.
+        _ => {}
+    }
+    if fabrics {
+        destroy::remove_what_can_be();
+    }
+    Ok(interrupted)
+}
+
+/// Writes what a command is asked for to standard output; `exit` is how the command ended so far.
+fn print(text: &str, exit: Exit) -> Exit {
+    let mut output = io::stdout().lock();
+    match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
+        // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(format_args!(
+                "error: cannot write to standard output: {error}; send it somewhere else"
+            ));
+            Exit::BadInput
+        }
+        _ => exit,
+    }
+}
+
+/// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.
+fn say(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Shows an error with those of its causes that its own text leaves out, and what to do about them.
+fn complain(error: &dyn Error) {
+    say(format_args!("error: {}", with_causes(error)));
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    for cause in causes.map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    for (code, advice) in LIMITS {
+        // Some libraries show the system's error without naming it as a cause.
+        if text.contains(&format!("(os error {code})")) && !text.contains(advice) {
+            text = format!("{text}; {advice}");
+        }
+    }
+    text
+}
+
+/// What to do about the errors of a limit that was reached.
+const LIMITS: [(libc::c_int, &str); 4] = [
+    (libc::EMFILE, open_files::ADVICE),
+    (libc::ENFILE, open_files::ADVICE),
+    (libc::EAGAIN, "raise the limits on threads and memory (`ulimit -u`, `ulimit -v`)"),
+    (
+        libc::ENOMEM,
+        "raise the limits on memory (`ulimit -v unlimited`, `ulimit -l unlimited`), or shrink \
+         `switch.buffer`: 60 bytes of it take 40 bytes for a descriptor in each switch",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("making a map")]
+    struct Outer(#[source] io::Error);
+
+    #[test]
+    fn an_error_shows_its_causes_once_and_what_to_do() {
+        let error = Outer(io::Error::from_raw_os_error(libc::EMFILE));
+        assert_eq!(
+            with_causes(&error),
+            format!("making a map: Too many open files (os error 24); {}", open_files::ADVICE)
+        );
+        let error = io::Error::other("it is broken");
+        assert_eq!(with_causes(&error), "it is broken");
+    }
+}

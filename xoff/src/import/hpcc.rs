@@ -1,0 +1,126 @@
+//! Files of the HPCC simulator (ns-3) into a scenario.
+//!
+//! What they mean is in `simulation/scratch/third.cc`, `simulation/src/point-to-point/model/` and
+//! `mix/config_doc.txt` of alibaba-edu/High-Precision-Congestion-Control. What xoff cannot do as the
+//! simulator does is one of [`Imported::differences`], with which the command refuses to go on
+//! unless the user accepts them. What changes no result is a note.
+
+mod config;
+mod flows;
+mod scenario;
+mod topology;
+mod translation;
+
+use std::path::{Component, Path, PathBuf};
+
+use ::scenario::{ScenarioError, glob};
+use topology::Topology;
+
+use super::Source;
+use config::Config;
+use flows::Flows;
+use translation::Translation;
+
+/// An imported scenario, not yet written anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Flow lists: names and contents.
+    pub flow_lists: Vec<(String, String)>,
+    /// The scenario.
+    pub toml: String,
+    /// What is not as in the simulator but changes nothing that happens.
+    pub notes: Vec<String>,
+    /// What the files ask for and xoff does otherwise.
+    pub differences: Vec<String>,
+}
+
+/// Reads a config file, or the only one in a folder, and the files that it names; `stem` begins the
+/// names of flow lists.
+pub fn import(path: &Path, stem: &str) -> Result<Imported, ScenarioError> {
+    let config_path = config_file(path)?;
+    let config = Config::parse(Source::read(&config_path, "config file")?)?;
+    let named = |key| {
+        let word = config.word(key)?;
+        let found = find(&config_path, word.text);
+        let path = found.map_err(|tried| {
+            let title = format!("there is no file `{}`", word.text);
+            let help = format!("the simulator reads it from where it runs; looked for {tried}");
+            config.source().error(word.span(), &title, &help)
+        })?;
+        Source::read(&path, key)
+    };
+    let topology = Topology::parse(&named("TOPOLOGY_FILE")?)?;
+    let flows = Flows::parse(&named("FLOW_FILE")?, &topology)?;
+    join(&config, &topology, &flows, stem)
+}
+
+/// Likewise of the texts of the three files, whatever files the config names.
+pub fn import_texts(
+    config: Source,
+    topology: &Source,
+    flows: &Source,
+    stem: &str,
+) -> Result<Imported, ScenarioError> {
+    let config = Config::parse(config)?;
+    let topology = Topology::parse(topology)?;
+    let flows = Flows::parse(flows, &topology)?;
+    join(&config, &topology, &flows, stem)
+}
+
+fn join(
+    config: &Config,
+    topology: &Topology,
+    flows: &Flows,
+    stem: &str,
+) -> Result<Imported, ScenarioError> {
+    let translation = Translation::new(config, topology, flows)?;
+    Ok(scenario::write(config, topology, flows, translation, stem))
+}
+
+/// The config file that `path` is or holds.
+pub fn config_file(path: &Path) -> Result<PathBuf, ScenarioError> {
+    let wrong = |title: &str, help: &str| {
+        let name = path.display().to_string();
+        let place = ::scenario::report::Place { name: &name, text: "", span: None };
+        Err(ScenarioError::at(&place, title, Some(help)))
+    };
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let entries = match std::fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => return wrong(&format!("cannot read the folder: {error}"), "name another"),
+    };
+    let is_config = |name: &str| glob::matches("config*.txt", name);
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut configs: Vec<String> = names.filter(|name| is_config(name)).collect();
+    configs.sort();
+    match configs.as_slice() {
+        [only] => Ok(path.join(only)),
+        [] => wrong("no file here is called config*.txt", "give the path of a config file"),
+        several => {
+            let title = format!("{} config files", several.len());
+            wrong(&title, &format!("give the path of one of them: {}", several.join(", ")))
+        }
+    }
+}
+
+/// A file that a config file names: relative to where the simulator runs, which is mostly the folder
+/// above the config file's. An error lists where it was looked for.
+fn find(config: &Path, name: &str) -> Result<PathBuf, String> {
+    let folder = config.parent().unwrap_or(Path::new(""));
+    let above = match folder.components().next_back() {
+        Some(Component::Normal(_)) => folder.parent().map(Path::to_owned),
+        _ => None,
+    };
+    let above = above.unwrap_or_else(|| folder.join(".."));
+    let file_name = Path::new(name).file_name().unwrap_or_default();
+    let candidates = [folder.join(name), above.join(name), folder.join(file_name)];
+    candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let tried: Vec<String> = candidates.iter().map(|it| it.display().to_string()).collect();
+        tried.join(", ")
+    })
+}
+
+#[cfg(test)]
+mod tests;
