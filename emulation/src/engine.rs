@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fabric_core::drop_reason::DropReason;
 use host_agent::{Host, HostCounters};
 use results::{DropRow, FlowRow, Record, ResultsError, RunEnd, Summary};
-use scenario::{CaptureFilter, Headroom, Scenario, Stop, ThresholdUpdate};
+use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::Switch;
 use topology::{HostId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
@@ -290,10 +290,8 @@ impl<'a, W: Wires> Engine<'a, W> {
                 Ok(())
             }
             Event::LinkDelays => {
-                let Headroom::Adaptive { period, .. } = self.scenario.switch.headroom else {
-                    unreachable!("only switches with adaptive headroom measure their links")
-                };
-                self.measure_links(period)
+                let period = self.scenario.switch.headroom.measurement_period();
+                self.measure_links(period.expect("only switches that measure links schedule it"))
             }
             Event::Sample => {
                 let now = self.now.to_nanos();

@@ -6,7 +6,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
 use fabric_core::scheme::{Scheme, Selected};
-use scenario::{Ecn, FlowQueues, Headroom, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use scenario::{Ecn, FlowQueues, MarkAt, Scenario, Threshold, ThresholdUpdate};
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
@@ -51,8 +51,8 @@ fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
 
 /// Whether switches measure the links of their ports.
 pub fn measures_links(scenario: &Scenario) -> bool {
-    let headroom = &scenario.switch.headroom;
-    matches!(headroom, Headroom::Adaptive { .. }) && scenario.switch.lossless.count() != 0
+    let switch = &scenario.switch;
+    switch.headroom.measurement_period().is_some() && switch.lossless.count() != 0
 }
 
 /// How large a switch's tables are.

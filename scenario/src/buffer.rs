@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
-use super::{Headroom, PauseResponse, Ratio, Scenario, Threshold};
+use super::{PauseResponse, Scenario, Threshold};
 
 /// The pools of one switch; together they are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Scenario {
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
         let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
-        let insurance = matches!(self.switch.headroom, Headroom::Dsh(_));
+        let insurance = self.switch.headroom.is_by_port();
         BufferPools { headroom_by_port, insurance, headroom, private, shared }
     }
 
@@ -69,16 +69,13 @@ impl Scenario {
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
         let longest = self.longest_on_the_wire();
-        let bytes = match self.switch.headroom {
-            Headroom::Sih { bytes, .. }
-            | Headroom::Adaptive { bytes, .. }
-            | Headroom::Oversubscribed { bytes, .. } => bytes,
-            Headroom::Dsh(dsh) => dsh.bytes,
-        };
+        let setting = self.switch.headroom;
         let ports = &self.fabric.switch(switch).ports;
-        let of_port = |wire: &Wire| match self.switch.headroom {
-            Headroom::Sih { bandwidth_delays: Some(times), .. } => bandwidth_delays(wire, times),
-            _ => bytes.unwrap_or_else(|| headroom::lossless(wire.rate, wire.delay, longest)),
+        let of_port = |wire: &Wire| match (setting.given_bandwidth_delays(), setting.given_bytes())
+        {
+            (Some(times), _) => bandwidth_delays(wire, times),
+            (None, Some(bytes)) => bytes,
+            (None, None) => headroom::lossless(wire.rate, wire.delay, longest),
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
@@ -87,15 +84,7 @@ impl Scenario {
         let largest = by_port.iter().max().copied().unwrap_or_default();
         let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
         let phi = by_port.iter().copied().chain([of_unlinked]);
-        let all = match self.switch.headroom {
-            Headroom::Sih { .. } | Headroom::Adaptive { .. } => headroom::total(phi, queues),
-            Headroom::Oversubscribed { ratio, .. } => {
-                let inverse = Ratio { numerator: ratio.denominator, denominator: ratio.numerator };
-                Bytes(inverse.of(headroom::total(phi, queues).0))
-            }
-            Headroom::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
-            Headroom::Dsh(_) => Bytes(0),
-        };
+        let all = setting.total(phi, queues);
         let private = self.switch.private_per_queue.0.saturating_mul(port_count * queues);
         (by_port, all, Bytes(private))
     }
@@ -118,7 +107,7 @@ impl Scenario {
 
     /// Checks that neighbours can declare how fast they obey a PAUSE.
     fn check_declared_responses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        if !matches!(self.switch.headroom, Headroom::Adaptive { .. }) {
+        if self.switch.headroom.measurement_period().is_none() {
             return Ok(());
         }
         let response = |wire: &Wire| self.pause_response_ns(wire.from, wire.rate);
@@ -137,7 +126,7 @@ impl Scenario {
 
     /// Checks that an exchange ends before the next one begins.
     fn check_period(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Headroom::Adaptive { period, .. } = self.switch.headroom else { return Ok(()) };
+        let Some(period) = self.switch.headroom.measurement_period() else { return Ok(()) };
         // Each of the two frames may wait for a frame that is being sent.
         let bytes = self.longest_on_the_wire().0 + headroom::PAUSE_WIRE_BYTES;
         let exchange = |wire: &Wire| Picos(2 * (wire.delay + wire.rate.serialise(bytes)).0);
@@ -182,21 +171,7 @@ impl Scenario {
                 display(headroom),
                 display(private),
             );
-            let each = match self.switch.headroom {
-                Headroom::Sih { .. } | Headroom::Adaptive { .. } => {
-                    format!("each with up to {largest} of headroom")
-                }
-                Headroom::Oversubscribed { ratio, .. } => {
-                    format!("each with up to {largest} of headroom that is divided by {ratio}")
-                }
-                Headroom::Dsh(_) => {
-                    format!("and up to {largest} of insurance headroom for each port")
-                }
-            };
-            let equations = match self.switch.headroom {
-                Headroom::Dsh(_) => "DSH Eq. 1, 9",
-                _ => "DSH Eq. 1, 3",
-            };
+            let (each, equations) = self.switch.headroom.total_in_words(&largest);
             let help = format!(
                 "it has {ports} ports x {} lossless priorities = {queues} ingress queues, {each} \
                  ({equations}): write a buffer of at least {}, or less headroom",
@@ -205,7 +180,8 @@ impl Scenario {
             );
             return Err(document.error("switch.buffer", &title, &help));
         }
-        if let (Headroom::Dsh(_), Some(&largest)) = (self.switch.headroom, by_port.iter().max())
+        if self.switch.headroom.is_by_port()
+            && let Some(&largest) = by_port.iter().max()
             && largest > buffer
         {
             let title = format!(

@@ -1,6 +1,7 @@
 //! `switch.headroom`: buffer for what arrives after a PAUSE.
 
 mod advice;
+mod reserve;
 
 use fabric_core::scheme::{SchemeSettings, dsh};
 use schemars::JsonSchema;
@@ -103,14 +104,6 @@ impl Headroom {
             Self::Sih { .. } | Self::Adaptive { .. } => SchemeSettings::Pfc,
             Self::Oversubscribed { .. } => SchemeSettings::Oversubscribed,
             Self::Dsh(dsh) => SchemeSettings::Dsh(dsh.settings()),
-        }
-    }
-
-    /// What a queue or port has of the `required` bytes.
-    pub const fn reserved(&self, required: Bytes) -> Bytes {
-        match self {
-            Self::Dsh(Dsh { insurance_headroom: false, .. }) => Bytes(0),
-            _ => required,
         }
     }
 }
