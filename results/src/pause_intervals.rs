@@ -22,12 +22,12 @@ pub struct PauseTotal {
 /// One direction of a link in one priority, by the decisions of the switch that it ends at: from each PAUSE to
 /// its RESUME.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PauseState {
+pub(super) struct PauseMeter {
     total: PauseTotal,
     since: Option<Nanos>,
 }
 
-impl PauseState {
+impl PauseMeter {
     pub(super) fn record(&mut self, time: Nanos, event: PauseEvent) {
         match event {
             PauseEvent::Xoff => {
@@ -75,7 +75,7 @@ mod tests {
 
     /// The total as (pauses, refreshes, resumes, paused, longest).
     fn total(events: &[(u64, PauseEvent)], end: u64) -> (u64, u64, u64, u64, u64) {
-        let mut state = PauseState::default();
+        let mut state = PauseMeter::default();
         for &(time, event) in events {
             state.record(Nanos(time), event);
         }

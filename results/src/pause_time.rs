@@ -9,7 +9,7 @@ use units::Nanos;
 use super::column::Column;
 use super::csv::{Row, Text};
 use super::pause::PauseRow;
-use super::pause_intervals::{PauseState, PauseTotal};
+use super::pause_intervals::{PauseMeter, PauseTotal};
 
 /// A class of a PFC frame that arrived at the sender that it is about.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ pub struct PauseTimes {
 #[derive(Clone, Debug, Default)]
 struct PortPause {
     by: String,
-    ordered: PauseState,
+    ordered: PauseMeter,
     imposed: PauseTotal,
     running: Option<Running>,
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use results::ResultsError;
 
 use super::Exit;
-use super::sweep::{Fault, prepare, run_waiting};
+use super::sweep::{CommandError, prepare, run_waiting};
 use crate::reproduce::{Figure, Outcome, PAPERS, Paper, report};
 use crate::sweep::{Claim, Plan, Run, Sweep, SweepFolder, SweepOptions, result_in};
 
@@ -60,14 +60,14 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 /// The figures that are asked for, each once and in the paper's order, with their runs, all of them
 /// checked.
-fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, Fault> {
+fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
     let paper = arguments.paper;
     let asked = |name: &String| {
         paper.figure(name).map(|figure| figure.name).ok_or_else(|| {
             let figures = paper.figures.iter();
             let names = figures.flat_map(|it| [it.name].into_iter().chain(it.also.iter().copied()));
             let names: Vec<&str> = names.collect();
-            Fault::Text(format!("there is no {name}; there are {}", names.join(", ")))
+            CommandError::Text(format!("there is no {name}; there are {}", names.join(", ")))
         })
     };
     let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
@@ -94,7 +94,10 @@ fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
     super::print(&plans.iter().map(line).collect::<String>(), Exit::Success)
 }
 
-fn reproduce(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Result<Exit, Fault> {
+fn reproduce(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+) -> Result<Exit, CommandError> {
     let interrupted = prepare(plans.iter().flat_map(|(_, plan)| &plan.runs))?;
     let out = out(arguments);
     let mut text = format!("# {}\n", arguments.paper.title);
@@ -123,7 +126,7 @@ fn one_figure(
     plan: &Plan,
     out: &Path,
     interrupted: &AtomicBool,
-) -> Result<(Outcome, bool), Fault> {
+) -> Result<(Outcome, bool), CommandError> {
     let folder = SweepFolder::claim(&out.join(figure.name), plan.sweep.text(), Claim::Alone)?;
     if arguments.tables {
         let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();

@@ -49,7 +49,7 @@ impl Arguments {
 }
 
 /// Why a sweep could not go on.
-pub(super) enum Fault {
+pub(super) enum CommandError {
     Scenario(ScenarioError),
     Results(ResultsError),
     Text(String),
@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     exit.unwrap_or_else(|fault| fault.complain())
 }
 
-impl Fault {
+impl CommandError {
     /// Says what is wrong.
     pub(super) fn complain(&self) -> Exit {
         match self {
@@ -77,7 +77,7 @@ impl Fault {
     }
 }
 
-fn list(arguments: &Arguments) -> Result<Exit, Fault> {
+fn list(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let out = out(arguments);
     let mut text = String::new();
@@ -93,13 +93,13 @@ fn list(arguments: &Arguments) -> Result<Exit, Fault> {
     Ok(super::print(&text, Exit::Success))
 }
 
-fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
+fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
     let sweep = Sweep::load(&arguments.file, &arguments.options())?;
     let count = sweep.run_count();
     if index >= count {
         let last = count - 1;
         let message = format!("there is no run {index}: runs are numbered from 0 to {last}");
-        return Err(Fault::Text(message));
+        return Err(CommandError::Text(message));
     }
     let (run, _) = sweep.run(index)?;
     let interrupted = prepare([&run])?;
@@ -126,7 +126,7 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, Fault> {
     Ok(exit)
 }
 
-fn run_all(arguments: &Arguments) -> Result<Exit, Fault> {
+fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?;
     let interrupted = prepare(&plan.runs)?;
     let folder = SweepFolder::claim(&out(arguments), plan.sweep.text(), Claim::Alone)?;
@@ -160,7 +160,7 @@ pub(super) fn run_waiting(
     folder: &SweepFolder,
     jobs: Option<NonZeroUsize>,
     interrupted: &AtomicBool,
-) -> Result<Completed, Fault> {
+) -> Result<Completed, CommandError> {
     let mut results: Vec<Option<RunResult>> =
         plan.runs.iter().map(|run| folder.result(&run.id)).collect();
     write_tables(plan, folder, &results)?;
@@ -200,12 +200,12 @@ pub(super) fn run_waiting(
 /// What is needed before anything runs; the flag is set when the user interrupts.
 pub(super) fn prepare<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
-) -> Result<&'static AtomicBool, Fault> {
+) -> Result<&'static AtomicBool, CommandError> {
     let fabrics = runs.into_iter().any(|run| run.datapath == DatapathKind::Kernel);
     if fabrics {
-        super::doctor::require_kernel_datapath().map_err(Fault::Text)?;
+        super::doctor::require_kernel_datapath().map_err(CommandError::Text)?;
     }
-    super::prepare(fabrics).map_err(Fault::Text)
+    super::prepare(fabrics).map_err(CommandError::Text)
 }
 
 fn out(arguments: &Arguments) -> PathBuf {
@@ -259,8 +259,8 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     super::print(&text, exit)
 }
 
-fn no_thread(error: &io::Error) -> Fault {
-    Fault::Text(format!("cannot start a thread: {}", super::with_causes(error)))
+fn no_thread(error: &io::Error) -> CommandError {
+    CommandError::Text(format!("cannot start a thread: {}", super::with_causes(error)))
 }
 
 /// A run that is not as it should be, and why.
@@ -268,13 +268,13 @@ fn named(run: &Run, what: &str, why: &str) -> String {
     format!("run {} ({what}): {why}", run.index)
 }
 
-impl From<ScenarioError> for Fault {
+impl From<ScenarioError> for CommandError {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(error)
     }
 }
 
-impl From<ResultsError> for Fault {
+impl From<ResultsError> for CommandError {
     fn from(error: ResultsError) -> Self {
         Self::Results(error)
     }
