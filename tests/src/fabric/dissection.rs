@@ -1,7 +1,8 @@
 //! Captures under independent eyes: tshark and scapy.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -67,7 +68,7 @@ const FIELDS: [&str; 13] = [
 pub fn assert_tshark_agrees(run: &Run) {
     let classes = (0..8).map(|class| format!("macc.cbfc.pause_time.c{class}"));
     let fields = FIELDS.into_iter().map(str::to_owned).chain(classes);
-    let text = tshark(run, &["-o", "ip.check_checksum:TRUE"], fields);
+    let text = tshark(&run.capture_path(), &["-o", "ip.check_checksum:TRUE"], fields);
     let frames = run.frames();
     assert_eq!(text.lines().count(), frames.len(), "tshark reads every frame");
     for (number, (line, frame)) in (1..).zip(text.lines().zip(&frames)) {
@@ -78,15 +79,14 @@ pub fn assert_tshark_agrees(run: &Run) {
 /// Asserts that the dissector that ships reads each link delay frame of a capture as our own reader does,
 /// and finds no fault with any. How many there are.
 pub fn assert_dissector_agrees(run: &Run) -> usize {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dissectors/xoff.lua");
-    let script = format!("lua_script:{}", script.display());
+    let script = dissector();
     let of_link_delay = ["kind", "sequence", "t1", "t2", "t3", "response_time"]
         .map(|name| format!("xoff.link_delay.{name}"));
     let fields =
         ["frame.protocols", "eth.src", "_ws.malformed", "_ws.expert.severity", "xoff.protocol"]
             .map(str::to_owned);
     let fields = fields.into_iter().chain(of_link_delay);
-    let text = tshark(run, &["-X", &script, "-Y", "xoff"], fields);
+    let text = tshark(&run.capture_path(), &["-X", &script, "-Y", "xoff"], fields);
     let frames: Vec<_> = run.frames().iter().filter_map(CapturedFrame::link_delay).collect();
     assert_eq!(text.lines().count(), frames.len(), "the dissector takes every link delay frame");
     for (line, frame) in text.lines().zip(&frames) {
@@ -106,10 +106,39 @@ pub fn assert_dissector_agrees(run: &Run) -> usize {
     frames.len()
 }
 
+/// What the dissector that ships prints of hop control frames: for each the line that sums it up, or what is wrong
+/// with it.
+pub fn dissected_hop_control(frames: &[Vec<u8>]) -> Vec<String> {
+    // A classic pcap file: the header with the link type of Ethernet, then each frame behind its two lengths.
+    let header = [0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 0xffff, 1];
+    let mut capture: Vec<u8> = header.into_iter().flat_map(u32::to_ne_bytes).collect();
+    for frame in frames {
+        let length = u32::try_from(frame.len()).expect("a frame is short");
+        capture.extend([0, 0, length, length].into_iter().flat_map(u32::to_ne_bytes));
+        capture.extend(frame);
+    }
+    let mut file = tempfile::NamedTempFile::new().expect("a file in the temporary folder");
+    file.write_all(&capture).expect("room for a capture");
+    let fields = ["_ws.expert.message", "_ws.col.Info"].map(str::to_owned);
+    let text = tshark(file.path(), &["-X", &dissector(), "-Y", "xoff"], fields.into_iter());
+    let line = |line: &str| match line.split_once('\t') {
+        Some(("", says)) => says.to_owned(),
+        Some((wrong, _)) => wrong.to_owned(),
+        None => panic!("{line:?} has two fields"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// tshark's option that loads the dissector.
+fn dissector() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dissectors/xoff.lua");
+    format!("lua_script:{}", script.display())
+}
+
 /// What tshark prints of these fields of a capture, a line for each frame.
-fn tshark(run: &Run, options: &[&str], fields: impl Iterator<Item = String>) -> String {
+fn tshark(capture: &Path, options: &[&str], fields: impl Iterator<Item = String>) -> String {
     let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(run.capture_path()).args(options).args(["-T", "fields"]);
+    tshark.arg("-r").arg(capture).args(options).args(["-T", "fields"]);
     for field in fields {
         tshark.args(["-e", &field]);
     }

@@ -1,7 +1,11 @@
 //! Captures under tshark's eyes, in memory.
 
-use tests::fabric::dissection::{EVERY_KIND, assert_tshark_agrees};
+use fabric_core::hop_control::{FlowList, HopControl};
+use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
+use tests::fabric::dissection::{EVERY_KIND, assert_tshark_agrees, dissected_hop_control};
 use tests::fabric::in_memory;
+use tests::switch::frame::hop_control_bytes;
 
 /// Payloads of the first flow, too: what goes to queue pair 1 would be taken for management datagrams.
 #[test]
@@ -20,4 +24,72 @@ fn tshark_takes_short_payloads_for_payloads() {
         run.assert_sound();
         assert_tshark_agrees(&run);
     }
+}
+
+const SOURCE: [u8; 6] = [2, 2, 0, 0, 0, 3];
+
+/// No scheme that ships sends them, so no capture of a run has one.
+#[test]
+fn the_dissector_says_what_hop_control_frames_say() {
+    let priority = Priority::new(3);
+    let flows = FlowList::new(&[0x0102_0304, 0xa0b0_c0d0]).expect("two fit");
+    let (controls, expected): (Vec<_>, Vec<_>) = [
+        (
+            HopControl::Queue { queue: QueueId::data(127), paused: true },
+            "hop control pauses queue 127",
+        ),
+        (
+            HopControl::Queue { queue: QueueId::data(0), paused: false },
+            "hop control resumes queue 0",
+        ),
+        (HopControl::Queues { paused: [5, 1 << 63] }, "hop control paused queues 0 2 127"),
+        (HopControl::Queues { paused: [0; 2] }, "hop control paused queues none"),
+        (
+            HopControl::Flows { priority, paused: true, flows },
+            "hop control pauses of priority 3 flows 01020304 a0b0c0d0",
+        ),
+        (
+            HopControl::Rate { priority, kilobits_per_second: 100_000_000 },
+            "hop control priority 3 at 100000000 kbit/s",
+        ),
+    ]
+    .into_iter()
+    .unzip();
+    let frames: Vec<_> =
+        controls.into_iter().map(|control| hop_control_bytes(SOURCE, control)).collect();
+    assert_eq!(dissected_hop_control(&frames), expected);
+}
+
+/// What a switch drops as `bad-hop-control`, by the byte that is wrong.
+#[test]
+fn the_dissector_refuses_what_contradicts_itself() {
+    let wrong = |control, at: usize, byte| {
+        let mut frame = hop_control_bytes(SOURCE, control);
+        frame[at] = byte;
+        frame
+    };
+    let queue = HopControl::Queue { queue: QueueId::data(7), paused: true };
+    let (priority, flows) = (Priority::new(3), FlowList::default());
+    let list = HopControl::Flows { priority, paused: true, flows };
+    let rate = HopControl::Rate { priority, kilobits_per_second: 1 };
+    let frames = [
+        wrong(queue, 17, 0),
+        wrong(queue, 17, 5),
+        wrong(queue, 18, 128),
+        wrong(queue, 19, 2),
+        wrong(list, 18, 8),
+        wrong(list, 19, 2),
+        wrong(list, 20, 5),
+        wrong(rate, 18, 8),
+        hop_control_bytes(SOURCE, queue)[..37].to_vec(),
+    ];
+    let [kind, subject, state, count] = [
+        "Unknown kind of hop control frame",
+        "A queue or priority that does not exist",
+        "Neither pauses nor resumes",
+        "More flows than a frame has room for",
+    ];
+    let short = "Shorter than a hop control frame";
+    let expected = [kind, kind, subject, state, subject, state, count, subject, short];
+    assert_eq!(dissected_hop_control(&frames), expected);
 }
