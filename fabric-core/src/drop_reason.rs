@@ -64,7 +64,7 @@ drop_reasons! {
     UnknownPort = 2, "unknown-port", Frame;
     /// Addressed to another station.
     NotForThisRouter = 3, "not-for-this-router", Frame;
-    /// Neither IPv4 nor MAC control nor link delay.
+    /// Neither IPv4 nor MAC control nor a protocol of xoff.
     UnknownEtherType = 4, "unknown-ethertype", Frame;
     /// IPv4 version, header length or total length is wrong.
     BadIpv4Header = 5, "bad-ipv4-header", Frame;
@@ -101,8 +101,8 @@ drop_reasons! {
     HeadroomPoolExhausted = 20, "headroom-pool-exhausted", Policy;
     /// A lossless packet found its port's insurance headroom full (DSH, Section IV-B), or there is none.
     InsuranceExhausted = 21, "insurance-exhausted", Policy;
-    /// A frame of the experimental EtherType that is no link delay frame of its address, protocol and
-    /// kinds.
+    /// A frame of the experimental EtherType that is not hop control, and whose address, protocol or kind is
+    /// not link delay's.
     BadLinkDelay = 22, "bad-link-delay", Frame;
     /// A hop control frame of a kind that does not exist, or that contradicts itself.
     BadHopControl = 23, "bad-hop-control", Frame;

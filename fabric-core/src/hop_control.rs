@@ -1,4 +1,24 @@
 //! Hop control: what a switch tells the neighbour that sends to one of its ports.
+//!
+//! A scheme hands out [`Order`]s. [`HopControl::Classes`] travels in a PFC frame, the other kinds in a frame of
+//! xoff's own (`wire/hop_control.rs`, docs/hop-control.md). In a record both are [`Words`].
+//!
+//! # Adding a kind
+//!
+//! 1. A variant of [`HopControl`]. The compiler asks for its words ([`HopControl::to_words`]), its bytes and its text
+//!    (`emit` and `Display` in `wire/hop_control.rs`) and what a NIC does with it (`Host::handle_hop_control` in
+//!    `host-agent/src/host.rs`).
+//! 2. The compiler does not ask for the way back: [`HopControl::from_words`], and `read_body` in
+//!    `wire/hop_control.rs`. Without them the kind is refused. The two files number kinds apart, because PFC has a
+//!    number in words only.
+//! 3. What a later frame makes of one that waits: [`HopControl::supersedes`] answers no by default.
+//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind; the latter, and
+//!    the tests of `wire/hop_control.rs`, also have kinds that do not exist; the dissector's are in
+//!    `tests/tests/memory/dissection.rs`.
+//! 5. `docs/hop-control.md` and the diagram in `wire/hop_control.rs`, `dissectors/xoff.lua`, `cargo xtask build-ebpf`.
+//! 6. A switch that receives it: [`Scheme::receive`](crate::scheme::Scheme::receive) of the scheme that takes it, and
+//!    [`Scheme::paused`](crate::scheme::Scheme::paused) if it stops queues. Others drop it as
+//!    `unexpected-hop-control`.
 
 use crate::cell::Cell32;
 use crate::map_abi::PRIORITIES;

@@ -13,8 +13,8 @@
 //!
 //! # Adding a scheme
 //!
-//! 1. In a folder here, a type that implements [`Scheme`]. `admit`, `after_arrival` and `after_departure` have no
-//!    default; [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`] are PFC's for any threshold. A scheme that
+//! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival` and `after_departure`
+//!    have no default; [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`] are PFC's for any threshold. A scheme that
 //!    overrides [`threshold`](Scheme::threshold) also calls these with its own.
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
 //!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
@@ -22,11 +22,18 @@
 //! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
 //! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
 //!    `scheme/tests/spfc.rs` has these four steps in one file.
-//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind), its number in
-//!    [`Policy::scheme`](crate::policy::Policy::scheme), and a variant of [`SchemeSettings`]. The compiler asks for
-//!    the other arms in `scheme/selected.rs`, except for the entry in [`SchemeSettings::every`].
-//! 6. A kind of `Headroom` in `scenario/src/headroom.rs`, from whose keys it makes the [`SchemeSettings`].
-//! 7. `cargo xtask build-ebpf`, and a row for the scheme in the tables of `tests/`.
+//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
+//!    other arms in `scheme/selected.rs`. It does not ask for the number in
+//!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (the test of `policy.rs`
+//!    has a list of all), nor for the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
+//!    eBPF try it.
+//! 6. In `scenario/src/headroom.rs` a kind of `HeadroomKeys` and of `Headroom`, and the [`SchemeSettings`] that it
+//!    makes. The compiler asks for most of what it sets aside, in `scenario/src/headroom/reserve.rs`; look at the
+//!    arms with a wildcard there. It does not ask for what to change when limits of its own drop packets
+//!    (`scenario/src/headroom/advice.rs`), nor for README.md's table of kinds.
+//! 7. `cargo xtask build-ebpf`. In `tests/`, what [`SchemeSettings::every`] cannot give: the scheme's settings and
+//!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
+//!    of headroom in `tests/src/fabric/drawn.rs`.
 
 pub mod dsh;
 pub mod ingress;

@@ -1,8 +1,11 @@
 //! How every byte of a flow arrives, once and in order, over wires that lose packets: reliability as a part.
 //!
 //! A scheme is a [`ReliableSender`] at the requester and a [`ReliableReceiver`] at the responder of a queue
-//! pair. It works on the numbers of a flow's packets; what is in them, [`Flow`] knows. To add one: its
-//! folder here, and its variant in [`scheme`], the only place that names the schemes.
+//! pair. It works on the numbers of a flow's packets; what is in them, [`Flow`] knows.
+//!
+//! To add one: its folder here; a variant of [`Reliability`], `Sender` and `Receiver` in `scheme.rs`, the only place
+//! that names the schemes; then a key in `scenario/src/transport.rs`, and in `emulation/src/host_settings.rs` what
+//! it selects, which is go-back-N today.
 
 mod go_back_n;
 mod scheme;

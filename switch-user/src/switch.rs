@@ -1,9 +1,9 @@
 //! One switch without I/O: the peer of `host_agent::Host`.
 //!
 //! Whoever drives it runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
-//! hands the outcome to [`Switch::on_arrival`]. It asks [`Switch::poll_control`], and then
-//! [`Switch::poll_transmit`], for the next frame of a port that is free, after every call that names the port, and calls [`Switch::handle_deadline`] at
-//! [`Switch::next_deadline`]. What happened, it tells an [`Observer`].
+//! hands the outcome to [`Switch::on_arrival`]. After every call that names a port, it asks
+//! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. It
+//! calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
