@@ -1,5 +1,5 @@
-//! The engine: one event loop over (emulated time, order of scheduling) that drives hosts, traffic
-//! managers and wires on any datapath.
+//! The engine: one event loop over (emulated time, order of scheduling) that drives hosts, switches and
+//! wires on any datapath.
 //!
 //! Nothing but the events' order reaches a result: no wall clock, no thread, no hash-map iteration.
 #![expect(
