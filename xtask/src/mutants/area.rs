@@ -11,8 +11,8 @@ pub enum Area {
     FabricCore,
     /// Hosts, without what only a kernel can run
     HostAgent,
-    /// The traffic manager of switch-user
-    TrafficManager,
+    /// The switch of switch-user, without what only a kernel can run
+    Switch,
     /// The event loop
     Engine,
     /// What a run leaves behind
@@ -36,7 +36,7 @@ impl Area {
         Self::Units,
         Self::FabricCore,
         Self::HostAgent,
-        Self::TrafficManager,
+        Self::Switch,
         Self::Engine,
         Self::Results,
         Self::Sweep,
@@ -48,7 +48,7 @@ impl Area {
             Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
-            Self::TrafficManager => "traffic-manager",
+            Self::Switch => "switch",
             Self::Engine => "engine",
             Self::Results => "results",
             Self::Sweep => "sweep",
@@ -61,7 +61,7 @@ impl Area {
             Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
-            Self::TrafficManager => "switch-user",
+            Self::Switch => "switch-user",
             Self::Results => "results",
             Self::Engine => "emulation",
             Self::Sweep => "xoff",
@@ -74,7 +74,9 @@ impl Area {
             Self::Units => "units/src/**/*.rs",
             Self::FabricCore => "fabric-core/src/**/*.rs",
             Self::HostAgent => "host-agent/src/**/*.rs",
-            Self::TrafficManager => "switch-user/src/traffic_manager{.rs,/**/*.rs}",
+            Self::Switch => {
+                "switch-user/src/{switch,traffic_manager,control_plane,link_delay,event_log,refusal}{.rs,/**/*.rs}"
+            }
             Self::Engine => "emulation/src/engine{.rs,/**/*.rs}",
             Self::Results => "results/src/**/*.rs",
             Self::Sweep => "xoff/src/sweep{.rs,/**/*.rs}",
