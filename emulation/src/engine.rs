@@ -327,7 +327,7 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
     /// propagation delay, unless a fault takes it.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         let transmitter = &mut self.transmitters[number as usize];
         let arrival = transmitter.start(self.now, length);

@@ -112,8 +112,14 @@ impl QueueSet {
     /// Whether a queue is in the set.
     #[inline(always)]
     pub const fn contains(self, queue: QueueId) -> bool {
+        let [a, b, c] = self.0;
         let place = queue.place();
-        self.0[place >> 6] >> (place & 63) & 1 != 0
+        let word = match place >> 6 {
+            0 => a,
+            1 => b,
+            _ => c,
+        };
+        word >> (place & 63) & 1 != 0
     }
 
     /// Whether no queue is in the set.
@@ -165,17 +171,19 @@ impl QueueSet {
     /// The first data queue of the set after `queue` in circular order, `queue` itself being the last.
     #[inline(always)]
     pub const fn next_data(self, queue: QueueId) -> Option<QueueId> {
-        let [a, b, c] = self.0;
-        let a = a & !1;
+        let data = Self([self.0[0] & !1, self.0[1], self.0[2]]);
         let place = queue.place();
         let beyond = !1 << (place & 63);
+        let [a, b, c] = data.0;
         let behind = match place >> 6 {
-            0 => Self([a & beyond, b, c]),
-            1 => Self([0, b & beyond, c]),
-            _ => Self::EMPTY,
+            0 => Self([a & beyond, b, c]).first(),
+            1 => Self([0, b & beyond, c]).first(),
+            _ => None,
         };
-        let from = if behind.is_empty() { Self([a, b, c]) } else { behind };
-        from.first()
+        match behind {
+            Some(queue) => Some(queue),
+            None => data.first(),
+        }
     }
 
     /// The queue in the first place.
@@ -198,11 +206,16 @@ impl QueueSet {
     #[inline(always)]
     pub fn for_each_data(self, mut visit: impl FnMut(QueueId)) {
         let [a, b, c] = self.0;
-        for (first, mut word) in [(0, a & !1), (64, b), (128, c)] {
+        let mut visit_all = |first: usize, mut word: u64| {
             while word != 0 {
                 visit(QueueId::of_place(first + word.trailing_zeros() as usize));
                 word &= word - 1;
             }
+        };
+        visit_all(0, a & !1);
+        if b | c != 0 {
+            visit_all(64, b);
+            visit_all(128, c);
         }
     }
 
@@ -252,6 +265,7 @@ impl QueueRange {
     }
 
     /// All queues of the range, one after another.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = QueueId> {
         (0..self.count.max(1)).map(move |member| QueueId(self.first.wrapping_add(member)))
     }

@@ -85,8 +85,7 @@ pub struct Host {
     config: HostConfig,
     nic: Nic,
     /// The two ends of congestion control in a queue pair that has seen no congestion.
-    fresh_control: Control,
-    fresh_feedback: Feedback,
+    fresh: Box<(Control, Feedback)>,
     requesters: QueuePairTable<Requester<Sender, Control>>,
     responders: QueuePairTable<Responder<Receiver, Feedback>>,
     /// Retransmission timers, one entry at most per requester. Progress does not move an entry:
@@ -106,11 +105,10 @@ impl Host {
     pub fn new(config: HostConfig) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
-        let (fresh_control, fresh_feedback) = config.congestion_control.ends(config.link_rate);
+        let fresh = Box::new(config.congestion_control.ends(config.link_rate));
         Self {
             config,
-            fresh_control,
-            fresh_feedback,
+            fresh,
             nic: Nic::new(PauseTimers::new(
                 config.link_rate,
                 config.pause_response,
@@ -133,7 +131,7 @@ impl Host {
         self.counters.flows_started += 1;
         let flow = Flow::new(request, self.config.address, self.config.payload);
         let reliability = self.config.reliability.sender(&self.config);
-        let requester = Requester::new(flow, reliability, self.fresh_control.clone());
+        let requester = Requester::new(flow, reliability, self.fresh.0.clone());
         let slot = self.requesters.insert(request.qp, requester);
         self.schedule(now, slot);
     }
@@ -144,7 +142,7 @@ impl Host {
     /// If the queue pair is receiving already.
     pub fn open_responder(&mut self, request: &ResponderRequest) {
         let reliability = self.config.reliability.receiver(request, &self.config);
-        let responder = Responder::new(request, reliability, self.fresh_feedback.clone());
+        let responder = Responder::new(request, reliability, self.fresh.1.clone());
         self.responders.insert(request.qp, responder);
     }
 

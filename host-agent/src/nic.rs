@@ -138,7 +138,7 @@ impl Nic {
 
     /// The earliest instant from `from` on at which a packet may start, as things stand: `from` itself,
     /// the end of a pause or of a pacing gap.
-    #[inline]
+    #[inline(always)]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
         if !self.link_delay_responses.is_empty() {
             return Some(from);

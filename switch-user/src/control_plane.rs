@@ -212,6 +212,7 @@ impl SwitchTables {
     }
 
     /// Bytes in an egress queue.
+    #[inline]
     pub fn egress_bytes(&self, port: u32, queue: QueueId) -> u64 {
         self.egress_queues[self.config[0].queue_row(port, queue) as usize].bytes.load()
     }
@@ -270,6 +271,7 @@ impl SwitchTables {
     }
 
     /// The switch's configuration.
+    #[inline]
     pub fn settings(&self) -> &SwitchConfig {
         self.config().expect("the region has one entry")
     }

@@ -131,23 +131,24 @@ pub struct Due {
 }
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.
+///
+/// In this order, so that what every packet needs lies in as few cache lines as it fills.
+#[repr(C)]
 pub struct Switch<F, S = Selected> {
-    config: SwitchConfig,
-    tables: SwitchTables,
     queues: TrafficManager,
+    ports: Ports<F>,
     /// By slot: the frame of the packet. As long as the highest slot that was ever used: slots are used again, the
     /// last first, so most of a large buffer's never are.
     frames: Vec<F>,
-    /// The lossless priorities with their queues.
-    lossless: Box<[(Priority, QueueSet)]>,
-    ports: Ports<F>,
-    timers: Timers,
+    /// What the last departure has made due; a field for the sake of its memory.
+    orders: Vec<Order>,
     /// Ports that have something to send since a packet departed.
     woken: VecDeque<u16>,
     /// Frames that nobody will ask for any more.
     discarded: Vec<F>,
-    /// What the last departure has made due; a field for the sake of its memory.
-    orders: Vec<Order>,
+    tables: SwitchTables,
+    config: SwitchConfig,
+    timers: Timers,
     scheme: PhantomData<S>,
 }
 
@@ -155,13 +156,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// A switch that holds nothing, on its configured tables.
     pub fn new(config: SwitchConfig, tables: SwitchTables) -> Self {
         let queues = std::iter::repeat_n(config.queues, config.ports.len());
-        let settings = tables.settings();
-        let lossless = priority::of_mask(settings.lossless_classes)
-            .map(|priority| (priority, settings.queues_of(priority).queues()));
         Self {
             queues: TrafficManager::new(config.slots, queues),
             frames: Vec::new(),
-            lossless: lossless.collect(),
             ports: Ports::new(config.ports.len()),
             timers: Timers::default(),
             woken: VecDeque::new(),
@@ -412,11 +409,13 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
 
     /// The queues of a port that must not start a transmission at `now`: by PFC, or by what else the scheme has been
     /// told. `None` if all may, as at most ports most of the time.
-    #[inline]
+    #[inline(always)]
     fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
         let mut paused = S::paused(&self.tables, self.config.policy, port, now);
-        for &(priority, queues) in &self.lossless {
+        let settings = self.tables.settings();
+        for priority in priority::of_mask(settings.lossless_classes) {
             if self.tables.is_paused(port, priority, now) {
+                let queues = settings.queues_of(priority).queues();
                 paused = Some(paused.map_or(queues, |others| others.or(queues)));
             }
         }

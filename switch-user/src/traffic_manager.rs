@@ -109,7 +109,7 @@ impl TrafficManager {
     ///
     /// # Panics
     /// If the slot is in a queue already, or one of the numbers is out of range.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32) {
         let index = self.index(port, queue);
         self.queues[index].push(&mut self.links, slot, length);
@@ -119,7 +119,7 @@ impl TrafficManager {
 
     /// Takes the packet that a free port sends next. Never `None` while a queue that is not in `paused` has a
     /// packet.
-    #[inline]
+    #[inline(always)]
     pub fn select(&mut self, port: usize, paused: Option<QueueSet>) -> Option<Selection> {
         let port = &mut self.ports[port];
         let queues = &mut self.queues[port.queue_range()];

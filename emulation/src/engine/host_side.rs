@@ -16,16 +16,17 @@ use crate::datapath::{Crossing, FrameId, FrameStore, HostArrival, Wires};
 use crate::host_settings;
 use crate::queue_pairs;
 
-/// A host and the wire that it sends on.
+/// A host and the wire that it sends on. What the engine asks for at each event is in front, in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct HostNode {
-    /// The host.
-    pub host: Host,
     wire: u32,
     /// When the next packet may go, if that has an event.
     ready_at: Option<Picos>,
     /// The earliest timer that has an event.
     timer_at: Option<Picos>,
+    /// The host.
+    pub host: Host,
 }
 
 /// How a flow ended.

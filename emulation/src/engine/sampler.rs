@@ -1,7 +1,7 @@
 //! Samples of buffers and queues: a row for each counter that has changed since the last sample.
 
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::priority;
+use fabric_core::priority::{self, Priority};
 use fabric_core::queue::places;
 use fabric_core::scheme::{Ingress, Scheme, Selected};
 use results::{EgressQueueRow, QueueKind, QueueRow, Record, ResultsError};
@@ -73,9 +73,10 @@ impl Sampler {
                 let port_row = PER_SWITCH + usize::from(port) * PER_PORT;
                 let of_port = switch.port_use(port).headroom_bytes;
                 counter(port_row, QueueKind::Insurance, Some(port), None, of_port)?;
+                let first = Ingress::of(tables, switch.policy(), port.into(), Priority::new(0))
+                    .expect("the port is the switch's");
                 for class in priority::of_mask(classes) {
-                    let at = Ingress::of(tables, switch.policy(), port.into(), class)
-                        .expect("the port is the switch's");
+                    let at = first.sibling(class).expect("the port is the switch's");
                     let in_headroom = at.queue.headroom_bytes.load();
                     let ingress =
                         at.queue.private_bytes.load() + at.queue.shared_bytes.load() + in_headroom;

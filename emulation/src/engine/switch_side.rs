@@ -40,6 +40,7 @@ impl SwitchNode {
 }
 
 impl<W: Wires> Engine<'_, W> {
+    #[inline(always)]
     pub(super) fn arrive_at_switch(
         &mut self,
         number: u32,

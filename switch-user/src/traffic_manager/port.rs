@@ -8,7 +8,8 @@ use super::fifo::{Fifo, Links};
 use super::{PortQueues, Scheduler};
 
 /// The scheduler's state at one port. Its queues lie together among those of the switch, the control queue
-/// first.
+/// first. Aligned: a port is a cache line.
+#[repr(align(64))]
 pub(super) struct Port {
     first_queue: usize,
     queues: usize,
@@ -53,7 +54,7 @@ impl Port {
     }
 
     /// The queue to serve next, of those that hold a packet and are not paused.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(
         &mut self,
         queues: &mut [Fifo],
@@ -74,7 +75,7 @@ impl Port {
     ///
     /// Ends, because each step adds a quantum to an eligible queue that lacks one; with a quantum
     /// of at least a packet it takes one step.
-    #[inline]
+    #[inline(always)]
     fn choose_dwrr(
         &mut self,
         queues: &mut [Fifo],
