@@ -117,10 +117,11 @@ impl Flow {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn flow(bytes: u64, initial_psn: u32) -> Flow {
+    /// In packets of up to 1000 bytes.
+    pub(crate) fn flow(bytes: u64, initial_psn: u32) -> Flow {
         let request = FlowRequest {
             flow: 0,
             destination: 2,

@@ -1,12 +1,12 @@
 //! What reaches a congestion control, and what it holds back: with go-back-N and an algorithm that keeps
 //! what it is told.
 
-use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{AethFields, Syndrome};
 use units::BitsPerSecond;
 
 use super::*;
+use crate::flow::tests::flow;
 use crate::host::tests::config;
 use crate::reliability::{Reliability, Sender};
 
@@ -67,19 +67,9 @@ impl CongestionControl for Recorder {
 /// A requester of `bytes` in packets of 1000, whose algorithm limits nothing and measures round trips.
 fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
-    let request = FlowRequest {
-        flow: 0,
-        destination: 2,
-        qp: 9,
-        initial_psn: Psn::new(0),
-        source_port: 50_000,
-        priority: Priority::new(3),
-        bytes,
-    };
-    let flow = Flow::new(&request, config.address, config.payload);
     let rate = BitsPerSecond(u64::MAX);
     let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
-    Requester::new(flow, Reliability::GoBackN.sender(&config), recorder)
+    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), recorder)
 }
 
 impl Requester<Sender, Recorder> {

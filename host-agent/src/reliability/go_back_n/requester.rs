@@ -118,12 +118,11 @@ impl ReliableSender for GoBackNRequester {
 
 #[cfg(test)]
 mod tests {
-    use fabric_core::priority::Priority;
     use fabric_core::wire::psn::Psn;
     use fabric_core::wire::roce::AethFields;
 
     use super::*;
-    use crate::flow::FlowRequest;
+    use crate::flow::tests::flow;
 
     const TIMEOUT: Picos = Picos(1000);
 
@@ -135,17 +134,8 @@ mod tests {
 
     impl Sender {
         fn new(bytes: u64, initial_psn: u32) -> Self {
-            let request = FlowRequest {
-                flow: 0,
-                destination: 2,
-                qp: 9,
-                initial_psn: Psn::new(initial_psn),
-                source_port: 50_000,
-                priority: Priority::new(3),
-                bytes,
-            };
             let requester = GoBackNRequester::new(TIMEOUT);
-            Self { requester, flow: Flow::new(&request, 1, 1000) }
+            Self { requester, flow: flow(bytes, initial_psn) }
         }
 
         fn can_send(&self) -> bool {
