@@ -389,6 +389,16 @@ mod tests {
     }
 
     #[test]
+    fn violations_of_all_ports_and_classes_are_summed() {
+        let tables = tables();
+        assert_eq!(tables.violations(), 0);
+        for (port, class, violations) in [(0, 0, 2), (1, 3, 3), (1, 7, 4)] {
+            tables.audited(port, Priority::new(class)).violations.add(violations);
+        }
+        assert_eq!(tables.violations(), 9);
+    }
+
+    #[test]
     fn groups_with_the_same_ports_share_their_members() {
         let mut tables = tables();
         let groups: [&[u8]; 6] = [&[7], &[1, 255], &[], &[1, 255], &[0, 1, 2], &[1]];

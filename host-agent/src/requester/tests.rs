@@ -123,7 +123,9 @@ fn an_ack_is_told_with_its_bytes_its_round_trip_and_its_echo() {
     assert_eq!(requester.answer(1000, Syndrome::Ack, 1, false), Outcome::Useful);
     assert_eq!(requester.answer(1001, Syndrome::Ack, 1, true), Outcome::Stale);
     assert_eq!(requester.answer(1002, Syndrome::Ack, 9, true), Outcome::BeyondSent);
+    assert!(!requester.is_complete());
     assert_eq!(requester.answer(1200, Syndrome::Ack, 3, true), Outcome::Completed);
+    assert!(requester.is_complete());
     let expected = [
         Told::Acknowledged(1000, 2000, Some(900), false, 0),
         Told::Acknowledged(1001, 0, None, true, 0),

@@ -327,16 +327,25 @@ impl<S: Scheme> Bench<S> {
     }
 
     fn woken(&mut self) -> Vec<u16> {
-        std::iter::from_fn(|| self.switch.poll_woken()).collect()
+        let woken = std::iter::from_fn(|| {
+            let has_news = self.switch.has_news();
+            self.switch.poll_woken().inspect(|_| assert!(has_news, "a port was woken"))
+        });
+        woken.collect()
     }
 
     fn discarded(&mut self) -> Vec<u32> {
-        std::iter::from_fn(|| self.switch.poll_discarded()).collect()
+        let discarded = std::iter::from_fn(|| {
+            let has_news = self.switch.has_news();
+            self.switch.poll_discarded().inspect(|_| assert!(has_news, "a frame was discarded"))
+        });
+        discarded.collect()
     }
 
     /// The switch holds nothing, and its books say so.
     fn is_empty(&self) -> bool {
         assert_eq!(self.switch.tables().imbalances(self.switch.policy()), [""; 0]);
+        assert!(!self.switch.has_news(), "nothing is left to be asked for");
         (0..u16::from(PORTS)).all(|port| self.switch.is_idle(port))
     }
 }

@@ -75,7 +75,7 @@ impl Area {
             Self::FabricCore => "fabric-core/src/**/*.rs",
             Self::HostAgent => "host-agent/src/**/*.rs",
             Self::Switch => {
-                "switch-user/src/{switch,traffic_manager,control_plane,link_delay,event_log,refusal}{.rs,/**/*.rs}"
+                "switch-user/src/{switch,traffic_manager,control_plane,link_delay,refusal}{.rs,/**/*.rs}"
             }
             Self::Engine => "emulation/src/engine{.rs,/**/*.rs}",
             Self::Results => "results/src/**/*.rs",

@@ -155,6 +155,7 @@ fn a_packet_that_moves_waits_in_its_new_queue() {
     bench.hold(&[]);
     let both = [(1, true), (3, false)].map(|(frame, more)| Some(sent(frame, MOVED, more)));
     assert_eq!([(); 2].map(|()| bench.sends(NOW, OUT)), both);
+    assert_eq!(bench.woken(), [IN]);
     assert_eq!(bench.sends(NOW, IN), Some(resume(IN, CLASS.bit())));
     assert!(bench.discarded().is_empty() && bench.is_empty());
 }
