@@ -10,6 +10,7 @@ pub mod memory;
 mod slab;
 
 use fabric_core::arrival::Outcome;
+use fabric_core::cell::Sharing;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::wire::{
     AethFields, HopControlFrame, LinkDelayFrame, Opcode, ParseError, PfcFrame, RocePacket,
@@ -143,8 +144,9 @@ pub trait FrameStore {
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
 }
 
-/// The wires of a fabric.
-pub trait Wires {
+/// The wires of a fabric. Whether they share the tables of its switches with user space is a constant of each
+/// datapath.
+pub trait Wires: Sharing {
     /// What keeps the frames that they carry.
     type Frames: FrameStore;
 

@@ -34,6 +34,7 @@ use host_agent::{Host, HostCounters};
 use results::{DropRow, FlowRow, Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::Switch;
+use switch_user::tables::SwitchTables;
 use topology::{HostId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
 use workload::{Flow, FlowStream};
@@ -152,6 +153,11 @@ impl<'a, W: Wires> Engine<'a, W> {
         captured: &[(WireId, CaptureFilter)],
     ) -> Self {
         let Deployed { frames, wires: medium, tables } = fabric;
+        let as_agreed = |tables: &SwitchTables| tables.is_mapped() == W::SHARED;
+        assert!(
+            tables.iter().all(as_agreed),
+            "eBPF works on the tables of a datapath or it does not"
+        );
         let fabric = scenario.fabric();
         let hosts =
             (0..fabric.host_count()).map(|host| HostNode::new(scenario, HostId(host))).collect();

@@ -4,6 +4,7 @@ use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
 use crate::map_abi::{IngressQueue, Pool, SwitchState};
 use crate::scheme::{Arriving, Ingress};
+use crate::tables::Tables;
 use crate::threshold::{scaled, shared_free};
 
 /// Whether the queue's private buffer takes the packet (DSH, Algorithm 1, line 1).
@@ -45,18 +46,18 @@ pub fn admit_lossy<T>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
 
 /// Counts an admitted packet in its pool.
 #[inline(always)]
-pub fn charge<T>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
+pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
     let Ingress { switch, queue, .. } = *at;
     let (of_queue, of_switch) = cells(pool, switch, queue);
-    of_queue.add(length);
-    of_switch.add(length);
-    let headroom = switch.headroom_bytes.load();
+    of_queue.add::<T>(length);
+    let held = of_switch.add::<T>(length);
     if matches!(pool, Pool::Headroom) {
-        switch.headroom_max_bytes.raise_to(headroom);
+        switch.headroom_max_bytes.raise_to::<T>(held);
     }
+    let headroom = switch.headroom_bytes.load();
     switch
         .buffer_max_bytes
-        .raise_to(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
+        .raise_to::<T>(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
 }
 
 /// What a packet has given back to two of the pools; the rest of its length, to the private one.
@@ -74,7 +75,7 @@ pub struct Released {
 /// had left, and with it the PAUSE (DSH, Fig. 3: OFF ends only when headroom is empty), however low the
 /// queue had fallen below `X_on`.
 #[inline(always)]
-pub fn release<T>(at: &Ingress<'_, T>, length: u64) -> Released {
+pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
     let Ingress { switch, queue, .. } = *at;
     let headroom = queue.headroom_bytes.load().min(length);
     let rest = length - headroom;
@@ -85,8 +86,8 @@ pub fn release<T>(at: &Ingress<'_, T>, length: u64) -> Released {
     {
         // Most often two of the three are zero, and no predictor knows which.
         let (of_queue, of_switch) = cells(pool, switch, queue);
-        of_queue.sub(bytes);
-        of_switch.sub(bytes);
+        of_queue.sub::<T>(bytes);
+        of_switch.sub::<T>(bytes);
     }
     Released { headroom, shared }
 }

@@ -90,8 +90,8 @@ fn receive<S: Scheme, F: Frame, T: Tables>(
         return Err(DropReason::UnknownPort);
     }
     let port = tables.port(port_number).ok_or(DropReason::UnknownPort)?;
-    switch.received_frames.add(1);
-    port.received_frames.add(1);
+    switch.received_frames.add::<T>(1);
+    port.received_frames.add::<T>(1);
     match frame.parse()? {
         Parsed::Pfc(pfc) => {
             pause_state::receive(tables, config, switch, port_number, port, &pfc, now);
@@ -168,14 +168,14 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
 
     let arrived_marked = fields.congestion_experienced();
     if marked && !arrived_marked {
-        switch.ecn_marked.add(1);
+        switch.ecn_marked.add::<T>(1);
     }
     charge(&packet.ingress, pool, bytes);
     if lossless {
         S::charge(&packet, pool);
     }
-    egress.bytes.add(bytes);
-    switch.admitted_bytes.add(bytes);
+    egress.bytes.add::<T>(bytes);
+    switch.admitted_bytes.add::<T>(bytes);
 
     descriptor.arrival_ns.store(now.0);
     descriptor.length.store(length);

@@ -19,14 +19,14 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
     match frame.parse() {
         Ok(Parsed::Ipv4(fields)) => {
             let EgressClass { pause, audit } = class(fields.priority())?;
-            audit.frames.add(1);
-            audit.bytes.add(u64::from(frame.length()));
+            audit.frames.add::<T>(1);
+            audit.bytes.add::<T>(u64::from(frame.length()));
             if pause.forbade(started) {
-                audit.violations.add(1);
+                audit.violations.add::<T>(1);
             }
         }
         Ok(Parsed::Pfc(_) | Parsed::HopControl(_) | Parsed::LinkDelay) => {
-            class(Priority::of_bits(0))?.audit.mac_control_frames.add(1);
+            class(Priority::of_bits(0))?.audit.mac_control_frames.add::<T>(1);
         }
         Err(_) => {}
     }

@@ -1,13 +1,63 @@
 //! Cells: the fields of a switch's state, shared by eBPF and user space through mapped memory.
 //!
-//! In eBPF two CPUs may run the arrival pipeline of one switch at once, so additions are atomic there.
-//! User space departs packets only while no frame is being handed to the switch (the engine sends a
-//! frame and takes its record before it goes on), so there additions are a plain load and store: a
-//! locked instruction per counter would be most of the memory datapath's cost.
+//! Two sides may work on them at once: arrivals in eBPF, on several CPUs, and in user space the one thread that lets
+//! the switch's packets depart. Where that is so ([`Sharing::SHARED`]), an addition, a subtraction and a raise are one
+//! atomic operation each, and the value they return is the one they made. (In eBPF, where loops have an end, a raise
+//! gives up after a few attempts in vain.) Tables that one thread has for itself count with a load and a store.
+//!
+//! # What still relies on turns
+//!
+//! Atomic additions lose no count. They do not help a decision that reads a cell and changes it, or another cell, later.
+//! Under the virtual clock the two sides take turns: one frame is in eBPF at a time, and user space changes state only
+//! while none is. Whoever lets them run at once has to solve each of the following.
+//!
+//! A departure, or the control plane, during an arrival:
+//!
+//! - **Free slots.** [`slots::take`] moves the stack's pointer and then reads an entry; [`slots::give_back`] writes an
+//!   entry and then moves the pointer, by a load and a store. If they overlap, a slot goes to two packets or to none.
+//!   Additions order nothing else natively, so a pointer that publishes an entry also needs release and acquire.
+//! - **A PAUSE that nobody ends.** In [`pfc::pause`] and [`dsh::two_level`] an arrival finds the queue above `X_off`
+//!   and stores OFF. If the queue's last packets depart between the two, they find it ON and do not resume it, and the
+//!   PAUSE is renewed as long as the queue is OFF. After its store, each side must look again at what the other writes,
+//!   in sequentially consistent order.
+//! - **A PAUSE that is never sent.** In DSH a queue that turns OFF tells nobody while its port is OFF. If a departure
+//!   turns the port ON meanwhile, it may have asked the queue before the queue turned OFF: the neighbour goes on
+//!   sending.
+//! - **Order of hop control frames.** An arrival's go through the ring of records, a departure's do not. A RESUME may
+//!   overtake the PAUSE that it ends; the neighbour then waits until the quanta run out.
+//! - **The RESUME of a port.** User space reads the pauses of its queues again when it sends one, and panics if an
+//!   arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
+//! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for; an arrival may have taken
+//!   that room. It changes six counts one after another, so an arrival may find the bytes in neither
+//!   pool.
+//! - **Measured headroom.** `set_headroom` in `switch-user` rewrites the configuration, which is not made of cells,
+//!   and computes it from what queues and pools held when it looked.
+//!
+//! Arrivals on several CPUs:
+//!
+//! - **Admission** looks for room and charges later. Each further CPU may exceed the shared pool, and an oversubscribed
+//!   headroom pool, by a frame.
+//! - **What belongs to an ingress port or queue** (its pools, ON and OFF, DSH's averages) is written without regard to
+//!   other arrivals at the same port: the frames of a port must stay on one CPU.
+//! - **Records.** User space expects the records of a frame's hop control frames right behind the frame's own.
+//!
+//! These may be inexact and do no harm: the maximum of the buffer (a sum of three cells, read one after another), the
+//! queue's length that DSH measures (likewise), a random number of the marking (two CPUs may draw the same), the two
+//! ends of a [`PauseState`] (half a new pause forbids nothing, or begins without its response time).
+//!
+//! [`PauseState`]: crate::map_abi::PauseState
+//! [`dsh::pools::settle`]: crate::scheme::dsh::pools::settle
+//! [`dsh::two_level`]: crate::scheme::dsh::two_level
+//! [`pfc::pause`]: crate::scheme::pfc::pause
+//! [`slots::give_back`]: crate::slots::give_back
+//! [`slots::take`]: crate::slots::take
 
 #[cfg(target_arch = "bpf")]
 mod word {
     use core::cell::UnsafeCell;
+
+    /// Loops in eBPF have an end. Each attempt in vain is one in which another CPU has changed the word.
+    const RAISE_ATTEMPTS: u32 = 8;
 
     /// A word of map memory. BPF has no 32-bit atomic type in `core`; aligned loads and stores of up to
     /// eight bytes are single there.
@@ -35,8 +85,9 @@ mod word {
             unsafe { self.0.get().write_volatile(value) }
         }
 
+        /// Adds and returns what was there.
         #[inline(always)]
-        pub fn add(&self, value: T) -> T {
+        pub fn fetch_add(&self, value: T) -> T {
             // LLVM 22 turns a relaxed fetch-and-add on BPF into one that does not fetch.
             // SAFETY: the word is valid and aligned, and every access to it is single.
             unsafe {
@@ -46,7 +97,39 @@ mod word {
                 )
             }
         }
+
+        #[inline(always)]
+        pub fn raise(&self, value: T)
+        where
+            T: PartialOrd,
+        {
+            let mut found = self.load();
+            for _ in 0..RAISE_ATTEMPTS {
+                if value <= found {
+                    return;
+                }
+                // SAFETY: as above.
+                let (before, done) = unsafe {
+                    core::intrinsics::atomic_cxchg::<
+                        T,
+                        { core::intrinsics::AtomicOrdering::SeqCst },
+                        { core::intrinsics::AtomicOrdering::SeqCst },
+                    >(self.0.get(), found, value)
+                };
+                if done {
+                    return;
+                }
+                found = before;
+            }
+        }
     }
+}
+
+/// Who works on the cells of a switch.
+pub trait Sharing {
+    /// Whether another side may change them at the same time. If not, additions need no locked instruction, which
+    /// would be most of the memory datapath's cost.
+    const SHARED: bool;
 }
 
 macro_rules! cell {
@@ -100,30 +183,52 @@ macro_rules! cell {
 
             /// Adds and returns the sum.
             #[inline(always)]
-            pub fn add(&self, value: $int) -> $int {
-                #[cfg(target_arch = "bpf")]
-                {
-                    self.0.add(value).wrapping_add(value)
+            pub fn add<S: Sharing>(&self, value: $int) -> $int {
+                if S::SHARED {
+                    return self.fetch_add(value).wrapping_add(value);
                 }
-                #[cfg(not(target_arch = "bpf"))]
-                {
-                    let after = self.load().wrapping_add(value);
-                    self.store(after);
-                    after
-                }
+                let after = self.load().wrapping_add(value);
+                self.store(after);
+                after
             }
 
             /// Subtracts and returns the difference.
             #[inline(always)]
-            pub fn sub(&self, value: $int) -> $int {
-                self.add(value.wrapping_neg())
+            pub fn sub<S: Sharing>(&self, value: $int) -> $int {
+                self.add::<S>(value.wrapping_neg())
             }
 
             /// Raises the value to at least `value`.
             #[inline(always)]
-            pub fn raise_to(&self, value: $int) {
-                if value > self.load() {
+            pub fn raise_to<S: Sharing>(&self, value: $int) {
+                if S::SHARED {
+                    self.raise(value);
+                } else if value > self.load() {
                     self.store(value);
+                }
+            }
+
+            #[inline(always)]
+            fn fetch_add(&self, value: $int) -> $int {
+                #[cfg(target_arch = "bpf")]
+                {
+                    self.0.fetch_add(value)
+                }
+                #[cfg(not(target_arch = "bpf"))]
+                {
+                    self.0.fetch_add(value, core::sync::atomic::Ordering::Relaxed)
+                }
+            }
+
+            #[inline(always)]
+            fn raise(&self, value: $int) {
+                #[cfg(target_arch = "bpf")]
+                {
+                    self.0.raise(value);
+                }
+                #[cfg(not(target_arch = "bpf"))]
+                {
+                    self.0.fetch_max(value, core::sync::atomic::Ordering::Relaxed);
                 }
             }
         }
@@ -137,13 +242,88 @@ cell!(Cell64, u64, core::sync::atomic::AtomicU64, "64 bits of switch state.");
 mod tests {
     use super::*;
 
+    enum Alone {}
+    impl Sharing for Alone {
+        const SHARED: bool = false;
+    }
+
+    enum Shared {}
+    impl Sharing for Shared {
+        const SHARED: bool = true;
+    }
+
+    fn arithmetic_returns_the_new_value<S: Sharing>() {
+        let (narrow, wide) = (Cell32::new(5), Cell64::new(5));
+        assert_eq!((narrow.add::<S>(3), wide.add::<S>(3)), (8, 8));
+        assert_eq!((narrow.sub::<S>(8), wide.sub::<S>(8)), (0, 0));
+        for (value, highest) in [(7, 7), (3, 7), (u32::MAX, u32::MAX), (0, u32::MAX)] {
+            narrow.raise_to::<S>(value);
+            wide.raise_to::<S>(value.into());
+            assert_eq!((narrow.load(), wide.load()), (highest, highest.into()));
+        }
+        assert_eq!((narrow.add::<S>(2), wide.sub::<S>(1 << 32)), (1, u64::MAX));
+    }
+
+    /// Enough that two threads meet even where other programs take most of the time.
+    const ROUNDS: u32 = if cfg!(miri) { 300 } else { 5_000_000 };
+
+    /// Calls `work` on two threads at once.
+    fn on_two_threads(work: impl Fn() + Sync) {
+        let start = std::sync::Barrier::new(2);
+        let work = || {
+            start.wait();
+            work();
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(work);
+            work();
+        });
+    }
+
     #[test]
-    fn arithmetic_returns_the_new_value() {
-        let cell = Cell64::new(5);
-        assert_eq!(cell.add(3), 8);
-        assert_eq!(cell.sub(8), 0);
-        cell.raise_to(7);
-        cell.raise_to(3);
-        assert_eq!(cell.load(), 7);
+    fn two_threads_lose_nothing() {
+        let (narrow, wide) = (Cell32::new(1), Cell64::new(1));
+        on_two_threads(|| {
+            for _ in 0..ROUNDS {
+                narrow.add::<Shared>(3);
+                wide.add::<Shared>(1 << 32);
+                narrow.sub::<Shared>(2);
+                wide.sub::<Shared>(1);
+            }
+        });
+        assert_eq!(narrow.load(), 1 + 2 * ROUNDS);
+        assert_eq!(wide.load(), 1 + 2 * u64::from(ROUNDS) * ((1 << 32) - 1));
+    }
+
+    /// Whoever raises a cell finds it no lower afterwards.
+    #[test]
+    fn two_threads_lower_nothing() {
+        let (next, narrow, wide) = (Cell32::new(0), Cell32::new(0), Cell64::new(0));
+        on_two_threads(|| {
+            for _ in 0..ROUNDS {
+                let value = next.add::<Shared>(1);
+                narrow.raise_to::<Shared>(value);
+                wide.raise_to::<Shared>(value.into());
+                assert!(narrow.load() >= value && wide.load() >= value.into());
+            }
+        });
+        assert_eq!((narrow.load(), wide.load()), (2 * ROUNDS, 2 * u64::from(ROUNDS)));
+    }
+
+    /// Each sum is returned once.
+    #[test]
+    fn what_an_addition_returns_is_its_own() {
+        let (cell, returned) = (Cell64::new(0), Cell64::new(0));
+        on_two_threads(|| {
+            let sum = (0..ROUNDS).map(|_| cell.add::<Shared>(1)).sum();
+            returned.add::<Shared>(sum);
+        });
+        assert_eq!(returned.load(), (1..=2 * u64::from(ROUNDS)).sum());
+    }
+
+    #[test]
+    fn alone_or_shared_arithmetic_is_the_same() {
+        arithmetic_returns_the_new_value::<Alone>();
+        arithmetic_returns_the_new_value::<Shared>();
     }
 }

@@ -85,22 +85,23 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
         Verdict::Drop(reason) => Err(reason),
         Verdict::Requeue(queue) => {
             let target = tables.egress_queue(config.queue_row(egress_port, queue))?;
-            egress.bytes.sub(length);
-            target.bytes.add(length);
+            egress.bytes.sub::<T>(length);
+            target.bytes.add::<T>(length);
             descriptor.queue.store(queue.number().into());
             let fate = Fate::Requeued(queue);
             return Some(Departure { ingress_port, priority, fate });
         }
     };
 
+    // Before the slot is free: whoever takes it next writes its descriptor.
+    descriptor.flags.store(0);
     slots::give_back(tables, config, switch, slot)?;
     let given_back = release(&packet.ingress, length);
     if lossless {
         S::release(&packet, given_back);
     }
-    let queue_bytes = egress.bytes.sub(length);
-    switch.departed_bytes.add(length);
-    descriptor.flags.store(0);
+    let queue_bytes = egress.bytes.sub::<T>(length);
+    switch.departed_bytes.add::<T>(length);
 
     let fate = match changes {
         Err(reason) => Fate::Dropped(count_drop(tables, reason)),
@@ -110,7 +111,7 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
             let mark =
                 capable && (changes.mark || (at_dequeue && congested(out, switch, queue_bytes)));
             if mark && flags & DESCRIPTOR_CONGESTED == 0 {
-                switch.ecn_marked.add(1);
+                switch.ecn_marked.add::<T>(1);
             }
             Fate::Sent { mark }
         }
@@ -129,7 +130,7 @@ mod tests {
     use crate::arrival::{Outcome, arrival};
     use crate::frame::ByteFrame;
     use crate::policy::ThresholdScheme;
-    use crate::tables::owned::{marking_switch, packet};
+    use crate::tables::owned::{OwnedTables, marking_switch, packet};
     use crate::wire::roce::Ecn;
 
     #[test]
@@ -143,7 +144,7 @@ mod tests {
             else {
                 panic!("there is room for it")
             };
-            tables.egress(1, 3).bytes.add(behind);
+            tables.egress(1, 3).bytes.add::<OwnedTables>(behind);
             let departed = departure(&tables, policy, queued.slot, Nanos(8), &mut |_| {}).unwrap();
             assert_eq!(departed.fate, Fate::Sent { mark: expected }, "{behind} bytes behind");
             assert_eq!(tables.switch.ecn_marked.load(), u64::from(expected));

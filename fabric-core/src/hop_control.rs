@@ -20,7 +20,7 @@
 //!    [`Scheme::paused`](crate::scheme::Scheme::paused) if it stops queues. Others drop it as
 //!    `unexpected-hop-control`.
 
-use crate::cell::Cell32;
+use crate::cell::{Cell32, Sharing};
 use crate::map_abi::PRIORITIES;
 use crate::priority::{self, Priority};
 use crate::queue::QueueId;
@@ -297,8 +297,8 @@ pub struct Order {
 
 /// Counts one more pause in `pauses` and returns its number.
 #[inline(always)]
-pub fn next_pause(pauses: &Cell32) -> u32 {
-    pauses.add(1)
+pub fn next_pause<S: Sharing>(pauses: &Cell32) -> u32 {
+    pauses.add::<S>(1)
 }
 
 #[cfg(test)]

@@ -109,16 +109,16 @@ pub fn receive<T: Tables>(
     pfc: &PfcFields,
     now: Nanos,
 ) {
-    port.received_pfc.add(1);
+    port.received_pfc.add::<T>(1);
     if pfc.source == 0 {
-        switch.zero_source_pfc.add(1);
+        switch.zero_source_pfc.add::<T>(1);
     }
     let mut class = 0u32;
     while class < 8 {
         if pfc.class_enable >> class & 1 != 0 {
             let priority = Priority::of_bits(class);
             if !config.is_lossless(priority) {
-                switch.lossy_pauses_ignored.add(1);
+                switch.lossy_pauses_ignored.add::<T>(1);
             } else if let Some(row) = tables.egress_class(class_row(port_number, priority)) {
                 let duration_ps = u64::from(pfc.quanta[class as usize]) * port.quantum_ps.load();
                 row.pause.receive(now, duration_ps / 1000, port.response_ns.load());

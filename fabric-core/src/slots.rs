@@ -11,21 +11,27 @@ pub fn exhausted(switch: &SwitchState) -> bool {
     switch.slots_taken.load() >= switch.slots_limit.load()
 }
 
-/// Takes a slot with its descriptor. If a table lacks its row, it stays free.
+/// Takes a slot with its descriptor. If a table lacks its row, it stays free. Another CPU may have taken the last one
+/// since [`exhausted`] was asked.
 #[inline(always)]
 pub fn take<'a, T: Tables>(
     tables: &'a T,
     config: &SwitchConfig,
     switch: &SwitchState,
 ) -> Result<(u32, &'a Descriptor), DropReason> {
-    let entry = entry(config, switch.slots_taken.add(1) - 1);
+    let taken = switch.slots_taken.add::<T>(1);
+    if T::SHARED && taken > switch.slots_limit.load() {
+        switch.slots_taken.sub::<T>(1);
+        return Err(DropReason::NoDescriptor);
+    }
+    let entry = entry(config, taken - 1);
     if let Some(row) = tables.free_slot(entry) {
         let slot = row.load() as u32 ^ entry;
         if let Some(descriptor) = tables.descriptor(slot) {
             return Ok((slot, descriptor));
         }
     }
-    switch.slots_taken.sub(1);
+    switch.slots_taken.sub::<T>(1);
     Err(DropReason::BrokenTable)
 }
 

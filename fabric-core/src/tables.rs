@@ -3,7 +3,7 @@
 #[cfg(test)]
 pub mod owned;
 
-use crate::cell::Cell64;
+use crate::cell::{Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, NextHop, Port, Route, SchemeBlock,
@@ -12,7 +12,7 @@ use crate::map_abi::{
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
 /// index into the same `#[repr(C)]` structs.
-pub trait Tables {
+pub trait Tables: Sharing {
     /// The configuration.
     fn config(&self) -> Option<&SwitchConfig>;
     /// Totals and the free list's positions.
@@ -46,7 +46,7 @@ pub trait Tables {
 #[inline(always)]
 pub fn count_drop<T: Tables>(tables: &T, reason: DropReason) -> DropReason {
     if let Some(counter) = tables.drops(reason) {
-        counter.add(1);
+        counter.add::<T>(1);
     }
     reason
 }

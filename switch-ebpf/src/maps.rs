@@ -3,7 +3,7 @@
 
 use aya_ebpf::macros::map;
 use aya_ebpf::maps::{Array, RingBuf, XskMap};
-use fabric_core::cell::Cell64;
+use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, Port,
@@ -66,6 +66,10 @@ pub fn clock() -> u64 {
 
 /// A switch's tables as map look-ups.
 pub struct MapTables;
+
+impl Sharing for MapTables {
+    const SHARED: bool = true;
+}
 
 impl Tables for MapTables {
     #[inline(always)]

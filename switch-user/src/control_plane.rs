@@ -91,9 +91,9 @@ impl SwitchTables {
         seed: u64,
     ) {
         assert!(ports.len() <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports");
-        self.config.write(0, config);
+        self.rows.config.write(0, config);
         scheme.write(self, ports.iter().map(|port| (port.rate, port.required_headroom)));
-        for (row, settings) in self.ports.iter().zip(ports) {
+        for (row, settings) in self.rows.ports.iter().zip(ports) {
             row.rate_bps.store(settings.rate.0);
             row.headroom_bytes.store(settings.headroom.0);
             let [numerator, denominator] = settings.alpha;
@@ -109,8 +109,8 @@ impl SwitchTables {
             row.address.store(address_to_u64(settings.address));
             row.peer_address.store(address_to_u64(settings.peer_address));
         }
-        let switch = &self.switch[0];
-        switch.slots_limit.store(self.descriptors.len() as u64);
+        let switch = &self.rows.switch[0];
+        switch.slots_limit.store(self.rows.descriptors.len() as u64);
         // xorshift has one state that it never leaves: zero.
         switch.random.store(seed | 1);
     }
@@ -127,11 +127,11 @@ impl SwitchTables {
                 [] => 0,
                 [port] => (*port).into(),
                 group => members.place(group, |index, port| {
-                    self.next_hops.write(index, NextHop { port: port.into() });
+                    self.rows.next_hops.write(index, NextHop { port: port.into() });
                 }),
             };
             let count = group.len().try_into().expect("a switch has 256 ports");
-            self.routes.write(host, Route { members: count, first });
+            self.rows.routes.write(host, Route { members: count, first });
         }
     }
 
@@ -143,7 +143,7 @@ impl SwitchTables {
 
     /// The same under a scheme that need not be the policy's.
     pub fn observe_under<S: Scheme>(&self, policy: Policy, now: Nanos) {
-        let config = &self.config[0];
+        let config = &self.rows.config[0];
         for port in 0..config.ports {
             for priority in priority::of_mask(config.lossless_classes) {
                 let at = Ingress::of(self, policy, port, priority).expect("the port has its rows");
@@ -156,20 +156,20 @@ impl SwitchTables {
     /// done now: what is freed goes to the shared pool, and what is added comes from its free bytes; no
     /// queue gets less than it holds. Only where headroom is reserved by queue. The headroom that the queues have from now on.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
-        let mut config = self.config[0];
+        let mut config = self.rows.config[0];
         let lossless = priority::of_mask(config.lossless_classes);
         let held = lossless.map(|priority| self.ingress(port, priority).headroom_bytes.load());
         let least = held.max().unwrap_or(0);
-        let row = &self.ports[port as usize].headroom_bytes;
+        let row = &self.rows.ports[port as usize].headroom_bytes;
         let before = row.load();
         let queues = u64::from(config.lossless_queues);
-        let free = shared_free(&config, &self.switch[0]);
+        let free = shared_free(&config, &self.rows.switch[0]);
         let most = before + free.checked_div(queues).unwrap_or(0);
         let after = wanted.0.max(least).min(most);
         row.store(after);
         config.shared_pool_bytes = config.shared_pool_bytes + before * queues - after * queues;
         config.headroom_pool_bytes = config.headroom_pool_bytes + after * queues - before * queues;
-        self.config.write(0, config);
+        self.rows.config.write(0, config);
         Bytes(after)
     }
 
@@ -177,56 +177,56 @@ impl SwitchTables {
     #[inline]
     pub fn is_paused(&self, port: u32, priority: Priority, now: Nanos) -> bool {
         let row = class_row(port, priority);
-        self.egress_classes[row as usize].pause.forbids(now)
+        self.rows.egress_classes[row as usize].pause.forbids(now)
     }
 
     /// When the pause of (port, priority) ends by itself.
     pub fn pause_expiry(&self, port: u32, priority: Priority) -> Nanos {
         let row = class_row(port, priority);
-        Nanos(self.egress_classes[row as usize].pause.until_ns.load())
+        Nanos(self.rows.egress_classes[row as usize].pause.until_ns.load())
     }
 
     /// Frames dropped for `reason`.
     pub fn dropped(&self, reason: DropReason) -> u64 {
-        self.drops[reason as usize].load()
+        self.rows.drops[reason as usize].load()
     }
 
     /// Frames that came in at `port`.
     pub fn received_frames(&self, port: u32) -> u64 {
-        self.ports[port as usize].received_frames.load()
+        self.rows.ports[port as usize].received_frames.load()
     }
 
     /// What the auditor saw of one (port, priority).
     pub fn audited(&self, port: u32, priority: Priority) -> &AuditCounters {
-        &self.egress_classes[class_row(port, priority) as usize].audit
+        &self.rows.egress_classes[class_row(port, priority) as usize].audit
     }
 
     /// Frames that left any port while their priority was paused.
     pub fn violations(&self) -> u64 {
-        self.egress_classes.iter().map(|class| class.audit.violations.load()).sum()
+        self.rows.egress_classes.iter().map(|class| class.audit.violations.load()).sum()
     }
 
     /// The ingress queue of (port, priority).
     pub fn ingress(&self, port: u32, priority: Priority) -> &IngressQueue {
-        &self.ingress_queues[class_row(port, priority) as usize]
+        &self.rows.ingress_queues[class_row(port, priority) as usize]
     }
 
     /// Bytes in an egress queue.
     #[inline]
     pub fn egress_bytes(&self, port: u32, queue: QueueId) -> u64 {
-        self.egress_queues[self.config[0].queue_row(port, queue) as usize].bytes.load()
+        self.rows.egress_queues[self.rows.config[0].queue_row(port, queue) as usize].bytes.load()
     }
 
     /// The egress queues of every port, the control queue first.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
-        let places = self.egress_queues.len() >> self.config[0].port_shift;
+        let places = self.rows.egress_queues.len() >> self.rows.config[0].port_shift;
         (0..places).map(QueueId::of_place)
     }
 
     /// What a drained switch that runs `policy` still holds and should not, in words; empty if the books
     /// balance.
     pub fn imbalances(&self, policy: Policy) -> Vec<String> {
-        let (config, switch) = (&self.config[0], &self.switch[0]);
+        let (config, switch) = (&self.rows.config[0], &self.rows.switch[0]);
         let mut found = Vec::new();
         let mut expect_zero = |what: String, value: u64| {
             if value != 0 {
@@ -258,7 +258,7 @@ impl SwitchTables {
             }
         }
         let free = switch.slots_limit.load() - switch.slots_taken.load();
-        let leaked = self.descriptors.len() as u64 - free;
+        let leaked = self.rows.descriptors.len() as u64 - free;
         expect_zero("the number of leaked descriptors".into(), leaked);
         let (admitted, departed) = (switch.admitted_bytes.load(), switch.departed_bytes.load());
         expect_zero("bytes admitted less bytes departed".into(), admitted.abs_diff(departed));
@@ -329,8 +329,8 @@ mod tests {
     /// Sets port 1's headroom: what it and the pools then are.
     fn set(tables: &mut SwitchTables, wanted: u64) -> [u64; 3] {
         let set = tables.set_headroom(1, Bytes(wanted));
-        assert_eq!(tables.ports[1].headroom_bytes.load(), set.0);
-        assert_eq!(tables.ports[0].headroom_bytes.load(), 10_000);
+        assert_eq!(tables.rows.ports[1].headroom_bytes.load(), set.0);
+        assert_eq!(tables.rows.ports[0].headroom_bytes.load(), 10_000);
         let SwitchConfig { shared_pool_bytes, headroom_pool_bytes, .. } = *tables.settings();
         [set.0, shared_pool_bytes, headroom_pool_bytes]
     }
@@ -352,10 +352,10 @@ mod tests {
     #[test]
     fn headroom_grows_by_what_the_shared_pool_has_free() {
         let mut tables = tables();
-        tables.switch[0].shared_bytes.store(25_000);
+        tables.rows.switch[0].shared_bytes.store(25_000);
         assert_eq!(set(&mut tables, 20_000), [12_500, 25_000, 45_000]);
         assert_eq!(set(&mut tables, 20_000), [12_500, 25_000, 45_000]);
-        tables.switch[0].shared_bytes.store(5000);
+        tables.rows.switch[0].shared_bytes.store(5000);
         assert_eq!(set(&mut tables, 20_000), [20_000, 10_000, 60_000]);
     }
 
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_queue_that_holds_more_than_it_may_keeps_the_books() {
         let mut tables = tables();
-        tables.switch[0].shared_bytes.store(30_000);
+        tables.rows.switch[0].shared_bytes.store(30_000);
         tables.ingress(1, CLASS).headroom_bytes.store(9999);
         assert_eq!(set(&mut tables, 0), [9999, 30_002, 39_998]);
         assert_eq!(set(&mut tables, u64::MAX), [10_000, 30_000, 40_000]);
@@ -382,7 +382,7 @@ mod tests {
         };
         tables.observe(policy(), Nanos(0));
         assert_eq!((stored(&rising), stored(&steady)), ((1875, PHI), (1875, 0)));
-        tables.switch[0].shared_bytes.store(14_000);
+        tables.rows.switch[0].shared_bytes.store(14_000);
         state::port(&rising).unwrap().single_queue.store(1);
         tables.observe(policy(), Nanos(0));
         assert_eq!((stored(&rising), stored(&steady)), ((1000, 0), (1000, 0)));

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use fabric_core::arrival::{Outcome, Queued};
+use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::policy::Policy;
@@ -296,9 +297,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.transmit_control(now, port)
     }
 
-    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`.
+    /// The packet that a port which is free at `now` sends next, if one may go; after `poll_control`. `D` says whether
+    /// anyone else works on the tables.
     #[inline(always)]
-    pub fn poll_transmit<O: Observer>(
+    pub fn poll_transmit<D: Sharing, O: Observer>(
         &mut self,
         now: Picos,
         port: u16,
@@ -314,8 +316,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             };
             let orders = &mut self.orders;
             let mut send = |order: &Order| orders.push(*order);
-            let left = S::depart(&self.tables, policy, slot, nanos, &mut send)
-                .expect("the traffic manager names slots that hold a packet");
+            let left = if D::SHARED {
+                S::depart(&self.tables, policy, slot, nanos, &mut send)
+            } else {
+                S::depart(self.tables.unshared(), policy, slot, nanos, &mut send)
+            };
+            let left = left.expect("the traffic manager names slots that hold a packet");
             if let Fate::Requeued(queue) = left.fate {
                 self.queues.enqueue(number, queue, slot, length);
                 requeued += 1;

@@ -4,7 +4,7 @@ use std::io;
 #[cfg(feature = "kernel")]
 use std::os::fd::BorrowedFd;
 
-use fabric_core::cell::Cell64;
+use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 #[cfg(feature = "kernel")]
 use fabric_core::map_abi::names;
@@ -57,9 +57,19 @@ impl Capacity {
     }
 }
 
-/// One switch's tables.
+/// One switch's tables. As [`Tables`] they are shared with eBPF, whose arrivals may change them at any time;
+/// [`unshared`](Self::unshared) they are not.
 #[derive(Debug)]
 pub struct SwitchTables {
+    /// Whether eBPF works on them.
+    is_mapped: bool,
+    pub(crate) rows: Rows,
+}
+
+/// The tables of a switch as [`Tables`] that one thread has for itself: counting in them takes no locked instruction.
+/// See [`SwitchTables::unshared`].
+#[derive(Debug)]
+pub struct Rows {
     pub(crate) config: Region<SwitchConfig>,
     pub(crate) switch: Region<SwitchState>,
     pub(crate) ports: Region<Port>,
@@ -79,7 +89,7 @@ impl SwitchTables {
     /// Memory of our own: the switch runs natively.
     pub fn owned(capacity: Capacity) -> io::Result<Self> {
         let size = |rows: u32| rows as usize;
-        Ok(Self {
+        let rows = Rows {
             config: Region::owned(1)?,
             switch: Region::owned(1)?,
             ports: Region::owned(size(capacity.ports))?,
@@ -93,7 +103,8 @@ impl SwitchTables {
             drops: Region::owned(MAX_DROP_REASONS)?,
             scheme_lines: Region::owned(size(capacity.scheme.lines))?,
             scheme_blocks: Region::owned(size(capacity.scheme.blocks))?,
-        })
+        };
+        Ok(Self { is_mapped: false, rows })
     }
 
     /// The memory of a loaded program's maps; `map` finds one by its name.
@@ -103,7 +114,7 @@ impl SwitchTables {
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
         let size = |rows: u32| rows as usize;
-        Ok(Self {
+        let rows = Rows {
             config: Region::of_array(map(names::CONFIG)?, 1)?,
             switch: Region::of_array(map(names::SWITCH)?, 1)?,
             ports: Region::of_array(map(names::PORTS)?, size(capacity.ports))?,
@@ -129,11 +140,31 @@ impl SwitchTables {
                 map(names::SCHEME_BLOCKS)?,
                 size(capacity.scheme.blocks),
             )?,
-        })
+        };
+        Ok(Self { is_mapped: true, rows })
+    }
+
+    /// Whether eBPF works on them, too.
+    pub fn is_mapped(&self) -> bool {
+        self.is_mapped
+    }
+
+    /// The same tables for a thread that works on them alone.
+    ///
+    /// # Panics
+    /// In debug builds, if they are mapped.
+    #[inline]
+    pub fn unshared(&self) -> &Rows {
+        debug_assert!(!self.is_mapped, "eBPF works on these tables, too");
+        &self.rows
     }
 }
 
-impl Tables for SwitchTables {
+impl Sharing for Rows {
+    const SHARED: bool = false;
+}
+
+impl Tables for Rows {
     #[inline]
     fn config(&self) -> Option<&SwitchConfig> {
         self.config.get(0)
@@ -199,3 +230,77 @@ impl Tables for SwitchTables {
         self.scheme_blocks.get(index as usize)
     }
 }
+
+impl Sharing for SwitchTables {
+    const SHARED: bool = true;
+}
+
+impl Tables for SwitchTables {
+    #[inline]
+    fn config(&self) -> Option<&SwitchConfig> {
+        self.rows.config()
+    }
+
+    #[inline]
+    fn switch(&self) -> Option<&SwitchState> {
+        self.rows.switch()
+    }
+
+    #[inline]
+    fn port(&self, port: u32) -> Option<&Port> {
+        self.rows.port(port)
+    }
+
+    #[inline]
+    fn ingress_queue(&self, row: u32) -> Option<&IngressQueue> {
+        self.rows.ingress_queue(row)
+    }
+
+    #[inline]
+    fn egress_queue(&self, row: u32) -> Option<&EgressQueue> {
+        self.rows.egress_queue(row)
+    }
+
+    #[inline]
+    fn egress_class(&self, row: u32) -> Option<&EgressClass> {
+        self.rows.egress_class(row)
+    }
+
+    #[inline]
+    fn route(&self, host: u32) -> Option<&Route> {
+        self.rows.route(host)
+    }
+
+    #[inline]
+    fn next_hop(&self, index: u32) -> Option<&NextHop> {
+        self.rows.next_hop(index)
+    }
+
+    #[inline]
+    fn descriptor(&self, slot: u32) -> Option<&Descriptor> {
+        self.rows.descriptor(slot)
+    }
+
+    #[inline]
+    fn free_slot(&self, index: u32) -> Option<&Cell64> {
+        self.rows.free_slot(index)
+    }
+
+    #[inline]
+    fn drops(&self, reason: DropReason) -> Option<&Cell64> {
+        self.rows.drops(reason)
+    }
+
+    #[inline]
+    fn scheme_line(&self, index: u32) -> Option<&SchemeLine> {
+        self.rows.scheme_line(index)
+    }
+
+    #[inline]
+    fn scheme_block(&self, index: u32) -> Option<&SchemeBlock> {
+        self.rows.scheme_block(index)
+    }
+}
+
+#[cfg(all(test, feature = "kernel"))]
+mod tests;

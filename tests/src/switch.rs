@@ -130,7 +130,12 @@ impl Twins {
     ) -> Result<Option<(Departure, Option<Order>)>, String> {
         let depart = |tables: &SwitchTables| {
             let mut due = None;
-            let left = departure(tables, self.policy, slot, now, &mut |order| due = Some(*order));
+            let send = &mut |order: &Order| due = Some(*order);
+            let left = if tables.is_mapped() {
+                departure(tables, self.policy, slot, now, send)
+            } else {
+                departure(tables.unshared(), self.policy, slot, now, send)
+            };
             left.map(|left| (left, due))
         };
         let (kernel, native) = (depart(self.kernel.tables()), depart(self.native.tables()));

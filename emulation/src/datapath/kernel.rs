@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use fabric_core::arrival::Outcome;
+use fabric_core::cell::Sharing;
 use fabric_core::frame::mark_admitted;
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::Policy;
@@ -219,6 +220,10 @@ impl FrameStore for KernelFrames {
     fn bytes<'a>(&'a self, _: WireId, frame: FrameId, _: &'a mut Vec<u8>) -> &'a [u8] {
         &self.frames[frame]
     }
+}
+
+impl Sharing for KernelWires {
+    const SHARED: bool = true;
 }
 
 impl Wires for KernelWires {

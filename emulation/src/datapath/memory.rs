@@ -3,6 +3,7 @@
 
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
+use fabric_core::cell::Sharing;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
 use fabric_core::hop_control::{ClassPauses, HopControl, Order};
@@ -244,6 +245,10 @@ impl MemoryWires {
     }
 }
 
+impl Sharing for MemoryWires {
+    const SHARED: bool = false;
+}
+
 impl Wires for MemoryWires {
     type Frames = MemoryFrames;
 
@@ -257,6 +262,7 @@ impl Wires for MemoryWires {
     ) -> Result<(), DatapathError> {
         // The auditor of the kernel datapath sits at TC egress; here it is a call.
         if let Some(tables) = tables {
+            let tables = tables.unshared();
             let (port, started) = (u32::from(crossing.ends.from_port), crossing.started);
             match &mut frames.frames[frame].0 {
                 MemoryFrame::Roce(packet) => {
@@ -282,6 +288,7 @@ impl Wires for MemoryWires {
         frame: FrameId,
         orders: &mut Orders,
     ) -> Result<Option<Outcome>, DatapathError> {
+        let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
         Ok(Some(match &mut frames.frames[frame].0 {

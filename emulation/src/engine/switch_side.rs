@@ -125,7 +125,7 @@ impl<W: Wires> Engine<'_, W> {
             return Ok(());
         }
         let mut observer = self.recorder.of_switch(number);
-        let sent = switch.poll_transmit(self.now, port, &mut observer)?;
+        let sent = switch.poll_transmit::<W, _>(self.now, port, &mut observer)?;
         let has_news = switch.has_news();
         if let Some(Transmission { frame, length, mark, more }) = sent {
             if mark {

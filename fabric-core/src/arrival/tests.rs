@@ -1,5 +1,5 @@
 use super::*;
-use crate::cell::Cell64;
+use crate::cell::{Cell64, Sharing};
 use crate::departure::{Fate, departure};
 use crate::frame::ByteFrame;
 use crate::map_abi::{
@@ -79,6 +79,10 @@ impl Lacking<'_> {
     fn unless<T>(&self, step: Step, row: Option<T>) -> Option<T> {
         row.filter(|_| self.1 != step)
     }
+}
+
+impl Sharing for Lacking<'_> {
+    const SHARED: bool = true;
 }
 
 impl Tables for Lacking<'_> {
@@ -181,9 +185,9 @@ fn a_packet_that_a_step_refuses_changes_nothing_but_the_drop() {
         let (tables, untouched) = (tables(), tables());
         let outcome = arrive(&tables, MarkingScheme::AtEnqueue, CAPABLE, step);
         assert_eq!(outcome, Outcome::Dropped(reason), "{step:?}");
-        untouched.drops(reason).unwrap().add(1);
-        untouched.switch.received_frames.add(is_received);
-        untouched.ports[IN as usize].received_frames.add(is_received);
+        untouched.drops(reason).unwrap().add::<OwnedTables>(1);
+        untouched.switch.received_frames.add::<OwnedTables>(is_received);
+        untouched.ports[IN as usize].received_frames.add::<OwnedTables>(is_received);
         assert!(format!("{tables:?}") == format!("{untouched:?}"), "{step:?} left {tables:?}");
     }
 }
@@ -195,6 +199,18 @@ fn a_packet_that_nothing_refuses_takes_a_slot_and_is_marked() {
     let Outcome::Queued(queued) = outcome else { panic!("{outcome:?}") };
     assert_eq!((queued.slot, queued.egress_port, queued.marked), (2, OUT, true));
     assert_eq!((tables.switch.slots_taken.load(), tables.switch.ecn_marked.load()), (3, 1));
+}
+
+/// Two CPUs find a slot free, and it is the last.
+#[test]
+fn slots_that_are_shared_are_taken_once() {
+    let tables = tables();
+    let shared = Lacking(&tables, Step::Nothing);
+    let take = || slots::take(&shared, &tables.config, &tables.switch).map(|(slot, _)| slot);
+    let taken = [(); 4].map(|()| take());
+    let none = Err(DropReason::NoDescriptor);
+    assert_eq!(taken, [Ok(2), Ok(3), none, none], "two packets are there already");
+    assert_eq!(tables.switch.slots_taken.load(), 4);
 }
 
 /// K_min is 1000 bytes, K_max 2000, and nothing is marked at random between them.

@@ -70,8 +70,8 @@ pub fn pause<T: Tables>(
         return false;
     }
     at.queue.off.store(1);
-    next_pause(&at.queue.pauses);
-    send(&at.pause_queue(xoff.min(shared + at.shared_free())));
+    let pause = next_pause::<T>(&at.queue.pauses);
+    send(&Order { pause, ..at.pause_queue(xoff.min(shared + at.shared_free())) });
     true
 }
 

@@ -1,7 +1,7 @@
 //! The tables of a small switch in memory of their own, for unit tests.
 
 use super::Tables;
-use crate::cell::{Cell32, Cell64};
+use crate::cell::{Cell32, Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PRIORITIES,
@@ -150,6 +150,10 @@ pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
     let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 0], destination: station(port) };
     packet.emit(&addresses, &mut frame).unwrap();
     frame
+}
+
+impl Sharing for OwnedTables {
+    const SHARED: bool = false;
 }
 
 impl Tables for OwnedTables {

@@ -18,7 +18,7 @@ use units::{BitsPerSecond, Nanos};
 use super::*;
 use crate::control_plane::{Marking, PortSettings};
 use crate::link_delay::Measurement;
-use crate::tables::Capacity;
+use crate::tables::{Capacity, Rows};
 use crate::traffic_manager::Scheduler;
 
 /// Host n is behind port n.
@@ -303,11 +303,15 @@ impl<S: Scheme> Bench<S> {
     }
 
     fn sends(&mut self, now: Picos, port: u16) -> Option<Sent> {
+        self.sends_as::<Rows>(now, port)
+    }
+
+    fn sends_as<D: Sharing>(&mut self, now: Picos, port: u16) -> Option<Sent> {
         let control = |switch: &mut Switch<_, _>| switch.poll_control(now, port).map(Sent::Control);
         if let Some(control) = control(&mut self.switch) {
             return Some(control);
         }
-        let Ok(packet) = self.switch.poll_transmit(now, port, &mut self.log);
+        let Ok(packet) = self.switch.poll_transmit::<D, _>(now, port, &mut self.log);
         // A dropped packet may have left a RESUME to send.
         packet.map(Sent::Packet).or_else(|| control(&mut self.switch))
     }

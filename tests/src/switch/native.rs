@@ -44,11 +44,11 @@ impl NativeSwitch {
         let length = frame.len() as u32;
         let mut control = Vec::new();
         let outcome = if frame.len() > MAX_FRAME {
-            Outcome::Dropped(count_drop(&self.tables, DropReason::TooLong))
+            Outcome::Dropped(count_drop(self.tables.unshared(), DropReason::TooLong))
         } else {
             let mut send = |order: &Order| control.push(self.control(order, port, now));
             let bytes = &mut ByteFrame(frame.as_mut_slice());
-            arrival(bytes, &self.tables, self.policy, port, now, &mut send)
+            arrival(bytes, self.tables.unshared(), self.policy, port, now, &mut send)
         };
         let queued = match &outcome {
             Outcome::Queued(packet) => {
@@ -68,7 +68,7 @@ impl NativeSwitch {
     pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) {
         let mut frame = frame.to_vec();
         let started = Nanos(now.0.saturating_sub(u64::from(age)));
-        audit(&ByteFrame(frame.as_mut_slice()), &self.tables, port, started);
+        audit(&ByteFrame(frame.as_mut_slice()), self.tables.unshared(), port, started);
     }
 
     fn control(&self, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {

@@ -6,6 +6,7 @@ use fabric_core::queue::QueueId;
 use fabric_core::scheme::dsh::state::{self as dsh, PortLine};
 use fabric_core::tables::Tables;
 use scenario::Scenario;
+use switch_user::tables::SwitchTables;
 use topology::{NodeKind, SwitchId};
 use units::Picos;
 
@@ -72,7 +73,7 @@ impl<'a> Instant<'a> {
     /// The ingress queue at the end of a lane holds `bytes` more.
     fn hold(&self, lane: Lane, bytes: u64) {
         self.at_its_end(lane, |queue, _| {
-            queue.shared_bytes.add(bytes);
+            queue.shared_bytes.add::<SwitchTables>(bytes);
         });
     }
 
@@ -292,7 +293,7 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
         assert_eq!(instant.engine.events.pop(), None);
     }
     instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
-        queue.shared_bytes.sub(1000);
+        queue.shared_bytes.sub::<SwitchTables>(1000);
     });
     instant.engine.handle(Event::DeadlockLook).expect("no file to write");
     assert!(instant.engine.deadlocks.is_deadlocked());

@@ -1,6 +1,7 @@
 //! Wires with a defect, for checks that must notice it.
 
 use fabric_core::arrival::Outcome;
+use fabric_core::cell::Sharing;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::wire::roce::Opcode;
 use scenario::Scenario;
@@ -51,6 +52,10 @@ impl FaultyWires {
     }
 }
 
+impl Sharing for FaultyWires {
+    const SHARED: bool = MemoryWires::SHARED;
+}
+
 impl Wires for FaultyWires {
     type Frames = MemoryFrames;
 
@@ -86,7 +91,7 @@ impl Wires for FaultyWires {
                 return Err(DatapathError::Lost { wire, now, waited_ms: 1000 });
             }
             Defect::LeaksByte => {
-                tables.state().shared_bytes.add(1);
+                tables.state().shared_bytes.add::<SwitchTables>(1);
             }
             _ => {}
         }

@@ -43,10 +43,10 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
     match pool {
         Pool::Private => {}
         Pool::Shared => {
-            line.shared_bytes.add(length);
+            line.shared_bytes.add::<T>(length);
         }
         Pool::Headroom => {
-            line.insurance_bytes.add(length);
+            line.insurance_bytes.add::<T>(length);
         }
     }
 }
@@ -55,8 +55,8 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, given_back: Released) {
     if let Some(line) = state::port(at) {
-        line.insurance_bytes.sub(given_back.headroom);
-        line.shared_bytes.sub(given_back.shared);
+        line.insurance_bytes.sub::<T>(given_back.headroom);
+        line.shared_bytes.sub::<T>(given_back.shared);
     }
 }
 
@@ -87,12 +87,12 @@ pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
         let queue = queue.queue;
         let moved = queue.headroom_bytes.load().min(room);
         if moved != 0 {
-            queue.headroom_bytes.sub(moved);
-            queue.shared_bytes.add(moved);
-            port.insurance_bytes.sub(moved);
-            port.shared_bytes.add(moved);
-            switch.headroom_bytes.sub(moved);
-            switch.shared_bytes.add(moved);
+            queue.headroom_bytes.sub::<T>(moved);
+            queue.shared_bytes.add::<T>(moved);
+            port.insurance_bytes.sub::<T>(moved);
+            port.shared_bytes.add::<T>(moved);
+            switch.headroom_bytes.sub::<T>(moved);
+            switch.shared_bytes.add::<T>(moved);
             room -= moved;
         }
     }
@@ -184,8 +184,8 @@ mod tests {
         let (port, queues) = (state::port(&at).unwrap(), [tables.queue(1, 2), tables.queue(1, 5)]);
         for (queue, bytes) in queues.iter().zip(insured) {
             queue.headroom_bytes.store(bytes);
-            port.insurance_bytes.add(bytes);
-            tables.switch.headroom_bytes.add(bytes);
+            port.insurance_bytes.add::<OwnedTables>(bytes);
+            tables.switch.headroom_bytes.add::<OwnedTables>(bytes);
         }
         port.shared_bytes.store(of_port);
         tables.switch.shared_bytes.store(of_all);

@@ -55,12 +55,12 @@ pub fn after_arrival<T: Tables>(
     let shared = port.shared_bytes.load();
     if shared > port_xoff || matches!(pool, Pool::Headroom) {
         port.off.store(1);
-        next_pause(&port.pauses);
+        let pause = next_pause::<T>(&port.pauses);
         let room = if had_share { at.shared_free() } else { 0 };
-        send(&pause_port(at, port, port_xoff.min(shared + room)));
+        send(&Order { pause, ..pause_port(at, port, port_xoff.min(shared + room)) });
     } else if queue_turns_off {
-        next_pause(&queue.pauses);
-        send(&at.pause_queue(queue_xoff));
+        let pause = next_pause::<T>(&queue.pauses);
+        send(&Order { pause, ..at.pause_queue(queue_xoff) });
     }
 }
 
@@ -117,7 +117,7 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     for queue in priority::all().filter_map(|priority| at.sibling(priority)) {
         if queue.queue.off.load() != 0 {
             still_off |= queue.priority.bit();
-            next_pause(&queue.queue.pauses);
+            next_pause::<T>(&queue.queue.pauses);
         }
     }
     let still_off = still_off & config.lossless_classes;

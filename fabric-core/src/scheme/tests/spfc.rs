@@ -139,7 +139,7 @@ impl Scheme for Spfc {
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         if let Some(line) = line(packet.ingress.tables, packet.ingress.port_number) {
             line.tick(packet.now);
-            line.departed_bytes.add(packet.length);
+            line.departed_bytes.add::<T>(packet.length);
             if line.counts_a_victim() {
                 line.hold(true);
             }

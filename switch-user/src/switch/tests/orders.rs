@@ -41,6 +41,21 @@ fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
     assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
 }
 
+/// Whether another side works on the tables, too, changes nothing that a switch does or counts.
+#[test]
+fn departures_from_shared_tables_are_the_same() {
+    fn run<D: Sharing>() -> (Vec<Option<Sent>>, Vec<Told>, String) {
+        let mut bench = Bench::new();
+        bench.burst(START);
+        let ports = [IN, OUT, IN, OUT, OUT, OUT];
+        let sent = ports.map(|port| bench.sends_as::<D>(START, port)).to_vec();
+        (sent, bench.told(), format!("{:?}", bench.switch.tables().state()))
+    }
+    let alone = run::<Rows>();
+    assert_eq!(alone, run::<SwitchTables>());
+    assert_eq!(alone.0.iter().flatten().count(), 5, "a PAUSE, a RESUME and three packets");
+}
+
 #[test]
 fn a_pause_is_renewed_until_its_queue_resumes() {
     let mut bench = Bench::new();
@@ -178,8 +193,8 @@ fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
     let queue = bench.switch.tables().ingress(IN.into(), CLASS);
     queue.off.store(1);
     // The packet leaves it above X_on.
-    queue.shared_bytes.add(XOFF);
-    bench.switch.tables().state().shared_bytes.add(XOFF);
+    queue.shared_bytes.add::<SwitchTables>(XOFF);
+    bench.switch.tables().state().shared_bytes.add::<SwitchTables>(XOFF);
     bench.sends(START, OUT);
     let both = CLASS.bit() | OTHER.bit();
     let rows = [

@@ -65,7 +65,7 @@ fn unshared(tables: &OwnedTables, priority: u8) -> Ingress<'_, OwnedTables> {
 /// Adds to what a queue holds, all of it in the shared pool.
 fn hold(at: &Ingress<'_, OwnedTables>, bytes: u64) {
     for cell in [&at.queue.shared_bytes, &port(at).shared_bytes, &at.switch.shared_bytes] {
-        cell.add(bytes);
+        cell.add::<OwnedTables>(bytes);
     }
 }
 
@@ -76,7 +76,7 @@ fn give_back(at: &Ingress<'_, OwnedTables>, bytes: u64) {
 fn insure(at: &Ingress<'_, OwnedTables>, bytes: u64) {
     let of_port = &port(at).insurance_bytes;
     for cell in [&at.queue.headroom_bytes, of_port, &at.switch.headroom_bytes] {
-        cell.add(bytes);
+        cell.add::<OwnedTables>(bytes);
     }
 }
 
@@ -221,7 +221,7 @@ fn a_ports_pause_says_what_went_beyond_which_limit() {
         let at = ingress(&tables, 2);
         hold(&at, held);
         insure(&at, 1000);
-        tables.switch.shared_bytes.add(of_others);
+        tables.switch.shared_bytes.add::<OwnedTables>(of_others);
         let order = arrive(&at, Pool::Headroom, Nanos(1 << 40)).unwrap();
         assert_eq!([order.occupancy_bytes, order.threshold_bytes], expected);
     }
@@ -230,7 +230,7 @@ fn a_ports_pause_says_what_went_beyond_which_limit() {
     let at = ingress(&tables, 2);
     hold(&at, 500);
     insure(&at, 1000);
-    tables.switch.shared_bytes.add(199_400);
+    tables.switch.shared_bytes.add::<OwnedTables>(199_400);
     let order = arrive(&at, Pool::Headroom, Nanos(1 << 40)).unwrap();
     let both = [order.occupancy_bytes, order.threshold_bytes];
     assert_eq!(both, [1500, 200], "X_poff; the shared pool has 100 bytes besides the port's 500");
@@ -338,11 +338,11 @@ fn a_refresh_resumes_a_port_without_departures() {
     hold(&at, 20_000);
     insure(&at, 3000);
     arrive(&at, Pool::Headroom, Nanos(1 << 40));
-    tables.switch.shared_bytes.add(120_000);
+    tables.switch.shared_bytes.add::<OwnedTables>(120_000);
     let refreshed = renew(&tables, PauseLevel::Port, 2, 1);
     assert_eq!(spoken(refreshed), Some((PauseLevel::Port, 1 << 2 | 1 << 5, 0)));
     assert_eq!(renew(&tables, PauseLevel::Port, 2, 0), None, "an earlier pause");
-    tables.switch.shared_bytes.sub(120_000);
+    tables.switch.shared_bytes.sub::<OwnedTables>(120_000);
     assert_eq!(
         spoken(renew(&tables, PauseLevel::Port, 2, 1)),
         Some((PauseLevel::Port, 1 << 2, 1 << 5)),
