@@ -393,7 +393,7 @@ mod tests {
         let tables = tables();
         assert_eq!(tables.violations(), 0);
         for (port, class, violations) in [(0, 0, 2), (1, 3, 3), (1, 7, 4)] {
-            tables.audited(port, Priority::new(class)).violations.add(violations);
+            tables.audited(port, Priority::new(class)).violations.add::<SwitchTables>(violations);
         }
         assert_eq!(tables.violations(), 9);
     }
