@@ -1,8 +1,8 @@
 //! How a frame gets from one node to the next, and where a switch's arrival function runs.
 //!
-//! A datapath is two things: a [`FrameStore`], which keeps frames, and [`Wires`], which carry one when the engine
-//! says so and tell what arrived. The engine, the hosts, the switches and the results are the same on every
-//! datapath.
+//! A datapath has two parts: a [`FrameStore`], which keeps frames, and [`Wires`], which carry a frame when the
+//! engine says so and report what arrived. The engine, the hosts, the switches and the results are the same on
+//! every datapath.
 
 #[cfg(feature = "kernel")]
 pub mod kernel;
@@ -72,7 +72,7 @@ pub struct Crossing {
     pub now: Nanos,
 }
 
-/// The substrate broke a promise: the run's results would be wrong.
+/// The machine below the emulation failed, so the run's results would be wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum DatapathError {
     /// A frame was sent and did not arrive.
@@ -124,7 +124,7 @@ pub enum DatapathError {
 pub trait FrameStore {
     /// The frame of a packet that a host sends on `wire`.
     fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId;
-    /// The frame by which the station `source` tells its neighbour something.
+    /// The frame of a hop control message from the station `source` to its neighbour.
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
     /// The frame of a link delay message.
     fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId;
@@ -140,18 +140,18 @@ pub trait FrameStore {
     fn priority(&self, frame: FrameId) -> Option<u8>;
     /// What a frame is.
     fn kind(&self, frame: FrameId) -> FrameKind;
-    /// The bytes of a frame as it crosses `wire`, in `buffer` if they are written first.
+    /// The bytes of a frame as it crosses `wire`. A store that keeps no bytes writes them to `buffer`.
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
 }
 
 /// The wires of a fabric. Whether they share the tables of its switches with user space is a constant of each
 /// datapath.
 pub trait Wires: Sharing {
-    /// What keeps the frames that they carry.
+    /// The store of the frames that they carry.
     type Frames: FrameStore;
 
-    /// Sends a frame now: its last bit arrives at the end of its wire. What the node there makes of it, one of the
-    /// two `poll` methods tells. `tables` are those of the switch that sends, if one does.
+    /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods tells what
+    /// the node there did with it. `tables` are those of the sending switch, if the sender is a switch.
     fn send(
         &mut self,
         frames: &mut Self::Frames,
@@ -160,9 +160,9 @@ pub trait Wires: Sharing {
         frame: FrameId,
     ) -> Result<(), DatapathError>;
 
-    /// What the switch with these tables has made of the frame that was sent to it, if that is known by now. It stays
-    /// a frame, whatever becomes of it: as it leaves the switch, if it is queued; as it was sent, if not. Adds to
-    /// `orders` what is due at the port.
+    /// What the switch with these tables has done with the frame that was sent to it, if that is known by now. The
+    /// store keeps the frame in any case: as it will leave the switch, if it is queued, otherwise as it was sent.
+    /// Adds the hop control frames that are due at the port to `orders`.
     fn poll_switch(
         &mut self,
         frames: &mut Self::Frames,
@@ -180,7 +180,7 @@ pub trait Wires: Sharing {
         frame: FrameId,
     ) -> Result<Option<HostArrival>, DatapathError>;
 
-    /// Waits for what has been sent, after `attempts` polls in vain.
+    /// Waits for the frame that was sent, after `attempts` polls without a result.
     fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError>;
 
     /// Frames that the substrate knows to have lost; read once, at the end.
@@ -189,7 +189,7 @@ pub trait Wires: Sharing {
 
 /// A fabric that is up and configured.
 pub struct Deployed<W: Wires> {
-    /// What keeps its frames.
+    /// The store of its frames.
     pub frames: W::Frames,
     /// Its wires.
     pub wires: W,

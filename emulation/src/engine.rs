@@ -1,7 +1,7 @@
 //! The engine: one event loop over (emulated time, order of scheduling) that drives hosts, switches and
 //! wires on any datapath.
 //!
-//! Nothing but the events' order reaches a result: no wall clock, no thread, no hash-map iteration.
+//! Results depend on the order of events only: not on a wall clock, threads or the iteration of hash maps.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "ports, priorities, slots and lengths are packed into events and rows on every hop; what \
@@ -102,7 +102,7 @@ pub struct Engine<'a, W: Wires> {
     stream: FlowStream,
     /// Flows that have started and are not done.
     active: BTreeMap<u32, Flow>,
-    /// What carries frames.
+    /// Carries the frames.
     medium: W,
     frames: W::Frames,
     hosts: Vec<HostNode>,
@@ -125,7 +125,7 @@ pub struct Engine<'a, W: Wires> {
     /// PAUSE frames among them.
     injected_pause_losses: BTreeMap<u32, u64>,
     misdelivered: Vec<String>,
-    /// What the last arrival has made due; a field for the sake of its memory.
+    /// Hop control frames that the last arrival made due; a field so that its memory is reused.
     orders: Orders,
     scratch: Vec<u8>,
 }
@@ -211,7 +211,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             scratch: Vec::new(),
         };
         if switch_settings::measures_links(scenario) {
-            // Before the first flow, so that a port that is free asks before it sends.
+            // Before the first flow, so that ports measure their links before they send packets.
             engine.events.schedule(Picos::ZERO, Event::LinkDelays);
         }
         engine.schedule_next_flow();
@@ -266,7 +266,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         }
     }
 
-    /// Whether no flow is left and nothing is under way.
+    /// Whether no flow is left and no frame is on its way.
     fn has_drained(&self) -> bool {
         self.active.is_empty()
             && self.stream.next_start().is_none()
@@ -332,7 +332,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
-    /// propagation delay, unless a fault takes it.
+    /// propagation delay, unless a fault drops it.
     #[inline(always)]
     fn transmit(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         let transmitter = &mut self.transmitters[number as usize];
@@ -345,7 +345,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(())
     }
 
-    /// A fault takes a frame that is being sent.
+    /// A fault drops a frame that is being sent.
     #[cold]
     fn lose(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
         self.injected_losses += 1;
@@ -393,7 +393,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         }
     }
 
-    /// Hands a frame to what carries it: its last bit arrives now.
+    /// Sends a frame over the datapath now, the instant at which its last bit arrives.
     #[inline(always)]
     fn send(&mut self, crossing: &Crossing, frame: FrameId) -> Result<(), DatapathError> {
         let tables = match crossing.ends.from {

@@ -8,7 +8,7 @@ use units::Picos;
 
 use scenario::{Hpcc, Scenario};
 
-/// What the HPCC simulator's files are written with, if they are.
+/// The settings of the HPCC simulator's files, if the scenario asks for them.
 pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
     let hpcc = scenario.results.hpcc.as_ref()?;
     let fabric = scenario.fabric();
@@ -43,7 +43,7 @@ fn nodes(scenario: &Scenario, hpcc: &Hpcc) -> BTreeMap<String, HpccNode> {
     };
     let numbered = fabric.nodes().iter().map(|node| {
         let mut linked: Vec<_> = (1..).zip(&neighbours[node.name.as_str()]).collect();
-        // Of several links between two nodes the last ones are those that are down.
+        // If two nodes have several links, the last ones are down.
         let mut interface = |wire| {
             let peer = &fabric.node(fabric.wire(wire).to).name;
             let place = linked.iter().position(|(_, name)| *name == peer);

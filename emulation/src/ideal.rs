@@ -8,9 +8,9 @@
 //! T(i, j) = max(T(i-1, j), T(i, j-1) + d(j-1)) + s(i, j)
 //! ```
 //!
-//! A run of `m` equal packets needs no recurrence: of all ways through the (packet, hop) grid, the
-//! longest spends its `m - 1` steps down in the slowest hop that it touches. So for times `T(k)`
-//! before the run,
+//! A run of `m` equal packets needs no recurrence. `T` is the longest path through the grid of packets and
+//! hops, and the longest path makes its `m - 1` steps from packet to packet at the slowest hop that it crosses.
+//! So for times `T(k)` before the run,
 //!
 //! ```text
 //! T'(j) = max over k <= j of  T(k) + (s(k) + d(k) + s(k+1) + .. + d(j-1) + s(j))
@@ -22,16 +22,16 @@
 //! rest of the packets at line rate`.
 //!
 //! The flow ends when the last packet's ACK is back at the sender, and that ACK may wait behind
-//! earlier ones. ACKs are of one length, so the way back delays them as one hop would that is as
-//! slow as the slowest of it: the last of `m` ACKs, which are sent at `a(1) <= .. <= a(m)`, is back at
+//! earlier ones. ACKs have equal lengths, so they wait only at the slowest hop of the way back. The last of `m`
+//! ACKs, sent at `a(1) <= .. <= a(m)`, is back at
 //!
 //! ```text
 //! sum of s_ack(j) + d(j)  +  max over k <= m of  a(k) + (m - k) max s_ack(j)
 //! ```
 //!
-//! Within a run, the arrivals of packets are a maximum of straight lines, and so are those of every
-//! `q`-th packet, which the receiver acknowledges. Such a function less a straight line is largest
-//! at one of its ends: only the first and the last ACK of a run need to be looked at.
+//! Within a run, the arrival time is a maximum of linear functions of the packet's number, and so convex. The
+//! same holds for every `q`-th packet, which the receiver acknowledges. A convex function minus a linear one is
+//! largest at one of its ends, so only the first and the last ACK of a run matter.
 
 use host_agent::frame_length::{ACK_FRAME, data_frame};
 use host_agent::{Message, Segmentation};
@@ -142,7 +142,7 @@ impl<'a> Pipeline<'a> {
         if count == 0 {
             return;
         }
-        // The last hop first: what a hop becomes depends on the hops before it only.
+        // The last hop first: a hop's new value depends on the old values of the hops before it.
         for last in (0..times.len()).rev() {
             let (mut through, mut slowest, mut latest) = (0u64, 0, 0);
             for enter in (0..=last).rev() {
@@ -170,9 +170,9 @@ impl<'a> Pipeline<'a> {
 
 /// The ACKs of a flow on their way back, which the slowest hop alone decides.
 struct AckTrain {
-    /// What an ACK occupies the slowest hop, in picoseconds.
+    /// How long an ACK occupies the slowest hop, in picoseconds.
     slowest: u64,
-    /// What it takes on all others, and to propagate, in picoseconds.
+    /// How long it takes on all other hops and to propagate, in picoseconds.
     others: u64,
     /// When the slowest hop is next idle, if it comes first, in picoseconds.
     idle_at: u64,
@@ -188,8 +188,8 @@ impl AckTrain {
         Self { slowest, others: all - slowest, idle_at: 0 }
     }
 
-    /// Sends `count` ACKs, at least 1, the last of them at `now`. The others arrive on or below the line
-    /// between the latest ACK of earlier calls and this one, so only these two can decide.
+    /// Sends `count` ACKs, at least 1, the last of them at `now`. The send times of the others are on or below the
+    /// line between the latest ACK of earlier calls and this one, so only these two matter.
     fn send(&mut self, count: u64, now: u64) {
         let queueing = (count - 1).saturating_mul(self.slowest);
         let start = self.idle_at.saturating_add(queueing).max(now);
@@ -216,7 +216,7 @@ mod tests {
         Hop { rate: BitsPerSecond(gigabits * 1_000_000_000), delay: Picos(delay_ns * 1000) }
     }
 
-    /// The recurrence as it stands in the module's description, packet by packet.
+    /// The recurrence of the module's description, packet by packet.
     struct Recurrence<'a> {
         path: &'a [Hop],
         left: Vec<u64>,

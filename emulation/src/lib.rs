@@ -2,8 +2,8 @@
 //!
 //! [`run`] takes a scenario to its report: [`switch_settings`] and [`host_settings`] say what its nodes are,
 //! [`stations`] and [`queue_pairs`] how they address each other, a [`datapath`] carries frames, the
-//! [`engine`] moves them and time, and the results' record is told what happens. [`paths`] has the way of a
-//! flow and [`ideal`] how long it takes there alone.
+//! [`engine`] moves them and time, and reports what happens to the results' record. [`paths`] has the path of a
+//! flow and [`ideal`] its completion time there alone.
 //!
 //! Nothing here reads a file, a command line or a signal, or prints: that is for whoever calls `run`. With
 //! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces; without it, in
@@ -20,7 +20,7 @@ pub mod run;
 pub mod stations;
 pub mod switch_settings;
 
-/// What a build without the kernel datapath says to whoever asks for it.
+/// The message of a build without the kernel datapath when it is asked for.
 #[cfg(not(feature = "kernel"))]
 pub const NO_KERNEL_DATAPATH: &str = "this xoff was built without the kernel datapath: run \
     scenarios with `--datapath memory`, or build it on Linux with the feature `kernel`, which is on by \

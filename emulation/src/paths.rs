@@ -1,4 +1,4 @@
-//! The way that a flow takes through its fabric, and how long it takes there alone.
+//! The path of a flow through its fabric, and its completion time there alone.
 
 use fabric_core::frame::Ipv4Fields;
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;

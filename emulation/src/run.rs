@@ -21,7 +21,7 @@ use crate::hpcc_options::hpcc_options;
 use crate::stations;
 use crate::switch_settings;
 
-/// Why there is no report.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The fabric could not be set up.
@@ -80,7 +80,7 @@ pub fn run(
     if scenario.datapath.kind == DatapathKind::Kernel {
         let datapath = deploy(scenario);
         let deployed = started.wall.elapsed();
-        // A signal makes some system calls fail: it is the cause then, not they.
+        // A signal makes some system calls fail; then the interrupt is the cause to report.
         if watch.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(RunError::Interrupted { at: units::Nanos(0) }.into());
         }
@@ -249,7 +249,7 @@ fn describe(scenario: &Scenario) -> String {
     )
 }
 
-/// When a run began, for what its thread has used since then: other runs may have threads of their own.
+/// When a run began. Processor time is its thread's, because other threads may run other scenarios.
 struct Started {
     wall: Instant,
     cpu: Duration,
@@ -267,7 +267,7 @@ pub fn cpu_time() -> Duration {
     cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// What a clock of processor time shows, user and system.
+/// Reads a clock of processor time, user and system.
 fn cpu_time_of(clock: libc::clockid_t) -> Duration {
     // SAFETY: all-zero is a valid timespec, and the call fills it.
     let time = unsafe {

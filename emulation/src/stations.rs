@@ -3,7 +3,7 @@
 use fabric_core::wire::LinkAddresses;
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId};
 
-/// What frames on a fabric's wires carry, by [`topology::WireId`].
+/// The station addresses of frames on a fabric's wires, by [`topology::WireId`].
 pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
     fabric
         .wires()

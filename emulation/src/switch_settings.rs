@@ -74,8 +74,8 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
 const FIRST_FLOW_QUEUE: u8 = 8;
 const _: () = assert!(FIRST_FLOW_QUEUE as usize == PRIORITIES);
 
-/// The egress queues of each priority. A priority that has one has the queue of its number; the queues of
-/// those that are spread over several follow behind 0 to 7, so that nobody else's number depends on them.
+/// The egress queues of each priority. A priority with one queue has the queue of its own number. The queues of
+/// spread priorities come after 0 to 7, so that they do not change the numbers of other priorities.
 fn queues(scenario: &Scenario) -> QueueRanges {
     let mut ranges = one_per_priority(scenario.switch.control_priority.map(Priority::new));
     let mut first = FIRST_FLOW_QUEUE;
@@ -163,7 +163,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }
 
-/// What a switch is, beside its tables.
+/// The configuration of a switch, except its tables.
 pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
     let fabric = scenario.fabric();
     let settings = &scenario.switch;

@@ -1,7 +1,7 @@
 //! How fast a queue pair sends: congestion control as a part.
 //!
 //! An algorithm is a [`CongestionControl`] at the sender and a [`CongestionFeedback`] at the receiver of a
-//! queue pair. Each is told what it could want to know and overrides what it uses.
+//! queue pair. Each has methods for all events; an algorithm overrides those that it uses.
 //!
 //! # Adding one
 //!
@@ -23,7 +23,7 @@ pub use algorithm::Algorithm;
 pub(crate) use algorithm::{Control, Feedback};
 use units::{BitsPerSecond, Bytes, Picos};
 
-/// The sending end's part: told what happens to its queue pair, asked how fast it may send.
+/// The sending end's part: it is told what happens to its queue pair, and says how fast it may send.
 ///
 /// Instants never go backwards. Bytes of payload are counted once when they are first sent and once when
 /// they are acknowledged, so that an algorithm can keep the flow's sequence numbers if it needs them.
@@ -46,15 +46,15 @@ pub trait CongestionControl {
     #[inline]
     fn lost(&mut self, _now: Picos, _loss: Loss) {}
 
-    /// The rate at which frames may follow each other from `now` on, as bytes on the wire. At the line rate
-    /// or above, the port itself is the pace.
+    /// The rate at which frames may follow each other from `now` on, counted in bytes on the wire. At the line rate
+    /// or above, nothing is paced.
     #[inline]
     fn rate(&mut self, _now: Picos) -> BitsPerSecond {
         BitsPerSecond(u64::MAX)
     }
 
-    /// Payload bytes that may be unacknowledged at `now`; `None` if there is no such limit. It changes only
-    /// when the algorithm is told something. One packet may always be outstanding.
+    /// Payload bytes that may be unacknowledged at `now`; `None` for no limit. It changes only when another
+    /// method of the algorithm is called. One packet may always be outstanding.
     #[inline]
     fn window(&self, _now: Picos) -> Option<Bytes> {
         None
@@ -86,7 +86,7 @@ pub trait CongestionFeedback {
 /// A data packet that starts onto the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmitted {
-    /// All that it takes of the wire: frame, preamble, FCS and gap.
+    /// Bytes on the wire: frame, preamble, FCS and gap.
     pub wire: Bytes,
     /// Its payload.
     pub payload: Bytes,
@@ -99,16 +99,16 @@ pub struct Transmitted {
 pub struct Acknowledged<'a> {
     /// Payload bytes that were not acknowledged before.
     pub bytes: Bytes,
-    /// From the start of the packet that it answers to its own arrival, by the NIC's clock, if the algorithm
-    /// [measures](CongestionControl::measures_round_trips) and this ACK allows it.
+    /// Time from the start of the acknowledged packet to the arrival of this ACK, by the NIC's clock. Only if the
+    /// algorithm [asks for it](CongestionControl::measures_round_trips) and this ACK allows it.
     pub round_trip: Option<Picos>,
     /// What the receiver's [`echo`](CongestionFeedback::echo) said.
     pub congestion_echo: bool,
-    /// What the switches on the packet's path stamped, first hop first; empty if they do not.
+    /// Stamps of the switches on the packet's path, first hop first; empty if they do not stamp packets.
     pub telemetry: &'a [HopTelemetry],
 }
 
-/// What one switch says of the port that a packet left by.
+/// A switch's stamp about the port that a packet left by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopTelemetry {
     /// When it left, by the switch's clock.

@@ -1,4 +1,4 @@
-//! What a host counts.
+//! Counters of a host.
 
 /// Counters of one host since its start. Packets count as sent when they start onto the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The host: what connects queue pairs, NIC and timers.
+//! The host, which connects queue pairs, NIC and timers.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -20,7 +20,7 @@ use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Send
 use crate::requester::Requester;
 use crate::responder::{Responder, ResponderRequest};
 
-/// What a host is.
+/// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// IPv4 address, host order.
@@ -41,7 +41,7 @@ pub struct HostConfig {
     pub ack_interval: u32,
     /// How long a packet stays unacknowledged, with no progress, before the flow goes back to it.
     pub retransmission_timeout: Picos,
-    /// How long after its reception a PAUSE binds (802.1Qbb, 36.2.3).
+    /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
     /// How queue pairs repair losses.
     pub reliability: Reliability,
@@ -76,7 +76,7 @@ pub enum HostEvent {
 
 /// One RoCEv2 host, without I/O.
 ///
-/// Whoever drives it calls, after every `start_flow`, `handle_*` and transmission,
+/// Its driver calls, after every `start_flow`, `handle_*` and transmission,
 /// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
 /// [`next_transmission`](Self::next_transmission) from the instant on at which the port is free, and
 /// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer).
@@ -88,10 +88,10 @@ pub struct Host {
     fresh: Box<(Control, Feedback)>,
     requesters: QueuePairTable<Requester<Sender, Control>>,
     responders: QueuePairTable<Responder<Receiver, Feedback>>,
-    /// Retransmission timers, one entry at most per requester. Progress does not move an entry:
-    /// when it is due it is put to where the deadline has moved.
+    /// Retransmission timers, one entry at most per requester. Progress does not move an entry; when it is due, it is
+    /// put back at the requester's current deadline.
     timers: BTreeSet<(Picos, u32)>,
-    /// The first of them: it is asked for far more often than it changes.
+    /// The first of them, cached: it is read far more often than it changes.
     first_timer: Option<Picos>,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
@@ -171,7 +171,7 @@ impl Host {
     }
 
     /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
-    /// ignores and counts what else its switch may say.
+    /// counts other hop control frames and ignores them.
     pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
         let (pause, counters) = (&mut self.nic.pause, &mut self.counters);
         let (named, paused) = match *control {
@@ -350,7 +350,7 @@ impl Host {
             Outcome::Completed => self.complete(now, slot),
             Outcome::Stale => {
                 self.counters.stale_acknowledgements += 1;
-                // What it says of congestion may have opened the window.
+                // Its congestion feedback may have opened the window.
                 self.schedule(now, slot);
             }
             Outcome::BeyondSent => self.counters.acknowledgements_beyond_sent += 1,
@@ -367,7 +367,7 @@ impl Host {
         self.schedule(now, slot);
     }
 
-    /// The slot of the requester that an ACK, NAK or CNP is for, counted if there is none.
+    /// The slot of the requester that an ACK, NAK or CNP is for; a packet for an unknown one is counted.
     fn sending_to(&mut self, packet: &RocePacket) -> Option<u32> {
         let slot = self
             .requesters

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Each end of a queue pair is made of two parts: reliability says which packet goes next and what is
-//! answered, [`congestion_control`] how fast. Both are traits; the host knows no algorithm.
+//! answered, [`congestion_control`] how fast. Both are traits, and the host does not depend on any algorithm.
 //!
 //! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
 //! clock, allocates nothing per packet and touches only the queue pair that a packet names. The

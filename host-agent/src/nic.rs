@@ -2,7 +2,7 @@
 //!
 //! A queue pair with something to send is in one of two places of its queue: `ready` (it may go
 //! when its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs
-//! are made when their turn comes, so nothing here is proportional to what waits.
+//! are made when their turn comes, so memory and time do not grow with the bytes that wait.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -62,13 +62,13 @@ impl Nic {
         }
     }
 
-    /// Queues an answer to the neighbour's question for the link delay. It goes before all packets, as MAC
-    /// control frames do, and nothing pauses it.
+    /// Queues a response to the neighbour's link delay request. It goes before all packets, as MAC control
+    /// frames do, and pauses do not stop it.
     pub fn queue_link_delay_response(&mut self, frame: LinkDelayFrame) {
         self.link_delay_responses.push_back(frame);
     }
 
-    /// Takes the next of these answers.
+    /// Takes the next of these responses.
     #[inline]
     pub fn pop_link_delay_response(&mut self) -> Option<LinkDelayFrame> {
         self.link_delay_responses.pop_front()
@@ -136,14 +136,14 @@ impl Nic {
         turn.map(|turn| turn.slot)
     }
 
-    /// The earliest instant from `from` on at which a packet may start, as things stand: `from` itself,
+    /// The earliest instant from `from` on at which a packet may start, if nothing else arrives: `from` itself,
     /// the end of a pause or of a pacing gap.
     #[inline(always)]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
         if !self.link_delay_responses.is_empty() {
             return Some(from);
         }
-        // Nothing is earlier than `from`: what is open then ends the search.
+        // Nothing can be earlier than `from`, so a queue that may send then ends the search.
         let mut next = Picos::MAX;
         for control in [&self.notifications, &self.acknowledgements] {
             if let Some(packet) = control.front() {
@@ -356,7 +356,7 @@ mod tests {
         );
     }
 
-    /// The round goes by turns, also where a priority has many queues; a class stops all of its own.
+    /// Queue pairs take turns across the queues of a priority; a pause of the class stops all of its queues.
     #[test]
     fn queues_of_one_priority_take_turns_and_pause_together() {
         let mut queues = one_per_priority(None);

@@ -8,7 +8,7 @@ use fabric_core::queue::{QueueId, QueueRanges, QueueSet, places};
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Picos};
 
-/// What a frame meant.
+/// The effect of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseOutcome {
     /// At least one of the classes or queues that it names is paused.
@@ -22,7 +22,7 @@ pub enum PauseOutcome {
 /// What stops one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct QueuePause {
-    /// When the later of the two ends, or ended: all that an open queue is asked for.
+    /// The later end of the two pauses. For a queue that is not paused, nothing else is read.
     until: Picos,
     /// The pause of its class.
     class: PauseWindow<Picos>,
@@ -42,7 +42,7 @@ impl QueuePause {
         start < self.until && (self.class.forbids(start) || self.queue.forbids(start))
     }
 
-    /// The first instant from `from` on that neither forbids.
+    /// The first instant from `from` on at which neither pause holds.
     #[inline]
     fn open_from(&self, from: Picos) -> Picos {
         let end_of =
@@ -62,7 +62,7 @@ pub struct PauseTimers {
 }
 
 impl PauseTimers {
-    /// No queue paused; a first PAUSE binds `response` after its reception.
+    /// No queue is paused; a PAUSE takes effect `response` after its reception.
     ///
     /// # Panics
     /// If two priorities share a queue: a resume of one would end the pause of the other.
@@ -87,7 +87,7 @@ impl PauseTimers {
         self.queues[priority.index()].select(|| 0)
     }
 
-    /// Takes what a PFC frame received at `now` says.
+    /// Applies a PFC frame received at `now`.
     pub fn receive(&mut self, now: Picos, pauses: &ClassPauses) -> PauseOutcome {
         for priority in priority::of_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
@@ -108,8 +108,8 @@ impl PauseTimers {
         }
     }
 
-    /// Takes what a hop control frame received at `now` says of the queues in `named`: those in `paused` stop a
-    /// response time later, until a frame resumes them; the others go on.
+    /// Applies a hop control frame received at `now` that is about the queues in `named`. Those in `paused` stop a
+    /// response time later, until a frame resumes them; the others resume.
     pub fn receive_queues(
         &mut self,
         now: Picos,
@@ -143,8 +143,8 @@ impl PauseTimers {
         self.pauses[queue.place()].forbids(now)
     }
 
-    /// The first instant from `from` on at which `queue` may start a packet, as things stand; `Picos::MAX` if
-    /// there is none.
+    /// The first instant from `from` on at which `queue` may start a packet, if nothing else arrives; `Picos::MAX`
+    /// if its pause does not end by itself.
     #[inline]
     pub fn open_from(&self, queue: QueueId, from: Picos) -> Picos {
         self.pauses[queue.place()].open_from(from)

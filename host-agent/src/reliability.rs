@@ -1,11 +1,14 @@
 //! How every byte of a flow arrives, once and in order, over wires that lose packets: reliability as a part.
 //!
 //! A scheme is a [`ReliableSender`] at the requester and a [`ReliableReceiver`] at the responder of a queue
-//! pair. It works on the numbers of a flow's packets; what is in them, [`Flow`] knows.
+//! pair. It works on the numbers of a flow's packets; [`Flow`] knows what is in them.
 //!
-//! To add one: its folder here; a variant of [`Reliability`], `Sender` and `Receiver` in `scheme.rs`, the only place
-//! that names the schemes; then a key in `scenario/src/transport.rs`, and in `emulation/src/host_settings.rs` what
-//! it selects, which is go-back-N today.
+//! # Adding one
+//!
+//! 1. In a folder here, types that implement the two traits, with their tests.
+//! 2. In `scheme.rs`, the only place that names the schemes: a variant of [`Reliability`], `Sender` and `Receiver`.
+//! 3. In `scenario/src/transport.rs` a key in `RoceRcKeys`: there is none yet.
+//! 4. In `emulation/src/host_settings.rs` the scheme that the key selects, which is always go-back-N today.
 
 mod go_back_n;
 mod scheme;
@@ -62,7 +65,7 @@ pub struct Transmission {
     pub ack_request: bool,
 }
 
-/// What a responder tells its requester: an ACK or NAK, but for addresses and priority.
+/// What a responder tells its requester: an ACK or NAK without addresses and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The last packet acknowledged, or the one that a NAK asks for.

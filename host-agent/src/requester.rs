@@ -19,7 +19,7 @@ pub struct Requester<R, C> {
     pub next_start: Picos,
     /// Whether the NIC knows this queue pair as one with something to send.
     pub scheduled: bool,
-    /// Instant of the entry in the host's timer queue, if there is one.
+    /// Instant of its entry in the host's timer queue, if it has one.
     pub timer_entry: Option<Picos>,
     /// Packets sent again.
     pub retransmitted_packets: u64,
@@ -58,7 +58,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
             return true;
         };
         let outstanding = self.reliability.outstanding(&self.flow);
-        // A window of less than a packet would wait for ever.
+        // With a window below one packet, the flow would never go on.
         outstanding == Bytes(0) || outstanding.0 + self.flow.payload_of(number).0 <= window.0
     }
 
@@ -93,7 +93,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         self.congestion_control
             .transmitted(now, &Transmitted { wire: Bytes(wire), payload, again });
         let rate = self.congestion_control.rate(now);
-        // At line rate the port itself is the pace.
+        // At line rate the port itself limits the rate.
         if rate < config.link_rate {
             self.next_start = now + rate.serialise(wire);
         }

@@ -1,4 +1,4 @@
-//! The receiving end of a queue pair: reliability, congestion feedback, and who they talk to.
+//! The receiving end of a queue pair: reliability, congestion feedback, and the peer's address.
 
 use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
@@ -104,7 +104,7 @@ mod tests {
     use crate::host::tests::config;
     use crate::reliability::{Receiver, Reliability};
 
-    /// Says back whether the last packet was marked, and wants a CNP for each that was.
+    /// Echoes whether the last packet was marked, and asks for a CNP for each marked packet.
     struct Mirror(bool);
 
     impl CongestionFeedback for Mirror {

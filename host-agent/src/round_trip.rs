@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::Picos;
 
-/// In place of the start of a packet that was sent again.
+/// Stored instead of a start for packets that were sent again.
 const SENT_AGAIN: Picos = Picos::MAX;
 
 /// When each outstanding packet of a queue pair started.

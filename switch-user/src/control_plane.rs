@@ -26,7 +26,7 @@ pub struct PortSettings {
     pub rate: BitsPerSecond,
     /// Headroom: of each lossless ingress queue, or of the port where the scheme reserves it by port.
     pub headroom: Bytes,
-    /// What a queue needs that grows at line rate: Phi in DSH, Eq. 1.
+    /// The headroom that a queue needs if it grows at line rate: Phi in DSH, Eq. 1.
     pub required_headroom: Bytes,
     /// alpha in DT of its ingress queues: numerator and denominator.
     pub alpha: [u32; 2],
@@ -135,8 +135,7 @@ impl SwitchTables {
         }
     }
 
-    /// Shows every lossless ingress queue to `policy`'s scheme: the control plane of a switch whose thresholds
-    /// are periodic.
+    /// Runs `observe` of `policy`'s scheme on every lossless ingress queue: for switches with periodic thresholds.
     pub fn observe(&self, policy: Policy, now: Nanos) {
         self.observe_under::<Selected>(policy, now);
     }
@@ -152,9 +151,9 @@ impl SwitchTables {
         }
     }
 
-    /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as can be
-    /// done now: what is freed goes to the shared pool, and what is added comes from its free bytes; no
-    /// queue gets less than it holds. Only where headroom is reserved by queue. The headroom that the queues have from now on.
+    /// Gives each lossless ingress queue of `port` `wanted` bytes of headroom, or as near to that as is possible
+    /// now: no less than a queue holds, and no more than the shared pool has free bytes for. Freed headroom goes to
+    /// the shared pool. Only for schemes that reserve headroom by queue. Returns each queue's new headroom.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
         let mut config = self.rows.config[0];
         let lossless = priority::of_mask(config.lossless_classes);
@@ -223,8 +222,7 @@ impl SwitchTables {
         (0..places).map(QueueId::of_place)
     }
 
-    /// What a drained switch that runs `policy` still holds and should not, in words; empty if the books
-    /// balance.
+    /// Counters of a drained switch that runs `policy` and are not back at zero, in words; empty if all are.
     pub fn imbalances(&self, policy: Policy) -> Vec<String> {
         let (config, switch) = (&self.rows.config[0], &self.rows.switch[0]);
         let mut found = Vec::new();

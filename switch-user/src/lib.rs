@@ -1,9 +1,9 @@
 //! One switch in user space.
 //!
 //! `program` loads the eBPF side and reads its ring (`refusal` shortens the verifier's log to its
-//! reason), [`tables`] are the maps as memory, [`control_plane`] their verbs, [`traffic_manager`] the egress
-//! queues, [`link_delay`] how a port measures its link, and `packet_socket` the way onto a wire. [`switch`]
-//! joins what is sans-I/O of these: it takes what arrival made of frames and says what its ports send.
+//! reason), [`tables`] are the maps as memory, [`control_plane`] configures, reads and checks them,
+//! [`traffic_manager`] has the egress queues, [`link_delay`] measures a port's link, and `packet_socket` sends
+//! onto wires. [`switch`] joins the sans-I/O ones: it takes the outcomes of arrivals and says what its ports send.
 //! Only `program`, `region` and `packet_socket` touch the kernel. Without the feature `kernel` the switch
 //! runs in memory alone, on any Unix.
 

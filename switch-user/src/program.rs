@@ -322,8 +322,8 @@ fn attach_error(
     ProgramError::Attach { program, target: target.to_owned(), source: Box::new(source) }
 }
 
-/// As [`attach_error`], after a look-up of an interface's name or index: glibc answers ENOENT when it can
-/// open no socket to ask through, which at the limit on open files is not what happened.
+/// As [`attach_error`], after a look-up of an interface's name or index. glibc answers ENOENT when it cannot
+/// open a socket for the look-up; at the limit on open files that is misleading.
 fn lookup_error(target: &str, source: aya::programs::ProgramError) -> ProgramError {
     use aya::programs::ProgramError as Source;
     let source = match source {

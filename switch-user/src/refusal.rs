@@ -1,5 +1,5 @@
-//! What the kernel's verifier refuses: one line of its log says why, and the thousands before it are for
-//! whoever changes the program.
+//! Refusals by the kernel's verifier. One line of its log says why; the thousands before it help only those who
+//! change the program.
 
 use std::fmt;
 use std::io;

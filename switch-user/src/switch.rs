@@ -1,6 +1,6 @@
 //! One switch without I/O: the peer of `host_agent::Host`.
 //!
-//! Whoever drives it runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
+//! Its driver runs the arrival pipeline on each frame (in eBPF or natively, on [`Switch::tables`]) and
 //! hands the outcome to [`Switch::on_arrival`]. After every call that names a port, it asks
 //! [`Switch::poll_control`] and then [`Switch::poll_transmit`] for the port's next frame, if the port is free. It
 //! calls [`Switch::handle_deadline`] at [`Switch::next_deadline`]. The switch tells an [`Observer`] what happens.
@@ -37,14 +37,14 @@ pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
 use timers::{Timer, Timers};
 
-/// Length of what a switch sends by itself.
+/// Length of the frames that a switch makes itself.
 pub const CONTROL_FRAME_LENGTH: u32 = 60;
 const _: () = {
     let length = CONTROL_FRAME_LENGTH as usize;
     assert!(pfc::LEN == length && hop_control::LEN == length && link_delay::LEN == length);
 };
 
-/// What a switch is, beside its tables.
+/// The configuration of a switch, except its tables.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
     /// The schemes that it runs.
@@ -59,16 +59,16 @@ pub struct SwitchConfig {
     pub ports: Vec<PortConfig>,
     /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
     pub wire_overhead: u64,
-    /// The longest frame with these.
+    /// The longest frame, these bytes included.
     pub longest_on_the_wire: Bytes,
-    /// Whether ports measure their links and size headroom by what they learn.
+    /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
 }
 
-/// A frame that has arrived, and what the pipeline made of it.
+/// A frame that has arrived, and what the pipeline did with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, F> {
-    /// The frame, as it was left.
+    /// The frame, as the pipeline left it.
     pub frame: F,
     /// Its length.
     pub length: u32,
@@ -82,10 +82,10 @@ pub struct Arrival<'a, F> {
     pub priority: Option<Priority>,
 }
 
-/// What an arrival asks of the driver.
+/// What the driver has to do after an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
-    /// Whether the switch keeps the frame; if not, it is to be discarded.
+    /// Whether the switch keeps the frame; if not, the driver discards it.
     pub keeps_frame: bool,
     /// Whether the neighbour has changed what the port may send.
     pub pauses_changed: bool,
@@ -133,19 +133,19 @@ pub struct Due {
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.
 ///
-/// In this order, so that what every packet needs lies in as few cache lines as it fills.
+/// The fields that every packet needs come first, so that they share cache lines.
 #[repr(C)]
 pub struct Switch<F, S = Selected> {
     queues: TrafficManager,
     ports: Ports<F>,
-    /// By slot: the frame of the packet. As long as the highest slot that was ever used: slots are used again, the
-    /// last first, so most of a large buffer's never are.
+    /// By slot: the frame of the packet. It grows to the highest slot that was ever used. Slots are reused, the last
+    /// freed first, so a large buffer never uses most of its slots.
     frames: Vec<F>,
-    /// What the last departure has made due; a field for the sake of its memory.
+    /// Orders of the last departure; a field so that its memory is reused.
     orders: Vec<Order>,
     /// Ports that have something to send since a packet departed.
     woken: VecDeque<u16>,
-    /// Frames that nobody will ask for any more.
+    /// Frames that are not needed any more.
     discarded: Vec<F>,
     tables: SwitchTables,
     config: SwitchConfig,
@@ -183,7 +183,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         &self.queues
     }
 
-    /// The same, to put packets there that never arrived: for tests.
+    /// The same, for tests that queue packets without an arrival.
     #[doc(hidden)]
     pub fn queues_mut(&mut self) -> &mut TrafficManager {
         &mut self.queues
@@ -200,7 +200,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.config.computed
     }
 
-    /// What a port holds by a scheme that counts by port.
+    /// What a port holds, if the scheme counts by port.
     pub fn port_use(&self, port: u16) -> PortUse {
         S::port_use(&self.tables, self.config.policy, port.into())
     }
@@ -211,28 +211,28 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.timers.next()
     }
 
-    /// A deadline that was set since the last call, in the order of setting. A driver whose events at one instant
-    /// keep the order in which they were scheduled gives each an event, and runs one timer at each.
+    /// The next of the deadlines that were set since the last call, in the order of setting. A driver that runs
+    /// equal times in the order of scheduling schedules an event for each, and runs one timer at each event.
     #[inline]
     pub fn poll_deadline(&mut self) -> Option<Picos> {
         self.timers.poll_set()
     }
 
-    /// A frame that the driver can discard: a hop control frame that another superseded, or a packet that was
-    /// dropped when its turn came.
+    /// A frame that the driver can discard: a superseded hop control frame, or a packet that was dropped when its
+    /// turn came.
     #[inline]
     pub fn poll_discarded(&mut self) -> Option<F> {
         self.discarded.pop()
     }
 
-    /// A port that has had something to send ahead of its packets since [`poll_transmit`](Self::poll_transmit) was
-    /// called; it may be the same port.
+    /// A port at which the last [`poll_transmit`](Self::poll_transmit) queued a hop control frame; it may be the port
+    /// that was polled.
     #[inline]
     pub fn poll_woken(&mut self) -> Option<u16> {
         self.woken.pop_front()
     }
 
-    /// Whether [`poll_woken`](Self::poll_woken) or [`poll_discarded`](Self::poll_discarded) has anything to give.
+    /// Whether [`poll_woken`](Self::poll_woken) or [`poll_discarded`](Self::poll_discarded) returns something.
     #[inline]
     pub fn has_news(&self) -> bool {
         !self.woken.is_empty() || !self.discarded.is_empty()
@@ -347,7 +347,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     observer.dropped(now, port, reason, Some(priority), length)?;
                     self.discarded.push(frame);
                     if !self.ports.is_idle(port) {
-                        // It has caused a RESUME at the port that it would have left by, which goes first.
+                        // The dropped packet has caused a RESUME at this port; the RESUME goes first.
                         return Ok(None);
                     }
                 }
@@ -356,7 +356,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Runs the next timer that is due at `now`; `None` if none is.
+    /// Runs the next timer that is due at `now`; `None` if no timer is due.
     pub fn handle_deadline<O: Observer>(
         &mut self,
         now: Picos,
@@ -372,7 +372,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
-    /// Lets the control plane look at the switch: thresholds that are stored.
+    /// Lets the control plane compute and store thresholds.
     pub fn observe(&mut self, now: Picos) {
         self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
     }
@@ -413,8 +413,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.frames[slot] = frame;
     }
 
-    /// The queues of a port that must not start a transmission at `now`: by PFC, or by what else the scheme has been
-    /// told. `None` if all may, as at most ports most of the time.
+    /// The queues of a port that must not start a transmission at `now`, because of PFC or of the scheme's own pauses.
+    /// `None` if all may, as at most ports most of the time.
     #[inline(always)]
     fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
         let mut paused = S::paused(&self.tables, self.config.policy, port, now);

@@ -34,7 +34,7 @@ pub struct Capacity {
     pub queues: u32,
     /// Members of all ECMP groups, at least 1.
     pub next_hops: u32,
-    /// What the scheme keeps.
+    /// The size of the scheme's state.
     pub scheme: Room,
 }
 

@@ -49,7 +49,7 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The quantum in bytes where nothing else is asked for: one frame of Ethernet's usual MTU.
+    /// The default quantum in bytes: one frame of Ethernet's usual MTU.
     pub const DEFAULT_QUANTUM: u32 = 1600;
 }
 
@@ -59,7 +59,7 @@ impl Default for Scheduler {
     }
 }
 
-/// What one port has, besides its control queue.
+/// The data queues of one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortQueues {
     /// Number of data queues, 1 to [`MAX_DATA_QUEUES`].

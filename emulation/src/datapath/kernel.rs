@@ -1,8 +1,8 @@
 //! The kernel datapath: namespaces, veth pairs, XDP switches, AF_XDP hosts.
 //!
-//! A frame sent on a veth has run the peer's native XDP program before the system call returns, so the
-//! engine sends one frame, takes its record, and goes on. What does not come back is waited for, and
-//! then the run fails: it never reports results that the substrate has falsified.
+//! When a frame is sent on a veth, the peer's native XDP program runs before the system call returns. So the
+//! engine sends one frame, takes its record, and goes on. If the record does not come, the engine waits, and
+//! then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
 
@@ -87,7 +87,7 @@ pub struct KernelFrames {
     addresses: Vec<LinkAddresses>,
 }
 
-/// The ways onto the wires.
+/// The sockets that send onto the wires.
 struct Sockets {
     switches: Vec<PacketSocket>,
     hosts: Vec<af_xdp::Socket>,
@@ -266,7 +266,7 @@ impl Wires for KernelWires {
             unreachable!("the wire ends at a switch")
         };
         let switch = &mut self.switches[number as usize];
-        // What eBPF makes of the frame takes the place of the sender's copy.
+        // The frame as eBPF left it replaces the sender's copy.
         let mut queued = std::mem::take(&mut frames.frames[frame]);
         let taken = switch.program.take_records(
             |_, bytes| fill(&mut queued, bytes),
@@ -297,7 +297,7 @@ impl Wires for KernelWires {
         };
         let sent = frames.frames[frame].as_slice();
         let mut parsed = None;
-        // No switch counts what enters a host, so the frame itself must tell that it is the one sent.
+        // Nothing counts what enters a host, so the frame itself is compared with the one that was sent.
         let mut read = |bytes: &[u8]| {
             parsed = Some(if bytes == sent {
                 HostArrival::parse(bytes).map_err(|error| error.to_string())
@@ -311,7 +311,7 @@ impl Wires for KernelWires {
         parsed.map(Some).map_err(|what| self.foreign(crossing, what))
     }
 
-    /// A record is there at the first look but for rare deferrals.
+    /// The record is nearly always there at the first look; rarely the kernel defers the program.
     fn wait(&self, crossing: &Crossing, attempts: u32) -> Result<(), DatapathError> {
         match attempts {
             ..SPINS => std::hint::spin_loop(),

@@ -77,8 +77,8 @@ impl Frame for PacketView<'_> {
     }
 }
 
-/// A hop control frame as the pipeline sees it. The kinds are views of their own so that the compiler drops
-/// from each pipeline what its frames never do.
+/// A hop control frame as the pipeline sees it. Each kind of frame is a type of its own, so that the compiler
+/// removes the branches that its pipeline never takes.
 struct ControlView<'a>(&'a HopControlFrame);
 
 impl Frame for ControlView<'_> {
@@ -111,7 +111,7 @@ impl Frame for ControlView<'_> {
     }
 }
 
-/// A link delay frame as the pipeline sees it: for the control plane, which reads it itself.
+/// A link delay frame as the pipeline sees it. The pipeline only passes it on; the control plane reads it.
 struct LinkDelayView;
 
 impl Frame for LinkDelayView {
@@ -232,7 +232,7 @@ impl FrameStore for MemoryFrames {
     }
 }
 
-/// Wires that are calls: a frame that is sent has arrived, and what a switch makes of it is known when asked.
+/// Wires that are function calls: a frame that is sent has arrived at once, and `poll` runs the switch on it.
 #[derive(Debug)]
 pub struct MemoryWires {
     policy: Policy,
@@ -278,7 +278,7 @@ impl Wires for MemoryWires {
         Ok(())
     }
 
-    // Called from one place; its result is larger than what it does.
+    // Called from one place; copying its result would cost more than the function.
     #[inline(always)]
     fn poll_switch(
         &mut self,
@@ -293,7 +293,7 @@ impl Wires for MemoryWires {
         let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
         Ok(Some(match &mut frames.frames[frame].0 {
             MemoryFrame::Roce(packet) => {
-                // Nothing is ever sent to another station than the one at the end of the wire.
+                // Every frame is sent to the station at the end of its wire.
                 let station = tables.port(port).map_or(0, |port| port.address.load());
                 let mut view = PacketView { packet, length: crossing.length, station };
                 arrival(&mut view, tables, policy, port, now, send)

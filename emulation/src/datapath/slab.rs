@@ -1,4 +1,4 @@
-//! Frames by number: a frame stays where it is, and its number travels.
+//! Frames by number: a frame stays in its slot, and only its number is passed on.
 
 use std::ops::{Index, IndexMut};
 

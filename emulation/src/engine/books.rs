@@ -66,8 +66,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// What holds at every instant: no frame left a paused priority, every frame that was sent was
-    /// received, is named as lost or on its way, and the switches saw what was received.
+    /// What holds at every instant: no frame left a paused priority; every frame that was sent was received,
+    /// counts as lost or is on its way; and the switches counted every frame that was received.
     fn check_always(&self, books: &mut Vec<String>) {
         for (name, tables) in self.tables() {
             let violations = tables.violations();

@@ -1,10 +1,10 @@
 //! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
 //!
-//! A circle can close only by a pause that begins, of a class or of a port, or by a packet that was on its
-//! way then; and it can dissolve only by a pause that ends. So the watch looks when a pause has taken
-//! effect (response time, longest frame and propagation after its PAUSE was received), and when one ends.
-//! In between, a circle that is open but not known to be permanent is looked at again every
-//! [`LOOK_PERIOD`]. In a fabric whose routes have no cycle of buffer dependency there is nothing to watch.
+//! A circle can close only when a pause of a class or port begins, or by a packet that was on its way then. It
+//! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
+//! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, a circle that
+//! is open but not known to be permanent is looked at again every [`LOOK_PERIOD`]. A fabric whose routes have no
+//! cycle of buffer dependency is not watched.
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
@@ -30,7 +30,7 @@ struct OpenCircle {
     /// Why each of them waits for the next, when they were last looked at before they were confirmed.
     levels: Vec<PauseLevel>,
     onset: Nanos,
-    /// When it was known that it cannot dissolve.
+    /// When it became certain that it cannot dissolve.
     confirmed: Option<Nanos>,
 }
 
@@ -74,7 +74,7 @@ impl DeadlockWatch {
         Self { on_cycle, paused, port_paused, between_switches, ..Self::default() }
     }
 
-    /// Whether queues are known to wait for each other for ever.
+    /// Whether there is a circle that is known to be permanent.
     pub fn is_deadlocked(&self) -> bool {
         self.open.iter().any(|circle| circle.confirmed.is_some())
     }
@@ -99,7 +99,7 @@ impl<W: Wires> Engine<'_, W> {
             paused |= u8::from(self.is_stopped(Lane { wire, class })) << class;
         }
         let before = std::mem::replace(&mut self.deadlocks.paused[wire as usize], paused);
-        // A port's pause adds to what its classes wait for, also to those that are paused already.
+        // With the port's pause, classes that were already paused also wait for the port's other classes.
         let port_off = paused != 0 && self.port_is_off(wire);
         let port_was_off = self.deadlocks.port_paused[wire as usize].is_some();
         if port_off != port_was_off {
@@ -129,7 +129,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Asks of all open circles whether they are permanent by now.
+    /// Checks whether open circles have become permanent.
     pub(super) fn look_for_deadlock(&mut self) {
         self.deadlocks.looking = false;
         if self.deadlocks.open.iter().any(|circle| circle.confirmed.is_none()) {
@@ -138,7 +138,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// The run ends: writes down the circles that are left, and tells people of a deadlock among them.
+    /// The run ends: writes a row for each circle that is left. Returns a sentence on the first deadlock, if any.
     pub(super) fn finish_deadlocks(&mut self) -> Result<Option<String>, RunError> {
         self.look_for_deadlock();
         let open = std::mem::take(&mut self.deadlocks.open);
@@ -153,8 +153,8 @@ impl<W: Wires> Engine<'_, W> {
         }))
     }
 
-    /// Ends the circles over `wire` that have dissolved: by a pause that ended, or by a port that resumed
-    /// and left a queue paused that does not wait for the packets of the port's other classes.
+    /// Ends the circles over `wire` that have dissolved: because a pause ended, or because a port resumed and
+    /// the queue that is still paused does not wait for packets of the port's other classes.
     fn end_circles(&mut self, wire: u32) -> Result<(), RunError> {
         let crosses = |circle: &OpenCircle| circle.lanes.iter().any(|lane| lane.wire == wire);
         if !self.deadlocks.open.iter().any(crosses) {
@@ -163,7 +163,7 @@ impl<W: Wires> Engine<'_, W> {
         let graph = self.watched_graph();
         let paused = &self.deadlocks.paused;
         let lasts = |lane: &Lane| paused[lane.wire as usize] >> lane.class & 1 != 0;
-        // The members of a confirmed circle stay paused by what is permanent, even if a port resumes.
+        // Even if a port resumes, the members of a confirmed circle stay paused by queues that never resume.
         let holds = |circle: &OpenCircle| {
             circle.lanes.iter().all(lasts)
                 && (circle.confirmed.is_some() || graph.is_cycle(&circle.lanes))
@@ -178,7 +178,7 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
-    /// Finds a circle through each of these lanes that is in none.
+    /// Finds a circle through each of these lanes that is not in an open circle yet.
     fn open_circles(&mut self, lanes: &[Lane]) {
         if lanes.iter().all(|&lane| self.deadlocks.in_open_circle(lane)) {
             return;

@@ -1,4 +1,4 @@
-//! Events: what may happen, and the word that stands for it while it waits.
+//! Events: what may happen, and its encoding in one word while it waits.
 
 use fabric_core::map_abi::MAX_PORTS;
 use topology::{MAX_HOSTS, MAX_SWITCHES};
@@ -20,7 +20,7 @@ pub enum Event {
         /// The wire.
         wire: u32,
     },
-    /// A host's port is free and a packet of its may go.
+    /// A host's port is free and may send a packet.
     HostReady {
         /// The host.
         host: u32,
@@ -55,7 +55,7 @@ pub enum Event {
 }
 
 /// An event in a word: the kind in the low four bits, then wire, host or switch, then frame or class. Events are moved
-/// several times, and a value that is stored and loaded in pieces of different size costs a stall each.
+/// several times, and a value that is stored in pieces and loaded whole stalls the processor each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Packed(pub(super) u64);
 

@@ -1,9 +1,9 @@
 //! The event queue: what happens next, in the order of (emulated time, order of scheduling).
 //!
 //! A calendar: buckets for the near future, where nearly all events lie, and a heap for those further off.
-//! Buckets are so narrow that most hold one event, however many are waiting, and such an event is a word in
-//! the bucket itself: to schedule it is a store, and to find it a look for the next bucket in a bit map and
-//! a load. The buckets in use follow the clock, and both go through memory in order.
+//! Buckets are so narrow that most hold one event, however many are waiting. Such an event is a word in the
+//! bucket itself: scheduling it is one store; finding it is a search in a bit map and one load. The clock
+//! moves through the buckets in order, and so through memory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ use units::Picos;
 
 use super::event::{Event, Packed};
 
-/// What a bucket holds that is not empty.
+/// What a bucket holds, if it is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// One event and how far into the bucket it is due, in picoseconds.
@@ -21,15 +21,15 @@ enum Content {
     List(u32),
 }
 
-/// A bucket in a word: from the low bits on, where in the bucket its event is due, then the event. The kind
-/// of a list is none that an event has. Whether a bucket is empty, the bit map knows.
+/// A bucket in a word: from the low bits on, where in the bucket its event is due, then the event. Lists use
+/// a kind that no event has. Only `occupied` records which buckets are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bucket(u64);
 
 impl Bucket {
     /// Wider buckets than that leave no room for an event.
     const OFFSET_BITS: u32 = 14;
-    /// The longest event that a bucket has room for: longer are arrivals of frames from number 2^26 on.
+    /// The longest event that fits into a bucket. Only arrivals of frames with numbers from 2^26 up are longer.
     const EVENT_BITS: u32 = u64::BITS - Self::OFFSET_BITS;
     const LIST: u64 = (1 << Packed::KIND_BITS) - 1;
 
@@ -61,7 +61,7 @@ struct Entry {
     event: Packed,
 }
 
-/// An event beyond the calendar. Only here does the order of scheduling have to be written down.
+/// An event beyond the calendar. It needs its order of scheduling as a number; buckets keep it by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FarEntry {
     time: Picos,
@@ -69,7 +69,7 @@ struct FarEntry {
     event: Packed,
 }
 
-/// Buckets for each source of events, such as a wire. With so many most events are alone in theirs.
+/// Buckets for each source of events, such as a wire: so many that most events have a bucket of their own.
 const BUCKETS_PER_SOURCE: usize = 64;
 /// Fewest buckets.
 const MIN_BUCKETS: usize = 1 << 10;
@@ -89,10 +89,10 @@ struct Node {
 /// Events to come.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Events of the current bucket that are still to run: the next one last, and so the newest first
-    /// among equal times.
+    /// Events of the current bucket that are still to run, in reverse order: the next one is the last. Among
+    /// equal times the newest comes first.
     current: Vec<Entry>,
-    /// A bucket is 2 to the power of this wide, in picoseconds.
+    /// Logarithm to base 2 of a bucket's width in picoseconds.
     width_bits: u32,
     /// Number of the current bucket since the run's start.
     bucket: u64,
@@ -104,15 +104,15 @@ pub struct EventQueue {
     /// Unused nodes.
     free: u32,
     far: BinaryHeap<Reverse<FarEntry>>,
-    /// The bucket of the first of them; `u64::MAX` if there is none.
+    /// The bucket of the first of them; `u64::MAX` without any.
     far_bucket: u64,
     /// Events that ever went to `far`.
     far_scheduled: u64,
 }
 
 impl EventQueue {
-    /// No events. Most will be scheduled less than `ahead` ahead, by `sources` of which each has few events
-    /// at a time.
+    /// No events. Sized for `sources` with few events each at a time, most of them scheduled less than `ahead`
+    /// before they are due.
     pub fn new(ahead: Picos, sources: usize) -> Self {
         let buckets = (sources * BUCKETS_PER_SOURCE).next_power_of_two();
         let buckets = buckets.clamp(MIN_BUCKETS, MAX_BUCKETS);
@@ -143,7 +143,7 @@ impl EventQueue {
         if ahead.wrapping_sub(1) < self.buckets.len() as u64 - 1 {
             self.push(self.place(bucket), time, event);
         } else if bucket <= self.bucket {
-            // Behind those that run before it: it is the newest.
+            // After the events that run earlier; among equal times it is the newest and runs last.
             let place = self.current.partition_point(|other| other.time > time);
             self.current.insert(place, Entry { time, event });
         } else {
@@ -154,7 +154,7 @@ impl EventQueue {
     }
 
     /// Takes the next event.
-    // Inlined, so that an event never goes through memory.
+    // Inlined, so that an event stays in registers.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Picos, Event)> {
         let entry = self.current.pop().or_else(|| self.advance());
@@ -269,7 +269,7 @@ impl EventQueue {
         }
     }
 
-    /// The same where events from beyond the calendar are due, `near` being the calendar's next bucket.
+    /// The same if events from beyond the calendar are due; `near` is the calendar's next bucket.
     #[cold]
     fn advance_to_far(&mut self, near: u64) -> Option<Entry> {
         let bucket = self.far_bucket;
@@ -283,7 +283,7 @@ impl EventQueue {
                 Content::List(first) => self.take_list(first),
             }
         }
-        // What lay too far ahead when it was scheduled is older than all that went to the list.
+        // An event that was beyond the calendar was scheduled before all events in the list.
         let listed = self.current.len();
         while let Some(Reverse(FarEntry { time, event, .. })) = self.far.peek().copied()
             && time.0 >> self.width_bits == bucket
@@ -298,7 +298,7 @@ impl EventQueue {
         self.current.pop()
     }
 
-    /// The number of the next bucket after the current one that is not empty; `u64::MAX` if there is none.
+    /// The number of the next bucket after the current one that is not empty; `u64::MAX` if all are empty.
     #[inline]
     fn next_occupied(&self) -> u64 {
         let start = self.place(self.bucket + 1);
@@ -313,7 +313,7 @@ impl EventQueue {
     /// The same if no bucket in the word of `start`, from `start` on, has an event.
     fn next_occupied_from(&self, start: usize) -> u64 {
         let words = self.occupied.len();
-        // The last is the first once more: its bits below `start` come last.
+        // The search wraps around: the first word comes again at the end, for its bits below `start`.
         for step in 1..=words {
             let word = (start / 64 + step) & (words - 1);
             let bits = self.occupied[word];

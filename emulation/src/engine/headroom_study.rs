@@ -1,7 +1,6 @@
-//! Measurements of headroom and of paused ingress queues and ports, for those who ask: what DSH plots in
-//! Fig. 6 to 10.
+//! Optional measurements of headroom and of paused ingress queues and ports: what DSH plots in Fig. 6 to 10.
 //!
-//! Exact and driven by events: it is told of each packet that comes to or leaves an ingress queue, and
+//! Exact and driven by events: it is called for each packet that enters or leaves an ingress queue, and
 //! reads the tables right after.
 
 use fabric_core::headroom::PAUSE_WIRE_BYTES;
@@ -35,7 +34,7 @@ struct Peaks {
 }
 
 impl Peaks {
-    /// The maximum that was passed if the level has fallen.
+    /// The last maximum, if the level has just begun to fall.
     fn moves_to(&mut self, value: u64) -> Option<u64> {
         let before = std::mem::replace(&mut self.value, value);
         let passed = value < before && self.rising;
@@ -78,7 +77,7 @@ impl Count {
         Self { measure, off: 0, since: Nanos(0) }
     }
 
-    /// Closes the interval in which the number and `reserve` were what they are.
+    /// Closes the interval in which the number and `reserve` have been constant.
     fn close(&mut self, now: Nanos, reserve: &Reserve, measured: &mut Measurements) {
         if reserve.in_use.value != 0 {
             measured.record(self.measure, self.off, now.0 - self.since.0);
@@ -174,7 +173,7 @@ impl HeadroomStudy {
         }
     }
 
-    /// A packet of `length` bytes came to or left the ingress queue (port, priority) of a switch, whose
+    /// A packet of `length` bytes entered or left the ingress queue (port, priority) of a switch, and the
     /// tables show it already.
     pub fn observe(
         &mut self,
@@ -207,7 +206,7 @@ impl HeadroomStudy {
         switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
     }
 
-    /// The pause of a port was about to run out: it may be ON now, without a packet having passed.
+    /// The pause of a port was due for renewal: the port may have turned ON without an arrival or departure.
     pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u16) {
         let switch = &mut self.switches[switch as usize];
         let measured = &mut self.measured;
@@ -215,7 +214,7 @@ impl HeadroomStudy {
         switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
     }
 
-    /// The run is over: maxima and pauses that it left count as they are.
+    /// The run is over: maxima and pauses that have not ended count with what they have so far.
     pub fn finish(mut self, now: Picos) -> Measurements {
         let measured = &mut self.measured;
         for switch in &mut self.switches {
@@ -239,7 +238,7 @@ impl HeadroomStudy {
 }
 
 impl SwitchStudy {
-    /// Closes the interval in which the numbers in OFF of the switch and of a port were what they are.
+    /// Closes the interval in which the numbers of OFF queues and ports have been constant.
     fn close(&mut self, now: Nanos, port: usize, measured: &mut Measurements) {
         self.queues_off.close(now, &self.headroom, measured);
         let port = &mut self.ports[port];
@@ -249,8 +248,8 @@ impl SwitchStudy {
         }
     }
 
-    /// Headroom of the switch, and of a port and its queues, is in use as the tables show. Under DSH a packet
-    /// of one queue moves bytes of others.
+    /// Reads from the tables how much headroom of the switch, of a port and of its queues is in use. All queues of
+    /// the port, because under DSH a packet of one queue can move bytes of the others.
     fn read_headroom(
         &mut self,
         now: Picos,

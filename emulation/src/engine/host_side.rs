@@ -1,4 +1,4 @@
-//! What the engine does with hosts.
+//! How the engine drives hosts.
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority;
@@ -16,14 +16,14 @@ use crate::datapath::{Crossing, FrameId, FrameStore, HostArrival, Wires};
 use crate::host_settings;
 use crate::queue_pairs;
 
-/// A host and the wire that it sends on. What the engine asks for at each event is in front, in one cache line.
+/// A host and the wire that it sends on. The first cache line has what the engine reads at each event.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct HostNode {
     wire: u32,
-    /// When the next packet may go, if that has an event.
+    /// When the next packet may go, if an event is scheduled for it.
     ready_at: Option<Picos>,
-    /// The earliest timer that has an event.
+    /// The earliest timer for which an event is scheduled.
     timer_at: Option<Picos>,
     /// The host.
     pub host: Host,
@@ -90,7 +90,7 @@ impl<W: Wires> Engine<'_, W> {
 
     pub(super) fn host_ready(&mut self, host: u32) -> Result<(), RunError> {
         let node = &mut self.hosts[host as usize];
-        // Otherwise something came up that goes earlier or later, and has an event of its own.
+        // Otherwise this event is out of date: the transmission was moved and has another event.
         if node.ready_at != Some(self.now) {
             return Ok(());
         }

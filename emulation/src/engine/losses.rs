@@ -22,7 +22,7 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// What the scenario's faults have to do with it: PAUSE frames of the switch that they took.
+/// Whether the scenario's faults may be the cause: how many PAUSE frames of the switch they dropped.
 fn lost_pauses(frames: Option<u64>) -> String {
     frames.map_or_else(String::new, |frames| {
         format!("; faults took {} of the switch", counted(frames, "PAUSE frame"))

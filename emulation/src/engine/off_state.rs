@@ -1,11 +1,11 @@
-//! State OFF of an ingress queue or a port, and what passes it until its PAUSE must have taken effect.
+//! State OFF of an ingress queue or a port, and its traffic until its PAUSE must have taken effect.
 
 use results::{Measure, Measurements};
 use units::Picos;
 
 use super::headroom_study::Passage;
 
-/// Where what is measured of a state goes.
+/// The distributions that collect measurements of a state.
 #[derive(Clone, Copy, Debug)]
 pub struct OffMeasures {
     /// Mbit/s that come in.
@@ -16,7 +16,7 @@ pub struct OffMeasures {
     pub duration: Measure,
 }
 
-/// What passes until a PAUSE must have taken effect.
+/// The traffic until a PAUSE must have taken effect.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     end: Picos,
@@ -28,7 +28,7 @@ struct Window {
 #[derive(Clone, Copy, Debug)]
 pub struct OffState {
     measures: OffMeasures,
-    /// How long a PAUSE takes until nothing more comes in.
+    /// How long after a PAUSE packets may still come in.
     effect: Picos,
     /// When it was decided to pause, in state OFF.
     since: Option<Picos>,
@@ -79,7 +79,7 @@ impl OffState {
         }
     }
 
-    /// The run is over: a pause that it left counts as it is.
+    /// The run is over: a pause that has not ended counts with its length so far.
     pub fn finish(&mut self, now: Picos, measured: &mut Measurements) {
         self.close_window(now, measured);
         self.turn(false, now, measured);

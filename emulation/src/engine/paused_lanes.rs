@@ -1,4 +1,4 @@
-//! What the switches' tables say of paused lanes: the graph of waiting as it is now.
+//! Builds the graph of waiting from the switches' tables as they are now.
 
 use fabric_core::map_abi::{IngressQueue, class_row};
 use fabric_core::priority::Priority;
@@ -13,8 +13,8 @@ use super::wait_graph::{HeldQueue, Lane, OffPort, PausedLane, WaitGraph, Waiting
 use crate::datapath::{FrameId, Wires};
 
 impl<W: Wires> Engine<'_, W> {
-    /// The paused lanes among `wires`, which ascend and lead from switch to switch, and what waits behind
-    /// them. `port_paused` says since when the sender of a wire has been paused by a port, if it has.
+    /// The paused lanes among `wires`, and what waits behind them. `wires` is ascending and joins switches only.
+    /// `port_paused` says since when the sender of a wire has been paused by a port, if it is.
     pub(super) fn wait_graph(
         &self,
         wires: &[u32],
@@ -53,7 +53,7 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// `graph` has the wire's paused lanes already.
+    /// The wire's paused lanes are in `graph` already.
     fn off_port(&self, graph: &WaitGraph, wire: u32, since: Nanos) -> OffPort {
         let lanes = || self.scenario.switch.lossless.iter().map(|class| Lane { wire, class });
         let is_settled =
@@ -91,7 +91,7 @@ impl<W: Wires> Engine<'_, W> {
             match ingress.waiting.last_mut() {
                 Some(last) if last.behind == behind => {
                     last.bytes.0 += length;
-                    // Each queue is in the order of arrivals; several queues of a class are not.
+                    // One queue is in the order of arrivals; the queues of a class together are not.
                     last.since = last.since.min(since);
                 }
                 _ => ingress.waiting.push(Waiting { behind, bytes: Bytes(length), since }),
@@ -99,8 +99,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Whether the port that is OFF at the end of `wire` could turn ON without a departure of its packets,
-    /// when nothing but `stays` is left of its switch's shared pool.
+    /// Whether the port that is OFF at the end of `wire` could turn ON without a departure of its packets, if
+    /// only `stays` bytes were left in its switch's shared pool.
     pub(super) fn port_may_resume(&self, wire: u32, stays: Bytes) -> bool {
         let switch = self.receiving_switch(wire);
         let port = self.fabric_wire(wire).to_port.into();
@@ -122,7 +122,7 @@ impl<W: Wires> Engine<'_, W> {
         self.receiving_switch(wire).port_use(self.fabric_wire(wire).to_port).off
     }
 
-    /// From the reception of a PAUSE until the last frame has arrived that may have left in spite of it.
+    /// From the reception of a PAUSE until the last frame that may still have started has arrived.
     pub(super) fn settling_time(&self, number: u32) -> Picos {
         let wire = self.fabric_wire(number);
         let longest = self.scenario.longest_frame().0 + self.scenario.switch.wire_overhead.0;

@@ -1,4 +1,4 @@
-//! What happens in switches, told to the record: rows, pool levels, and the measurements that a scenario asks for.
+//! Writes what happens in switches to the record: rows, pool levels, and the measurements that a scenario asks for.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Recorder<'a> {
     pub study: Option<HeadroomStudy>,
     /// Lossless packets that switches dropped, by switch and reason.
     pub lossless_drops: BTreeMap<(u32, DropReason), u64>,
-    /// Whether anybody has to know of each packet that switches admit and send.
+    /// Whether each packet that switches admit and send has to be reported here.
     follows_packets: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Recorder<'a> {
         Self { scenario, record, study, lossless_drops: BTreeMap::new(), follows_packets }
     }
 
-    /// Who is told what happens in a switch.
+    /// The observer of a switch.
     #[inline]
     pub fn of_switch(&mut self, switch: u32) -> SwitchRecorder<'_, 'a> {
         SwitchRecorder { recorder: self, switch }
@@ -89,7 +89,7 @@ impl SwitchRecorder<'_, '_> {
         }
     }
 
-    /// The egress queues of a port have come to hold `change` bytes more.
+    /// The egress queues of a port hold `change` bytes more than before.
     #[inline]
     fn waiting(&mut self, now: Picos, port: u16, change: i64) -> Result<(), ResultsError> {
         let record = &mut self.recorder.record;

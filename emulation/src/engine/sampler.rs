@@ -21,7 +21,7 @@ const PER_SWITCH: usize = 4;
 #[derive(Debug)]
 pub struct Sampler {
     last: Vec<Vec<u64>>,
-    /// Likewise of the queues of spread priorities, if there are any.
+    /// The last sample of the queues of spread priorities, if there are any.
     last_of_queues: Vec<Vec<u64>>,
     spread: u8,
 }

@@ -1,4 +1,4 @@
-//! What the engine does with switches: hands them arrivals and time, and puts onto wires what they send.
+//! How the engine drives switches: it hands them arrivals and timers, and puts what they send onto wires.
 
 use fabric_core::arrival::Outcome;
 use fabric_core::priority::Priority;
@@ -154,7 +154,7 @@ impl<W: Wires> Engine<'_, W> {
         self.transmit(wire, frame, CONTROL_FRAME_LENGTH)
     }
 
-    /// Lets the ports send that a departure has given something to say.
+    /// Lets ports send hop control frames that a departure has queued there.
     #[cold]
     fn kick_woken(&mut self, number: u32) -> Result<(), RunError> {
         self.take_discarded(number);
@@ -180,7 +180,7 @@ impl<W: Wires> Engine<'_, W> {
         self.kick_switch_port(number, wire)
     }
 
-    /// Gives each deadline that a switch has set an event.
+    /// Schedules an event for each deadline that a switch has set.
     fn schedule_deadlines(&mut self, number: u32) {
         while let Some(at) = self.switches[number as usize].switch.poll_deadline() {
             self.events.schedule(at, Event::SwitchTimer { switch: number });

@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Picos};
 use super::faults::LossInjector;
 use crate::datapath::FrameKind;
 
-/// A wire and its sending port. What a hop touches lies in the first cache line.
+/// A wire and its sending port. The fields that each hop uses are in the first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Transmitter {
@@ -21,13 +21,13 @@ pub struct Transmitter {
     pub sent: u64,
     /// Frames that arrived.
     pub received: u64,
-    /// What a byte takes at this rate, in picoseconds; zero if that is no whole number.
+    /// Picoseconds per byte at this rate; zero if that is not a whole number.
     byte: u32,
-    /// What a frame takes beyond its length: preamble, FCS and inter-frame gap. A scenario allows 1000 bytes.
+    /// Bytes on the wire beyond a frame: preamble, FCS and inter-frame gap. A scenario allows up to 1000.
     overhead: u16,
-    /// Whether a `PortFree` event is under way.
+    /// Whether a `PortFree` event is scheduled.
     pub free_scheduled: bool,
-    /// Whether a fault has to know what is sent, or a capture records what arrives.
+    /// Whether faults or captures look at the frames of this wire.
     pub is_watched: bool,
     /// Where it leads.
     pub ends: WireEnds,
@@ -37,7 +37,7 @@ pub struct Transmitter {
     pub addresses: LinkAddresses,
     /// Frames that faults took.
     pub lost: u64,
-    /// Interfaces of the capture, and what each takes.
+    /// Interfaces of the capture, and the filter of each.
     pub captures: Box<[(u32, CaptureFilter)]>,
     faults: Box<[LossInjector]>,
 }
@@ -82,7 +82,7 @@ impl Transmitter {
     #[inline]
     pub fn serialise(&self, length: u32) -> Picos {
         let bytes = u64::from(length) + u64::from(self.overhead);
-        // A division is most of the work of a transmission, and at the usual rates there is none to do.
+        // A division would be most of the work of a transmission. The usual rates need only a product.
         if self.byte == 0 {
             self.rate.serialise(bytes)
         } else {
@@ -90,7 +90,7 @@ impl Transmitter {
         }
     }
 
-    /// Occupies the port from `now` on for a frame of `length` bytes: when its last bit arrives.
+    /// Occupies the port from `now` on for a frame of `length` bytes. Returns when its last bit arrives.
     #[inline]
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.serialise(length);
@@ -98,15 +98,15 @@ impl Transmitter {
         self.busy_until + self.delay
     }
 
-    /// When the transmission of a frame of `length` bytes began whose last bit arrives at `arrival`.
+    /// When the transmission began of a frame of `length` bytes whose last bit arrives at `arrival`.
     #[inline]
     pub fn started(&self, arrival: Picos, length: u32) -> Picos {
         Picos(arrival.0 - self.delay.0 - self.serialise(length).0)
     }
 
-    /// Whether a fault takes the next frame.
+    /// Whether a fault drops the next frame.
     pub fn loses(&mut self, kind: FrameKind) -> bool {
-        // Every fault counts every frame that it matches, also one that another takes.
+        // Every fault counts every frame that it matches, even one that another fault drops.
         self.faults.iter_mut().fold(false, |lost, fault| fault.takes(kind) | lost)
     }
 }

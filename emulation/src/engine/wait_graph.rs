@@ -1,16 +1,17 @@
 //! Who waits for whom among paused queues, at one instant.
 //!
-//! A node is a paused [`Lane`]. Its egress queue waits until the ingress queue at its other end resumes,
-//! under DSH also until that one's port does. An ingress queue waits for the paused egress queues of its
-//! switch in which its packets lie; a port, for those in which packets of any of its lossless classes
-//! lie. So an edge leads from a paused lane to each paused lane that keeps what pauses it.
+//! A node is a paused [`Lane`]. Its egress queue waits until the ingress queue at its other end resumes; under
+//! DSH also until the port of that ingress queue resumes. An ingress queue waits for the paused egress queues
+//! of its switch in which its packets lie. A port waits for those in which packets of any of its lossless
+//! classes lie. So an edge leads from a paused lane to each paused lane that holds packets for whose departure
+//! it waits.
 //!
-//! A queue that is OFF turns ON only when a packet of its departs (`fabric_core::scheme`), whatever thresholds
+//! A queue that is OFF turns ON only when one of its packets departs (`fabric_core::scheme`), whatever thresholds
 //! do. A port that is OFF turns ON when a packet of any of its lossless classes departs, or when its pause
-//! is renewed: then it may find that the switch's other ports have drained, that its threshold has risen,
-//! that what it has in insurance fits its share, and that it is below X_pon. Whoever asks for what is
-//! [`stuck`](WaitGraph::stuck) therefore says whether a port could resume without a departure if all left
-//! the shared pool but what is stuck itself.
+//! is renewed. By then the switch's other ports may have drained, so that its threshold is higher, its bytes in
+//! insurance fit into its share of the shared pool, and it is below X_pon. So the caller of
+//! [`stuck`](WaitGraph::stuck) says whether a port could resume without a departure of its own packets if only
+//! stuck bytes were left in the shared pool.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +34,11 @@ pub struct Lane {
 pub struct PausedLane {
     /// The lane.
     pub lane: Lane,
-    /// When the PAUSE was received that stops it still.
+    /// When the PAUSE that still stops it was received.
     pub since: Nanos,
     /// Whether nothing more can arrive over it before it resumes.
     pub settled: bool,
-    /// Whether its ingress queue is OFF, and not just that one's port.
+    /// Whether its ingress queue is OFF, and not only the port of that queue.
     pub queue_off: bool,
 }
 
@@ -68,7 +69,7 @@ pub struct HeldQueue {
 /// Packets of one ingress queue in one paused egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Place in the graph of the egress queue.
+    /// The egress queue's place in the graph.
     pub behind: u32,
     /// Their bytes.
     pub bytes: Bytes,
@@ -98,8 +99,8 @@ impl WaitGraph {
         self.paused[place as usize].lane
     }
 
-    /// Why each member of a cycle waits for the next: its ingress queue is OFF and has packets there, or
-    /// else its port.
+    /// Why each member of a cycle waits for the next: because its ingress queue is OFF and has packets there, or
+    /// otherwise because its port is OFF.
     pub fn levels(&self, cycle: &[u32]) -> Vec<PauseLevel> {
         let next = cycle.iter().cycle().skip(1);
         let level = |(&place, &next)| {
@@ -135,8 +136,8 @@ impl WaitGraph {
         })
     }
 
-    /// When the last edge of a cycle came to be: the latest of its pauses, and of the packets by which
-    /// each member waits for the next.
+    /// When the last edge of a cycle arose: the latest of its pauses and of the arrivals of the packets that make
+    /// each member wait for the next.
     pub fn onset(&self, cycle: &[u32]) -> Nanos {
         let next = cycle.iter().cycle().skip(1);
         cycle
@@ -152,12 +153,12 @@ impl WaitGraph {
             .unwrap_or_default()
     }
 
-    /// Which lanes can never resume: the largest set in which each is paused by a queue or a port that
-    /// gets nothing more and holds nothing but packets behind lanes of the set. None of them will see
-    /// a packet depart.
+    /// Which lanes can never resume: the largest set of lanes, each paused by a queue or port that gets no
+    /// more packets and whose packets all wait behind lanes of the set. So no packet of these queues and ports
+    /// departs.
     ///
     /// `port_may_resume` says whether the port that a wire leads to could turn ON without a departure of
-    /// its own packets when nothing is left of its switch's shared pool but these bytes.
+    /// its own packets if only these bytes were left in its switch's shared pool.
     pub fn stuck(&self, port_may_resume: impl Fn(u32, Bytes) -> bool) -> Vec<bool> {
         let mut stuck = vec![true; self.paused.len()];
         loop {
@@ -194,8 +195,8 @@ impl WaitGraph {
         stays == port.held.0 && !port_may_resume(wire, self.shared_that_stays(first.switch, stuck))
     }
 
-    /// Bytes of a switch's shared pool that are never given back: those of the ingress queues from which no
-    /// packet departs. What others hold may go.
+    /// Bytes of a switch's shared pool that are never given back: those of ingress queues from which no packet
+    /// departs. All other bytes may leave.
     fn shared_that_stays(&self, switch: u32, stuck: &[bool]) -> Bytes {
         let queues = self.ingress.values().filter(|queue| queue.switch == switch);
         let stay = queues.filter(|queue| queue.stuck_bytes(stuck) == queue.held.0);
@@ -235,7 +236,7 @@ mod tests {
 
     const CLASS: u8 = 3;
 
-    /// What an ingress queue holds besides, and (place, bytes) of what waits.
+    /// Bytes of an ingress queue that do not wait, and (place, bytes) of those that do.
     type Held<'a> = (u64, &'a [(u32, u64)]);
 
     fn lane(wire: u32) -> Lane {
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(by_pause.onset(&[0, 1]), Nanos(101));
         let by_packet = graph(&[(0, &[(1, 700)]), (0, &[(0, 5)])]);
         assert_eq!(by_packet.onset(&[0, 1]), Nanos(700));
-        // The other way on from place 0 is no part of this cycle.
+        // The other edge from place 0 does not belong to this cycle.
         let beside = graph(&[(0, &[(1, 5), (2, 900)]), (0, &[(0, 5)]), (0, &[])]);
         assert_eq!(beside.onset(&[0, 1]), Nanos(101));
     }

@@ -49,7 +49,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// The notification point of a queue pair, likewise.
+/// The notification point of a queue pair, with the parameters that all of a host share.
 #[derive(Clone, Debug)]
 pub struct Feedback {
     point: NotificationPoint,

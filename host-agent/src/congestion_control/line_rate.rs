@@ -2,7 +2,7 @@
 
 use super::{CongestionControl, CongestionFeedback};
 
-/// Both ends: neither has anything to do.
+/// Both ends; neither does anything.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRate;
 

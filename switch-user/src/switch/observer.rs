@@ -1,4 +1,4 @@
-//! Who is told what happens in a switch.
+//! The trait by which a driver learns what happens in a switch.
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{HopControl, Order};
@@ -15,12 +15,12 @@ pub enum ControlEvent {
     Pause,
     /// A queue or port turned ON.
     Resume,
-    /// A pause that lasts is renewed.
+    /// A pause goes on and is renewed.
     Renewal,
 }
 
 impl ControlEvent {
-    /// Of a decision that an arrival or a departure caused.
+    /// The event of an order that an arrival or a departure caused.
     pub(super) fn of(order: &Order) -> Self {
         if order.resumes { Self::Resume } else { Self::Pause }
     }
@@ -52,9 +52,9 @@ pub struct Departed {
     pub length: u32,
 }
 
-/// Is told what happens, right after the tables show it. Every method does nothing by default.
+/// Is called for each event, right after the tables show it. Every method does nothing by default.
 pub trait Observer {
-    /// Why an observer gives up, and with it the run.
+    /// An observer's error, which ends the run.
     type Error;
 
     /// A packet is buffered.
@@ -77,7 +77,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A frame is dropped: on arrival at `port`, or a packet whose turn to leave by it came.
+    /// A frame is dropped: on arrival at `port`, or when its turn came to leave by `port`.
     fn dropped(
         &mut self,
         _now: Picos,
@@ -115,11 +115,11 @@ pub trait Observer {
         Ok(())
     }
 
-    /// The pause of the whole port was about to run out: it may be ON now, without a packet having passed.
+    /// The pause of the whole port was due for renewal: the port may have turned ON without an arrival or departure.
     fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, _port: u16) {}
 
-    /// The ingress queues of `port` have another headroom, because of what was measured, or is not known any
-    /// more.
+    /// The headroom of the ingress queues of `port` has changed: its link was measured, or (`None`) the measurement
+    /// is out of date.
     fn headroom_changed(
         &mut self,
         _now: Picos,
@@ -131,7 +131,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody.
+/// An observer that ignores everything.
 impl Observer for () {
     type Error = std::convert::Infallible;
 }

@@ -1,5 +1,4 @@
-//! What a switch tells its neighbours about what they may send, and what they tell it: hop control frames, and the
-//! timers that renew and end pauses.
+//! Hop control frames that a switch sends and receives, and the timers that renew and end pauses.
 
 use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
 use fabric_core::priority::{self, Priority};
@@ -31,7 +30,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Pauses again what would otherwise run out while the congestion lasts.
+    /// Renews a pause that would otherwise run out while the congestion lasts.
     pub(super) fn refresh<O: Observer>(
         &mut self,
         now: Picos,
@@ -63,7 +62,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         S::renewal(&at, level, pause, now.to_nanos())
     }
 
-    /// Sends what a departure has made due at its ingress port.
+    /// Sends the hop control frames that a departure has made due at its ingress port.
     #[cold]
     pub(super) fn send_orders<O: Observer>(
         &mut self,
@@ -81,7 +80,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Queues a hop control frame, tells of it, and sees to it that a pause is renewed.
+    /// Queues a hop control frame, tells the observer, and sets the timers that renew its pauses.
     #[cold]
     pub(super) fn send_order<O: Observer>(
         &mut self,
@@ -119,8 +118,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Tells of a RESUME. A port's renews the pauses of classes whose queues are OFF, which its own pause does
-    /// not cover any more.
+    /// Tells the observer of a RESUME. That of a port also renews the pauses of classes whose queues are OFF, because
+    /// the port's pause does not cover them any more.
     fn tell_resume<O: Observer>(
         &mut self,
         now: Picos,

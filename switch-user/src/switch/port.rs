@@ -1,4 +1,4 @@
-//! The ports of a switch: what goes ahead of their packets.
+//! The ports of a switch: the frames that they send ahead of packets.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use crate::link_delay::LinkDelayMeter;
 
-/// What a port is.
+/// The configuration of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortConfig {
     /// Its address.
@@ -36,9 +36,9 @@ pub(super) struct ControlFrame<F> {
 /// What a port sends ahead of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead<F> {
-    /// Nothing pauses it.
+    /// First in line; pauses do not stop it.
     Control(ControlFrame<F>),
-    /// It goes after those, so that no PAUSE waits for one.
+    /// After hop control frames, so that no PAUSE waits for it.
     LinkDelay(LinkDelayFrame),
 }
 
@@ -53,7 +53,7 @@ struct Port<F> {
 #[derive(Debug)]
 pub(super) struct Ports<F> {
     ports: Box<[Port<F>]>,
-    /// Bit n: something waits at port n. Asked for every packet, and one cache line for all ports.
+    /// Bit n: something waits at port n. Every packet reads it; all ports share one cache line.
     waiting: [u64; MAX_PORTS / 64],
 }
 
@@ -61,7 +61,7 @@ impl<F: Copy> Ports<F> {
     /// Ports at which nothing waits.
     ///
     /// # Panics
-    /// If they are more than [`MAX_PORTS`].
+    /// If there are more than [`MAX_PORTS`].
     pub(super) fn new(count: usize) -> Self {
         assert!(count <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports, not {count}");
         let port = |_| Port {
@@ -78,8 +78,8 @@ impl<F: Copy> Ports<F> {
         self.waiting[usize::from(port) / 64] >> (port % 64) & 1 == 0
     }
 
-    /// Appends a hop control frame in place of those that still wait and have nothing to say beside it: however
-    /// often a class is paused and resumed, its latest state waits for no earlier one.
+    /// Appends a hop control frame and removes waiting ones that it supersedes. So the latest state of a class never
+    /// waits behind earlier ones, however often it is paused and resumed.
     pub(super) fn push_control(
         &mut self,
         port: u16,

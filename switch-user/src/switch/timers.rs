@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use fabric_core::priority::Priority;
 use units::Picos;
 
-/// What a switch waits for.
+/// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// When a pause that a port received runs out, unless it was renewed.
@@ -30,7 +30,7 @@ pub(super) enum Timer {
 pub(super) struct Timers {
     waiting: BinaryHeap<Reverse<(Picos, u64, Timer)>>,
     set: u64,
-    /// Deadlines that have been set and not been asked for.
+    /// Deadlines that have been set and that [`poll_set`](Self::poll_set) has not returned yet.
     unseen: VecDeque<Picos>,
 }
 

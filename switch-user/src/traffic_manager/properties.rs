@@ -1,4 +1,4 @@
-//! What every order of events must leave true, by random events against a plain model.
+//! Properties that hold for every order of events: random events against a plain model.
 #![expect(clippy::cast_possible_truncation, reason = "a model of few ports, queues and slots")]
 
 use std::collections::VecDeque;

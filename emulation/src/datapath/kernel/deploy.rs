@@ -92,7 +92,7 @@ pub(super) fn plan(fabric: &Fabric, addresses: &[LinkAddresses]) -> Plan {
     let links = fabric
         .wires()
         .iter()
-        // Each link is two wires; the one from the lower node stands for both.
+        // Each link is two wires; only the one from the lower node is handled, for both.
         .filter(|wire| wire.from.0 < wire.to.0)
         .map(|wire| LinkSpec {
             a: end(wire.from, wire.from_port),
@@ -153,7 +153,7 @@ pub(super) fn start_switches(
         for (numbers, worker) in shares {
             let started = match worker {
                 Ok(worker) => worker.join().expect("a worker does not panic"),
-                // The machine has no thread to spare.
+                // No more threads can be started.
                 Err(_) => start_share(numbers),
             };
             switches.extend(started?);
@@ -162,7 +162,7 @@ pub(super) fn start_switches(
     })
 }
 
-/// A switch that runs: its program, its way onto the wires, and its tables.
+/// A running switch: its program, its socket and its tables.
 pub(super) struct StartedSwitch {
     pub switch: Switch,
     pub socket: PacketSocket,

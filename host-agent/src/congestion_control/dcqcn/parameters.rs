@@ -40,8 +40,8 @@ pub struct Parameters {
 impl Parameters {
     /// The values of the HPCC artifact's simulator, given there at 100 Gbit/s.
     ///
-    /// Here as in the other profiles, the steps of the target rate grow in proportion to the line
-    /// rate, and all else stays.
+    /// As in the other profiles, the steps of the target rate grow in proportion to the line rate; other values
+    /// do not.
     pub fn hpcc(line_rate: BitsPerSecond) -> Self {
         let reference = BitsPerSecond(100 * GIGABIT);
         Self {
@@ -59,8 +59,8 @@ impl Parameters {
         }
     }
 
-    /// The values of the DCQCN paper, given there at 40 Gbit/s. It names no hyper increase: this is
-    /// ten times the additive one, as in IEEE 802.1Qau, from which DCQCN has its stages.
+    /// The values of the DCQCN paper, given there at 40 Gbit/s. The paper has no value for hyper increase: this is
+    /// ten times the additive step, as in IEEE 802.1Qau, from which DCQCN takes its stages.
     pub fn paper(line_rate: BitsPerSecond) -> Self {
         let reference = BitsPerSecond(40 * GIGABIT);
         Self {

@@ -1,7 +1,7 @@
 //! The reaction point: the rate of one queue pair.
 //!
 //! Nothing here needs a timer event. The rate matters when a packet starts and when a CNP arrives,
-//! alpha only when a CNP arrives; what should have happened since is caught up with then.
+//! alpha only when a CNP arrives. At these instants all timer expiries since the last call are made up for.
 
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -17,7 +17,7 @@ pub struct ReactionPoint {
     target_rate: BitsPerSecond,
     /// Estimate of congestion, from 0 to 1 (alpha).
     alpha: Fraction,
-    /// Start of the alpha interval that runs; none before the first CNP.
+    /// Start of the current alpha interval; `None` before the first CNP.
     alpha_interval_start: Option<Picos>,
     /// Whether a CNP arrived in it.
     alpha_interval_notified: bool,

@@ -57,8 +57,8 @@ impl ReliableSender for GoBackNRequester {
         Transmission { number, again, ack_request }
     }
 
-    /// What lies between the oldest packet that is not acknowledged and the next: what was sent beyond that
-    /// before it went back, the responder drops.
+    /// Bytes from the oldest unacknowledged packet to the next one. Packets beyond, sent before it went back, do
+    /// not count: the responder drops them.
     #[inline]
     fn outstanding(&self, flow: &Flow) -> Bytes {
         Bytes(flow.bytes_before(self.next).0 - flow.bytes_before(self.oldest_unacked).0)
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(sender.send(1), [2]);
         assert_eq!(sender.refuse(2), Outcome::Useful, "lost again");
         sender.send(2);
-        // It covers all that was sent: there is nothing to go back to.
+        // It covers all that was sent, so there is nothing to send again.
         assert_eq!(sender.refuse(4), Outcome::Useful);
         assert_eq!(sender.deadline(), None);
         assert_eq!(sender.send(1), [4]);
