@@ -39,7 +39,7 @@ impl Seeds {
         Self { inputs: texts.into_iter().map(String::into_bytes).collect(), words: all }
     }
 
-    /// Likewise, with the keys and values of a JSON Schema.
+    /// The same, with the keys and values of a JSON Schema.
     #[must_use]
     pub fn with_schema(mut self, schema: &serde_json::Value) -> Self {
         self.add_words_of(schema);

@@ -57,8 +57,8 @@ pub enum Error {
     /// Every fabric identifier is in use.
     #[error("all 65536 fabric names are taken; remove what killed runs left with `xoff destroy`")]
     NoFabricIdLeft,
-    /// A fabric that is to be destroyed has an owner that lives.
-    #[error("fabric {fabric} belongs to process {process}, which lives; end that process instead")]
+    /// A fabric that is to be destroyed is still in use by its owner.
+    #[error("fabric {fabric} is in use by process {process}; stop that process first")]
     FabricLives {
         /// The fabric.
         fabric: FabricId,
@@ -72,7 +72,7 @@ pub enum Error {
         fabric: FabricId,
     },
     /// A fabric's name does not have four hexadecimal digits.
-    #[error("{name:?} is no fabric's name; it has four hexadecimal digits, such as 3f9a")]
+    #[error("{name:?} is not a fabric's name; write four hexadecimal digits, such as 3f9a")]
     FabricName {
         /// What was given.
         name: String,

@@ -151,7 +151,7 @@ pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
     }
 }
 
-/// Removes the lock of a fabric that has lost its owner; one that is gone is no error.
+/// Removes the lock of a fabric that has lost its owner. It is not an error if the lock is gone already.
 pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
     let path = id.lock_path();
     match fs::remove_file(&path) {

@@ -63,8 +63,8 @@ pub enum PlanError {
     /// An interface name that the kernel refuses.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: a name has 1 to {INTERFACE_NAME_MAX} \
-         printable ASCII characters without `/`, `:` and `%`, and is none of `lo`, `all`, \
-         `default`, `.`, `..`; rename the interface"
+         printable ASCII characters without `/`, `:` and `%`, and is not `lo`, `all`, \
+         `default`, `.` or `..`; rename the interface"
     )]
     InterfaceName {
         /// The node's name.
@@ -108,7 +108,7 @@ pub enum PlanError {
     },
     /// A station address that is zero or a group's.
     #[error(
-        "interface {interface:?} in namespace {namespace:?}: {mac:02x?} is no station's address; \
+        "interface {interface:?} in namespace {namespace:?}: {mac:02x?} is not a station's address; \
          use one that is not zero and whose first byte is even, such as 02:00:00:00:00:01"
     )]
     StationAddress {
@@ -134,8 +134,8 @@ pub enum PlanError {
     },
     /// A prefix length above 32, or a route with bits set behind its prefix.
     #[error(
-        "interface {interface:?} in namespace {namespace:?}: {address}/{prefix_len} is no IPv4 \
-         network; a prefix has at most 32 bits, and a route's destination none behind its prefix"
+        "interface {interface:?} in namespace {namespace:?}: {address}/{prefix_len} is not an \
+         IPv4 network; write a prefix of at most 32 bits, and zeros behind it in a route's destination"
     )]
     Prefix {
         /// The node's name.

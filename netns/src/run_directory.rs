@@ -44,7 +44,7 @@ pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
     mount(Some(Path::new("/proc/thread-self/ns/net")), path, libc::MS_BIND)
 }
 
-/// Takes away every mount on `path` and the file itself; what is gone already is no error.
+/// Removes every mount on `path` and the file itself. It is not an error if they are gone already.
 pub(crate) fn remove_namespace_file(path: &Path) -> io::Result<()> {
     let target = c_path(path);
     loop {

@@ -79,7 +79,7 @@ impl<W: Write> Capture<W> {
     /// order.
     ///
     /// # Panics
-    /// If there is no such wire.
+    /// If `wire` is not a number of a wire of the capture.
     pub fn frame(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
         let wires = self.pcapng.interfaces().len();
         assert!((wire as usize) < wires, "wire {wire} of {wires} has no interface in the capture");

@@ -77,21 +77,22 @@ impl Row for DeadlockRow<'_> {
         },
         Column {
             name: "end_ns",
-            about: "When a queue of it resumed, or, unless it was confirmed, a port by which one \
-                    waited for the next; empty if \
-                    it lasted until the run's end. A confirmed circle ends only by a PAUSE that runs out because its refreshes were lost or late.",
+            about: "When one of its queues resumed, or, in a circle that was not confirmed, a port \
+                    because of which a queue waited for the next; empty if it lasted until the run's \
+                    end. A confirmed circle ends only if a PAUSE runs out because its refreshes were \
+                    lost or late.",
         },
         Column {
             name: "queues",
             about: "The wires that its egress queues send on, in the order of waiting, the last \
                     waiting for the first, separated by spaces.",
         },
-        Column { name: "priorities", about: "Paused priority of each of them, likewise." },
+        Column { name: "priorities", about: "Paused priority of each of them, in the same order." },
         Column {
             name: "levels",
-            about: "Why each of them waits for the next, likewise: `queue` if the ingress queue that \
-                    pauses it is OFF and holds packets there, `port` if it is the port (DSH); as it \
-                    was when the circle was confirmed or last looked at.",
+            about: "Why each of them waits for the next, in the same order: `queue` if the ingress \
+                    queue that pauses it is OFF and holds packets there, `port` if the port pauses \
+                    it (DSH); as of when the circle was confirmed or last looked at.",
         },
     ];
 

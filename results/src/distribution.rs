@@ -43,7 +43,7 @@ impl Distribution {
         self.count
     }
 
-    /// The greatest value; 0 if there is none.
+    /// The greatest value; 0 without values.
     pub const fn greatest(&self) -> u64 {
         self.greatest
     }
@@ -97,7 +97,7 @@ pub(super) fn mean(sum: u128, weight: u64) -> Option<u64> {
     Some(mean.try_into().expect("a mean of values of 64 bits"))
 }
 
-/// The lower end of the bucket in which the counts, from the smallest value on, come to `rank`.
+/// The lower end of the bucket in which the sum of the counts, from the smallest value on, reaches `rank`.
 fn value_at_rank(histogram: &Histogram<u32>, rank: u64) -> u64 {
     let mut counted = 0;
     let bucket = buckets(histogram).find(|(_, count)| {

@@ -139,7 +139,7 @@ impl FlowStatistics {
         self.all.summaries()
     }
 
-    /// Likewise label by label.
+    /// Flows, completion times and slowdowns of each label.
     pub fn by_label(&self) -> BTreeMap<String, LabelSummary> {
         let summary = |groups: &LabelGroups| {
             let (flows, completed) = (groups.all.flows, groups.all.fct_ns.count());

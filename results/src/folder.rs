@@ -161,7 +161,7 @@ impl ResultsFolder {
         self.queues.row(row)
     }
 
-    /// Likewise of one queue of a priority that has several.
+    /// Adds a sample of one queue of a priority that has several.
     ///
     /// # Panics
     /// Without [`ResultsOptions::egress_queues`].

@@ -23,12 +23,12 @@ pub enum Sharing {
     Shared,
 }
 
-/// Locks a folder, and waits a second for those who are about to let go of it. `None` if it is gone by now.
+/// Locks a folder; waits up to a second for others who are about to release it. `None` if the folder is gone.
 pub fn acquire(folder: &Path, sharing: Sharing) -> Result<Option<File>, ResultsError> {
     lock(folder, sharing, ATTEMPTS)
 }
 
-/// Likewise, without waiting.
+/// Locks a folder without waiting. `None` if the folder is gone.
 pub fn try_acquire(folder: &Path, sharing: Sharing) -> Result<Option<File>, ResultsError> {
     lock(folder, sharing, 1)
 }

@@ -8,18 +8,18 @@ use super::column::Column;
 use super::csv::Row;
 use super::distribution::{add, buckets, empty_histogram};
 
-/// What is measured of headroom and of paused ingress queues, over all switches.
+/// Measures of headroom and of paused ingress queues, over all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// A local maximum of a switch's headroom in use, in 1/10000 of all that it reserves (DSH, Fig. 6).
     SwitchHeadroom,
-    /// Likewise of all ingress queues of a port, of what the port reserves.
+    /// A local maximum of the headroom that a port's ingress queues use, in 1/10000 of what the port reserves.
     PortHeadroom,
-    /// Likewise of one ingress queue, of what it, or under DSH its port, reserves.
+    /// A local maximum of an ingress queue's headroom, in 1/10000 of what it, or under DSH its port, reserves.
     QueueHeadroom,
     /// Lossless ingress queues of a switch in state OFF, while its headroom is in use (DSH, Fig. 7).
     QueuesOff,
-    /// Likewise of a port, while its headroom is in use.
+    /// Lossless ingress queues of a port in state OFF, while the port's headroom is in use.
     PortQueuesOff,
     /// Mbit/s that come to an ingress queue from its PAUSE on, until that must have taken effect (DSH,
     /// Fig. 8 and 9).

@@ -43,9 +43,9 @@ impl Row for OccupancyRow {
         },
         Column { name: "mean_bytes", about: "Mean, rounded half up from an exact sum." },
         Column { name: "p50_bytes", about: "Level that was not exceeded half of the time." },
-        Column { name: "p90_bytes", about: "Likewise 90 % of the time." },
-        Column { name: "p99_bytes", about: "Likewise 99 % of the time." },
-        Column { name: "p999_bytes", about: "Likewise 99.9 % of the time." },
+        Column { name: "p90_bytes", about: "Level that was not exceeded 90 % of the time." },
+        Column { name: "p99_bytes", about: "Level that was not exceeded 99 % of the time." },
+        Column { name: "p999_bytes", about: "Level that was not exceeded 99.9 % of the time." },
         Column { name: "max_bytes", about: "Highest level, exact, however short." },
     ];
 

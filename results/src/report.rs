@@ -51,7 +51,7 @@ pub struct RunReport {
     pub buffer: Option<ReportedBuffer>,
     /// How full switches were over time, if that was followed; shown is the most congested one.
     pub occupancy: Vec<OccupancyRow>,
-    /// What links were measured to be, if they were.
+    /// The measured delays of links, if they were measured.
     pub link_delays: Option<LinkDelayRange>,
     /// The priorities whose PAUSE the tshark line shows.
     pub lossless: Vec<u8>,
@@ -87,9 +87,9 @@ pub struct ReportedFlow {
 pub struct ReportedDeadlock {
     /// When it closed.
     pub onset: Nanos,
-    /// When it was certain.
+    /// When it became certain that it could not resume.
     pub confirmed: Nanos,
-    /// When it dissolved in spite of that.
+    /// When it dissolved after all, because a PAUSE ran out.
     pub end: Option<Nanos>,
     /// The priorities of its queues.
     pub priorities: BTreeSet<u8>,
@@ -109,7 +109,7 @@ pub struct ReportedBuffer {
 }
 
 impl RunReport {
-    /// The whole report, ended by a line feed. No line is wider than 100 columns, but for long
+    /// The whole report, ended by a line feed. No line is wider than 100 columns, except for long
     /// paths.
     pub fn render(&self, style: Style) -> String {
         let mut text = String::new();
@@ -277,7 +277,7 @@ impl RunReport {
         Ok(())
     }
 
-    /// Nothing, if no queues have waited for each other in a circle.
+    /// Circles of paused queues; empty if there were none.
     fn deadlocks(&self, out: &mut String, style: Style) -> fmt::Result {
         let totals = &self.summary.deadlock;
         if totals.deadlocks + totals.dissolved + totals.undecided == 0 {
@@ -336,7 +336,7 @@ impl RunReport {
         })
     }
 
-    /// What links were measured to be, and the headroom that follows.
+    /// The measured delays of links, and the headroom that results.
     fn link_delays(&self, out: &mut String) -> fmt::Result {
         let Some(LinkDelayRange { exchanges, link_delay, headroom }) = self.link_delays else {
             return Ok(());

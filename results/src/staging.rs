@@ -13,7 +13,7 @@ use super::unfinished;
 
 /// Where files grow. Present only while a run writes, or after one was killed.
 const PARTIAL: &str = ".xoff-partial";
-/// How often a folder is made again that others remove before it is locked.
+/// How often a folder is made again if others remove it before it is locked.
 const ATTEMPTS: u32 = 100;
 
 /// The claim on a results folder. Dropped before [`Staging::publish`] has come to its end, it
@@ -161,8 +161,8 @@ impl Drop for Staging {
     }
 }
 
-/// What remains to be done after a run that died: removes what a run that died left in `folder`, and the innermost `made` folders
-/// of this path if they are empty.
+/// Cleans up after a run that died: removes what it left in `folder`, and the innermost `made` folders of this
+/// path if they are empty.
 pub(super) fn clear_abandoned(
     folder: &Path,
     made: usize,
@@ -179,8 +179,8 @@ pub(super) fn clear_abandoned(
     Ok(())
 }
 
-/// Removes what a run that died left in a locked folder: the files that it had not let appear yet and, if
-/// it died while they appeared, those that had.
+/// Removes what a run that died left in a locked folder: its hidden files and, if it died while it was publishing
+/// them, those that it had published.
 fn remove_partial(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
     let partial = folder.join(PARTIAL);
     if !partial.exists() {
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(names(temp.path()), FILES);
     }
 
-    /// What a run leaves that dies while it writes to `folder`: its destructor does not run.
+    /// Leaves what a run that dies while it writes to `folder` leaves: its destructor does not run.
     fn die_in(folder: &Path) {
         let mut staging = Staging::claim(folder, FILES).unwrap();
         write(&staging, "flows.csv", "half");

@@ -9,7 +9,7 @@ use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 
-/// What a run came to. All but [`Summary::MACHINE_KEYS`] is the same in every run of a scenario.
+/// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The scenario's name.
@@ -24,7 +24,7 @@ pub struct Summary {
     pub fct_ns: Option<FctSummary>,
     /// Slowdowns; none if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
-    /// Both, by the flows' label.
+    /// Completion times and slowdowns by the flows' label.
     pub labels: BTreeMap<String, LabelSummary>,
     /// PAUSE frames decided on, refreshes included.
     pub pause_frames: u64,
@@ -34,7 +34,7 @@ pub struct Summary {
     pub resume_frames: u64,
     /// Time in which pauses were in effect at the senders that they stop, summed over (node, port, priority).
     pub paused_ns: u64,
-    /// Time from each decision to pause to that to resume, likewise.
+    /// Time from each decision to pause to the decision to resume, summed over (node, port, priority).
     pub pause_ordered_ns: u64,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
@@ -56,11 +56,11 @@ pub struct Summary {
     pub emulated_ns: u64,
     /// Why the run ended then.
     pub ended: RunEnd,
-    /// Why a run that its duration ended is cut short; `None` if it is not.
+    /// What was unfinished when the duration ended the run; `None` if nothing was.
     pub unfinished: Option<String>,
-    /// Whether no frame was lost to anything.
+    /// Whether no frame was lost, for whatever reason.
     pub lossless: bool,
-    /// What the books say is wrong; empty when every counter returned to where it must.
+    /// What the final check found wrong; empty if every counter has the value that it must have.
     pub books: Vec<String>,
     /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
     pub limits_reached: Vec<String>,

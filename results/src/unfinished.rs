@@ -1,14 +1,14 @@
-//! Who has to know where results are growing: a process that is killed cannot remove them itself.
+//! Tells another process where results are being written, because a process that is killed cannot remove them.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Whoever removes a process's unfinished results if it dies, by [`ResultsFolder::clear_abandoned`].
+/// Keeps note of a process's unfinished results, to remove them by [`ResultsFolder::clear_abandoned`] if it dies.
 ///
 /// [`ResultsFolder::clear_abandoned`]: super::ResultsFolder::clear_abandoned
 #[derive(Debug)]
 pub struct Keeper {
-    /// Results begin to grow in a folder; the innermost so many folders of its path are made for them.
+    /// Results begin to be written to a folder; so many of the innermost folders of its path are made for them.
     pub begin: fn(folder: &Path, made: usize),
     /// The folder holds nothing half-written any more.
     pub end: fn(folder: &Path),
@@ -17,7 +17,7 @@ pub struct Keeper {
 /// This process's keeper.
 static KEEPER: OnceLock<Keeper> = OnceLock::new();
 
-/// Makes `keeper` this process's, for all results from now on; without one nobody is told.
+/// Makes `keeper` this process's, for all results from now on. Without a keeper, nothing is reported.
 ///
 /// # Panics
 /// If the process has one.

@@ -188,7 +188,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Likewise with an entry of the settings.
+    /// Sets a key to a value of the settings, with its place there.
     fn set_entry(&mut self, entry: &Entry) -> Result<(), ScenarioError> {
         let source = Source::Settings;
         let key = entry.key_origin.span.clone();

@@ -10,12 +10,12 @@ use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
 use super::switch::Scheduler;
 
-/// Queues that spread priorities may have in sum at a port: each priority keeps the number of the queue that it
-/// has alone.
+/// Queues that spread priorities may have in sum at a port. The numbers 0 to 7 stay reserved for priorities with one
+/// queue.
 const MAX_FLOW_QUEUES: u32 = 120;
 const _: () = assert!(MAX_FLOW_QUEUES as usize + PRIORITIES == MAX_DATA_QUEUES);
 
-/// A priority of which a flow's hash selects the egress queue.
+/// A priority with several egress queues, among which a flow's hash selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowQueues {
     /// The priority; not the control priority.
@@ -35,7 +35,7 @@ pub(super) struct FlowQueuesKeys {
     queues: u32,
 }
 
-/// What the entries of the list resolve to.
+/// Checks the entries of the list.
 pub(super) fn resolve(
     entries: Vec<FlowQueuesKeys>,
     control_priority: Option<u8>,

@@ -19,7 +19,7 @@ use super::report::ScenarioError;
 pub enum Headroom {
     /// Static and independent: every lossless ingress queue has its own (DSH Eq. 3).
     Sih {
-        /// For each queue; `None` is DSH Eq. 1 and what it leaves out ([`fabric_core::headroom`]).
+        /// For each queue; `None` for DSH Eq. 1 and the terms that it misses ([`fabric_core::headroom`]).
         #[serde(
             serialize_with = "quantity::serialize_option",
             skip_serializing_if = "Option::is_none"
@@ -59,7 +59,7 @@ pub enum Headroom {
 /// The parameters of DSH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Dsh {
-    /// Phi of a port; `None` is as of [`Headroom::Sih`].
+    /// Phi of a port; `None` as for [`Headroom::Sih`].
     #[serde(
         serialize_with = "quantity::serialize_option",
         skip_serializing_if = "Option::is_none"
@@ -133,7 +133,7 @@ pub struct PowerOfTwo {
 }
 
 impl PowerOfTwo {
-    /// Beyond that a weight is none, and a gain asks for all headroom at once.
+    /// A smaller weight would have no effect, and a larger gain would ask for all headroom at once.
     const LARGEST_EXPONENT: u32 = 6;
 
     fn of(ratio: Ratio) -> Option<Self> {
@@ -146,12 +146,12 @@ impl PowerOfTwo {
             .then_some(Self { exponent })
     }
 
-    /// Binary digits that a product with it moves to the left; 0 if it is below 1.
+    /// Bits by which a product with it is shifted to the left; 0 if it is below 1.
     pub fn left_shift(self) -> u8 {
         self.exponent.max(0).unsigned_abs()
     }
 
-    /// Binary digits that a product with it moves to the right; 0 if it is above 1.
+    /// Bits by which a product with it is shifted to the right; 0 if it is above 1.
     pub fn right_shift(self) -> u8 {
         self.exponent.min(0).unsigned_abs()
     }
@@ -171,7 +171,7 @@ pub(super) enum HeadroomKeys {
     /// Static and independent: each lossless ingress queue has its own.
     Sih {
         /// For each queue. Default: DSH Eq. 1, 2 (rate x delay + longest frame) +
-        /// 3840 B, and what it leaves out: one more frame, and the PAUSE itself (84 B).
+        /// 3840 B, and two terms that it misses: one more frame, and the PAUSE itself (84 B).
         bytes: Option<Size>,
         /// Instead of `bytes`: for each queue, this many times rate x propagation delay of its port's
         /// link, 1 to 1000. The HPCC simulator takes 3.
@@ -214,15 +214,15 @@ pub(super) struct DshKeys {
     /// Weight of a queue's latest gradient in its average (`w_g`): "1", "1/2", "1/4" .. "1/64".
     /// Default "1/4".
     gradient_weight: Ratio,
-    /// Weight of the latest deviation from it (`w_v`), likewise. Default "1/4".
+    /// Weight of the latest deviation from it (`w_v`): the same values. Default "1/4".
     deviation_weight: Ratio,
-    /// Mean deviations that an estimate lies above the average gradient (`k`): 1, 2, 4 .. 64.
+    /// How many mean deviations an estimate lies above the average gradient (`k`): 1, 2, 4 .. 64.
     /// Default 4.
     deviation_gain: Ratio,
     /// After this time with packets of one queue only, a port's queue pauses at T(t) without
     /// shared headroom. Default "10ms".
     single_queue_window: Time,
-    /// A port is resumed that far below the threshold at which it pauses. Default "0B".
+    /// How far below its PAUSE threshold a port resumes. Default "0B".
     port_xon_offset: Size,
     /// Whether a queue gets headroom from the shared buffer: it pauses ahead of its share of it, by
     /// the headroom that it is estimated to need, and may then use the shares of its port's other

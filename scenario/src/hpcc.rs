@@ -146,7 +146,7 @@ impl HpccKeys {
         }
         if dump == Picos::ZERO || !dump.0.is_multiple_of(interval.0) {
             let title = format!(
-                "{} is no multiple of {}",
+                "{} is not a multiple of {}",
                 quantity::display(dump),
                 quantity::display(interval)
             );
@@ -215,7 +215,7 @@ fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
         for (set, words) in [
             ("qlen_interval=\"0ns\"", "looks without end"),
             ("qlen_interval=\"1.5ns\"", "a time of 1500ps"),
-            ("qlen_dump_interval=\"150ns\"", "150ns is no multiple of 100ns"),
+            ("qlen_dump_interval=\"150ns\"", "150ns is not a multiple of 100ns"),
             ("destination_ports.two=200", "no flow has the label `two`"),
             ("destination_ports.one=65536", "destination_ports"),
             ("nodes=[\"h0\", \"h9\"]", "no node is called `h9`"),

@@ -237,8 +237,8 @@ impl Scenario {
         Self::read(path, overrides, &from_disk)
     }
 
-    /// Likewise of files whose texts `read` gives: the scenario's, and those that it names, by absolute
-    /// paths.
+    /// Like [`load`](Self::load), with `read` to get the texts of files: the scenario's, and those that it names by
+    /// absolute paths.
     pub fn read(
         path: &Path,
         overrides: &[String],
@@ -258,7 +258,8 @@ impl Scenario {
         Self::parse_with(text, path, overrides, Settings::default(), &from_disk)
     }
 
-    /// Likewise, with what another file sets on top of the overrides, and files that `read` gives.
+    /// Like [`parse`](Self::parse), with another file's settings on top of the overrides, and `read` to get the texts
+    /// of files.
     pub fn parse_with(
         text: &str,
         path: &Path,

@@ -1,10 +1,10 @@
-//! What a person reads when a scenario is wrong.
+//! Errors in a scenario, as a person reads them.
 
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
-/// Why a scenario, or a sweep, is none: what is wrong, where, and what would be right.
+/// An error in a scenario or a sweep: what is wrong, where, and what would be right.
 ///
 /// Its text is the whole report, with the line at fault and a caret under the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -146,10 +146,10 @@ impl Shape {
 }
 
 impl ShapeKind {
-    /// Its nodes and links, those that are down among them.
+    /// Its nodes and links, including those that are down.
     ///
     /// # Errors
-    /// Those of a shape that is no fabric: none of a scenario that exists.
+    /// If the shape is not a valid fabric. A [`Scenario`](crate::Scenario) has been checked and gives no error.
     pub fn plan(&self) -> Result<Plan, FabricError> {
         match self {
             Self::Star { hosts, host_link } => Plan::star(*hosts, host_link.rate, host_link.delay),
@@ -161,7 +161,7 @@ impl ShapeKind {
                 Plan::leaf_spine(*leaves, *spines, *hosts_per_leaf, host_link, fabric_link)
             }
             Self::FatTree { k, oversubscription, host_link, aggregation_link, core_link } => {
-                // More than a switch's ports are refused later, by their number.
+                // Numbers above a switch's ports are refused later.
                 let hosts = oversubscription.of(u64::from(k / 2));
                 Plan::fat_tree(
                     *k,
@@ -187,7 +187,7 @@ impl ShapeKind {
         }
     }
 
-    /// Where in the file the cause of an error stands, and what would be right.
+    /// Where the cause of an error is in the file, and what would be right.
     pub(super) fn explain(&self, error: &FabricError, document: &Document<'_>) -> ScenarioError {
         let (path, help) = match error {
             FabricError::Name { node, .. } => (
@@ -282,7 +282,7 @@ fn node_path(node: NodeKind) -> String {
     }
 }
 
-/// Where a failed link stands in the file, and what would be right.
+/// Where a failed link is in the file, and what would be right.
 pub(super) fn explain_failed(
     error: &FailedLinkError,
     plan: &Plan,

@@ -310,7 +310,7 @@ impl Default for SwitchKeys {
 }
 
 impl SwitchKeys {
-    /// Checks what can be said without the topology but for `rates`, those of its links.
+    /// Checks all that does not depend on the topology, except for `rates`, the rates of its links.
     pub(super) fn resolve(
         self,
         rates: &BTreeSet<BitsPerSecond>,

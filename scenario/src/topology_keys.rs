@@ -1,4 +1,4 @@
-//! `[topology]` as a file gives it.
+//! The keys of `[topology]` in a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -228,7 +228,7 @@ fn check_fat_tree(
     let Ratio { numerator, denominator } = oversubscription;
     let uplinks = u64::from(k / 2);
     if !(uplinks * u64::from(numerator)).is_multiple_of(u64::from(denominator)) {
-        let title = format!("{oversubscription} x {uplinks} is no whole number of hosts");
+        let title = format!("{oversubscription} x {uplinks} is not a whole number of hosts");
         let help = "each edge switch has that many hosts for its k/2 uplinks: write a ratio such \
                     as \"1\" or \"3\"";
         return Err(document.error("topology.oversubscription", &title, help));

@@ -50,7 +50,7 @@ pub struct Dcqcn {
     /// Period of the rate increase timer.
     #[serde(serialize_with = "quantity::serialize")]
     pub rate_increase_timer: Picos,
-    /// Bytes sent that count as one rate increase event; `None` is no byte counter.
+    /// Bytes sent that count as one rate increase event; `None` for no byte counter.
     #[serde(serialize_with = "serialize_byte_counter")]
     pub byte_counter: Option<Bytes>,
     /// Weight of an update of alpha, g; at most 1.

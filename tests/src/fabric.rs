@@ -88,7 +88,7 @@ pub fn in_memory(text: &str, overrides: &[&str]) -> Run {
     Run::new(DatapathKind::Memory, text, overrides, Some(results_folder()))
 }
 
-/// Likewise without a results folder, for checks that need the summary alone: a short run takes less time
+/// The same without a results folder, for checks that need the summary alone: a short run takes less time
 /// than its files.
 pub fn summarised(text: &str, overrides: &[&str]) -> Run {
     Run::new(DatapathKind::Memory, text, overrides, None)
@@ -209,13 +209,13 @@ impl Run {
         assert_eq!(reasons, [reason], "{}: {:?}", self.scenario.name, self.summary.drops);
     }
 
-    /// Asserts that two runs left the same files, but for the machine's times in the summary.
+    /// Asserts that two runs left the same files, except for the machine's times in the summary.
     #[track_caller]
     pub fn assert_same_as(&self, other: &Self) {
         self.assert_same_but_for(other, &[]);
     }
 
-    /// Likewise, some files apart.
+    /// The same, except for some files.
     #[track_caller]
     pub fn assert_same_but_for(&self, other: &Self, apart: &[&str]) {
         for name in SAME_FILES.into_iter().filter(|name| !apart.contains(name)) {

@@ -1,4 +1,4 @@
-//! Why a plan is no fabric.
+//! Errors in a topology plan.
 
 use super::{HostId, MAX_HOSTS, MAX_NAME_LENGTH, MAX_PORTS, MAX_SWITCHES, NodeKind, SwitchId};
 
@@ -11,7 +11,7 @@ pub enum LinkEnd {
     B,
 }
 
-/// Why a plan is no fabric; numbers count from 0 in the plan's lists.
+/// An error in a plan; numbers count from 0 in the plan's lists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// The name cannot be an interface's.

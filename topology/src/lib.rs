@@ -1,8 +1,8 @@
 //! The fabric as a graph: nodes, ports, links, wires and routes, numbered once and for all.
 //!
 //! Everything here is an integer or a name, and every number follows from the order in which a
-//! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike. This crate knows
-//! no scenario, no flow and no frame: who sends what over a fabric, and when, is for others.
+//! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike. This crate does not depend on
+//! scenarios, flows or frames: other crates decide who sends what over a fabric, and when.
 
 mod cycle;
 mod dependencies;

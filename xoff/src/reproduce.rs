@@ -1,5 +1,5 @@
-//! Reproductions: a paper's figures as sweeps that ship with xoff, what the paper says of each, and
-//! what the runs come to beside it.
+//! Reproductions: a paper's figures as sweeps that ship with xoff, what the paper says of each, and the results of
+//! the runs beside it.
 //!
 //! [`Paper`] and [`Figure`] are data; [`Outcome`] is what the complete runs of a figure say;
 //! [`report`] makes the tables. Numbers are [`Decimal`]s: a table is the same on every machine.
@@ -35,7 +35,7 @@ pub struct Paper {
 /// Every paper.
 pub const PAPERS: [&Paper; 1] = [&dsh::PAPER];
 
-/// One sweep, and the figures of the paper that it stands for.
+/// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]
 pub struct Figure {
     /// What the command calls it, and the name of its sweep without `.toml`.

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use anyhow::Error;
 
-/// Set where this program stands in for rustc.
+/// Set where this program runs instead of rustc.
 const ASKED: &str = "XTASK_FIXED_CRATE_METADATA";
 /// The target whose crates get fixed metadata; host crates (macros) stay as cargo wants them.
 pub const TARGET: &str = "bpfel-unknown-none";

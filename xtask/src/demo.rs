@@ -96,7 +96,7 @@ fn rows<'a, const N: usize>(csv: &'a str, names: [&str; N]) -> Result<Vec<[&'a s
 
 fn microseconds(nanoseconds: &str) -> Result<String> {
     let value: u64 =
-        nanoseconds.parse().with_context(|| format!("{nanoseconds:?} is no time in ns"))?;
+        nanoseconds.parse().with_context(|| format!("{nanoseconds:?} is not a time in ns"))?;
     Ok(format!("{}.{}", value / 1000, value % 1000 / 100))
 }
 

@@ -126,7 +126,7 @@ fn refuse_local_paths(object: &Path, folders: &[(PathBuf, &str)]) -> Result<()> 
     for (folder, _) in folders {
         let path = folder.as_os_str().as_encoded_bytes();
         if bytes.windows(path.len()).any(|window| window == path) {
-            bail!("{} speaks of {}, a path of this machine", object.display(), folder.display());
+            bail!("{} contains {}, a path of this machine", object.display(), folder.display());
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::style::Style;
 
-/// No wrapped line is wider, but for a long path, which is not cut. Tables may take four more.
+/// Wrapped lines are not wider, except for long paths, which are not cut. Tables may take four more.
 pub const WIDTH: usize = 96;
 
 /// To which side a column's cells go.

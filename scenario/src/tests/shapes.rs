@@ -68,7 +68,7 @@ fn fat_trees_that_cannot_be() {
     ");
     let blocking = "kind = \"fat-tree\"\nk = 2\nhost_link = SPEED\noversubscription = ";
     assert_snapshot!(report(&format!("{blocking}\"3/2\"")), @r#"
-    error: 3/2 x 1 is no whole number of hosts
+    error: 3/2 x 1 is not a whole number of hosts
      --> shape.toml:5:20
       |
     5 | oversubscription = "3/2"

@@ -20,7 +20,7 @@ pub struct Burst {
     pub fabric_link: Option<&'static str>,
     /// Gigabits a second of hosts' links; links between switches have `fabric_gigabits`.
     pub gigabits: u64,
-    /// Likewise of links between switches.
+    /// The same for links between switches.
     pub fabric_gigabits: u64,
     /// Propagation delay of all links.
     pub delay_ns: u64,
@@ -133,7 +133,7 @@ impl Burst {
         self.run_with(run, headroom, &[])
     }
 
-    /// Likewise with more settings.
+    /// The same with more settings.
     pub fn run_with(&self, run: Runner, headroom: &str, more: &[&str]) -> Run {
         let (text, headroom) = (self.text(), self.headroom(headroom));
         let overrides = [headroom.clone(), "switch.buffer=1GB".to_owned()];

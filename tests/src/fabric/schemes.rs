@@ -66,7 +66,7 @@ impl PortStates {
         if let Some(since) = self.since.take() {
             assert!(since < now, "{at}: OFF and ON at once");
             let spoken = std::mem::take(&mut self.spoken);
-            assert_eq!(spoken, *lossless, "{at}: a port's PAUSE speaks of all lossless classes");
+            assert_eq!(spoken, *lossless, "{at}: a port's PAUSE names all lossless classes");
         }
     }
 }

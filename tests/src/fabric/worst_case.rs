@@ -17,7 +17,7 @@ const START_NS: u64 = 3000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// A packet that itself found room in the shared pool, after which the dynamic threshold lies below
-    /// the occupancy. Eq. 1 speaks of this case: all that comes afterwards comes because PAUSE takes time.
+    /// the occupancy. Eq. 1 is about this case: packets still come only because a PAUSE takes time.
     InShared,
     /// A packet that found the shared pool closed: it takes headroom that Eq. 1 does not count.
     InHeadroom,
@@ -55,7 +55,7 @@ impl WorstCase {
         self.run_scheme(run, phase_ns, &sih(headroom), &[])
     }
 
-    /// Likewise with headroom of any kind, and with more settings.
+    /// The same with headroom of any kind, and with more settings.
     pub fn run_scheme(
         &self,
         run: Runner,

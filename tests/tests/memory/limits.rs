@@ -64,7 +64,7 @@ fn start(scenario: &Scenario) -> Result<Fate, String> {
     }
 }
 
-/// Likewise, with a panic as an error.
+/// The same, with a panic as an error.
 fn caught(text: &str) -> Result<Fate, String> {
     catch_unwind(AssertUnwindSafe(|| fate(text))).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);

@@ -181,7 +181,9 @@ fn check_release(release: &str) -> Result<String, String> {
     let version = numbers.next().flatten().zip(numbers.next().flatten());
     let (major, minor) = OLDEST_KERNEL;
     match version {
-        None => Err(format!("the kernel calls itself {release:?}, which is no version")),
+        None => Err(format!(
+            "the kernel's release is {release:?}, which does not start with a version such as 6.1"
+        )),
         Some(version) if version < OLDEST_KERNEL => Err(format!(
             "Linux {release} is too old: boot Linux {major}.{minor} or later, or use `--datapath memory`"
         )),

@@ -119,7 +119,7 @@ fn reproduce(
     Ok(super::print(&text, exit))
 }
 
-/// What a figure comes to, and whether the user interrupted it.
+/// The outcome of a figure, and whether the user interrupted it.
 fn one_figure(
     arguments: &Arguments,
     figure: &'static Figure,

@@ -54,7 +54,7 @@ pub fn import(path: &Path, stem: &str) -> Result<Imported, ScenarioError> {
     join(&config, &topology, &flows, stem)
 }
 
-/// Likewise of the texts of the three files, whatever files the config names.
+/// Like [`import`], from the texts of the three files, whatever files the config names.
 pub fn import_texts(
     config: Source,
     topology: &Source,

@@ -1,4 +1,4 @@
-//! A text file that another program wrote, as lines of words that know where they stand.
+//! A text file that another program wrote, as lines of words with their places.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct Source {
     text: String,
 }
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.

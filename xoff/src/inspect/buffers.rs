@@ -29,7 +29,7 @@ pub struct PortGroup {
     pub delay: Picos,
     /// Headroom of each lossless ingress queue, under DSH of the port.
     pub headroom: Bytes,
-    /// What it will come to once the link is measured, but for the rounding of time stamps; if it is.
+    /// Headroom expected after measurement, without the rounding of time stamps; `None` if the link is not measured.
     pub once_measured: Option<Bytes>,
 }
 

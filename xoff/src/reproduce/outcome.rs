@@ -110,7 +110,7 @@ impl Outcome {
         of_baseline.map_or(0, |other| cell.left_out[quantity].union(other).count())
     }
 
-    /// Likewise of all cells that a claim is about.
+    /// How many seeds are left out in all cells that a claim is about.
     pub fn left_out_of(&self, claim: &Claim) -> usize {
         let of_cell = |cell: &Cell| match claim.view {
             View::Itself => self.left_out(cell, claim.quantity),

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(interval(&decimals(&[10, 30])), Some((Decimal(10), Decimal(30))));
     }
 
-    /// For many values the bootstrap comes to the normal interval, mean -+ 1.96 deviations of the mean:
+    /// For many values the bootstrap approaches the normal interval, mean -+ 1.96 deviations of the mean:
     /// for 0, 1, .., 999 in thousandths of a unit the deviation is 288.675 / sqrt(1000) = 9.129.
     #[test]
     fn of_many_values_it_is_the_normal_one() {

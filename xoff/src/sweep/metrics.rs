@@ -1,4 +1,4 @@
-//! What a run came to, as numbers with names.
+//! The results of a run as numbers with names.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Metrics {
         self.0.get(name).copied().or(none)
     }
 
-    /// Likewise, for a mean over runs.
+    /// The number of a name for a mean over runs, or why the run does not count.
     pub fn sample(&self, name: &str) -> Sample {
         if self.lacks_flows(name) {
             return Sample::Incomplete;

@@ -77,7 +77,7 @@ impl Sweep {
         Self::read(path, options, &from_disk)
     }
 
-    /// Likewise of files whose texts `read` gives.
+    /// Like [`load`](Self::load), with `read` to get the texts of files.
     pub fn read(
         path: &Path,
         options: &SweepOptions,

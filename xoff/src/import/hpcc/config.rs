@@ -34,7 +34,7 @@ enum Kind {
     LinkDown,
     /// A count, then as many pairs of a rate in bit/s and a whole number.
     Sizes,
-    /// Likewise with probabilities.
+    /// A count, then as many pairs of a rate in bit/s and a probability.
     Probabilities,
 }
 
@@ -175,7 +175,7 @@ impl Config {
         self.whole_up_to(key, default, u64::MAX)
     }
 
-    /// Likewise, for which there is a largest number.
+    /// A whole number up to `largest`, or `default` if it is not given.
     pub fn whole_up_to(&self, key: &str, default: u64, largest: u64) -> Result<u64, ScenarioError> {
         let word = self.words(key).first().copied();
         word.map_or(Ok(default), |word| self.source.number(word, key, largest))

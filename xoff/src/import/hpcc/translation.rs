@@ -40,7 +40,7 @@ pub struct Translation {
     pub payload: u64,
     /// alpha is 2^-this at ports of the hosts' rate.
     pub alpha_shift: u32,
-    /// Likewise at ports of other rates, where it is another.
+    /// The same for ports of other rates, if it differs there.
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// Priorities of flows.
     pub lossless: BTreeSet<u8>,
