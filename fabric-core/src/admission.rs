@@ -1,4 +1,4 @@
-//! Where an arriving packet's bytes go, and the books of the pools.
+//! Which pool takes an arriving packet, and the counters of the pools.
 
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
@@ -14,8 +14,8 @@ pub fn fits_private<T>(packet: &Arriving<'_, T>) -> bool {
     queue.private_bytes.load() + packet.length < config.private_bytes
 }
 
-/// Whether the shared pool takes it, T(t) of its queue being `threshold`. Static thresholds and alpha > 1
-/// promise more than there is; the pool's size is the last word.
+/// Whether the shared pool takes it; `threshold` is T(t) of its queue. Static thresholds and alpha > 1 may allow more
+/// than the pool has, so its free bytes count as well.
 #[inline(always)]
 pub fn fits_shared<T>(packet: &Arriving<'_, T>, threshold: u64) -> bool {
     let Ingress { config, switch, queue, .. } = packet.ingress;
@@ -60,7 +60,7 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
         .raise_to::<T>(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
 }
 
-/// What a packet has given back to two of the pools; the rest of its length, to the private one.
+/// What a packet has given back to two of the pools; the rest of its length went to the private pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Released {
     /// Bytes of headroom.
@@ -70,9 +70,9 @@ pub struct Released {
 }
 
 /// Gives a departing packet's bytes back: to headroom first, then to the shared pool, then to the private
-/// one, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places: if a
-/// packet gave back what it was charged, headroom would stay taken until the packets at the queue's end
-/// had left, and with it the PAUSE (DSH, Fig. 3: OFF ends only when headroom is empty), however low the
+/// one, as switching chips and the HPCC simulator do. The pools of a queue are counters, not places. If each packet
+/// gave back bytes of the pool that it was charged to, headroom would stay in use until the packets at the queue's
+/// end had left. The PAUSE would last as long (DSH, Fig. 3: OFF ends only when headroom is empty), however far the
 /// queue had fallen below `X_on`.
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
@@ -84,7 +84,7 @@ pub fn release<T: Tables>(at: &Ingress<'_, T>, length: u64) -> Released {
     for (bytes, pool) in
         [(headroom, Pool::Headroom), (shared, Pool::Shared), (private, Pool::Private)]
     {
-        // Most often two of the three are zero, and no predictor knows which.
+        // Most often two of the three are zero, and the processor cannot predict which.
         let (of_queue, of_switch) = cells(pool, switch, queue);
         of_queue.sub::<T>(bytes);
         of_switch.sub::<T>(bytes);

@@ -154,7 +154,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     }
     let pool = if lossless { S::admit(&packet)? } else { S::admit_lossy(&packet)? };
 
-    // What may fail comes before what counts.
+    // All that can fail comes before the counters change.
     frame.forward(out.address.load(), out.peer_address.load(), fields)?;
     let queue_bytes = egress.bytes.load();
     let ecn_capable = fields.ecn_capable() && priority.is_in(config.ecn_classes);
@@ -187,7 +187,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
     descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested);
 
-    // Evaluates T(t) anew: the packet itself has changed it.
+    // T(t) is evaluated again here, because the packet itself has changed it.
     if lossless {
         S::after_arrival(&packet, pool, send);
     }

@@ -3,7 +3,7 @@
 //! Two sides may work on them at once: arrivals in eBPF, on several CPUs, and in user space the one thread that lets
 //! the switch's packets depart. Where that is so ([`Sharing::SHARED`]), an addition, a subtraction and a raise are one
 //! atomic operation each, and the value they return is the one they made. (In eBPF, where loops have an end, a raise
-//! gives up after a few attempts in vain.) Tables that one thread has for itself count with a load and a store.
+//! gives up after a few failed attempts.) Tables that one thread has for itself count with a load and a store.
 //!
 //! # What still relies on turns
 //!
@@ -42,7 +42,7 @@
 //! - **Records.** User space expects the records of a frame's hop control frames right behind the frame's own.
 //!
 //! These may be inexact and do no harm: the maximum of the buffer (a sum of three cells, read one after another), the
-//! queue's length that DSH measures (likewise), a random number of the marking (two CPUs may draw the same), the two
+//! queue's length that DSH measures (a sum as well), a random number of the marking (two CPUs may draw the same), the two
 //! ends of a [`PauseState`] (half a new pause forbids nothing, or begins without its response time).
 //!
 //! [`PauseState`]: crate::map_abi::PauseState

@@ -1,5 +1,5 @@
-//! Departure: what the scheduler's choice of a packet does to the switch's state, at the instant
-//! transmission starts. Runs in user space on the memory that arrival works on.
+//! Departure: the change of the switch's state when the scheduler has chosen a packet, at the instant its
+//! transmission starts. Runs in user space, on the memory that arrival works on.
 
 use units::Nanos;
 
@@ -40,8 +40,8 @@ pub enum Fate {
     Requeued(QueueId),
 }
 
-/// Asks the scheme what becomes of the packet in `slot`, and gives back what it held, and the slot, if it goes.
-/// `None` if the slot is no packet's. Tells `send` of hop control frames that are due at its ingress port.
+/// Asks the scheme what becomes of the packet in `slot`. If the packet is sent or dropped, gives back its buffer and
+/// its slot. `None` if no packet is in the slot. Hands `send` the orders that are due at the packet's ingress port.
 #[inline(always)]
 pub fn departure<T: Tables>(
     tables: &T,

@@ -60,7 +60,7 @@ drop_reasons! {
     Truncated = 0, "truncated", Frame;
     /// Longer than a record can hold.
     TooLong = 1, "too-long", Frame;
-    /// Came in at an interface that is no port of this switch.
+    /// Came in at an interface that is not a port of this switch.
     UnknownPort = 2, "unknown-port", Frame;
     /// Addressed to another station.
     NotForThisRouter = 3, "not-for-this-router", Frame;
@@ -93,13 +93,13 @@ drop_reasons! {
     RingFull = 16, "ring-full", Substrate;
     /// A veth, a socket or a queue below the emulation lost a frame.
     SubstrateLoss = 17, "substrate-loss", Substrate;
-    /// A fault of the scenario took the frame from the wire.
+    /// A fault of the scenario dropped the frame on the wire.
     InjectedLoss = 18, "injected-loss", Injected;
     /// A map look-up failed, which loading makes impossible.
     BrokenTable = 19, "broken-table", Substrate;
     /// Headroom that is oversubscribed ran out: the queue may hold more, but the pool is empty.
     HeadroomPoolExhausted = 20, "headroom-pool-exhausted", Policy;
-    /// A lossless packet found its port's insurance headroom full (DSH, Section IV-B), or there is none.
+    /// A lossless packet found its port's insurance headroom full (DSH, Section IV-B) or of size zero.
     InsuranceExhausted = 21, "insurance-exhausted", Policy;
     /// A frame of the experimental EtherType that is not hop control, and whose address, protocol or kind is
     /// not link delay's.

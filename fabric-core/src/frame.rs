@@ -1,4 +1,4 @@
-//! What the pipeline reads and writes of a frame.
+//! The parts of a frame that the pipeline reads and writes.
 
 use zerocopy::transmute;
 
@@ -200,7 +200,7 @@ impl<B: FrameBytes> ByteFrame<B> {
     }
 }
 
-/// Why a switch drops a packet whose IPv4 header its check refuses.
+/// The drop reason for a packet whose IPv4 header is not valid.
 #[inline(always)]
 fn ipv4_refusal(error: ParseError) -> DropReason {
     match error {

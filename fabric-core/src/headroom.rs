@@ -12,15 +12,15 @@ pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> By
     Bytes(2 * (rate.bytes_in(delay).0 + max_frame.0) + MAX_RESPONSE_BYTES)
 }
 
-/// What Eq. 1 leaves out, because it counts a fluid: the packet that triggers the PAUSE may itself find
-/// the shared pool closed and lie in headroom, and the PAUSE frame takes its own time on the wire. Control
-/// frames of other classes that wait ahead of it are not counted: buffers hold frames without the 24
-/// bytes around them, which `required` counts, and no burst of the tests has needed more.
+/// Two terms that Eq. 1 misses, because it treats traffic as a fluid. The packet that triggers the PAUSE may itself
+/// find the shared pool full and go to headroom, and the PAUSE frame takes time on the wire. Control frames of other
+/// classes that wait ahead of the PAUSE are not counted: `required` counts 24 bytes around each frame that the buffer
+/// does not hold, and no burst of the tests has needed more.
 pub const fn beyond_eq_1(max_frame: Bytes) -> Bytes {
     Bytes(max_frame.0 + PAUSE_WIRE_BYTES)
 }
 
-/// Headroom that loses no frame: Eq. 1 and what it leaves out. `max_wire_length` is the longest frame
+/// Headroom that loses no frame: Eq. 1 and the terms that it misses. `max_wire_length` is the longest frame
 /// with its preamble, FCS and inter-frame gap.
 pub const fn lossless(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes) -> Bytes {
     Bytes(required(rate, delay, max_wire_length).0 + beyond_eq_1(max_wire_length).0)

@@ -8,13 +8,13 @@
 //! 1. A variant of [`HopControl`]. The compiler asks for its words ([`HopControl::to_words`]), its bytes and its text
 //!    (`emit` and `Display` in `wire/hop_control.rs`) and what a NIC does with it (`Host::handle_hop_control` in
 //!    `host-agent/src/host.rs`).
-//! 2. The compiler does not ask for the way back: [`HopControl::from_words`], and `read_body` in
-//!    `wire/hop_control.rs`. Without them the kind is refused. The two files number kinds apart, because PFC has a
-//!    number in words only.
-//! 3. What a later frame makes of one that waits: [`HopControl::supersedes`] answers no by default.
-//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind; the latter, and
-//!    the tests of `wire/hop_control.rs`, also have kinds that do not exist; the dissector's are in
-//!    `tests/tests/memory/dissection.rs`.
+//! 2. The compiler does not ask for the inverse functions: [`HopControl::from_words`], and `read_body` in
+//!    `wire/hop_control.rs`. Without them the kind is refused. Each of the two files has its own numbers of kinds,
+//!    because PFC has a number in words only.
+//! 3. Which waiting frames a new one replaces: [`HopControl::supersedes`] says no by default.
+//! 4. Tests: `any_control` below and `hop_control` in `tests/src/switch/case.rs` draw every kind. The latter, and
+//!    the tests of `wire/hop_control.rs`, also draw kinds that do not exist: give these other numbers. The
+//!    dissector's tests are in `tests/tests/memory/dissection.rs`.
 //! 5. `docs/hop-control.md` and the diagram in `wire/hop_control.rs`, `dissectors/xoff.lua`, `cargo xtask build-ebpf`.
 //! 6. A switch that receives it: [`Scheme::receive`](crate::scheme::Scheme::receive) of the scheme that takes it, and
 //!    [`Scheme::paused`](crate::scheme::Scheme::paused) if it stops queues. Others drop it as
@@ -28,7 +28,7 @@ use crate::queue::QueueId;
 /// Flows that one frame can name.
 pub const MAX_FLOWS: usize = 4;
 
-/// One statement about what the neighbour may send.
+/// One message about what the neighbour may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopControl {
     /// PFC: pauses and resumes classes (IEEE 802.1Qbb).
@@ -40,7 +40,7 @@ pub enum HopControl {
         /// Whether it must stop.
         paused: bool,
     },
-    /// Says of all data queues of the neighbour's port whether they are paused (BFC, Section 3.4).
+    /// Pauses or resumes each data queue of the neighbour's port (BFC, Section 3.4).
     Queues {
         /// Bit n: data queue n must stop, and of the second word, data queue 64 + n.
         paused: [u64; 2],
@@ -58,17 +58,17 @@ pub enum HopControl {
     Rate {
         /// The priority.
         priority: Priority,
-        /// How much of it the neighbour may send.
+        /// The rate at which the neighbour may send it.
         kilobits_per_second: u32,
     },
 }
 
-/// What a PFC frame says of the classes that it names.
+/// The content of a PFC frame: which classes it pauses and resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassPauses {
     /// Class-enable vector: bit n names class n.
     pub named: u8,
-    /// Quanta of each class; those of a class that is not named mean nothing, and 0 resumes.
+    /// Quanta of each class; 0 resumes it. Those of classes that are not named have no meaning.
     pub quanta: [u16; PRIORITIES],
 }
 
@@ -123,14 +123,14 @@ pub struct FlowList {
 }
 
 impl FlowList {
-    /// The flows with these hashes, or `None` if they are too many.
+    /// The flows with these hashes, or `None` if there are more than [`MAX_FLOWS`].
     pub fn new(flows: &[u32]) -> Option<Self> {
         let mut hashes = [0; MAX_FLOWS];
         hashes.get_mut(..flows.len())?.copy_from_slice(flows);
         Some(Self { count: flows.len() as u8, hashes })
     }
 
-    /// The first `count` of these, or `None` if they are not so many.
+    /// The first `count` of these, or `None` if `count` is above [`MAX_FLOWS`].
     #[inline(always)]
     pub fn of_first(count: u8, mut hashes: [u32; MAX_FLOWS]) -> Option<Self> {
         let mut unused = usize::from(count);
@@ -161,13 +161,13 @@ impl FlowList {
 }
 
 impl HopControl {
-    /// What a PFC frame says.
+    /// The message of a PFC frame.
     #[inline(always)]
     pub const fn pfc(class_enable: u8, quanta: [u16; PRIORITIES]) -> Self {
         Self::Classes(ClassPauses { named: class_enable, quanta })
     }
 
-    /// Whether a frame that waits to say `earlier` has nothing to say beside one that says this.
+    /// Whether this message makes `earlier` obsolete, so that a waiting frame with `earlier` need not be sent.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         match (self, earlier) {
             (Self::Classes(this), Self::Classes(earlier)) => earlier.named & !this.named == 0,
@@ -209,7 +209,7 @@ impl HopControl {
         }
     }
 
-    /// The inverse of [`to_words`](Self::to_words); `None` if they say nothing.
+    /// The inverse of [`to_words`](Self::to_words); `None` if the words are not a valid message.
     pub fn from_words([first, low, high]: Words) -> Option<Self> {
         let [kind, subject, paused, count, ..] = first.to_le_bytes();
         let paused_or_not = match paused {
@@ -247,7 +247,7 @@ impl HopControl {
     }
 }
 
-/// A [`HopControl`] in a record: plain words, so that eBPF writes them whatever they say.
+/// A [`HopControl`] in a record: plain words, so that eBPF writes every kind in the same way.
 pub type Words = [u64; 3];
 
 const KIND_CLASSES: u64 = 1;
@@ -280,22 +280,23 @@ pub enum PauseLevel {
 pub struct Order {
     /// What it says.
     pub control: HopControl,
-    /// Whose occupancy it was.
+    /// Whose occupancy was the reason.
     pub level: PauseLevel,
-    /// Whether the queue or the port turns ON: then what it pauses are pauses of others that it renews.
+    /// Whether the queue or the port turns ON. Classes that the frame pauses are then paused by other queues, whose
+    /// pauses it renews.
     pub resumes: bool,
     /// Which of the queue's or the port's pauses this is, for its renewal: see [`next_pause`].
     pub pause: u32,
     /// What the ingress queue, or the port, held in the shared pool and in headroom at the decision.
     pub occupancy_bytes: u64,
-    /// X_off or X_on at the decision. Of a PAUSE that came because the shared pool is full: what the
-    /// queue or port could have held, where that is less than X_off.
+    /// X_off or X_on at the decision. For a PAUSE because the shared pool is full: what the queue or port could have
+    /// held, if that is less than X_off.
     pub threshold_bytes: u64,
     /// Free bytes of the shared pool at the decision.
     pub shared_free_bytes: u64,
 }
 
-/// Counts one more pause in `pauses` and returns its number.
+/// Adds 1 to the count in `pauses` and returns it: the number of the new pause.
 #[inline(always)]
 pub fn next_pause<S: Sharing>(pauses: &Cell32) -> u32 {
     pauses.add::<S>(1)

@@ -140,8 +140,8 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
-    /// Row of (port, queue) in tables that have one for each. A port that there is not has a row of another, or
-    /// none.
+    /// Row of (port, queue) in tables that have one for each. For a port that does not exist, the row of another port
+    /// or beyond the table.
     #[inline(always)]
     pub const fn queue_row(&self, port: u32, queue: QueueId) -> u32 {
         (queue.place() as u32) << (self.port_shift & 31) | port
@@ -214,7 +214,7 @@ pub struct Port {
     pub headroom_bytes: Cell64,
     /// This port's address, in the low six bytes, first byte lowest.
     pub address: Cell64,
-    /// The neighbour's address, likewise.
+    /// The neighbour's address, in the same form.
     pub peer_address: Cell64,
     /// Frames that came in here.
     pub received_frames: Cell64,
@@ -302,8 +302,8 @@ pub const DESCRIPTOR_IN_USE: u32 = 2;
 /// The packet arrived with Congestion Experienced.
 pub const DESCRIPTOR_CONGESTED: u32 = 4;
 
-/// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because whoever
-/// lets a packet go and whoever audits it ask the same.
+/// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because sending a packet
+/// and auditing it read the same fields.
 #[repr(C, align(64))]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct EgressClass {
@@ -317,7 +317,7 @@ pub struct EgressClass {
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct PauseState {
-    /// From when on the latest pause binds: reception of its first PAUSE, and the port's response time.
+    /// When the latest pause took effect: reception of its first PAUSE plus the port's response time.
     pub binds_ns: Cell64,
     /// When it ends, or ended: expiry, or reception of XON.
     pub until_ns: Cell64,

@@ -1,8 +1,8 @@
 //! Reception of PFC: from a neighbour's frames to "may this priority start a transmission now?".
 //!
-//! A PAUSE binds from its reception plus the port's response time (IEEE 802.1Qbb allows up to 3840 byte
-//! times) until its quanta expire. A refresh moves the expiry and nothing else. XON ends the pause at
-//! once. The traffic manager and the egress auditor ask the same function.
+//! A PAUSE takes effect when the port's response time after its reception is over (IEEE 802.1Qbb allows up to
+//! 3840 byte times), and lasts until its quanta expire. A refresh only moves the expiry. XON ends the pause at
+//! once. The traffic manager and the egress auditor use the same function.
 
 use units::Nanos;
 
@@ -16,14 +16,14 @@ use crate::tables::Tables;
 /// Switches keep it in cells of nanoseconds, hosts in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseWindow<T> {
-    /// When it starts to bind.
+    /// When it takes effect.
     pub binds: T,
     /// When it ends, or ended.
     pub until: T,
 }
 
 impl<T: Copy + PartialOrd> PauseWindow<T> {
-    /// Takes a PAUSE that is received at `now` and expires at `until`. If it is not a refresh it binds at
+    /// Takes a PAUSE that is received at `now` and expires at `until`. If it is not a refresh, it takes effect at
     /// `binds`, a response time later.
     #[inline(always)]
     pub fn pause(&mut self, now: T, binds: T, until: T) {
@@ -33,7 +33,7 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
         self.until = until;
     }
 
-    /// Takes an XON that is received at `now`. What was forbidden before remains so.
+    /// Takes an XON that is received at `now`. Starts before `now` that it forbade stay forbidden.
     #[inline(always)]
     pub fn resume(&mut self, now: T) {
         if self.is_running(now) {
@@ -41,7 +41,7 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
         }
     }
 
-    /// Whether the pause has not ended at `now`; it may not bind yet.
+    /// Whether the pause has not ended at `now`; it need not have taken effect yet.
     #[inline(always)]
     pub fn is_running(&self, now: T) -> bool {
         self.until > now
@@ -55,7 +55,7 @@ impl<T: Copy + PartialOrd> PauseWindow<T> {
 }
 
 impl PauseState {
-    /// A PAUSE for `duration_ns` was received at `now`; 0 is XON. A first PAUSE binds `response_ns` later.
+    /// A PAUSE for `duration_ns` was received at `now`; 0 is XON. A first PAUSE takes effect `response_ns` later.
     #[inline(always)]
     pub fn receive(&self, now: Nanos, duration_ns: u64, response_ns: u64) {
         let before = self.window();
@@ -85,7 +85,8 @@ impl PauseState {
         self.window().forbids(start)
     }
 
-    /// Likewise, or the pause before it: for frames seen after they have left.
+    /// Whether a transmission that started at `start` broke the latest pause or the one before: for frames that are
+    /// seen after they have left.
     #[inline(always)]
     pub fn forbade(&self, start: Nanos) -> bool {
         self.forbids(start) || self.previous().forbids(start)

@@ -46,7 +46,7 @@ pub struct Policy {
     pub marking: u32,
     /// [`SchemeKind`] as a number.
     pub scheme: u32,
-    /// What the scheme makes of it.
+    /// Options of the scheme; their meaning is the scheme's.
     pub options: u32,
 }
 

@@ -7,10 +7,10 @@ use crate::map_abi::PRIORITIES;
 pub struct Priority(u8);
 
 impl Priority {
-    /// Priority `number`, which is below 8.
+    /// Priority `number`.
     ///
     /// # Panics
-    /// If it is not.
+    /// If `number` is above 7.
     pub const fn new(number: u8) -> Self {
         assert!((number as usize) < PRIORITIES, "priorities are 0 to 7");
         Self(number)

@@ -1,8 +1,8 @@
 //! Egress queues of a port: up to 128 that carry data, and one for control ahead of them.
 //!
 //! A queue is not a priority. Each priority owns a range of queues, and a packet joins the one that its flow's
-//! hash selects ([`QueueRanges`]); a range of one is the queue of plain PFC. A pause of a class stops all
-//! queues of its range, a pause of a queue that queue alone.
+//! hash selects ([`QueueRanges`]); with ranges of one queue this is plain PFC. A pause of a class stops all
+//! queues of its range; a pause of a queue stops only that queue.
 
 use crate::map_abi::{PRIORITIES, QUEUE_ROWS};
 use crate::priority::{self, Priority};
@@ -21,7 +21,7 @@ impl QueueId {
     /// Data queue `number`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no data queue with this number.
     pub const fn data(number: u8) -> Self {
         assert!((number as usize) < MAX_DATA_QUEUES, "data queues are 0 to 127");
         Self(number)
@@ -60,7 +60,7 @@ impl core::fmt::Display for QueueId {
 
 /// A set of the queues of a port, by their places.
 ///
-/// Words of 64 bits and not one wider number: at most ports all but the first are empty.
+/// Words of 64 bits instead of one wider number, because at most ports only the first word is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSet([u64; 3]);
 
@@ -201,7 +201,7 @@ impl QueueSet {
         }
     }
 
-    /// Calls `visit` with its data queues in the order of [`iter`](Self::iter), in fewer instructions: for what
+    /// Calls `visit` with its data queues in the order of [`iter`](Self::iter), in fewer instructions, for code that
     /// runs for every packet.
     #[inline(always)]
     pub fn for_each_data(self, mut visit: impl FnMut(QueueId)) {
@@ -235,7 +235,7 @@ impl QueueSet {
 pub struct QueueRange {
     /// The first of them.
     pub first: u8,
-    /// How many there are. 0 counts as 1: a table of zeros has a queue for every packet.
+    /// How many there are. 0 counts as 1, so that a table of zeros has a queue for every packet.
     pub count: u8,
 }
 
@@ -248,7 +248,7 @@ impl QueueRange {
     /// `count` data queues, 1 at least, from `first` on.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If they are not all data queues.
     pub const fn data(first: u8, count: u8) -> Self {
         assert!(count > 0 && first as usize + count as usize <= MAX_DATA_QUEUES);
         Self { first, count }
@@ -284,7 +284,7 @@ impl QueueRange {
 /// The queues of each priority. Two priorities may share queues; a pause of either stops them.
 pub type QueueRanges = [QueueRange; PRIORITIES];
 
-/// A queue for each priority, by its number, but for the one whose packets are control.
+/// A queue for each priority, by its number, except for the priority whose packets use the control queue.
 pub fn one_per_priority(control: Option<Priority>) -> QueueRanges {
     let mut ranges = [QueueRange::default(); PRIORITIES];
     for priority in priority::all() {
@@ -298,7 +298,7 @@ pub fn one_per_priority(control: Option<Priority>) -> QueueRanges {
     ranges
 }
 
-/// Rows that a port has in tables with one for each queue: up to the last data queue of any range, and the
+/// Rows of a port in tables with one row for each queue: those up to the last data queue of any range, and the
 /// control queue's.
 pub fn places(ranges: &QueueRanges) -> usize {
     let last = ranges.iter().filter(|range| range.first != QueueId::CONTROL.0);

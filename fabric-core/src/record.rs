@@ -28,7 +28,7 @@ pub const KIND_LINK_DELAY: u32 = 5;
 
 /// Set in `flags` of a queued packet that was marked.
 pub const FLAG_MARKED: u32 = 1;
-/// Set in `flags` of a hop control frame that the port's occupancy asked for, not a queue's.
+/// Set in `flags` of a hop control frame whose reason is the port's occupancy, not a queue's.
 pub const FLAG_PORT_LEVEL: u32 = 2;
 /// Set in `flags` of a hop control frame if the queue or port turns ON.
 pub const FLAG_RESUMES: u32 = 4;
@@ -59,7 +59,7 @@ pub struct Header {
     pub pause: u32,
     /// Of a queued packet: how many [`KIND_CONTROL`] records follow.
     pub orders: u32,
-    /// What a hop control frame says, to send or received.
+    /// The message of a hop control frame, sent or received.
     pub control: Words,
     /// See [`Order::occupancy_bytes`].
     pub occupancy_bytes: u64,
@@ -72,7 +72,7 @@ pub struct Header {
 const _: () = assert!(HEADER_LEN == 96);
 
 impl Header {
-    /// The record of a buffered packet of `length` bytes, which the records of so many `orders` follow.
+    /// The record of a buffered packet of `length` bytes; the records of `orders` hop control frames follow it.
     #[inline(always)]
     pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32, orders: u32) -> Self {
         let Queued { slot, egress_port, queue, marked } = queued;
@@ -134,7 +134,7 @@ impl Header {
         }
     }
 
-    /// The order that the record of a hop control frame carries; `None` if it says nothing.
+    /// The order in the record of a hop control frame; `None` if its message is not valid.
     pub fn order(&self) -> Option<Order> {
         let of_port = self.flags & FLAG_PORT_LEVEL != 0;
         Some(Order {
@@ -148,7 +148,7 @@ impl Header {
         })
     }
 
-    /// What became of the frame. `None` if the record does not say that.
+    /// What became of the frame. `None` if the record is not about a frame that came in.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.kind {
             KIND_QUEUED => Some(Outcome::Queued(Queued {

@@ -24,15 +24,15 @@ pub const fn flow_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     mix(hash ^ fields.protocol as u32)
 }
 
-/// The hash by which a flow gets a queue of its priority: not the one that chose the port, for then the flows of
-/// a port would meet in a few of its queues.
+/// The hash by which a flow gets a queue of its priority. It differs from the one that chose the port; otherwise all
+/// flows of a port would share few of its queues.
 #[inline(always)]
 pub const fn queue_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
     flow_hash(fields, seed ^ 0x9e37_79b9)
 }
 
-/// The port of an ECMP group that a flow takes. Asks for the hash only where there is a choice, which on
-/// most hops there is not.
+/// The port of an ECMP group that a flow takes. Computes the hash only if there is a choice, which most hops do not
+/// have.
 #[inline(always)]
 pub fn select<T: Tables>(tables: &T, route: Route, hash: impl FnOnce() -> u32) -> Option<u32> {
     match route.members {

@@ -1,21 +1,21 @@
 //! Schemes: what decides admission, pausing, marking, queueing and dropping in a switch.
 //!
-//! # What is asked when
+//! # Which methods are called when
 //!
-//! | a packet | in this order | of lossy packets |
+//! | a packet | in this order | for lossy packets |
 //! | --- | --- | --- |
 //! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival) | `queue`, [`admit_lossy`](Scheme::admit_lossy) |
 //! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure) | `at_departure` |
 //!
-//! `queue` and `admit` change nothing: the packet may still be dropped after them, for want of a descriptor for
-//! example. What follows them may count. A packet that `at_departure` puts into another queue is asked about again
-//! when its turn comes there; it keeps what it holds until then.
+//! `queue` and `admit` change no state: the packet may still be dropped after them, for example because there is no
+//! free descriptor. The methods after them may count. If `at_departure` puts a packet into another queue, it is
+//! called again when the packet's turn comes there; until then the packet keeps the buffer that it holds.
 //!
 //! # Adding a scheme
 //!
 //! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival` and `after_departure`
-//!    have no default; [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`] are PFC's for any threshold. A scheme that
-//!    overrides [`threshold`](Scheme::threshold) also calls these with its own.
+//!    have no default. They may call [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`], PFC's versions, which take
+//!    the threshold as an argument: pass the scheme's own [`threshold`](Scheme::threshold).
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
 //!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
 //!    Look-up tables are [`Tables::scheme_block`]s.
@@ -23,15 +23,15 @@
 //! 4. Tests in the same folder, by [`Scheme::arrive`] and [`Scheme::depart`], which need no policy.
 //!    `scheme/tests/spfc.rs` has these four steps in one file.
 //! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The compiler asks for the
-//!    other arms in `scheme/selected.rs`. It does not ask for the number in
-//!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (the test of `policy.rs`
-//!    has a list of all), nor for the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
-//!    eBPF try it.
-//! 6. In `scenario/src/headroom.rs` a kind of `HeadroomKeys` and of `Headroom`, and the [`SchemeSettings`] that it
-//!    makes. The compiler asks for most of what it sets aside, in `scenario/src/headroom/reserve.rs`; look at the
-//!    arms with a wildcard there. It does not ask for what to change when limits of its own drop packets
+//!    other arms in `scheme/selected.rs`. It does not ask for two things: the number in
+//!    [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC (add it to the list in the
+//!    test of `policy.rs`, too), and the entry in [`SchemeSettings::every`], by which `xoff doctor` and the tests of
+//!    eBPF try the scheme.
+//! 6. In `scenario/src/headroom.rs` a kind of `HeadroomKeys` and of `Headroom`, and its [`SchemeSettings`]. The
+//!    compiler asks for most of the headroom that it reserves, in `scenario/src/headroom/reserve.rs`; look at the
+//!    arms with a wildcard there. It does not ask for advice when a limit of the scheme drops packets
 //!    (`scenario/src/headroom/advice.rs`), nor for README.md's table of kinds.
-//! 7. `cargo xtask build-ebpf`. In `tests/`, what [`SchemeSettings::every`] cannot give: the scheme's settings and
+//! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.
 
@@ -74,7 +74,7 @@ pub trait Scheme: Sized {
         arrival_under::<Self, F, T>(frame, tables, policy, port, now, send)
     }
 
-    /// Runs the departure of a packet likewise; see [`departure`](crate::departure::departure).
+    /// Runs the departure of a packet under this scheme; see [`departure`](crate::departure::departure).
     #[inline(always)]
     fn depart<T: Tables>(
         tables: &T,
@@ -98,7 +98,8 @@ pub trait Scheme: Sized {
         0
     }
 
-    /// The egress queue of a packet, `hash` being its flow's: one of its priority's by default. Decides only.
+    /// The egress queue of a packet: by default the queue of its priority that `hash`, its flow's, selects. Changes no
+    /// state.
     #[inline(always)]
     fn queue<T: Tables>(
         at: &Ingress<'_, T>,
@@ -109,17 +110,17 @@ pub trait Scheme: Sized {
         at.config.queues_of(at.priority).select(hash)
     }
 
-    /// The pool that takes a lossless packet, or why none does. Decides only.
+    /// The pool that takes a lossless packet, or why it is dropped. Changes no state.
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason>;
 
-    /// The same for a lossy packet: the shared pool under DT on the egress queue by default (DSH, Section
+    /// The same for a lossy packet; by default the shared pool under DT on the egress queue (DSH, Section
     /// II-B: lossy buffer is managed from the egress perspective).
     #[inline(always)]
     fn admit_lossy<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
         admission::admit_lossy(packet)
     }
 
-    /// Counts a lossless packet that was admitted to `pool` and counted there, where the scheme counts more.
+    /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and counted there.
     #[inline(always)]
     fn charge<T: Tables>(_packet: &Arriving<'_, T>, _pool: Pool) {}
 
@@ -127,25 +128,25 @@ pub trait Scheme: Sized {
     #[inline(always)]
     fn release<T: Tables>(_packet: &Leaving<'_, T>, _given_back: Released) {}
 
-    /// After a lossless packet was admitted to `pool`: tells `send` what is due at the ingress port.
+    /// After a lossless packet was admitted to `pool`: hands `send` the orders that are due at the ingress port.
     fn after_arrival<T: Tables>(
         packet: &Arriving<'_, T>,
         pool: Pool,
         send: &mut impl FnMut(&Order),
     );
 
-    /// What becomes of a packet whose turn it is. A scheme that counts departures does it here, lossy packets
-    /// included, unless it puts them into other queues.
+    /// What becomes of a packet whose turn it is. A scheme that counts departures, also of lossy packets, counts them
+    /// here, except those that it puts into other queues.
     #[inline(always)]
     fn at_departure<T: Tables>(_packet: &Leaving<'_, T>) -> Verdict {
         Verdict::Send(Changes { mark: false })
     }
 
-    /// After a lossless packet gave back what it held: tells `send` what is due at its ingress port.
+    /// After a lossless packet gave back its buffer: hands `send` the orders that are due at its ingress port.
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order));
 
-    /// What becomes of a pause whose quanta are about to run out: the pause of `at` that had the number
-    /// `pause`, or of its port. `None` if it is over, or another covers it.
+    /// The order for pause number `pause` of the queue `at`, or of its port, whose quanta are about to run out: renewed
+    /// or ended. `None` if it is over already, or another pause covers it.
     #[inline]
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
@@ -158,14 +159,14 @@ pub trait Scheme: Sized {
         (level == PauseLevel::Queue && lasts).then(|| at.pause_queue(xoff()))
     }
 
-    /// Whether the pause of the whole port could end without a departure of its packets, if nothing but
-    /// `stays` bytes were left in the shared pool. `computed` is the policy by which the control plane
-    /// computes thresholds, where they are stored.
+    /// Whether the pause of the whole port could end without a departure of its packets, if only `stays` bytes were
+    /// left in the shared pool. `computed` is the policy by which the control plane computes thresholds, if they
+    /// are stored.
     fn may_resume<T: Tables>(_at: &Ingress<'_, T>, _computed: Policy, _stays: u64) -> bool {
         false
     }
 
-    /// The control plane looks at a lossless ingress queue, periodically: stores T(t), as `computed` has it.
+    /// Called periodically by the control plane for each lossless ingress queue; by default stores T(t).
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
         at.queue.stored_threshold_bytes.store(Self::threshold(at));
     }
@@ -203,7 +204,7 @@ pub trait Scheme: Sized {
         false
     }
 
-    /// How much state it keeps for a switch with so many ports.
+    /// The size of its state for a switch with this many ports.
     fn room(_policy: Policy, _ports: u32) -> Room {
         Room { lines: 1, blocks: 1 }
     }
@@ -212,7 +213,7 @@ pub trait Scheme: Sized {
 /// How large the state of a scheme is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Lines, at least 1: a map has an entry.
+    /// Lines, at least 1, because a map cannot be empty.
     pub lines: u32,
     /// Blocks, at least 1.
     pub blocks: u32,

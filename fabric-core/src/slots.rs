@@ -11,7 +11,7 @@ pub fn exhausted(switch: &SwitchState) -> bool {
     switch.slots_taken.load() >= switch.slots_limit.load()
 }
 
-/// Takes a slot with its descriptor. If a table lacks its row, it stays free. Another CPU may have taken the last one
+/// Takes a slot with its descriptor. If a table lacks its row, the slot stays free. Another CPU may have taken the last one
 /// since [`exhausted`] was asked.
 #[inline(always)]
 pub fn take<'a, T: Tables>(
@@ -35,8 +35,8 @@ pub fn take<'a, T: Tables>(
     Err(DropReason::BrokenTable)
 }
 
-/// Puts a slot where the next packet takes it from: it was in use a moment ago, so what belongs to it is in a
-/// cache. Only while no packet arrives: see `cell`.
+/// Frees a slot, so that the next packet takes it: its rows were used a moment ago and are in a cache. Only while no
+/// packet arrives: see `cell`.
 #[inline]
 pub fn give_back<T: Tables>(
     tables: &T,

@@ -85,7 +85,7 @@ pub fn shared_free(config: &SwitchConfig, switch: &SwitchState) -> u64 {
 #[inline(always)]
 pub const fn scaled(bytes: u64, numerator: u32, denominator: u32) -> u64 {
     let product = bytes * numerator as u64;
-    // A division is most of the work of a threshold, and most alphas need none.
+    // A division would be most of the work of a threshold; for most alphas a shift is enough.
     if denominator.is_power_of_two() {
         product >> denominator.trailing_zeros()
     } else if denominator == 0 {

@@ -32,9 +32,9 @@ pub enum Measure {
     PortsOff,
     /// As `ArrivalRate`, of all lossless classes of a port that pauses them all.
     PortArrivalRate,
-    /// As `DepartureRate`, likewise.
+    /// As `DepartureRate`, of all lossless classes of such a port.
     PortDepartureRate,
-    /// As `PauseDuration`, likewise.
+    /// As `PauseDuration`, of a port.
     PortPauseDuration,
 }
 
@@ -134,11 +134,12 @@ impl Row for DistributionRow {
             name: "measure",
             about: "`switch-headroom`: each local maximum of the headroom in use in a switch, in \
                     1/10000 of all headroom that it reserves, with adaptive headroom before the \
-                    first measurement (a maximum is passed when the use falls, or the run ends). `port-headroom`: likewise of all ingress queues of a \
-                    port, of what they reserve together. `queue-headroom`: likewise of one, of \
-                    its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless \
+                    first measurement (a maximum is passed when the use falls, or the run ends). \
+                    `port-headroom`: the same for all ingress queues of a port, in 1/10000 of what \
+                    they reserve together. `queue-headroom`: the same for one ingress queue, in \
+                    1/10000 of its own reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless \
                     ingress queues of a switch in state OFF, weighted by the time for which its \
-                    headroom is in use; `port-queues-off`: likewise of a port. `arrival-rate`: Mbit/s of \
+                    headroom is in use; `port-queues-off`: the same for a port. `arrival-rate`: Mbit/s of \
                     frames that come to a queue, from a decision to pause until the PAUSE must have \
                     taken effect: two longest frames, the PAUSE itself, the response time and both \
                     ways' propagation. That is the time for which its headroom is meant, and it \

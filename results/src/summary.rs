@@ -99,13 +99,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "slowdown",
-        about: "`mean`, `p50`, `p99` of the completed flows likewise, four decimals; null if there \
-                are none.",
+        about: "`mean`, `p50` and `p99` of the completed flows' slowdowns, with four decimals; null \
+                if there are none.",
     },
     Column {
         name: "labels",
         about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
-                `fct_ns` and `slowdown` likewise.",
+                `fct_ns` and `slowdown` as above.",
     },
     Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
     Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },

@@ -196,7 +196,8 @@ pub(super) struct IncastKeys {
     /// Hosts from which each incast draws its receiver, by name; a switch's name stands for its
     /// hosts. Instead of `receiver`. Default: all.
     pub(super) receivers: Option<Vec<String>>,
-    /// Hosts from which each incast draws its senders, likewise. Default: all.
+    /// Hosts from which each incast draws its senders, by name; a switch's name stands for its hosts.
+    /// Default: all.
     pub(super) senders: Option<Vec<String>>,
     /// Whether hosts of the receiver's rack send to it as well; in a fabric of one rack they do.
     /// Default false.

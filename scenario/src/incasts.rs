@@ -48,7 +48,7 @@ pub struct ManyIncasts {
     /// all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receivers: Option<Vec<String>>,
-    /// Those from which senders are drawn, likewise.
+    /// Names of the hosts from which senders are drawn, and of switches for their hosts; without, all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub senders: Option<Vec<String>>,
     /// Whether hosts of the receiver's rack send as well.

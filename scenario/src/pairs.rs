@@ -30,7 +30,7 @@ pub enum PairChoice {
     Groups {
         /// The sending hosts, by name; a switch's name stands for its hosts. Default: all.
         from: Option<Vec<String>>,
-        /// The receiving hosts, likewise. Default: all.
+        /// The receiving hosts, by name; a switch's name stands for its hosts. Default: all.
         to: Option<Vec<String>>,
     },
     /// By weights between hosts.

@@ -1,18 +1,17 @@
 //! DSH: dynamic and shared headroom (Shan et al., IEEE Transactions on Networking, 2025, Section IV).
 //!
 //! The buffer is private pools, insurance headroom (Phi for each port, Eq. 9) and the rest, which holds
-//! shared footroom and shared headroom alike under DT (Eq. 2). [`estimation`] predicts how much headroom
-//! a queue needs, [`activity`] tells whether it is the only one of its port, [`pools`] places packets and
-//! [`two_level`] pauses queues (Eq. 10) and ports (Eq. 11). [`state`] is what it keeps, [`settings`] how it is
-//! configured.
+//! both shared footroom and shared headroom under DT (Eq. 2). [`estimation`] predicts how much headroom a queue
+//! needs, [`activity`] tells whether it is the only active one of its port, [`pools`] chooses the pool of a packet,
+//! and [`two_level`] pauses queues (Eq. 10) and ports (Eq. 11). [`state`] is the state, [`settings`] the
+//! configuration.
 //!
-//! **No lossless packet is lost.** A port is ON only while its insurance headroom is empty: a packet that
-//! goes there turns it OFF, and it turns ON again only when there is none. The packet that turns it OFF
-//! comes first, and until the PAUSE of all classes binds no more follows than the link carries meanwhile:
-//! that is Phi with the terms of [`crate::headroom`], whatever T(t), tau and the other ports do. Where
-//! these packets go, shared or insurance, does not matter to the bound: a port that is OFF goes on to use
-//! shared buffer that it is entitled to, as an ingress queue that is OFF does in Algorithm 1, and leaves
-//! OFF the sooner.
+//! **No lossless packet is lost.** A port is ON only while its insurance headroom is empty: a packet that goes there
+//! turns it OFF, and it turns ON again only when insurance is empty. So after the packet that turns it OFF, no more
+//! bytes arrive than the link carries until the PAUSE of all classes takes effect. Phi with the terms of
+//! [`crate::headroom`] covers these, whatever T(t), tau and the other ports do. Some of them may go to the shared
+//! pool: a port that is OFF still uses its share there, as an ingress queue that is OFF does in Algorithm 1. That
+//! does not weaken the bound, and it ends OFF sooner.
 
 pub mod activity;
 pub mod estimation;
@@ -75,8 +74,7 @@ impl Scheme for Dsh {
         }
     }
 
-    /// A port that may go ON by now gets its RESUME here: if all its packets wait behind pauses of others, no
-    /// departure asks for it.
+    /// Also resumes a port that can turn ON now: if all its packets wait behind other pauses, no departure does it.
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
@@ -86,11 +84,11 @@ impl Scheme for Dsh {
         two_level::renewal(at, level, pause)
     }
 
-    /// The port turns ON when its pause is renewed and finds X_pon at or above its occupancy, with all that it
-    /// had in insurance moved to the shared pool ([`pools::settle`]): what it holds in both together does not
-    /// change before. If a queue that is OFF keeps insurance, because it gets no shared headroom, that never
-    /// happens. The threshold can rise no further than with insurance moved and all gone that may go; one that
-    /// the control plane stores may date from before either.
+    /// The port turns ON at a renewal of its pause if its occupancy is at or below X_pon and all its insurance can be
+    /// moved to the shared pool ([`pools::settle`]). The sum of both does not change without a departure or arrival.
+    /// If a queue that is OFF keeps insurance, because it gets no shared headroom, the port never turns ON this way.
+    /// The threshold is highest when all bytes that can leave have left and insurance has moved; a stored threshold
+    /// may be older than either.
     fn may_resume<T: Tables>(at: &Ingress<'_, T>, computed: Policy, stays: u64) -> bool {
         let Some((settings, port)) = state::settings(at.tables).zip(state::port(at)) else {
             return false;

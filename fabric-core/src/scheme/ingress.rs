@@ -1,4 +1,4 @@
-//! What a scheme's decision looks at: an ingress queue and what it belongs to.
+//! The arguments of a scheme's decisions: an ingress queue with its port and switch, and a packet.
 
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
@@ -17,7 +17,7 @@ use units::Nanos;
 pub struct Ingress<'a, T> {
     /// The switch's tables.
     pub tables: &'a T,
-    /// The schemes.
+    /// The policy that the switch runs.
     pub policy: Policy,
     /// The configuration.
     pub config: &'a SwitchConfig,
@@ -42,7 +42,7 @@ impl<T> Clone for Ingress<'_, T> {
 
 impl<T> Copy for Ingress<'_, T> {}
 
-/// A packet that asks to be admitted.
+/// A packet that is to be admitted or dropped.
 #[derive(Debug)]
 pub struct Arriving<'a, T> {
     /// The ingress queue that it came to.
@@ -106,7 +106,7 @@ pub struct Changes {
     pub mark: bool,
 }
 
-/// What a port holds by a scheme that counts by port.
+/// What a port holds, if the scheme counts by port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortUse {
     /// Bytes of its queues in the shared pool.

@@ -36,7 +36,7 @@ impl Scheme for Pfc {
     }
 }
 
-/// The pool that takes a lossless packet, `threshold` being T(t) of its queue: DSH, Algorithm 1.
+/// The pool that takes a lossless packet; `threshold` is T(t) of its queue (DSH, Algorithm 1).
 #[inline(always)]
 pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
     if fits_private(packet) {
@@ -51,8 +51,8 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     Err(DropReason::HeadroomExhausted)
 }
 
-/// Pauses the class, if that is due after a packet was admitted to `pool`, `xoff` being the queue's: ON to OFF in
-/// DSH, Fig. 3. Whether it does.
+/// Pauses the class if that is due after a packet was admitted to `pool`; `xoff` is the queue's. ON to OFF in DSH,
+/// Fig. 3. Returns whether it has paused.
 #[inline(always)]
 pub fn pause<T: Tables>(
     at: &Ingress<'_, T>,
@@ -81,7 +81,8 @@ pub fn may_resume<T>(at: &Ingress<'_, T>) -> bool {
     at.queue.off.load() != 0 && at.queue.headroom_bytes.load() == 0
 }
 
-/// Resumes the class of a queue that [`may_resume`], if it has fallen to X_on, `xoff` being its X_off. Whether it does.
+/// Resumes the class of a queue that [`may_resume`], if it has fallen to X_on; `xoff` is its X_off. Returns whether it
+/// has resumed.
 #[inline(always)]
 pub fn resume<T: Tables>(at: &Ingress<'_, T>, xoff: u64, send: &mut impl FnMut(&Order)) -> bool {
     let xon = xoff.saturating_sub(at.config.xon_offset_bytes);

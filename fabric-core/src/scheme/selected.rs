@@ -84,8 +84,8 @@ impl SchemeSettings {
 pub struct Selected;
 
 impl Scheme for Selected {
-    // Natively, one jump a packet; in eBPF, where the verifier removes what the policy does not name, one at each
-    // decision, so that the pipeline is there once.
+    // Natively, one jump per packet. In eBPF, one at each decision, so that the program has the pipeline only once;
+    // the verifier removes the schemes that the policy does not name.
     #[inline(always)]
     fn arrive<F: Frame, T: Tables>(
         frame: &mut F,

@@ -1,3 +1,3 @@
-//! A scheme that no policy names, through the whole pipeline: what the trait must give a scheme that is added.
+//! A scheme that no policy names, through the whole pipeline: tests what a new scheme needs of the trait.
 
 mod spfc;

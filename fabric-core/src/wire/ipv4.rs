@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn both_zeros_of_ones_complement_verify() {
         let mut header = Header::new(0, 0, 0, 64, PROTOCOL_UDP, 20);
-        // The words but for the checksum then add up to ones.
+        // The words without the checksum then add up to ones.
         header.identification = header.checksum;
         for checksum in [0, u16::MAX] {
             header.checksum = u16::to_be_bytes(checksum);

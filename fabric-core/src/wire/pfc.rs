@@ -79,7 +79,7 @@ pub const fn quantum_duration(rate: BitsPerSecond, quanta: u16) -> Picos {
 pub struct Frame {
     /// The sending station's MAC address.
     pub source: [u8; 6],
-    /// Bit n: this frame speaks of priority n.
+    /// Bit n: this frame names priority n.
     pub class_enable: u8,
     /// Per priority how long it shall be paused; 0 where the bit is set means go on (XON).
     pub quanta: [u16; 8],

@@ -30,7 +30,7 @@ pub const UDP_PORT: u16 = 4791;
 /// The invariant CRC's length in bytes, whether or not this build can compute one.
 const ICRC_LEN: usize = 4;
 
-/// A RoCEv2 packet: every field that its bytes carry, but for the payload itself, which is a
+/// A RoCEv2 packet: every field that its bytes carry, except for the payload itself, which is a
 /// function of the queue pair and PSN (see `payload`), and the ICRC, a function of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RocePacket {

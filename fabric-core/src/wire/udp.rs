@@ -62,7 +62,7 @@ impl Header {
         u16::from_be_bytes(self.length)
     }
 
-    /// Checksum as it stands; 0 is none.
+    /// The checksum field; 0 means that there is no checksum.
     #[inline(always)]
     pub const fn checksum(&self) -> u16 {
         u16::from_be_bytes(self.checksum)

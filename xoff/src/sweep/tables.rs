@@ -38,7 +38,10 @@ const CELL_COLUMNS: &[Column] = &[
         about: "Runs of the cell whose state is `incomplete`: what they count, they count up to the end \
                 of the duration.",
     },
-    Column { name: "deadlock", about: "Those whose state is `deadlock`, likewise." },
+    Column {
+        name: "deadlock",
+        about: "Runs of the cell whose state is `deadlock`; they count in the same way.",
+    },
     Column {
         name: "mean",
         about: "Mean over the `n` runs, rounded to a millionth. Empty, as are the next columns, if \

@@ -1,8 +1,8 @@
 //! How much headroom a queue needs: phi-hat (Section IV-C), in two forms.
 //!
 //! A gradient is a part of the line rate C in units of 2^-16 ([`LINE_RATE`]). Phi is what arrives at line
-//! rate during the delay D until a PAUSE binds, so Eq. 8 is `phi-hat = (g / C) Phi` and needs no D. It is
-//! clamped to 0..=Phi: a queue that shrinks needs none, and none needs more than the worst case.
+//! rate during the delay D until a PAUSE takes effect, so Eq. 8 is `phi-hat = (g / C) Phi` and needs no D. It is
+//! clamped to 0..=Phi: a queue that shrinks needs no headroom, and no queue needs more than the worst case.
 //!
 //! The forms differ in the division that finds a gradient and the multiplication of Eq. 8. Between both
 //! lie the averages of Eq. 5 to 7, whose weights are powers of two, so that a shift is all they need.
@@ -40,7 +40,7 @@ pub trait EstimationArithmetic {
     fn headroom(gradient: u64, operands: &Operands<'_>) -> u32;
 }
 
-/// What the forms reckon with.
+/// The inputs of both forms.
 #[derive(Debug)]
 pub struct Operands<'a> {
     /// The port.

@@ -1,4 +1,4 @@
-//! Where DSH puts packets, and the books of a port.
+//! Which pool DSH chooses for a packet, and the counters of a port.
 
 use super::settings::Options;
 use super::state;
@@ -15,7 +15,7 @@ use crate::threshold::shared_free;
 ///
 /// The shared pool is bounded for the port, not for the queue: a congested queue may use what was
 /// allocated to the other queues of its port (Section IV-E). Without shared headroom the shared pool is
-/// footroom only, and what comes to a queue after its PAUSE goes to insurance headroom.
+/// footroom only, and packets that a queue gets after its PAUSE go to insurance headroom.
 #[inline(always)]
 pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
     let Arriving { ingress, length, .. } = packet;
@@ -36,7 +36,7 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     Err(DropReason::InsuranceExhausted)
 }
 
-/// Counts an admitted packet in the books of its port.
+/// Counts an admitted packet in the counters of its port.
 #[inline(always)]
 pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
     let Some(line) = state::port(at) else { return };
@@ -51,7 +51,7 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
     }
 }
 
-/// Takes what a departing packet gives back out of them.
+/// Subtracts what a departing packet gives back from them.
 #[inline(always)]
 pub fn release<T: Tables>(at: &Ingress<'_, T>, given_back: Released) {
     if let Some(line) = state::port(at) {
@@ -69,8 +69,8 @@ pub(super) fn has_share<T>(at: &Ingress<'_, T>) -> bool {
 /// Counts bytes in insurance headroom as shared, as far as the port's share has room for them.
 ///
 /// A departing packet gives back its own queue's insurance headroom first. Insurance belongs to the port,
-/// though, and a queue that is blocked would keep it taken, and the whole port OFF, while its neighbours
-/// drain. Pools are counters, not places, so what makes room in the port's share empties its insurance.
+/// though: a blocked queue would keep insurance in use and the whole port OFF while the port's other queues drain.
+/// Pools are counters, not places, so bytes of any queue can move when the port's share has room.
 pub fn settle<T: Tables>(at: &Ingress<'_, T>) {
     let Ingress { config, switch, .. } = *at;
     let Some(port) = state::port(at) else { return };

@@ -1,4 +1,4 @@
-//! How DSH is configured.
+//! The configuration of DSH.
 
 use super::look_up::{fill_logarithms, fill_steps};
 use super::state;
@@ -76,8 +76,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Writes what lies in the scheme's state, and the look-up tables of ports with these rates and Phi: the headroom that is
-    /// estimated for a queue which grows at line rate.
+    /// Writes the settings into the scheme's state, and the look-up tables of ports with these rates and Phi (the
+    /// headroom estimated for a queue that grows at line rate).
     pub fn write<T: Tables>(
         &self,
         tables: &T,

@@ -57,7 +57,7 @@ pub struct QueueLine {
     pub measured_bytes: Cell32,
     /// g_avg in Eq. 5: a signed number, [`LINE_RATE`](super::estimation::LINE_RATE) being the port's.
     pub gradient_average: Cell32,
-    /// v_avg in Eq. 6, likewise.
+    /// v_avg in Eq. 6, in the same unit.
     pub gradient_deviation: Cell32,
     /// tau in Eq. 10: X_qoff lies this far below T(t). Set at arrival (Algorithm 4), or by the control plane
     /// where thresholds are periodic.

@@ -1,9 +1,9 @@
 //! Flow control of queues and of ports (Section IV-E).
 //!
 //! A class is paused at the neighbour while its queue or its port is OFF. A port that goes OFF pauses all
-//! lossless classes in one frame; while it is OFF queues change their states without a frame. A port
-//! that goes ON resumes the classes whose queues are ON, and the same frame renews the pauses of the
-//! others, which are their queues' own from then on.
+//! lossless classes in one frame; while it is OFF queues change their states without a frame. A port that
+//! turns ON resumes the classes whose queues are ON. The same frame renews the pauses of the others; from then
+//! on these are pauses of their queues.
 
 use super::pools::{has_share, settle};
 use super::settings::Options;
@@ -20,7 +20,7 @@ use units::Nanos;
 /// X_poff: the port's queues may hold together what each of them may hold (Eq. 11).
 #[inline(always)]
 pub fn port_xoff(config: &SwitchConfig, threshold: u64) -> u64 {
-    // A static threshold may be any number; eight times this one is one, too.
+    // A static threshold may be any number; limited, so that the product with at most 8 does not overflow.
     const LARGEST: u64 = u64::MAX >> 4;
     threshold.min(LARGEST) * u64::from(config.lossless_queues)
 }
@@ -81,7 +81,8 @@ pub fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     queue_turns_on.then(|| at.resume_queue(xon))
 }
 
-/// The pause of a queue lasts unless it is over or its port's covers it; a port's, unless the port turns ON.
+/// Renews a queue's pause, unless it is over or its port's pause covers it. Renews a port's pause, or turns the port ON
+/// if that is possible now.
 pub fn renewal<T: Tables>(at: &Ingress<'_, T>, level: PauseLevel, pause: u32) -> Option<Order> {
     let port = state::port(at)?;
     let port_off = port.off.load() != 0;
@@ -156,8 +157,8 @@ fn port_order<T: Tables>(
 /// tau as it is now (Algorithm 4): phi-hat, or 0 where the port has a single active queue or no shared
 /// headroom.
 ///
-/// Line 4 of Algorithm 4 sets tau only where the queue changes; Eq. 10 speaks of phi-hat as it is, which
-/// changes with every packet, and so does this.
+/// Line 4 of Algorithm 4 sets tau only when the queue changes. Eq. 10 uses the current phi-hat, which changes with
+/// every packet; this follows Eq. 10.
 #[inline(always)]
 pub fn tau<T: Tables>(at: &Ingress<'_, T>, single_queue: bool) -> u32 {
     let shared_headroom = Options::of_bits(at.policy.options).shared_headroom;

@@ -249,7 +249,7 @@ fn without_shared_headroom_the_limit_of_an_off_queue_is_what_its_port_holds() {
 }
 
 /// The port goes ON when insurance is empty and s <= X_pon = 2 (200,000 - s) / 10 - 2000, that is
-/// 31,666; the RESUME speaks of the class whose queue is ON.
+/// 31,666; the RESUME names the class whose queue is ON.
 #[test]
 fn a_port_resumes_the_classes_whose_queues_are_on() {
     let tables = tables();
