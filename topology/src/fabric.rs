@@ -38,7 +38,7 @@ pub struct Node {
 impl Node {
     /// How many ports it has.
     pub fn port_count(&self) -> u16 {
-        self.ports.len().try_into().expect("a node has at most as many links as there are nodes")
+        self.ports.len().try_into().expect("`connect` stops before")
     }
 }
 
@@ -352,6 +352,13 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
         {
             return Err(FabricError::InterfaceName { link, a, b, number, interface });
         }
+        // Ports are numbered by 16 bits; how many a node may have is checked where all links are known.
+        let full = |node: &NodeId| nodes[node.0 as usize].ports.len() == usize::from(u16::MAX);
+        if let Some(node) = [from, to].into_iter().find(full) {
+            let Node { name, kind, .. } = nodes[node.0 as usize].clone();
+            let links = plan.links.iter().filter(|link| link.a == name || link.b == name).count();
+            check_port_count(name, kind, links)?;
+        }
         let from_port = nodes[from.0 as usize].port_count();
         let to_port = nodes[to.0 as usize].port_count();
         let there = WireId::at(wires.len());
@@ -374,20 +381,18 @@ fn connect(plan: &Plan, nodes: &mut [Node]) -> Result<Vec<Wire>, FabricError> {
 }
 
 fn check_ports(nodes: &[Node]) -> Result<(), FabricError> {
-    for node in nodes {
-        let (name, links) = (node.name.clone(), node.ports.len());
-        match node.kind {
-            NodeKind::Host(host) if links != 1 => {
-                return Err(FabricError::HostPorts { host, name, links });
-            }
-            NodeKind::Switch(switch) if links == 0 => {
-                return Err(FabricError::IdleSwitch { switch, name });
-            }
-            NodeKind::Switch(switch) if links > MAX_PORTS => {
-                return Err(FabricError::TooManyPorts { switch, name, links });
-            }
-            _ => {}
+    nodes
+        .iter()
+        .try_for_each(|node| check_port_count(node.name.clone(), node.kind, node.ports.len()))
+}
+
+fn check_port_count(name: String, kind: NodeKind, links: usize) -> Result<(), FabricError> {
+    match kind {
+        NodeKind::Host(host) if links != 1 => Err(FabricError::HostPorts { host, name, links }),
+        NodeKind::Switch(switch) if links == 0 => Err(FabricError::IdleSwitch { switch, name }),
+        NodeKind::Switch(switch) if links > MAX_PORTS => {
+            Err(FabricError::TooManyPorts { switch, name, links })
         }
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What becomes of plans.
 
 use super::*;
+use crate::PlannedLink;
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 const DELAY: Picos = Picos(1_000_000);
@@ -139,4 +140,15 @@ fn a_switch_has_256_ports_at_most() {
     assert_eq!(largest.routes(SwitchId(0)).ports_to(HostId(255)), [255]);
     let error = star(257).unwrap_err();
     assert_eq!(error.to_string(), "switch `s0` has 257 ports; the limit is 256");
+}
+
+/// More than ports are numbered by: 65,536 parallel links.
+#[test]
+fn links_are_counted_beyond_the_numbers_of_ports() {
+    let mut plan = Plan::star(2, RATE, DELAY).unwrap();
+    plan.switches.push("s1".into());
+    let parallel = PlannedLink { a: "s0".into(), b: "s1".into(), rate: RATE, delay: DELAY };
+    plan.links.extend(vec![parallel; 1 << 16]);
+    let error = Fabric::build(&plan).unwrap_err();
+    assert_eq!(error.to_string(), "switch `s0` has 65538 ports; the limit is 256");
 }
