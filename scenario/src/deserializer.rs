@@ -179,7 +179,7 @@ impl<'de> Deserializer<'de> for &'de Node {
             },
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Array(nodes) => visitor.visit_seq(Elements(nodes.iter())),
+            Value::Array(nodes) => visit_all(nodes, visitor),
             Value::Table(entries) => visitor.visit_map(Entries::new(entries, false)),
         };
         read.map_err(|error| error.at(self))
@@ -226,6 +226,21 @@ impl<'de> Deserializer<'de> for &'de Node {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// Visits an array. Visitors of a fixed length stop after it, so what is left is an error here.
+fn visit_all<'de, V: Visitor<'de>>(nodes: &'de [Node], visitor: V) -> Result<V::Value, ReadError> {
+    let mut elements = Elements(nodes.iter());
+    let read = visitor.visit_seq(&mut elements)?;
+    match elements.0.len() {
+        0 => Ok(read),
+        left => {
+            let (length, expected) = (nodes.len(), nodes.len() - left);
+            let message =
+                format!("invalid length {length}, expected an array of length {expected}");
+            Err(ReadError::custom(message))
+        }
     }
 }
 

@@ -172,6 +172,13 @@ fabric_link = SPEED\nfailed_links = {failed}"
       |
       = help: did you mean `leaf1`? the switches are `leaf0`, `leaf1`, `spine0` and `spine1`
     "#);
+    assert_snapshot!(with("[[\"leaf0\", \"spine0\", \"2\"]]"), @r#"
+    error: `topology.failed_links.0`: invalid length 3, expected an array of length 2
+     --> shape.toml:8:17
+      |
+    8 | failed_links = [["leaf0", "spine0", "2"]]
+      |                 ^^^^^^^^^^^^^^^^^^^^^^^^
+    "#);
     assert_snapshot!(with("[[\"leaf0\", \"h0\"]]"), @r#"
     error: `h0` is a host, and its only link cannot fail
      --> shape.toml:8:27
