@@ -1,16 +1,16 @@
-//! Who paused whom, over all links between the two.
+//! Who paused whom, link by link.
 
 use std::collections::BTreeMap;
 
 use super::pause_intervals::PauseTotal;
 use super::pause_time::PauseTimeRow;
 
-/// A pair of neighbours and a priority.
+/// A switch, a neighbour that sends to it, and a priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PausedPeer {
     /// The switch that paused.
     pub node: String,
-    /// The neighbour that was paused.
+    /// The neighbour that was paused, with the port that it sends from if several links lead to the switch.
     pub peer: String,
     /// The priority.
     pub priority: u8,
@@ -21,57 +21,54 @@ pub struct PausedPeer {
 }
 
 impl PausedPeer {
-    /// Those of the rows, in the order of node, peer and priority.
+    /// Those of the rows, in their order.
     pub(super) fn all_of(rows: &[PauseTimeRow]) -> Vec<Self> {
-        let mut pairs: BTreeMap<(&str, &str, u8), (PauseTotal, PauseTotal)> = BTreeMap::new();
+        let mut links: BTreeMap<(&str, &str, u8), u32> = BTreeMap::new();
         for row in rows {
-            let pair = pairs.entry((&row.by, &row.node, row.priority)).or_default();
-            pair.0.merge(row.ordered);
-            pair.1.merge(row.imposed);
+            *links.entry((&row.by, &row.node, row.priority)).or_default() += 1;
         }
-        let of_pair = |((node, peer, priority), (ordered, imposed)): ((&str, &str, _), _)| Self {
-            node: node.to_owned(),
-            peer: peer.to_owned(),
-            priority,
-            ordered,
-            imposed,
+        let of_row = |row: &PauseTimeRow| Self {
+            node: row.by.clone(),
+            peer: match links[&(row.by.as_str(), row.node.as_str(), row.priority)] {
+                1 => row.node.clone(),
+                _ => format!("{} port {}", row.node, row.port),
+            },
+            priority: row.priority,
+            ordered: row.ordered,
+            imposed: row.imposed,
         };
-        pairs.into_iter().map(of_pair).collect()
+        rows.iter().map(of_row).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
-
     use super::*;
 
     #[test]
-    fn parallel_links_add_up_and_priorities_do_not() {
-        let total = |pauses, paused| PauseTotal {
-            pauses,
-            refreshes: 2,
-            resumes: 1,
-            paused: Nanos(paused),
-            longest: Nanos(paused),
-        };
-        let row = |port, priority, imposed, ordered| PauseTimeRow {
-            node: "spine0".into(),
+    fn only_parallel_links_name_their_port() {
+        let row = |node: &str, port, priority, pauses| PauseTimeRow {
+            node: node.into(),
             port,
             priority,
             by: "leaf0".into(),
-            imposed: total(1, imposed),
-            ordered: total(1, ordered),
-            end: Nanos(50),
+            imposed: PauseTotal { pauses, ..PauseTotal::default() },
+            ordered: PauseTotal { pauses: 2 * pauses, ..PauseTotal::default() },
+            end: units::Nanos(50),
         };
-        let peers = PausedPeer::all_of(&[row(0, 3, 7, 10), row(0, 4, 5, 45), row(1, 3, 11, 15)]);
-        let numbers = |peer: &PausedPeer| {
-            let PausedPeer { priority, ordered, imposed, .. } = peer;
-            let times = [ordered.paused, imposed.paused, imposed.longest];
-            (*priority, ordered.pauses, times.map(|time| time.0))
-        };
-        let found: Vec<_> = peers.iter().map(numbers).collect();
-        assert_eq!(found, [(3, 2, [25, 18, 11]), (4, 1, [45, 5, 5])]);
-        assert_eq!((peers[0].ordered.refreshes, peers[0].ordered.resumes), (4, 2));
+        let rows = [row("spine0", 0, 3, 1), row("spine0", 0, 4, 2), row("spine0", 1, 3, 3)];
+        let peers = PausedPeer::all_of(&[&rows[..], &[row("h7", 0, 3, 4)]].concat());
+        let found: Vec<_> = peers
+            .iter()
+            .map(|peer| (&*peer.peer, peer.priority, peer.imposed.pauses, peer.ordered.pauses))
+            .collect();
+        let expected = [
+            ("spine0 port 0", 3, 1, 2),
+            ("spine0", 4, 2, 4),
+            ("spine0 port 1", 3, 3, 6),
+            ("h7", 3, 4, 8),
+        ];
+        assert_eq!(found, expected);
+        assert!(peers.iter().all(|peer| peer.node == "leaf0"));
     }
 }
