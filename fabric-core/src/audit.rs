@@ -37,10 +37,12 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
 mod tests {
     use super::*;
     use crate::frame::ByteFrame;
+    use crate::hop_control::HopControl;
     use crate::map_abi::SwitchConfig;
+    use crate::queue::QueueId;
     use crate::tables::owned::{OwnedTables, packet};
     use crate::wire::roce::Ecn;
-    use crate::wire::{LinkDelayFrame, PfcFrame, link_delay, pfc};
+    use crate::wire::{HopControlFrame, LinkDelayFrame, PfcFrame, hop_control, link_delay, pfc};
 
     /// Paused in [1000, 3000), then in [4000, 6000); all frames are seen after that.
     #[test]
@@ -75,15 +77,20 @@ mod tests {
         PfcFrame::xon([2, 1, 0, 0, 0, 1], 1 << 3).emit(&mut pause);
         let mut request = [0; link_delay::LEN];
         LinkDelayFrame::request([2, 1, 0, 0, 0, 1], 1).emit(&mut request);
+        let mut of_queue = [0; hop_control::LEN];
+        let control = HopControl::Queue { queue: QueueId::data(9), paused: true };
+        HopControlFrame { source: [2, 1, 0, 0, 0, 1], control }.emit(&mut of_queue);
         let mut cut = packet(0, 1, 3, Ecn::Capable0);
         cut.truncate(500);
-        for bytes in [&mut pause[..], &mut request[..], &mut cut[..], &mut [0; 60][..]] {
+        let garbage = [&mut cut[..], &mut [0; 60][..]];
+        let control = [&mut pause[..], &mut request[..], &mut of_queue[..]];
+        for bytes in control.into_iter().chain(garbage) {
             assert_eq!(audit(&ByteFrame(bytes), &tables, 1, Nanos(1000)), Some(()));
         }
         for class in 0..8 {
             let audit = &tables.egress_class_of(1, class).audit;
             assert_eq!((audit.frames.load(), audit.violations.load()), (0, 0));
-            assert_eq!(audit.mac_control_frames.load(), if class == 0 { 2 } else { 0 });
+            assert_eq!(audit.mac_control_frames.load(), if class == 0 { 3 } else { 0 });
         }
     }
 }

@@ -129,7 +129,9 @@ mod tests {
     use super::*;
     use crate::arrival::{Outcome, arrival};
     use crate::frame::ByteFrame;
+    use crate::map_abi::Pool;
     use crate::policy::ThresholdScheme;
+    use crate::scheme::{Arriving, Changes};
     use crate::tables::owned::{OwnedTables, marking_switch, packet};
     use crate::wire::roce::Ecn;
 
@@ -151,6 +153,41 @@ mod tests {
             assert_eq!(tables.egress(1, 3).bytes.load(), behind);
             let again = departure(&tables, policy, queued.slot, Nanos(9), &mut |_| {});
             assert_eq!(again, None, "it has left");
+        }
+    }
+
+    /// Marks every packet that leaves.
+    struct Marks;
+
+    impl Scheme for Marks {
+        fn admit<T: Tables>(_: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+            Ok(Pool::Shared)
+        }
+
+        fn after_arrival<T: Tables>(_: &Arriving<'_, T>, _: Pool, _: &mut impl FnMut(&Order)) {}
+
+        fn at_departure<T: Tables>(_: &Leaving<'_, T>) -> Verdict {
+            Verdict::Send(Changes { mark: true })
+        }
+
+        fn after_departure<T: Tables>(_: &Leaving<'_, T>, _: &mut impl FnMut(&Order)) {}
+    }
+
+    #[test]
+    fn a_verdict_marks_a_packet_that_may_be_marked() {
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
+        for (ecn, marked) in [(Ecn::Capable0, true), (Ecn::NotCapable, false)] {
+            let tables = marking_switch();
+            let mut bytes = packet(0, 1, 3, ecn);
+            let frame = &mut ByteFrame(bytes.as_mut_slice());
+            let Outcome::Queued(queued) =
+                Marks::arrive(frame, &tables, policy, 0, Nanos(7), &mut |_| {})
+            else {
+                panic!("there is room for it")
+            };
+            let departed = Marks::depart(&tables, policy, queued.slot, Nanos(8), &mut |_| {});
+            assert_eq!(departed.unwrap().fate, Fate::Sent { mark: marked }, "{ecn:?}");
+            assert_eq!(tables.switch.ecn_marked.load(), u64::from(marked));
         }
     }
 }

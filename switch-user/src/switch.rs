@@ -344,7 +344,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     return Ok(Some(Transmission { frame, length, mark, more }));
                 }
                 Fate::Dropped(reason) => {
-                    observer.dropped(now, port, reason, Some(priority), length)?;
+                    observer.dropped(now, ingress, reason, Some(priority), length)?;
                     self.discarded.push(frame);
                     if !self.ports.is_idle(port) {
                         // The dropped packet has caused a RESUME at this port; the RESUME goes first.

@@ -83,6 +83,8 @@ impl SchemeSettings {
 #[derive(Debug)]
 pub struct Selected;
 
+// A method that is missing here would be the default's for every scheme.
+#[deny(clippy::missing_trait_methods)]
 impl Scheme for Selected {
     // Natively, one jump per packet. In eBPF, one at each decision, so that the program has the pipeline only once;
     // the verifier removes the schemes that the policy does not name.

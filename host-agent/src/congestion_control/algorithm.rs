@@ -41,6 +41,7 @@ pub(crate) enum Control {
     Dcqcn(dcqcn::Control),
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl CongestionControl for Control {
     #[inline]
     fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
@@ -106,6 +107,7 @@ pub(crate) enum Feedback {
     Dcqcn(dcqcn::Feedback),
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl CongestionFeedback for Feedback {
     #[inline]
     fn received(&mut self, now: Picos, marked: bool) -> bool {

@@ -77,7 +77,7 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A frame is dropped: on arrival at `port`, or when its turn came to leave by `port`.
+    /// A frame that came in at `port` is dropped: on arrival, or when its turn to leave came.
     fn dropped(
         &mut self,
         _now: Picos,
