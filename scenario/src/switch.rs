@@ -7,7 +7,6 @@ use fabric_core::map_abi::MAX_SLOTS;
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::MAX_PORTS;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::by_rate;
@@ -155,9 +154,9 @@ pub(super) struct SwitchKeys {
     /// The whole packet buffer of a switch, at most "1006632960B". Private pools and headroom are
     /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
     buffer: Size,
-    /// Ports of every switch, with a link or without, at most 256: buffer is set aside for all of
-    /// them. A port without a link gets as much as the port of the switch that needs most.
-    /// Default: those with a link.
+    /// Ports of every switch, with a link or without: buffer is set aside for all of them. A port
+    /// without a link gets as much as the port of the switch that needs most. Default: those with a
+    /// link.
     ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
     private_per_queue: Size,
@@ -335,10 +334,6 @@ impl SwitchKeys {
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
             return wrong("pause_quanta", "a PAUSE of no quanta", help);
-        }
-        if self.ports.is_some_and(|ports| ports as usize > MAX_PORTS) {
-            let help = format!("the limit is {MAX_PORTS}");
-            return wrong("ports", "more ports than a switch may have", &help);
         }
         if self.wire_overhead.0 > Bytes(1000) {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";

@@ -99,7 +99,7 @@ pub(super) enum TopologyKeys {
         /// `b->a`, those of the second `a->b#2` and `b->a#2`, and so on.
         links: Vec<LinkKeys>,
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
-        /// Where several links join these, it is the last one of them that is left. Default: none.
+        /// Where several links join the two, the last fails first. Default: none.
         #[serde(default)]
         failed_links: Vec<[String; 2]>,
     },

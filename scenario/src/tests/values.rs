@@ -303,15 +303,6 @@ fn pauses_out_of_the_standard() {
        |
        = help: it is at most 3840 B at line rate, 307200ps here; "standard" is just that
     "#);
-    assert_snapshot!(report_on("[switch]\nports = 257\n"), @r"
-    error: more ports than a switch may have
-      --> bad.toml:13:9
-       |
-    13 | ports = 257
-       |         ^^^
-       |
-       = help: the limit is 256
-    ");
     assert_snapshot!(report_on("[switch]\npause_quanta = 10\npause_refresh = \"100us\"\n"), @r#"
     error: a PAUSE would be refreshed after 100us
       --> bad.toml:14:17
