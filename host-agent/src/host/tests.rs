@@ -240,8 +240,8 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
     let parameters = Parameters::paper(RATE);
     let (mut sender, mut receiver) = pair(Algorithm::Dcqcn(parameters), 10_000);
     let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
-    for now in [Picos::ZERO, Picos(FIRST)] {
-        assert_eq!(sender.next_transmission(now), Some(now), "line rate: no gap");
+    for from in [Picos::ZERO, Picos(FIRST)] {
+        assert_eq!(sender.next_transmission(from), Some(from), "line rate: no gap");
     }
     packet.ecn = Ecn::CongestionExperienced;
     receiver.handle_packet(Picos(1), &packet);

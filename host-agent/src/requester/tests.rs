@@ -116,8 +116,8 @@ fn a_transmission_is_told_with_its_bytes_and_whether_it_is_the_first() {
 #[test]
 fn an_ack_is_told_with_its_bytes_its_round_trip_and_its_echo() {
     let mut requester = requester(3500);
-    for now in [0, 100, 200, 300] {
-        requester.transmit(Picos(now), &config(1));
+    for start in [0, 100, 200, 300] {
+        requester.transmit(Picos(start), &config(1));
     }
     requester.told();
     assert_eq!(requester.answer(1000, Syndrome::Ack, 1, false), Outcome::Useful);

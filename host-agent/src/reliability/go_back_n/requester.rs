@@ -236,8 +236,8 @@ mod tests {
     #[test]
     fn the_timer_runs_from_the_oldest_packet_whatever_follows_it() {
         let mut sender = Sender::new(10_000, 0);
-        for now in [10, 400, 900] {
-            sender.transmit(now);
+        for start in [10, 400, 900] {
+            sender.transmit(start);
             assert_eq!(sender.deadline(), Some(Picos(1010)));
         }
         sender.requester.expire(Picos(0));
