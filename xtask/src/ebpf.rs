@@ -98,9 +98,13 @@ fn target_dir() -> PathBuf {
 }
 
 /// DWARF is asked for because BTF is made from it; the DWARF itself is stripped afterwards.
+///
+/// bpf-linker asks LLVM to expand copies in order, and with that LLVM expands no `memset` at all: it would be a call
+/// of a loop that writes one byte a turn. A record's header has dozens of zeros.
 fn compiler_flags(toolchain: &Toolchain) -> Result<Vec<String>> {
-    let mut flags =
-        ["-Ctarget-cpu=v3", "-Cdebuginfo=2", "-Clink-arg=--btf"].map(String::from).to_vec();
+    let linker = ["-Clink-arg=--btf", "-Clink-arg=--disable-expand-memcpy-in-order"];
+    let mut flags = ["-Ctarget-cpu=v3", "-Cdebuginfo=2"].map(String::from).to_vec();
+    flags.extend(linker.map(String::from));
     // What aya-ebpf's build script would take from the host. XDP and TC see no registers, so that one
     // value for every host keeps the object the same and costs nothing.
     flags.extend(["--cfg".to_owned(), "bpf_target_arch=\"x86_64\"".to_owned()]);

@@ -40,9 +40,13 @@ pub trait EstimationArithmetic {
     fn headroom(gradient: u64, operands: &Operands<'_>) -> u32;
 }
 
-/// The inputs of both forms.
+/// The inputs of both forms, of one queue.
 #[derive(Debug)]
 pub struct Operands<'a> {
+    /// The weights of the averages.
+    pub settings: &'a SettingsLine,
+    /// The queue's averages.
+    pub queue: &'a QueueLine,
     /// The port.
     pub port: &'a Port,
     /// Its gradients and headroom.
@@ -117,9 +121,8 @@ fn log2(logarithms: Logarithms<'_>, value: u64) -> i64 {
 
 /// Measures the queue's length and updates the averages (Algorithm 2 and 3, lines 2 to 5).
 #[inline(always)]
-pub fn measure<T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
-    let Some(operands) = operands(at) else { return };
-    let Some((settings, line)) = state::settings(at.tables).zip(state::queue(at)) else { return };
+pub fn measure<T: Tables>(at: &Ingress<'_, T>, operands: &Operands<'_>, now: Nanos) {
+    let Operands { settings, queue: line, .. } = *operands;
     let queue = at.queue;
     let length =
         queue.private_bytes.load() + queue.shared_bytes.load() + queue.headroom_bytes.load();
@@ -130,8 +133,8 @@ pub fn measure<T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
     line.measured_bytes.store(length as u32);
     line.measured_ns.store(now.0);
     let steepness = match Options::of_bits(at.policy.options).estimation {
-        EstimationForm::Practical => Practical::gradient(length.abs_diff(before), ns, &operands),
-        EstimationForm::Conceptual => Conceptual::gradient(length.abs_diff(before), ns, &operands),
+        EstimationForm::Practical => Practical::gradient(length.abs_diff(before), ns, operands),
+        EstimationForm::Conceptual => Conceptual::gradient(length.abs_diff(before), ns, operands),
     };
     average(settings, line, if length < before { -steepness } else { steepness });
 }
@@ -157,24 +160,25 @@ fn averages(queue: &QueueLine) -> (i64, i64) {
 
 /// phi-hat: Eq. 7, and Eq. 8 or the function of Fig. 12; 0..=Phi.
 #[inline(always)]
-pub fn headroom<T: Tables>(at: &Ingress<'_, T>) -> u32 {
-    let Some(operands) = operands(at) else { return 0 };
-    let Some((settings, line)) = state::settings(at.tables).zip(state::queue(at)) else { return 0 };
-    let (mean, deviation) = averages(line);
-    let gradient = mean + (deviation << settings.deviation_gain_shift.load());
+pub fn headroom(form: EstimationForm, operands: &Operands<'_>) -> u32 {
+    let (mean, deviation) = averages(operands.queue);
+    let gradient = mean + (deviation << operands.settings.deviation_gain_shift.load());
     if gradient <= 0 {
         return 0;
     }
     let gradient = gradient.min(LINE_RATE).cast_unsigned();
-    match Options::of_bits(at.policy.options).estimation {
-        EstimationForm::Practical => Practical::headroom(gradient, &operands),
-        EstimationForm::Conceptual => Conceptual::headroom(gradient, &operands),
+    match form {
+        EstimationForm::Practical => Practical::headroom(gradient, operands),
+        EstimationForm::Conceptual => Conceptual::headroom(gradient, operands),
     }
 }
 
+/// The operands of the queue `at`. Finding them takes four look-ups in maps.
 #[inline(always)]
-fn operands<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<Operands<'a>> {
+pub fn operands<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<Operands<'a>> {
     Some(Operands {
+        settings: state::settings(at.tables)?,
+        queue: state::queue(at)?,
         port: at.port,
         steps: steps(at.tables, at.port_number)?,
         logarithms: logarithms(at.tables)?,
@@ -226,8 +230,9 @@ mod tests {
         let estimate = |&(ns, length): &(u64, u64)| {
             now += ns;
             at.queue.shared_bytes.store(length);
-            measure(&at, Nanos(now));
-            headroom(&at)
+            let operands = operands(&at).unwrap();
+            measure(&at, &operands, Nanos(now));
+            headroom(form, &operands)
         };
         lengths.iter().map(estimate).collect()
     }
@@ -275,12 +280,13 @@ mod tests {
         for form in FORMS {
             let tables = tables([2, 2, 2]);
             let at = ingress(&tables, form);
+            let operands = operands(&at).unwrap();
             at.queue.shared_bytes.store(1250);
-            measure(&at, Nanos(1000));
-            let (rising, _) = averages(state::queue(&at).unwrap());
+            measure(&at, &operands, Nanos(1000));
+            let (rising, _) = averages(operands.queue);
             at.queue.shared_bytes.store(0);
-            measure(&at, Nanos(1500));
-            let (falling, _) = averages(state::queue(&at).unwrap());
+            measure(&at, &operands, Nanos(1500));
+            let (falling, _) = averages(operands.queue);
             assert!(rising > 0 && falling < 0, "{rising}, {falling}");
         }
     }
@@ -353,9 +359,10 @@ mod tests {
         ] {
             for (form, expected) in FORMS.into_iter().zip([conceptual, practical]) {
                 let at = ingress(&tables, form);
+                let operands = operands(&at).unwrap();
                 let mean = i32::try_from(gradient).unwrap();
-                state::queue(&at).unwrap().gradient_average.store(mean.cast_unsigned());
-                assert_eq!(headroom(&at), expected, "{gradient}, {form:?}");
+                operands.queue.gradient_average.store(mean.cast_unsigned());
+                assert_eq!(headroom(form, &operands), expected, "{gradient}, {form:?}");
             }
         }
     }
