@@ -8,6 +8,7 @@ use results::{
     RunDescription, RunReport, ThroughputMeter, counted,
 };
 use scenario::{CaptureFilter, DatapathKind, Scenario, Throughput, Workload};
+use switch_user::region::Arena;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
 use units::BitsPerSecond;
@@ -107,10 +108,12 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
 /// A configured fabric in memory.
 pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> {
     let fabric = scenario.fabric();
+    let mut arena = Arena::default();
     let tables = (0..fabric.switch_count())
         .map(SwitchId)
         .map(|switch| {
-            let mut tables = SwitchTables::owned(switch_settings::capacity(scenario, switch))?;
+            let capacity = switch_settings::capacity(scenario, switch);
+            let mut tables = SwitchTables::owned_in(&mut arena, capacity)?;
             switch_settings::configure(scenario, switch, &mut tables);
             Ok(tables)
         })

@@ -11,7 +11,7 @@ use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
-use topology::{HostId, SwitchId};
+use topology::{HostId, Routes, SwitchId};
 use units::{BitsPerSecond, Nanos};
 use workload::random::mix;
 
@@ -59,13 +59,12 @@ pub fn measures_links(scenario: &Scenario) -> bool {
 pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
     let fabric = scenario.fabric();
     let ports = fabric.switch(switch).port_count().into();
-    let groups = groups(scenario, switch);
     Capacity {
         ports,
         hosts: fabric.host_count(),
         slots: slots_for(scenario.switch.buffer),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
-        next_hops: next_hops_for(groups.iter().map(Vec::as_slice)),
+        next_hops: next_hops_for(&groups(fabric.routes(switch))),
         scheme: Selected::room(policy(scenario), ports),
     }
 }
@@ -91,12 +90,10 @@ pub fn spread_classes(scenario: &Scenario) -> u8 {
     scenario.switch.flow_queues.iter().fold(0, |classes, spread| classes | 1 << spread.priority)
 }
 
-/// The ports of the ECMP group towards each host.
-fn groups(scenario: &Scenario, switch: SwitchId) -> Vec<Vec<u8>> {
-    let fabric = scenario.fabric();
-    let routes = fabric.routes(switch);
-    let group = |host| routes.ports_to(HostId(host)).iter().copied().map(port_number).collect();
-    (0..fabric.host_count()).map(group).collect()
+/// The ports of each ECMP group.
+fn groups(routes: &Routes) -> Vec<Vec<u8>> {
+    let ports = |group: &Vec<u16>| group.iter().copied().map(port_number).collect();
+    routes.groups().iter().map(ports).collect()
 }
 
 /// The seed of one switch's ECMP hash.
@@ -158,8 +155,9 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         .collect();
     let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
     tables.configure(config, &ports, &settings.headroom.scheme(), seed);
-    let groups = groups(scenario, switch);
-    tables.install_routes(groups.iter().map(Vec::as_slice));
+    let routes = fabric.routes(switch);
+    let group_to = |host| routes.group_to(HostId(host));
+    tables.install_routes(&groups(routes), (0..fabric.host_count()).map(group_to));
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }
 

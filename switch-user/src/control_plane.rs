@@ -1,7 +1,5 @@
 //! The control plane: configuration, routes and thresholds into the tables, counters out of them.
 
-use std::collections::BTreeMap;
-
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     AuditCounters, IngressQueue, MAX_PORTS, NextHop, Route, SwitchConfig, SwitchState,
@@ -51,34 +49,11 @@ pub struct Marking {
     pub pmax_millionths: u32,
 }
 
-/// Where the members of ECMP groups lie.
-#[derive(Debug, Default)]
-struct GroupMembers<'a> {
-    first: BTreeMap<&'a [u8], u32>,
-    used: u32,
-}
-
-impl<'a> GroupMembers<'a> {
-    /// Where the members of `group` begin; calls `write` for each that has no place yet.
-    fn place(&mut self, group: &'a [u8], mut write: impl FnMut(usize, u8)) -> u32 {
-        *self.first.entry(group).or_insert_with(|| {
-            let first = self.used;
-            for &port in group {
-                write(self.used as usize, port);
-                self.used += 1;
-            }
-            first
-        })
-    }
-}
-
-/// The entries that [`SwitchTables::install_routes`] needs for these groups, at least 1.
-pub fn next_hops_for<'a>(groups: impl IntoIterator<Item = &'a [u8]>) -> u32 {
-    let mut members = GroupMembers::default();
-    for group in groups.into_iter().filter(|group| group.len() > 1) {
-        members.place(group, |_, _| {});
-    }
-    members.used.max(1)
+/// The entries that [`SwitchTables::install_routes`] needs for these groups, at least 1. Each group
+/// should be there once.
+pub fn next_hops_for(groups: &[Vec<u8>]) -> u32 {
+    let members: usize = groups.iter().map(Vec::len).filter(|members| *members > 1).sum();
+    members.max(1).try_into().expect("tables have fewer than 2^32 rows")
 }
 
 impl SwitchTables {
@@ -115,23 +90,28 @@ impl SwitchTables {
         switch.random.store(seed | 1);
     }
 
-    /// Installs the routes: the ports of the ECMP group towards each host. Groups with the same ports share their
-    /// members.
+    /// Installs the routes: the ports of each ECMP group, and for each host the number of its group.
     ///
     /// # Panics
-    /// If there are more hosts, or more members of groups, than the tables have room for.
-    pub fn install_routes<'a>(&mut self, groups: impl IntoIterator<Item = &'a [u8]>) {
-        let mut members = GroupMembers::default();
-        for (host, group) in groups.into_iter().enumerate() {
-            let first = match group {
-                [] => 0,
-                [port] => (*port).into(),
-                group => members.place(group, |index, port| {
-                    self.rows.next_hops.write(index, NextHop { port: port.into() });
-                }),
-            };
-            let count = group.len().try_into().expect("a switch has 256 ports");
-            self.rows.routes.write(host, Route { members: count, first });
+    /// If there are more hosts, or more members of groups, than the tables have room for, or a host's group is not among
+    /// the groups.
+    pub fn install_routes(&mut self, groups: &[Vec<u8>], hosts: impl IntoIterator<Item = usize>) {
+        let mut used = 0;
+        let mut place = |group: &Vec<u8>| match group[..] {
+            [] => Route::default(),
+            [port] => Route { members: 1, first: port.into() },
+            _ => {
+                let first = used;
+                for &port in group {
+                    self.rows.next_hops.write(used as usize, NextHop { port: port.into() });
+                    used += 1;
+                }
+                Route { members: used - first, first }
+            }
+        };
+        let routes: Vec<Route> = groups.iter().map(&mut place).collect();
+        for (host, group) in hosts.into_iter().enumerate() {
+            self.rows.routes.write(host, routes[group]);
         }
     }
 
@@ -397,12 +377,12 @@ mod tests {
     }
 
     #[test]
-    fn groups_with_the_same_ports_share_their_members() {
+    fn hosts_of_one_group_share_its_members() {
         let mut tables = tables();
-        let groups: [&[u8]; 6] = [&[7], &[1, 255], &[], &[1, 255], &[0, 1, 2], &[1]];
-        assert_eq!(next_hops_for(groups), 5);
-        assert_eq!(next_hops_for([&[7][..]]), 1, "a map has an entry");
-        tables.install_routes(groups);
+        let groups = [vec![7], vec![1, 255], vec![], vec![0, 1, 2], vec![1]];
+        assert_eq!(next_hops_for(&groups), 5);
+        assert_eq!(next_hops_for(&groups[..1]), 1, "a map has an entry");
+        tables.install_routes(&groups, [0, 1, 2, 1, 3, 4]);
         let route = |host| *tables.route(host).unwrap();
         let route = |host| (route(host).members, route(host).first);
         assert_eq!(

@@ -6,14 +6,16 @@ use std::mem::needs_drop;
 use std::ops::Index;
 #[cfg(feature = "kernel")]
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 #[cfg(feature = "kernel")]
 use memmap2::MmapOptions;
 use memmap2::{MmapMut, MmapRaw};
 use zerocopy::FromBytes;
 
-/// What every mapping is at least aligned to.
-const SMALLEST_PAGE: usize = 4096;
+/// Regions in memory of our own begin at multiples of this, a cache line. Mappings begin at pages, which are.
+const ALIGNMENT: usize = 64;
 
 /// A fixed array of `T` in memory that other writers may share; `T` is made of cells, or written only
 /// through [`Region::write`].
@@ -22,7 +24,8 @@ const SMALLEST_PAGE: usize = 4096;
 ///
 /// ```
 /// use fabric_core::map_abi::Port;
-/// let ports = switch_user::region::Region::<Port>::owned(1);
+/// let ports = switch_user::region::Region::<Port>::owned(1).expect("memory");
+/// assert_eq!(ports.len(), 1);
 /// ```
 /// ```compile_fail,E0277
 /// let numbers = switch_user::region::Region::<std::num::NonZeroU64>::owned(1);
@@ -44,24 +47,42 @@ const SMALLEST_PAGE: usize = 4096;
 /// ```
 #[derive(Debug)]
 pub struct Region<T: FromBytes> {
-    memory: MmapRaw,
+    start: NonNull<T>,
     length: usize,
+    /// Keeps the memory mapped.
+    _memory: Arc<MmapRaw>,
     marker: PhantomData<T>,
 }
 
+// SAFETY: a region owns its `T`s as a boxed slice does: regions do not overlap. Only eBPF may write them, too, and it
+// runs on other threads in any case: such `T`s are cells, or written only through `Region::write`.
+unsafe impl<T: FromBytes + Send> Send for Region<T> {}
+// SAFETY: as above.
+unsafe impl<T: FromBytes + Sync> Sync for Region<T> {}
+
 impl<T: FromBytes> Region<T> {
-    /// Zeroed memory of our own, touched only where it is used.
+    /// Zeroed memory of our own, in a mapping of its own and touched only where it is used.
     pub fn owned(length: usize) -> io::Result<Self> {
         let memory = MmapMut::map_anon(Self::bytes(length)?)?;
-        Ok(Self { memory: memory.into(), length, marker: PhantomData })
+        Ok(Self::at(&Arc::new(memory.into()), 0, length))
     }
 
     /// The memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
     #[cfg(feature = "kernel")]
     pub fn of_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
-        let bytes = Self::bytes(length)?;
-        let memory = MmapOptions::new().len(bytes).map_raw(map.as_raw_fd())?;
-        Ok(Self { memory, length, marker: PhantomData })
+        let memory = MmapOptions::new().len(Self::bytes(length)?).map_raw(map.as_raw_fd())?;
+        Ok(Self::at(&Arc::new(memory), 0, length))
+    }
+
+    /// `length` entries from byte `first` of a mapping on: a part of it that no other region has.
+    fn at(memory: &Arc<MmapRaw>, first: usize, length: usize) -> Self {
+        let available = memory.len().checked_sub(first);
+        let fits = available.is_some_and(|bytes| length <= bytes / size_of::<T>());
+        assert!(fits && first.is_multiple_of(ALIGNMENT), "a region lies inside its mapping");
+        // SAFETY: `first` is not beyond the mapping's end.
+        let start = unsafe { memory.as_mut_ptr().add(first) };
+        let start = NonNull::new(start.cast()).expect("a mapping is not at zero");
+        Self { start, length, _memory: Arc::clone(memory), marker: PhantomData }
     }
 
     fn bytes(length: usize) -> io::Result<usize> {
@@ -72,31 +93,25 @@ impl<T: FromBytes> Region<T> {
                 "entries of a BPF array are multiples of eight bytes"
             );
             assert!(!needs_drop::<T>(), "entries of a region are never dropped");
-            assert!(align_of::<T>() <= SMALLEST_PAGE, "mappings are aligned to pages only");
+            assert!(align_of::<T>() <= ALIGNMENT, "regions are aligned to cache lines only");
         }
         let bytes = size_of::<T>().checked_mul(length);
         let bytes = bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
         bytes.ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    #[inline]
-    fn start(&self) -> *mut T {
-        self.memory.as_mut_ptr().cast()
-    }
-
     /// The entry at `index`, if there is one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        // SAFETY: the index is inside the mapping, which lives as long as `self` and is aligned to a page;
-        // any bytes are a `T`.
-        (index < self.length).then(|| unsafe { &*self.start().add(index) })
+        // SAFETY: the entry is inside the mapping, which lives as long as `self`, and aligned; any bytes are a `T`.
+        (index < self.length).then(|| unsafe { self.start.add(index).as_ref() })
     }
 
     /// Replaces an entry that is not made of cells, before anyone else reads it or between frames.
     pub fn write(&mut self, index: usize, value: T) {
         assert!(index < self.length, "entry {index} of {}", self.length);
         // SAFETY: inside the mapping; `&mut self` excludes other references from here.
-        unsafe { self.start().add(index).write(value) };
+        unsafe { self.start.add(index).write(value) };
     }
 
     /// Entries.
@@ -123,25 +138,80 @@ impl<T: FromBytes> Index<usize> for Region<T> {
     }
 }
 
+/// Memory of our own for many regions side by side. In mappings of their own, small regions would take more entries of
+/// the processor's TLB, and compete for the same lines of its cache, since all would begin at a page.
+#[derive(Debug, Default)]
+pub struct Arena {
+    /// The mapping that has room, if there is one yet.
+    memory: Option<Arc<MmapRaw>>,
+    used: usize,
+}
+
+impl Arena {
+    /// Bytes of a mapping. Larger regions have one of their own.
+    const MAPPING: usize = 1 << 20;
+
+    /// The next region: zeroed memory, touched only where it is used.
+    pub fn region<T: FromBytes>(&mut self, length: usize) -> io::Result<Region<T>> {
+        let bytes = Region::<T>::bytes(length)?;
+        let room = self.memory.as_ref().map_or(0, |memory| memory.len().saturating_sub(self.used));
+        let memory = match self.memory.take() {
+            Some(memory) if bytes <= room => memory,
+            _ => {
+                self.used = 0;
+                Arc::new(MmapMut::map_anon(bytes.max(Self::MAPPING))?.into())
+            }
+        };
+        let region = Region::at(&memory, self.used, length);
+        self.used = (self.used + bytes).next_multiple_of(ALIGNMENT);
+        self.memory = Some(memory);
+        Ok(region)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use fabric_core::cell::Cell64;
 
+    /// As many regions as fill several mappings, of all sizes, one of them larger than a mapping.
     #[test]
-    fn owned_memory_starts_zeroed_and_ends_at_its_length() {
-        let region = Region::<Cell64>::owned(1000).expect("anonymous memory");
-        assert_eq!(region[999].load(), 0);
-        region[999].store(7);
-        assert_eq!(region[999].load(), 7);
-        assert!(region.get(1000).is_none());
+    fn regions_start_zeroed_and_end_at_their_lengths() {
+        let mut arena = Arena::default();
+        let lengths =
+            [1000, 0, 9, Arena::MAPPING / 8, 8, 70_000, 70_000, Arena::MAPPING / 8 + 1, 1];
+        let regions = lengths.map(|length| arena.region::<Cell64>(length).expect("memory"));
+        drop(arena);
+        for (region, length) in regions.iter().zip(lengths) {
+            assert_eq!((region.len(), region.is_empty()), (length, length == 0));
+            assert!(region.get(length).is_none());
+            assert!(region.iter().all(|cell| cell.load() == 0), "no region has another's bytes");
+            for (cell, number) in region.iter().zip(1..) {
+                cell.store(number);
+            }
+        }
+        for region in &regions {
+            assert!(region.iter().zip(1..).all(|(cell, number)| cell.load() == number));
+        }
+        let region = Region::<Cell64>::owned(1000).expect("memory");
+        assert_eq!((region.len(), region[999].load()), (1000, 0));
+    }
+
+    #[test]
+    fn small_regions_share_a_mapping_and_no_cache_line() {
+        let mut arena = Arena::default();
+        let [first, second] = [1, 1].map(|length| arena.region::<Cell64>(length).expect("memory"));
+        let address = |region: &Region<Cell64>| region.start.as_ptr().addr();
+        assert_eq!(address(&second) - address(&first), ALIGNMENT);
     }
 
     #[test]
     fn more_than_the_address_space_is_an_error() {
-        for length in [usize::MAX, usize::MAX / 8 + 2, usize::MAX / 8] {
-            let error = Region::<Cell64>::owned(length).expect_err("no such memory");
-            assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{length} entries");
+        for length in [usize::MAX, usize::MAX / 8 + 2, usize::MAX / 8, isize::MAX as usize / 8] {
+            for region in [Region::<Cell64>::owned(length), Arena::default().region(length)] {
+                let error = region.expect_err("no such memory");
+                assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{length} entries");
+            }
         }
     }
 }

@@ -6,16 +6,15 @@ use std::os::fd::BorrowedFd;
 
 use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
-#[cfg(feature = "kernel")]
-use fabric_core::map_abi::names;
 use fabric_core::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
-    Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, port_shift,
+    Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, names, port_shift,
 };
 use fabric_core::scheme::Room;
 use fabric_core::tables::Tables;
+use zerocopy::FromBytes;
 
-use crate::region::Region;
+use crate::region::{Arena, Region};
 
 /// Priorities, as tables count rows.
 const CLASSES: u32 = 8;
@@ -85,26 +84,75 @@ pub struct Rows {
     pub(crate) scheme_blocks: Region<SchemeBlock>,
 }
 
+/// Where the memory of tables comes from.
+trait Source {
+    /// The memory of the map `name`, which has `rows` rows.
+    fn region<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>>;
+
+    /// The same for a map with a row for each slot: large, and little of it is ever used.
+    fn slots<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>> {
+        self.region(name, rows)
+    }
+}
+
+impl Source for Arena {
+    fn region<T: FromBytes>(&mut self, _name: &'static str, rows: usize) -> io::Result<Region<T>> {
+        self.region(rows)
+    }
+
+    fn slots<T: FromBytes>(&mut self, _name: &'static str, rows: usize) -> io::Result<Region<T>> {
+        Region::owned(rows)
+    }
+}
+
+/// The maps of a loaded program: a function that finds one by its name.
+#[cfg(feature = "kernel")]
+struct Maps<F>(F);
+
+#[cfg(feature = "kernel")]
+impl<'a, F: Fn(&'static str) -> io::Result<BorrowedFd<'a>>> Source for Maps<F> {
+    fn region<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>> {
+        Region::of_array((self.0)(name)?, rows)
+    }
+}
+
+impl Rows {
+    fn of(source: &mut impl Source, capacity: Capacity) -> io::Result<Self> {
+        let [ports, hosts, slots, class_rows, queue_rows] = [
+            capacity.ports,
+            capacity.hosts,
+            capacity.slots,
+            capacity.class_rows(),
+            capacity.queue_rows(),
+        ]
+        .map(|rows| rows as usize);
+        Ok(Self {
+            config: source.region(names::CONFIG, 1)?,
+            switch: source.region(names::SWITCH, 1)?,
+            ports: source.region(names::PORTS, ports)?,
+            ingress_queues: source.region(names::INGRESS_QUEUES, class_rows)?,
+            egress_queues: source.region(names::EGRESS_QUEUES, queue_rows)?,
+            egress_classes: source.region(names::EGRESS_CLASSES, class_rows)?,
+            routes: source.region(names::ROUTES, hosts)?,
+            next_hops: source.region(names::NEXT_HOPS, capacity.next_hops as usize)?,
+            descriptors: source.slots(names::DESCRIPTORS, slots)?,
+            free_slots: source.slots(names::FREE_SLOTS, slots)?,
+            drops: source.region(names::DROPS, MAX_DROP_REASONS)?,
+            scheme_lines: source.region(names::SCHEME_LINES, capacity.scheme.lines as usize)?,
+            scheme_blocks: source.region(names::SCHEME_BLOCKS, capacity.scheme.blocks as usize)?,
+        })
+    }
+}
+
 impl SwitchTables {
     /// Memory of our own: the switch runs natively.
     pub fn owned(capacity: Capacity) -> io::Result<Self> {
-        let size = |rows: u32| rows as usize;
-        let rows = Rows {
-            config: Region::owned(1)?,
-            switch: Region::owned(1)?,
-            ports: Region::owned(size(capacity.ports))?,
-            ingress_queues: Region::owned(size(capacity.class_rows()))?,
-            egress_queues: Region::owned(size(capacity.queue_rows()))?,
-            egress_classes: Region::owned(size(capacity.class_rows()))?,
-            routes: Region::owned(size(capacity.hosts))?,
-            next_hops: Region::owned(size(capacity.next_hops))?,
-            descriptors: Region::owned(size(capacity.slots))?,
-            free_slots: Region::owned(size(capacity.slots))?,
-            drops: Region::owned(MAX_DROP_REASONS)?,
-            scheme_lines: Region::owned(size(capacity.scheme.lines))?,
-            scheme_blocks: Region::owned(size(capacity.scheme.blocks))?,
-        };
-        Ok(Self { is_mapped: false, rows })
+        Self::owned_in(&mut Arena::default(), capacity)
+    }
+
+    /// The same in an arena, whose memory the switches of a fabric share.
+    pub fn owned_in(arena: &mut Arena, capacity: Capacity) -> io::Result<Self> {
+        Ok(Self { is_mapped: false, rows: Rows::of(arena, capacity)? })
     }
 
     /// The memory of a loaded program's maps; `map` finds one by its name.
@@ -113,35 +161,7 @@ impl SwitchTables {
         capacity: Capacity,
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
-        let size = |rows: u32| rows as usize;
-        let rows = Rows {
-            config: Region::of_array(map(names::CONFIG)?, 1)?,
-            switch: Region::of_array(map(names::SWITCH)?, 1)?,
-            ports: Region::of_array(map(names::PORTS)?, size(capacity.ports))?,
-            ingress_queues: Region::of_array(
-                map(names::INGRESS_QUEUES)?,
-                size(capacity.class_rows()),
-            )?,
-            egress_queues: Region::of_array(
-                map(names::EGRESS_QUEUES)?,
-                size(capacity.queue_rows()),
-            )?,
-            egress_classes: Region::of_array(
-                map(names::EGRESS_CLASSES)?,
-                size(capacity.class_rows()),
-            )?,
-            routes: Region::of_array(map(names::ROUTES)?, size(capacity.hosts))?,
-            next_hops: Region::of_array(map(names::NEXT_HOPS)?, size(capacity.next_hops))?,
-            descriptors: Region::of_array(map(names::DESCRIPTORS)?, size(capacity.slots))?,
-            free_slots: Region::of_array(map(names::FREE_SLOTS)?, size(capacity.slots))?,
-            drops: Region::of_array(map(names::DROPS)?, MAX_DROP_REASONS)?,
-            scheme_lines: Region::of_array(map(names::SCHEME_LINES)?, size(capacity.scheme.lines))?,
-            scheme_blocks: Region::of_array(
-                map(names::SCHEME_BLOCKS)?,
-                size(capacity.scheme.blocks),
-            )?,
-        };
-        Ok(Self { is_mapped: true, rows })
+        Ok(Self { is_mapped: true, rows: Rows::of(&mut Maps(map), capacity)? })
     }
 
     /// Whether eBPF works on them, too.
@@ -302,5 +322,5 @@ impl Tables for SwitchTables {
     }
 }
 
-#[cfg(all(test, feature = "kernel"))]
+#[cfg(test)]
 mod tests;

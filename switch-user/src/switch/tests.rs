@@ -230,7 +230,7 @@ impl<S: Scheme> Bench<S> {
             peer_address: [0; 6],
         };
         tables.configure(config, &[0, 1, 2].map(settings), scheme, 1);
-        tables.install_routes([&[0][..], &[1], &[2]]);
+        tables.install_routes(&[0, 1, 2].map(|port| vec![port]), 0..3);
         let port = |port| PortConfig {
             address: address(port),
             rate: RATE,

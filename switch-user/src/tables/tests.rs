@@ -1,107 +1,38 @@
-//! One switch's tables in two mappings at once, as eBPF and user space have them.
+//! Tables of our own; those that are mapped twice have a file.
 
-use std::array;
-use std::os::fd::AsFd;
-use std::sync::mpsc;
-use std::thread;
-
-use fabric_core::admission::{charge, release};
-use fabric_core::map_abi::Pool;
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
-use fabric_core::priority::Priority;
-use fabric_core::scheme::Ingress;
-use fabric_core::tables::count_drop;
+#[cfg(feature = "kernel")]
+mod mapped;
 
 use super::*;
 
-const NAMES: [&str; 13] = [
-    names::CONFIG,
-    names::SWITCH,
-    names::PORTS,
-    names::INGRESS_QUEUES,
-    names::EGRESS_QUEUES,
-    names::EGRESS_CLASSES,
-    names::ROUTES,
-    names::NEXT_HOPS,
-    names::DESCRIPTORS,
-    names::FREE_SLOTS,
-    names::DROPS,
-    names::SCHEME_LINES,
-    names::SCHEME_BLOCKS,
-];
-/// More than any of the tables takes.
-const TABLE_BYTES: u64 = 1 << 16;
 const CAPACITY: Capacity = Capacity::new(2, 2, 64);
-
-/// The same tables twice.
-fn both_sides() -> [SwitchTables; 2] {
-    let files = NAMES.map(|_| {
-        let file = tempfile::tempfile().expect("a directory for temporary files");
-        file.set_len(TABLE_BYTES).expect("room for a table");
-        file
+#[test]
+fn switches_in_one_arena_have_tables_of_their_own() {
+    let larger = Capacity { ports: 5, slots: 100, ..CAPACITY };
+    let mut arena = Arena::default();
+    let mut tables = [CAPACITY, larger].map(|capacity| {
+        SwitchTables::owned_in(&mut arena, capacity).expect("memory for a switch's tables")
     });
-    let map = |wanted| {
-        let place = NAMES.iter().position(|name| *name == wanted).expect("it is one of them");
-        Ok(files[place].as_fd())
-    };
-    array::from_fn(|_| SwitchTables::mapped(CAPACITY, map).expect("files can be mapped"))
-}
-
-fn ingress(tables: &SwitchTables) -> Ingress<'_, SwitchTables> {
-    let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
-    Ingress::of(tables, policy, 1, Priority::new(3)).expect("the port has its rows")
-}
-
-#[test]
-fn mapped_tables_are_shared_and_owned_ones_need_not_be() {
-    let owned = SwitchTables::owned(CAPACITY).expect("memory for a switch's tables");
-    assert!(!owned.is_mapped());
-    assert!(owned.unshared().port(1).is_some());
-    let [mapped, _] = both_sides();
-    assert!(mapped.is_mapped());
-    const { assert!(SwitchTables::SHARED && !Rows::SHARED) }
-}
-
-#[test]
-#[cfg(debug_assertions)]
-#[should_panic(expected = "eBPF works on these tables, too")]
-fn mapped_tables_are_nobodys_alone() {
-    let [mapped, _] = both_sides();
-    mapped.unshared();
-}
-
-/// One side charges packets, the other gives them back a moment later, and both count drops.
-#[test]
-fn two_sides_lose_no_count() {
-    const PACKETS: u64 = 300_000;
-    const LENGTH: u64 = 1058;
-    const POOLS: [Pool; 3] = [Pool::Private, Pool::Shared, Pool::Headroom];
-    let [arrivals, departures] = both_sides();
-    let (admitted, leaving) = mpsc::channel();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for (_, pool) in (0..PACKETS).zip(POOLS.into_iter().cycle()) {
-                charge(&ingress(&arrivals), pool, LENGTH);
-                count_drop(&arrivals, DropReason::Truncated);
-                admitted.send(()).expect("the other side is there");
-            }
-            drop(admitted);
-        });
-        for () in leaving {
-            release(&ingress(&departures), LENGTH);
-            count_drop(&departures, DropReason::Truncated);
+    for (tables, number) in tables.iter_mut().zip([1, 2]) {
+        let rows = &mut tables.rows;
+        for cell in rows.free_slots.iter().chain(rows.drops.iter()) {
+            cell.store(number);
         }
-    });
-    let Ingress { queue, switch, .. } = ingress(&arrivals);
-    for (of_queue, of_switch) in [
-        (&queue.private_bytes, &switch.private_bytes),
-        (&queue.shared_bytes, &switch.shared_bytes),
-        (&queue.headroom_bytes, &switch.headroom_bytes),
-    ] {
-        assert_eq!((of_queue.load(), of_switch.load()), (0, 0));
+        for row in rows.descriptors.iter() {
+            row.arrival_ns.store(number);
+        }
+        for row in rows.ports.iter() {
+            row.quantum_ps.store(number);
+        }
     }
-    let dropped = arrivals.drops(DropReason::Truncated).expect("each reason has a counter");
-    assert_eq!(dropped.load(), 2 * PACKETS);
-    let most = (switch.headroom_max_bytes.load(), switch.buffer_max_bytes.load());
-    assert!(most.0 >= LENGTH && most.1 >= most.0 && most.1 <= PACKETS * LENGTH, "{most:?}");
+    for (tables, number) in tables.iter().zip([1, 2]) {
+        let Rows { free_slots, drops, descriptors, ports, .. } = &tables.rows;
+        let mut cells = free_slots.iter().chain(drops.iter()).map(Cell64::load);
+        assert!(cells.all(|cell| cell == number));
+        assert!(descriptors.iter().all(|row| row.arrival_ns.load() == number));
+        assert!(ports.iter().all(|row| row.quantum_ps.load() == number));
+        assert_eq!(tables.state().received_frames.load(), 0);
+    }
+    let lengths = |tables: &SwitchTables| (tables.rows.ports.len(), tables.rows.descriptors.len());
+    assert_eq!(lengths(&tables[1]), (5, 100));
 }

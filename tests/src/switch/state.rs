@@ -137,8 +137,9 @@ impl State {
 
     /// Replaces everything that `tables` hold, and stops the clock at zero.
     pub fn write(&self, tables: &mut SwitchTables) {
-        let group = |host: u32| self.routes.get(host as usize).map_or(&[][..], Vec::as_slice);
-        tables.install_routes((0..CAPACITY.hosts).map(group));
+        let mut groups = self.routes.clone();
+        groups.resize(CAPACITY.hosts as usize, Vec::new());
+        tables.install_routes(&groups, 0..groups.len());
         let settings = |port: &PortRow| PortSettings {
             rate: BitsPerSecond(port.rate_bps),
             headroom: Bytes(port.headroom_bytes),
