@@ -2,6 +2,10 @@
 
 use fabric_core::frame::FrameBytes;
 
+/// Bytes at an even address, which are loaded two by two: BPF has no loads that may be unaligned.
+#[repr(C, align(2))]
+struct Halves<const N: usize>([u8; N]);
+
 /// The bytes between `data` and `data_end`.
 pub struct PacketBytes {
     data: usize,
@@ -28,8 +32,15 @@ impl FrameBytes for PacketBytes {
         if start + N > self.data_end {
             return None;
         }
-        // SAFETY: start..start + N lies inside the packet, which the verifier proves again.
-        Some(unsafe { (start as *const [u8; N]).read_unaligned() })
+        // SAFETY: start..start + N lies inside the packet, which the verifier proves again; packets begin at even
+        // addresses (XDP_PACKET_HEADROOM is 256, NET_IP_ALIGN 0 or 2).
+        Some(unsafe {
+            if N.is_multiple_of(2) && offset.is_multiple_of(2) {
+                (start as *const Halves<N>).read().0
+            } else {
+                (start as *const [u8; N]).read_unaligned()
+            }
+        })
     }
 
     #[inline(always)]

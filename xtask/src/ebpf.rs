@@ -100,7 +100,7 @@ fn target_dir() -> PathBuf {
 /// DWARF is asked for because BTF is made from it; the DWARF itself is stripped afterwards.
 ///
 /// bpf-linker asks LLVM to expand copies in order, and with that LLVM expands no `memset` at all: it would be a call
-/// of a loop that writes one byte a turn. A record's header has dozens of zeros.
+/// of a loop that writes one byte a turn. A record's header has dozens of zero bytes.
 fn compiler_flags(toolchain: &Toolchain) -> Result<Vec<String>> {
     let linker = ["-Clink-arg=--btf", "-Clink-arg=--disable-expand-memcpy-in-order"];
     let mut flags = ["-Ctarget-cpu=v3", "-Cdebuginfo=2"].map(String::from).to_vec();

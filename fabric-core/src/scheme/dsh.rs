@@ -116,9 +116,9 @@ impl Scheme for Dsh {
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
         at.queue.stored_threshold_bytes.store(Self::threshold(at));
-        if let Some((port, operands)) = state::port(at).zip(estimation::operands(at)) {
-            let tau = two_level::tau(at, &operands, port.single_queue.load() != 0);
-            operands.queue.tau_bytes.store(tau);
+        if let Some((port, estimator)) = state::port(at).zip(estimation::Estimator::of(at)) {
+            let tau = two_level::tau(at, &estimator, port.single_queue.load() != 0);
+            estimator.queue.tau_bytes.store(tau);
         }
     }
 

@@ -20,7 +20,7 @@ use super::settings::{EstimationForm, Options};
 use super::state::{
     self, HeadroomSteps, Logarithms, QueueLine, STEPS, SettingsLine, logarithms, steps,
 };
-use crate::map_abi::Port;
+use crate::map_abi::{IngressQueue, Port};
 use crate::scheme::Ingress;
 use crate::tables::Tables;
 
@@ -40,13 +40,9 @@ pub trait EstimationArithmetic {
     fn headroom(gradient: u64, operands: &Operands<'_>) -> u32;
 }
 
-/// The inputs of both forms, of one queue.
+/// The inputs of both forms.
 #[derive(Debug)]
 pub struct Operands<'a> {
-    /// The weights of the averages.
-    pub settings: &'a SettingsLine,
-    /// The queue's averages.
-    pub queue: &'a QueueLine,
     /// The port.
     pub port: &'a Port,
     /// Its gradients and headroom.
@@ -119,24 +115,67 @@ fn log2(logarithms: Logarithms<'_>, value: u64) -> i64 {
     (i64::from(63 - leading) << LOG_FRACTION_BITS) + i64::from(logarithms.log2(fraction).load())
 }
 
-/// Measures the queue's length and updates the averages (Algorithm 2 and 3, lines 2 to 5).
-#[inline(always)]
-pub fn measure<T: Tables>(at: &Ingress<'_, T>, operands: &Operands<'_>, now: Nanos) {
-    let Operands { settings, queue: line, .. } = *operands;
-    let queue = at.queue;
-    let length =
-        queue.private_bytes.load() + queue.shared_bytes.load() + queue.headroom_bytes.load();
-    let length = length.min(u64::from(u32::MAX));
-    let before = u64::from(line.measured_bytes.load());
-    // Frames of one nanosecond count as a nanosecond apart.
-    let ns = now.0.saturating_sub(line.measured_ns.load()).max(1);
-    line.measured_bytes.store(length as u32);
-    line.measured_ns.store(now.0);
-    let steepness = match Options::of_bits(at.policy.options).estimation {
-        EstimationForm::Practical => Practical::gradient(length.abs_diff(before), ns, operands),
-        EstimationForm::Conceptual => Conceptual::gradient(length.abs_diff(before), ns, operands),
-    };
-    average(settings, line, if length < before { -steepness } else { steepness });
+/// What the estimate of one queue is made from.
+#[derive(Debug)]
+pub struct Estimator<'a> {
+    /// The weights of the averages.
+    pub settings: &'a SettingsLine,
+    /// The averages.
+    pub queue: &'a QueueLine,
+    form: EstimationForm,
+    operands: Operands<'a>,
+}
+
+impl<'a> Estimator<'a> {
+    /// Of the queue `at`. Finding its parts takes four look-ups in maps.
+    #[inline(always)]
+    pub fn of<T: Tables>(at: &Ingress<'a, T>) -> Option<Self> {
+        Some(Self {
+            settings: state::settings(at.tables)?,
+            queue: state::queue(at)?,
+            form: Options::of_bits(at.policy.options).estimation,
+            operands: Operands {
+                port: at.port,
+                steps: steps(at.tables, at.port_number)?,
+                logarithms: logarithms(at.tables)?,
+            },
+        })
+    }
+
+    /// Measures the length of its queue, `queue`, and updates the averages (Algorithm 2 and 3, lines 2 to 5).
+    #[inline(always)]
+    pub fn measure(&self, queue: &IngressQueue, now: Nanos) {
+        let Self { settings, queue: line, form, ref operands } = *self;
+        let length =
+            queue.private_bytes.load() + queue.shared_bytes.load() + queue.headroom_bytes.load();
+        let length = length.min(u64::from(u32::MAX));
+        let before = u64::from(line.measured_bytes.load());
+        // Frames of one nanosecond count as a nanosecond apart.
+        let ns = now.0.saturating_sub(line.measured_ns.load()).max(1);
+        line.measured_bytes.store(length as u32);
+        line.measured_ns.store(now.0);
+        let change = length.abs_diff(before);
+        let steepness = match form {
+            EstimationForm::Practical => Practical::gradient(change, ns, operands),
+            EstimationForm::Conceptual => Conceptual::gradient(change, ns, operands),
+        };
+        average(settings, line, if length < before { -steepness } else { steepness });
+    }
+
+    /// phi-hat: Eq. 7, and Eq. 8 or the function of Fig. 12; 0..=Phi.
+    #[inline(always)]
+    pub fn headroom(&self) -> u32 {
+        let (mean, deviation) = averages(self.queue);
+        let gradient = mean + (deviation << self.settings.deviation_gain_shift.load());
+        if gradient <= 0 {
+            return 0;
+        }
+        let gradient = gradient.min(LINE_RATE).cast_unsigned();
+        match self.form {
+            EstimationForm::Practical => Practical::headroom(gradient, &self.operands),
+            EstimationForm::Conceptual => Conceptual::headroom(gradient, &self.operands),
+        }
+    }
 }
 
 /// The averages with one more gradient. Line 4 of Algorithm 3 reads `g_avg - w_g v`, but v has lost the
@@ -156,33 +195,6 @@ fn average(settings: &SettingsLine, queue: &QueueLine, gradient: i64) {
 fn averages(queue: &QueueLine) -> (i64, i64) {
     let signed = |word: u32| i64::from(word.cast_signed());
     (signed(queue.gradient_average.load()), signed(queue.gradient_deviation.load()))
-}
-
-/// phi-hat: Eq. 7, and Eq. 8 or the function of Fig. 12; 0..=Phi.
-#[inline(always)]
-pub fn headroom(form: EstimationForm, operands: &Operands<'_>) -> u32 {
-    let (mean, deviation) = averages(operands.queue);
-    let gradient = mean + (deviation << operands.settings.deviation_gain_shift.load());
-    if gradient <= 0 {
-        return 0;
-    }
-    let gradient = gradient.min(LINE_RATE).cast_unsigned();
-    match form {
-        EstimationForm::Practical => Practical::headroom(gradient, operands),
-        EstimationForm::Conceptual => Conceptual::headroom(gradient, operands),
-    }
-}
-
-/// The operands of the queue `at`. Finding them takes four look-ups in maps.
-#[inline(always)]
-pub fn operands<'a, T: Tables>(at: &Ingress<'a, T>) -> Option<Operands<'a>> {
-    Some(Operands {
-        settings: state::settings(at.tables)?,
-        queue: state::queue(at)?,
-        port: at.port,
-        steps: steps(at.tables, at.port_number)?,
-        logarithms: logarithms(at.tables)?,
-    })
 }
 
 #[cfg(test)]
@@ -230,9 +242,9 @@ mod tests {
         let estimate = |&(ns, length): &(u64, u64)| {
             now += ns;
             at.queue.shared_bytes.store(length);
-            let operands = operands(&at).unwrap();
-            measure(&at, &operands, Nanos(now));
-            headroom(form, &operands)
+            let estimator = Estimator::of(&at).unwrap();
+            estimator.measure(at.queue, Nanos(now));
+            estimator.headroom()
         };
         lengths.iter().map(estimate).collect()
     }
@@ -280,13 +292,13 @@ mod tests {
         for form in FORMS {
             let tables = tables([2, 2, 2]);
             let at = ingress(&tables, form);
-            let operands = operands(&at).unwrap();
+            let estimator = Estimator::of(&at).unwrap();
             at.queue.shared_bytes.store(1250);
-            measure(&at, &operands, Nanos(1000));
-            let (rising, _) = averages(operands.queue);
+            estimator.measure(at.queue, Nanos(1000));
+            let (rising, _) = averages(estimator.queue);
             at.queue.shared_bytes.store(0);
-            measure(&at, &operands, Nanos(1500));
-            let (falling, _) = averages(operands.queue);
+            estimator.measure(at.queue, Nanos(1500));
+            let (falling, _) = averages(estimator.queue);
             assert!(rising > 0 && falling < 0, "{rising}, {falling}");
         }
     }
@@ -306,7 +318,7 @@ mod tests {
     fn the_quotient_takes_larger_operands_for_the_largest() {
         let tables = tables([2, 2, 2]);
         let at = ingress(&tables, EstimationForm::Conceptual);
-        let operands = operands(&at).unwrap();
+        let Estimator { operands, .. } = Estimator::of(&at).unwrap();
         let gradient = |bytes, ns, bits_per_second| {
             operands.port.rate_bps.store(bits_per_second);
             Conceptual::gradient(bytes, ns, &operands)
@@ -328,7 +340,7 @@ mod tests {
     fn a_look_up_spans_gradients_from_one_to_the_steepest() {
         let tables = tables([2, 2, 2]);
         let at = ingress(&tables, EstimationForm::Practical);
-        let operands = operands(&at).unwrap();
+        let Estimator { operands, .. } = Estimator::of(&at).unwrap();
         for (log2, expected) in
             [(0, 1), (1, 2), (16, LINE_RATE), (19, STEEPEST / 2), (20, STEEPEST), (21, STEEPEST)]
         {
@@ -359,10 +371,10 @@ mod tests {
         ] {
             for (form, expected) in FORMS.into_iter().zip([conceptual, practical]) {
                 let at = ingress(&tables, form);
-                let operands = operands(&at).unwrap();
+                let estimator = Estimator::of(&at).unwrap();
                 let mean = i32::try_from(gradient).unwrap();
-                operands.queue.gradient_average.store(mean.cast_unsigned());
-                assert_eq!(headroom(form, &operands), expected, "{gradient}, {form:?}");
+                estimator.queue.gradient_average.store(mean.cast_unsigned());
+                assert_eq!(estimator.headroom(), expected, "{gradient}, {form:?}");
             }
         }
     }
@@ -377,7 +389,7 @@ mod tests {
         ) {
             let tables = tables([2, 2, 2]);
             let at = ingress(&tables, EstimationForm::Practical);
-            let operands = operands(&at).unwrap();
+            let Estimator { operands, .. } = Estimator::of(&at).unwrap();
             let exact = Conceptual::gradient(bytes, ns, &operands);
             let looked_up = Practical::gradient(bytes, ns, &operands);
             prop_assert!(exact.abs_diff(looked_up) <= exact.cast_unsigned() / 128 + 1, "{exact}, {looked_up}");

@@ -5,11 +5,11 @@
 //! turns ON resumes the classes whose queues are ON. The same frame renews the pauses of the others; from then
 //! on these are pauses of their queues.
 
-use super::estimation::Operands;
+use super::estimation::Estimator;
 use super::pools::{has_share, settle};
 use super::settings::Options;
 use super::state::PortLine;
-use super::{Dsh, activity, estimation, state};
+use super::{Dsh, activity, state};
 use crate::hop_control::{ClassPauses, HopControl, Order, PauseLevel, next_pause};
 use crate::map_abi::{Pool, SwitchConfig};
 use crate::policy::ThresholdScheme;
@@ -35,14 +35,14 @@ pub fn after_arrival<T: Tables>(
     send: &mut impl FnMut(&Order),
 ) {
     let Ingress { config, queue, .. } = *at;
-    let Some((port, operands)) = state::port(at).zip(estimation::operands(at)) else { return };
-    let single = activity::observe(operands.settings, port, at.priority, now);
-    estimation::measure(at, &operands, now);
+    let Some((port, estimator)) = state::port(at).zip(Estimator::of(at)) else { return };
+    let single = activity::observe(estimator.settings, port, at.priority, now);
+    estimator.measure(queue, now);
     if !matches!(at.policy.threshold(), ThresholdScheme::Stored) {
-        operands.queue.tau_bytes.store(tau(at, &operands, single));
+        estimator.queue.tau_bytes.store(tau(at, &estimator, single));
     }
     let threshold = Dsh::threshold(at);
-    let queue_xoff = threshold.saturating_sub(u64::from(operands.queue.tau_bytes.load()));
+    let queue_xoff = threshold.saturating_sub(u64::from(estimator.queue.tau_bytes.load()));
     let had_share = has_share(at);
     let queue_turns_off = queue.off.load() == 0 && queue.shared_bytes.load() > queue_xoff;
     if queue_turns_off {
@@ -160,9 +160,9 @@ fn port_order<T: Tables>(
 /// Line 4 of Algorithm 4 sets tau only when the queue changes. Eq. 10 uses the current phi-hat, which changes with
 /// every packet; this follows Eq. 10.
 #[inline(always)]
-pub fn tau<T>(at: &Ingress<'_, T>, operands: &Operands<'_>, single_queue: bool) -> u32 {
-    let Options { shared_headroom, estimation: form, .. } = Options::of_bits(at.policy.options);
-    if single_queue || !shared_headroom { 0 } else { estimation::headroom(form, operands) }
+pub fn tau<T>(at: &Ingress<'_, T>, estimator: &Estimator<'_>, single_queue: bool) -> u32 {
+    let shared_headroom = Options::of_bits(at.policy.options).shared_headroom;
+    if single_queue || !shared_headroom { 0 } else { estimator.headroom() }
 }
 
 #[cfg(test)]
