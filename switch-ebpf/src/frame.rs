@@ -33,7 +33,7 @@ impl FrameBytes for PacketBytes {
             return None;
         }
         // SAFETY: start..start + N lies inside the packet, which the verifier proves again; packets begin at even
-        // addresses (XDP_PACKET_HEADROOM is 256, NET_IP_ALIGN 0 or 2).
+        // addresses, at XDP (its headroom is 256 bytes, NET_IP_ALIGN 0 or 2) as at TC, where user space made them.
         Some(unsafe {
             if N.is_multiple_of(2) && offset.is_multiple_of(2) {
                 (start as *const Halves<N>).read().0

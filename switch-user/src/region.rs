@@ -148,15 +148,14 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Bytes of a mapping. Larger regions have one of their own.
+    /// Bytes of a mapping. A larger region gets one of its own size.
     const MAPPING: usize = 1 << 20;
 
     /// The next region: zeroed memory, touched only where it is used.
     pub fn region<T: FromBytes>(&mut self, length: usize) -> io::Result<Region<T>> {
         let bytes = Region::<T>::bytes(length)?;
-        let room = self.memory.as_ref().map_or(0, |memory| memory.len().saturating_sub(self.used));
         let memory = match self.memory.take() {
-            Some(memory) if bytes <= room => memory,
+            Some(memory) if self.used + bytes <= memory.len() => memory,
             _ => {
                 self.used = 0;
                 Arc::new(MmapMut::map_anon(bytes.max(Self::MAPPING))?.into())
@@ -179,7 +178,7 @@ mod tests {
     fn regions_start_zeroed_and_end_at_their_lengths() {
         let mut arena = Arena::default();
         let lengths =
-            [1000, 0, 9, Arena::MAPPING / 8, 8, 70_000, 70_000, Arena::MAPPING / 8 + 1, 1];
+            [1000, 0, 9, Arena::MAPPING / 8, 8, 70_000, 70_000, Arena::MAPPING / 8 + 1, 0, 1];
         let regions = lengths.map(|length| arena.region::<Cell64>(length).expect("memory"));
         drop(arena);
         for (region, length) in regions.iter().zip(lengths) {

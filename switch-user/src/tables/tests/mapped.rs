@@ -12,8 +12,7 @@ use fabric_core::priority::Priority;
 use fabric_core::scheme::Ingress;
 use fabric_core::tables::count_drop;
 
-use super::super::*;
-use super::CAPACITY;
+use super::*;
 
 const NAMES: [&str; 13] = [
     names::CONFIG,
@@ -32,6 +31,7 @@ const NAMES: [&str; 13] = [
 ];
 /// More than any of the tables takes.
 const TABLE_BYTES: u64 = 1 << 16;
+
 /// The same tables twice.
 fn both_sides() -> [SwitchTables; 2] {
     let files = NAMES.map(|_| {
