@@ -20,6 +20,7 @@ use switch_user::tables::SwitchTables;
 use topology::{WireEnds, WireId};
 use units::Nanos;
 
+use crate::partition::Partition;
 pub use slab::FrameId;
 
 /// A frame's kind, for capture filters and injected faults.
@@ -72,6 +73,21 @@ pub struct Crossing {
     pub now: Nanos,
 }
 
+/// A frame that a switch begins to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Departing<'a> {
+    /// The switch.
+    pub switch: u32,
+    /// Its tables.
+    pub tables: &'a SwitchTables,
+    /// Its port.
+    pub port: u16,
+    /// The frame's length in bytes without FCS.
+    pub length: u32,
+    /// When its transmission begins: now.
+    pub now: Nanos,
+}
+
 /// The machine below the emulation failed, so the run's results would be wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum DatapathError {
@@ -120,8 +136,15 @@ pub enum DatapathError {
     },
 }
 
-/// Keeps the frames of a fabric.
+/// Keeps the frames of a part of the fabric.
 pub trait FrameStore {
+    /// A frame on its way from one store to another.
+    type Frame: Send;
+
+    /// Takes a frame out of the store.
+    fn take(&mut self, frame: FrameId) -> Self::Frame;
+    /// Puts a frame in that another store has given away.
+    fn put(&mut self, frame: Self::Frame) -> FrameId;
     /// The frame of a packet that a host sends on `wire`.
     fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId;
     /// The frame of a hop control message from the station `source` to its neighbour.
@@ -144,19 +167,35 @@ pub trait FrameStore {
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8];
 }
 
-/// The wires of a fabric. Whether they share the tables of its switches with user space is a constant of each
-/// datapath.
-pub trait Wires: Sharing {
+/// The wires that lead to the nodes of a part of the fabric. Whether they share the tables of its switches with user
+/// space is a constant of each datapath.
+pub trait Wires: Sharing + Sized + Send {
     /// The store of the frames that they carry.
-    type Frames: FrameStore;
+    type Frames: FrameStore + Send;
+
+    /// Frames in a window for which it is worth waking a thread, some 10 us.
+    const WORTH_A_THREAD: usize;
+
+    /// Divides the wires of a whole fabric, and their empty store, among the parts of a partition.
+    fn divide(self, frames: Self::Frames, partition: &Partition) -> Vec<(Self, Self::Frames)>;
+
+    /// Joins all parts of a division again.
+    fn join(parts: Vec<Self>) -> Self;
+
+    /// A switch begins to send a frame of `length` bytes out of a port, now.
+    fn depart(
+        &mut self,
+        frames: &Self::Frames,
+        departing: &Departing<'_>,
+        frame: FrameId,
+    );
 
     /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods tells what
-    /// the node there did with it. `tables` are those of the sending switch, if the sender is a switch.
+    /// the node there did with it.
     fn send(
         &mut self,
         frames: &mut Self::Frames,
         crossing: &Crossing,
-        tables: Option<&SwitchTables>,
         frame: FrameId,
     ) -> Result<(), DatapathError>;
 

@@ -1,26 +1,35 @@
-//! The engine: one event loop over (emulated time, order of scheduling) that drives hosts, switches and
-//! wires on any datapath.
+//! The engine: it moves frames and time on any datapath, and decides nothing.
 //!
-//! Results depend on the order of events only: not on a wall clock, threads or the iteration of hash maps.
+//! The fabric is divided into parts ([`crate::partition`]), each of which one thread runs ([`part`]). No node can
+//! affect another sooner than the shortest frame takes over the shortest wire. So all run by themselves through a
+//! window as long as that, half open, and then frames change hands. A node runs its events in the order of their times;
+//! what happens at an instant has an order that belongs to the node (commands, arrivals by port, timers, free ports)
+//! and not to the schedule. What concerns the whole fabric happens between windows ([`agenda`]). What nodes have to tell
+//! is sorted by time and node before the record gets it. So results are the same for any division, any number of threads
+//! and any length of windows: nothing depends on a wall clock, threads or the iteration of hash maps.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "ports, priorities, slots and lengths are packed into events and rows on every hop; what \
               is packed was checked when the fabric was built"
 )]
 
+mod agenda;
 mod books;
+mod core;
+mod crew;
 mod deadlock;
-mod event;
-mod event_queue;
 mod faults;
 mod headroom_study;
-mod host_side;
+mod host_node;
+mod journal;
 mod losses;
 mod off_state;
+mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
 mod sampler;
-mod switch_side;
+mod switch_node;
+mod switch_recorder;
 #[cfg(test)]
 mod tests;
 mod transmitter;
@@ -28,36 +37,39 @@ mod wait_graph;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use fabric_core::drop_reason::DropReason;
-use host_agent::{Host, HostCounters};
-use results::{DropRow, FlowRow, Record, ResultsError, RunEnd, Summary};
+use host_agent::HostCounters;
+use results::{FlowRow, FlowStart, Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
-use switch_user::switch::Switch;
+use switch_user::switch::{CONTROL_FRAME_LENGTH, Switch};
 use switch_user::tables::SwitchTables;
-use topology::{HostId, NodeKind, SwitchId, WireId};
-use units::{Bytes, Nanos, Picos};
+use topology::{HostId, SwitchId, WireId};
+use units::{Nanos, Picos};
 use workload::{Flow, FlowStream};
 
-use crate::datapath::{
-    Crossing, DatapathError, Deployed, FrameId, FrameKind, FrameStore, Orders, Wires,
-};
+use self::core::Tally;
+use crate::datapath::{DatapathError, Deployed, FrameId, Wires};
 use crate::host_settings;
+use crate::partition::{Partition, Place};
 use crate::paths;
-use crate::stations;
+use crate::queue_pairs;
 use crate::switch_settings;
 
+use agenda::{Agenda, Task};
+use crew::Crew;
 use deadlock::DeadlockWatch;
-use event::Event;
-use event_queue::EventQueue;
-use host_side::{Completion, HostNode};
-use recorder::{Recorder, drop_class};
-use sampler::Sampler;
-use switch_side::SwitchNode;
-use transmitter::Transmitter;
+use host_node::{Command, Completion};
+use journal::{Entry, Note};
+use part::{Opening, Part, Window};
+use recorder::Recorder;
+use switch_node::SwitchNode;
 
-/// Events between two looks at the interrupt flag and calls of the progress callback.
-const EVENTS_PER_LOOK: u64 = 4096;
+/// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
+const STEPS_PER_LOOK: u64 = 1024;
+/// No window is longer, so that a run can be interrupted.
+const LONGEST_WINDOW: Picos = Picos(100_000_000);
 
 /// Why a run ended without results.
 #[derive(Debug, thiserror::Error)]
@@ -102,32 +114,21 @@ pub struct Engine<'a, W: Wires> {
     stream: FlowStream,
     /// Flows that have started and are not done.
     active: BTreeMap<u32, Flow>,
-    /// Carries the frames.
-    medium: W,
-    frames: W::Frames,
-    hosts: Vec<HostNode>,
-    switches: Vec<SwitchNode>,
-    /// By wire.
-    transmitters: Vec<Transmitter>,
-    events: EventQueue,
-    sampler: Sampler,
+    partition: Partition,
+    // In boxes, because they move to the threads that run them.
+    parts: Vec<Box<Part<W>>>,
+    agenda: Agenda,
     deadlocks: DeadlockWatch,
     recorder: Recorder<'a>,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
+    /// The least time in which a node can affect another.
+    lookahead: Picos,
+    /// All that lies before it has happened.
     now: Picos,
-    /// Frames that are crossing a wire.
-    in_flight: u64,
-    /// Frames that have crossed a wire.
-    packet_hops: u64,
     flows_completed: u64,
-    injected_losses: u64,
-    /// PAUSE frames among them.
-    injected_pause_losses: BTreeMap<u32, u64>,
-    misdelivered: Vec<String>,
-    /// Hop control frames that the last arrival made due; a field so that its memory is reused.
-    orders: Orders,
-    scratch: Vec<u8>,
+    /// The notes of a window; a field so that its memory is reused.
+    entries: Vec<Entry>,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -142,82 +143,70 @@ pub struct Finished<W> {
     pub wires: W,
     /// The switches as they were left.
     pub switches: Vec<Switch<FrameId>>,
+    /// Processor time of the threads besides the one that drove the run.
+    pub others_cpu: Duration,
 }
 
 impl<'a, W: Wires> Engine<'a, W> {
-    /// A run of `scenario` on a configured fabric. `captured` are the wires of the capture, in order.
+    /// A run of `scenario` on a configured fabric, by at most `threads` threads. `captured` are the wires of the
+    /// capture, in order.
     pub fn new(
         scenario: &'a Scenario,
         fabric: Deployed<W>,
         record: Record,
         captured: &[(WireId, CaptureFilter)],
+        threads: usize,
     ) -> Self {
-        let Deployed { frames, wires: medium, tables } = fabric;
+        let Deployed { frames, wires, tables } = fabric;
         let as_agreed = |tables: &SwitchTables| tables.is_mapped() == W::SHARED;
         assert!(
             tables.iter().all(as_agreed),
             "eBPF works on the tables of a datapath or it does not"
         );
         let fabric = scenario.fabric();
-        let hosts =
-            (0..fabric.host_count()).map(|host| HostNode::new(scenario, HostId(host))).collect();
-        let switches: Vec<SwitchNode> = (0..)
-            .zip(tables)
-            .map(|(switch, tables)| SwitchNode::new(scenario, SwitchId(switch), tables))
-            .collect();
-        let transmitters = fabric
-            .wire_ends()
-            .into_iter()
-            .zip(stations::addresses(fabric))
-            .zip(fabric.wires())
-            .enumerate()
-            .map(|(id, ((ends, addresses), wire))| {
-                let interfaces = (0..)
-                    .zip(captured)
-                    .filter(|(_, (captured, _))| captured.0 as usize == id)
-                    .map(|(interface, (_, filter))| (interface, *filter))
-                    .collect();
-                Transmitter::new(ends, addresses, wire, scenario, id, interfaces)
-            })
-            .collect();
-        // What a wire schedules lies at most two serialisations and a propagation ahead.
-        let ahead = fabric.wires().iter().map(|wire| {
-            let longest = scenario.longest_frame().0 + scenario.switch.wire_overhead.0;
-            wire.delay + wire.rate.serialise(2 * longest)
+        let partition = Partition::of(fabric, threads);
+        let mut tables: Vec<Option<SwitchTables>> = tables.into_iter().map(Some).collect();
+        let media = wires.divide(frames, &partition);
+        let parts = media.into_iter().zip(partition.members()).enumerate();
+        let parts = parts.map(|(number, (medium, members))| {
+            let of_part = members.switches.iter().map(|switch| {
+                tables[switch.0 as usize].take().expect("a switch is in one part")
+            });
+            let tables = of_part.collect();
+            Box::new(Part::new(scenario, &partition, number, tables, medium, captured))
         });
-        let ahead = ahead.max().unwrap_or_default();
+        let parts = parts.collect();
+        let shortest = fabric
+            .wires()
+            .iter()
+            .map(|wire| {
+                let bytes = u64::from(CONTROL_FRAME_LENGTH) + scenario.switch.wire_overhead.0;
+                wire.delay + wire.rate.serialise(bytes)
+            })
+            .min();
         let mut engine = Self {
             scenario,
             stream: scenario.flow_stream(),
             active: BTreeMap::new(),
-            medium,
-            frames,
-            hosts,
-            sampler: Sampler::new(&switches, switch_settings::spread_classes(scenario)),
-            switches,
-            transmitters,
-            events: EventQueue::new(ahead, fabric.wires().len()),
+            partition,
+            parts,
+            agenda: Agenda::default(),
             deadlocks: DeadlockWatch::new(fabric),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
+            lookahead: shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW),
             now: Picos::ZERO,
-            in_flight: 0,
-            packet_hops: 0,
             flows_completed: 0,
-            injected_losses: 0,
-            injected_pause_losses: BTreeMap::new(),
-            misdelivered: Vec::new(),
-            orders: Vec::new(),
-            scratch: Vec::new(),
+            entries: Vec::new(),
         };
+        engine.watch_pauses();
+        engine.agenda.schedule(Picos::ZERO, Task::Sample);
         if switch_settings::measures_links(scenario) {
             // Before the first flow, so that ports measure their links before they send packets.
-            engine.events.schedule(Picos::ZERO, Event::LinkDelays);
+            engine.agenda.schedule(Picos::ZERO, Task::LinkDelays);
         }
-        engine.schedule_next_flow();
-        engine.events.schedule(Picos::ZERO, Event::Sample);
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
-            engine.events.schedule(period, Event::ControlPlane);
+            engine.agenda.schedule(period, Task::ControlPlane);
         }
         engine
     }
@@ -225,199 +214,247 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, or it
     /// asks to stop at a deadlock and there is one.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
-        let mut handled = 0u64;
-        let mut end = RunEnd::Duration;
-        let stops_at_deadlock = self.scenario.stop == Stop::Deadlock;
-        while let Some((time, event)) = self.events.pop() {
-            if time > self.scenario.duration {
-                // It never happens, and is among what remains.
-                self.events.schedule(time, event);
+        let (end, others_cpu) = thread::scope(|scope| {
+            let crew = Crew::start(scope, self.parts.len());
+            let end = self.run_to_end(&crew, watch)?;
+            Ok::<_, RunError>((end, crew.dismiss()))
+        })?;
+        (watch.progress)(self.progress());
+        self.finish(end, others_cpu)
+    }
+
+    fn run_to_end(
+        &mut self,
+        crew: &Crew<'_, W>,
+        watch: &mut Watch<'_>,
+    ) -> Result<RunEnd, RunError> {
+        let mut looked_at = 0;
+        let mut windows = 0;
+        loop {
+            let Some(window) = self.next_window()? else {
                 self.now = self.scenario.duration;
-                break;
+                return Ok(RunEnd::Duration);
+            };
+            if self.scenario.stop == Stop::Deadlock && self.deadlocks.is_deadlocked() {
+                return Ok(RunEnd::Deadlock);
             }
-            debug_assert!(time >= self.now, "time does not run backwards");
-            self.now = time;
-            self.handle(event)?;
-            handled += 1;
-            if handled.is_multiple_of(EVENTS_PER_LOOK) {
+            self.start_flows(window.end);
+            self.run_window(crew, window)?;
+            self.exchange();
+            self.tell_notes()?;
+            if self.has_drained() {
+                self.now = self.tally().last_activity;
+                return Ok(RunEnd::Drained);
+            }
+            windows += 1;
+            let steps = self.tally().packet_hops + windows;
+            if steps - looked_at >= STEPS_PER_LOOK {
+                looked_at = steps;
                 if watch.interrupted.load(Ordering::Relaxed) {
                     return Err(RunError::Interrupted { at: self.now.to_nanos() });
                 }
                 (watch.progress)(self.progress());
             }
-            if self.has_drained() {
-                end = RunEnd::Drained;
-                break;
+        }
+    }
+
+    /// Runs a window on all threads, or on this one if there is so little to do that the others would cost more.
+    fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), RunError> {
+        let frames: usize = self.parts.iter().map(|part| part.core.frames_on_their_way()).sum();
+        if self.parts.len() > 1 && frames >= W::WORTH_A_THREAD * self.parts.len() {
+            crew.run(&mut self.parts, window)?;
+        } else {
+            self.parts.iter_mut().try_for_each(|part| part.run(window))?;
+        }
+        Ok(())
+    }
+
+    /// The next window, if it is not after the duration. What is due for the whole fabric at its beginning has been
+    /// done, or is its opening.
+    fn next_window(&mut self) -> Result<Option<Window>, RunError> {
+        let of_parts = self.parts.iter().map(|part| part.core.next()).min();
+        let of_flows = self.stream.next_start();
+        let start = [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min);
+        let duration = self.scenario.duration;
+        if start > duration {
+            return Ok(None);
+        }
+        debug_assert!(start >= self.now, "time does not run backwards");
+        self.now = start;
+        let mut opening = Opening::default();
+        while let Some(task) = self.agenda.pop(start) {
+            self.perform(task, &mut opening)?;
+        }
+        let end = (start + self.lookahead).min(self.agenda.next()).min(duration + Picos(1));
+        Ok(Some(Window { start, end, opening }))
+    }
+
+    fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
+        match task {
+            Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
+            Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
+            Task::DeadlockLook => self.look_for_deadlock(),
+            Task::Sample => {
+                opening.samples = Some(self.classes);
+                let next = self.now + self.scenario.results.queue_period;
+                self.agenda.schedule(next, Task::Sample);
             }
-            if stops_at_deadlock && self.deadlocks.is_deadlocked() {
-                end = RunEnd::Deadlock;
-                break;
+            Task::ControlPlane => {
+                opening.computes = true;
+                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
+                    self.agenda.schedule(self.now + period, Task::ControlPlane);
+                }
+            }
+            Task::LinkDelays => {
+                opening.measures = true;
+                let period = self.scenario.switch.headroom.measurement_period();
+                // As long as there are flows.
+                if (!self.active.is_empty() || self.stream.next_start().is_some())
+                    && let Some(period) = period
+                {
+                    self.agenda.schedule(self.now + period, Task::LinkDelays);
+                }
             }
         }
-        (watch.progress)(self.progress());
-        self.finish(end)
+        Ok(())
+    }
+
+    /// Tells the hosts of flows that start before `end`.
+    fn start_flows(&mut self, end: Picos) {
+        while self.stream.next_start().is_some_and(|start| start < end) {
+            let flow = self.stream.next().expect("it has a start");
+            self.classes |= 1 << flow.priority;
+            let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
+            self.command(flow.destination, flow.start, Command::Open(responder));
+            self.command(flow.source, flow.start, Command::Start(request));
+            let fabric = self.scenario.fabric();
+            self.recorder.record.flow_started(&FlowStart {
+                flow: flow.id,
+                label: &flow.label,
+                src: &fabric.host(flow.source).name,
+                dst: &fabric.host(flow.destination).name,
+            });
+            self.active.insert(flow.id, flow);
+        }
+    }
+
+    fn command(&mut self, host: HostId, at: Picos, command: Command) {
+        let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
+        let part = &mut self.parts[part as usize];
+        part.hosts[index as usize].command(at, command);
+        part.core.wake(index, at);
+    }
+
+    /// Hands over the frames that have left their parts.
+    fn exchange(&mut self) {
+        for from in 0..self.parts.len() {
+            for to in 0..self.parts.len() {
+                if from != to {
+                    let mail = self.parts[from].core.post(to);
+                    self.parts[to].core.receive_mail(mail);
+                }
+            }
+        }
+    }
+
+    /// Tells the record what the parts have noted, in the order of time and of nodes.
+    fn tell_notes(&mut self) -> Result<(), RunError> {
+        let mut entries = std::mem::take(&mut self.entries);
+        for part in &mut self.parts {
+            part.core.journal.give(&mut entries);
+        }
+        if self.parts.len() > 1 {
+            entries.sort_by_key(|entry| (entry.at, entry.node.0));
+        }
+        for entry in entries.drain(..) {
+            match entry.note {
+                Note::Completed { flow, completion } => self.complete_flow(flow, completion)?,
+                Note::PausesChanged { wire, paused } => {
+                    let task = Task::PausesChanged { wire, paused, at: entry.at };
+                    self.agenda.schedule(entry.at + self.lookahead, task);
+                }
+                _ => self.recorder.tell(&entry)?,
+            }
+        }
+        self.entries = entries;
+        Ok(())
+    }
+
+    fn complete_flow(&mut self, number: u32, completion: Completion) -> Result<(), RunError> {
+        let flow = self.active.remove(&number).expect("a flow that completes has started");
+        let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
+        // In a later window, whatever node runs first in this one.
+        let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
+        self.command(flow.destination, completion.at + self.lookahead, close);
+        self.flows_completed += 1;
+        self.recorder.record.flow(&flow_row(self.scenario, &flow, Some(completion)))?;
+        Ok(())
     }
 
     fn progress(&self) -> Progress {
         Progress {
             now: self.now.to_nanos(),
             flows_completed: self.flows_completed,
-            packet_hops: self.packet_hops,
+            packet_hops: self.tally().packet_hops,
         }
     }
 
     /// Whether no flow is left and no frame is on its way.
     fn has_drained(&self) -> bool {
+        let is_empty = |part: &Part<W>| {
+            part.core.is_quiet()
+                && part.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
+                && part.hosts.iter().all(|node| node.host.is_idle())
+        };
         self.active.is_empty()
             && self.stream.next_start().is_none()
-            && self.in_flight == 0
-            && self.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
-            && self.hosts.iter().all(|node| node.host.is_idle())
+            && self.parts.iter().all(|part| is_empty(part))
     }
 
-    #[inline(always)]
-    fn handle(&mut self, event: Event) -> Result<(), RunError> {
-        match event {
-            Event::Arrival { wire, frame } => self.arrive(wire, frame),
-            Event::PortFree { wire } => {
-                self.transmitters[wire as usize].free_scheduled = false;
-                self.kick(wire)
-            }
-            Event::HostReady { host } => self.host_ready(host),
-            Event::HostTimer { host } => self.host_timer(host),
-            Event::FlowStart => self.start_next_flow(),
-            Event::SwitchTimer { switch } => self.switch_timer(switch),
-            Event::PauseSettled { wire, class } => {
-                self.pause_settled(wire, class);
-                Ok(())
-            }
-            Event::DeadlockLook => {
-                self.look_for_deadlock();
-                Ok(())
-            }
-            Event::LinkDelays => {
-                let period = self.scenario.switch.headroom.measurement_period();
-                self.measure_links(period.expect("only switches that measure links schedule it"))
-            }
-            Event::Sample => {
-                let now = self.now.to_nanos();
-                self.sampler.sample(
-                    self.scenario.fabric(),
-                    now,
-                    &self.switches,
-                    self.classes,
-                    &mut self.recorder.record,
-                )?;
-                self.events.schedule(self.now + self.scenario.results.queue_period, Event::Sample);
-                Ok(())
-            }
-            Event::ControlPlane => {
-                for node in &mut self.switches {
-                    node.switch.observe(self.now);
+    /// What all parts have counted.
+    fn tally(&self) -> Tally {
+        self.parts.iter().fold(Tally::default(), |sum, part| sum.and(part.core.tally))
+    }
+
+    /// All switches in the order of their numbers.
+    fn switches(&self) -> impl Iterator<Item = &SwitchNode> {
+        (0..self.scenario.fabric().switch_count()).map(|number| self.switch_node(SwitchId(number)))
+    }
+
+    fn switch_node(&self, switch: SwitchId) -> &SwitchNode {
+        let fabric = self.scenario.fabric();
+        let Place { part, index } = self.partition.place(fabric.switch_node(switch));
+        let part = &self.parts[part as usize];
+        &part.switches[index as usize - part.hosts.len()]
+    }
+
+    fn switch(&self, switch: SwitchId) -> &Switch<FrameId> {
+        &self.switch_node(switch).switch
+    }
+
+    #[cfg(test)]
+    fn switch_mut(&mut self, switch: SwitchId) -> &mut Switch<FrameId> {
+        let node = self.scenario.fabric().switch_node(switch);
+        let Place { part, index } = self.partition.place(node);
+        let part = &mut self.parts[part as usize];
+        &mut part.switches[index as usize - part.hosts.len()].switch
+    }
+
+    /// Has switches tell of pauses on the wires that the watch for deadlocks follows.
+    fn watch_pauses(&mut self) {
+        let fabric = self.scenario.fabric();
+        let lossless = self.scenario.switch.lossless.0;
+        for node in self.parts.iter_mut().flat_map(|part| &mut part.switches) {
+            for (port, wire) in (0..).zip(&fabric.switch(node.id).ports) {
+                if self.deadlocks.follows(wire.0) {
+                    node.watch(port, lossless);
                 }
-                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
-                    self.events.schedule(self.now + period, Event::ControlPlane);
-                }
-                Ok(())
             }
         }
-    }
-
-    /// Lets the sender of a wire use it, if it is free.
-    fn kick(&mut self, wire: u32) -> Result<(), RunError> {
-        match self.transmitters[wire as usize].ends.from {
-            NodeKind::Switch(SwitchId(switch)) => self.kick_switch_port(switch, wire),
-            NodeKind::Host(HostId(host)) => self.kick_host(host),
-        }
-    }
-
-    /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
-    /// propagation delay, unless a fault drops it.
-    #[inline(always)]
-    fn transmit(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
-        let transmitter = &mut self.transmitters[number as usize];
-        let arrival = transmitter.start(self.now, length);
-        if transmitter.is_watched && transmitter.loses(self.frames.kind(frame)) {
-            return self.lose(number, frame, length);
-        }
-        self.in_flight += 1;
-        self.events.schedule(arrival, Event::Arrival { wire: number, frame });
-        Ok(())
-    }
-
-    /// A fault drops a frame that is being sent.
-    #[cold]
-    fn lose(&mut self, number: u32, frame: FrameId, length: u32) -> Result<(), RunError> {
-        self.injected_losses += 1;
-        let sender = self.scenario.fabric().wire(WireId(number)).from;
-        if let (FrameKind::Pause, NodeKind::Switch(switch)) =
-            (self.frames.kind(frame), self.scenario.fabric().node(sender).kind)
-        {
-            *self.injected_pause_losses.entry(switch.0).or_default() += 1;
-        }
-        self.transmitters[number as usize].lost += 1;
-        let priority = self.frames.priority(frame);
-        self.frames.discard(frame);
-        self.recorder.record.drop_event(&DropRow {
-            time: self.now.to_nanos(),
-            node: &self.scenario.fabric().wire(WireId(number)).name,
-            port: None,
-            priority,
-            reason: DropReason::InjectedLoss.name(),
-            class: drop_class(DropReason::InjectedLoss),
-            bytes: Bytes(u64::from(length)),
-        })?;
-        Ok(())
-    }
-
-    fn arrive(&mut self, number: u32, frame: FrameId) -> Result<(), RunError> {
-        let transmitter = &mut self.transmitters[number as usize];
-        let length = self.frames.length(frame);
-        self.in_flight -= 1;
-        transmitter.received += 1;
-        self.packet_hops += 1;
-        let now = self.now.to_nanos();
-        let crossing = Crossing {
-            wire: WireId(number),
-            ends: transmitter.ends,
-            length,
-            started: transmitter.started(self.now, length).to_nanos(),
-            now,
-        };
-        if transmitter.is_watched {
-            self.capture(&crossing, frame)?;
-        }
-        match crossing.ends.to {
-            NodeKind::Switch(SwitchId(switch)) => self.arrive_at_switch(switch, &crossing, frame),
-            NodeKind::Host(HostId(host)) => self.arrive_at_host(host, &crossing, frame),
-        }
-    }
-
-    /// Sends a frame over the datapath now, the instant at which its last bit arrives.
-    #[inline(always)]
-    fn send(&mut self, crossing: &Crossing, frame: FrameId) -> Result<(), DatapathError> {
-        let tables = match crossing.ends.from {
-            NodeKind::Switch(SwitchId(number)) => {
-                Some(self.switches[number as usize].switch.tables())
-            }
-            NodeKind::Host(_) => None,
-        };
-        self.medium.send(&mut self.frames, crossing, tables, frame)
-    }
-
-    fn capture(&mut self, crossing: &Crossing, frame: FrameId) -> Result<(), RunError> {
-        let kind = self.frames.kind(frame);
-        for (interface, filter) in &self.transmitters[crossing.wire.0 as usize].captures {
-            if captured_by(*filter, kind) {
-                let bytes = self.frames.bytes(crossing.wire, frame, &mut self.scratch);
-                self.recorder.record.capture(*interface, crossing.now, bytes)?;
-            }
-        }
-        Ok(())
     }
 
     fn host_totals(&self) -> impl Iterator<Item = &HostCounters> {
-        self.hosts.iter().map(|node| Host::counters(&node.host))
+        self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.host.counters())
     }
 }
 
@@ -441,14 +478,5 @@ fn flow_row<'a>(
         retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
         cnps: completion.map_or(0, |it| it.notifications),
         long_lived: flow.long_lived,
-    }
-}
-
-fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
-    match filter {
-        CaptureFilter::All => true,
-        CaptureFilter::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
-        CaptureFilter::Cnp => kind == FrameKind::Cnp,
-        CaptureFilter::Data => kind == FrameKind::Data,
     }
 }

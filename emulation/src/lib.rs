@@ -9,11 +9,13 @@
 //! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces; without it, in
 //! memory alone.
 
+pub mod cpu_time;
 pub mod datapath;
 pub mod engine;
 pub mod host_settings;
 mod hpcc_options;
 pub mod ideal;
+mod partition;
 pub mod paths;
 pub mod queue_pairs;
 pub mod run;

@@ -1,6 +1,8 @@
 //! One run from scenario to report.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use results::{
@@ -16,6 +18,7 @@ use units::BitsPerSecond;
 #[cfg(feature = "kernel")]
 use crate::datapath::kernel::{DeployError, KernelWires};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
+use crate::cpu_time;
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, Watch};
 use crate::hpcc_options::hpcc_options;
@@ -62,12 +65,48 @@ impl Outcome {
     }
 }
 
+/// How many threads a run uses. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as there are processors, if the fabric is large enough for them.
+    Auto,
+    /// At most so many; a switch and its hosts share one.
+    AtMost(NonZeroUsize),
+}
+
+impl Threads {
+    /// One thread.
+    pub const ONE: Self = Self::AtMost(NonZeroUsize::MIN);
+
+    /// Hosts and switches for which a thread is worth its waiting. A frame takes much longer through the kernel.
+    const fn worth(datapath: DatapathKind) -> usize {
+        match datapath {
+            DatapathKind::Kernel => 4,
+            DatapathKind::Memory => 64,
+        }
+    }
+
+    /// How many it is for a scenario.
+    fn of(self, scenario: &Scenario) -> usize {
+        match self {
+            Self::AtMost(threads) => threads.get(),
+            Self::Auto => {
+                let processors = thread::available_parallelism().map_or(1, usize::from);
+                let nodes = scenario.fabric().nodes().len();
+                processors.min(nodes / Self::worth(scenario.datapath.kind)).max(1)
+            }
+        }
+    }
+}
+
 /// Runs a scenario on its datapath, into `folder` if there is one.
 pub fn run(
     scenario: &Scenario,
     folder: Option<&Path>,
+    threads: Threads,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome, Error> {
+    let threads = threads.of(scenario);
     #[cfg(not(feature = "kernel"))]
     if scenario.datapath.kind == DatapathKind::Kernel {
         return Err(Error::NoKernelDatapath);
@@ -85,10 +124,10 @@ pub fn run(
         if watch.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(RunError::Interrupted { at: units::Nanos(0) }.into());
         }
-        return drive(scenario, datapath?, record, &captured, watch, &started, deployed);
+        return drive(scenario, datapath?, record, &captured, threads, watch, &started, deployed);
     }
     let datapath = in_memory(scenario)?;
-    drive(scenario, datapath, record, &captured, watch, &started, Duration::ZERO)
+    drive(scenario, datapath, record, &captured, threads, watch, &started, Duration::ZERO)
 }
 
 /// A deployed and configured fabric.
@@ -118,16 +157,13 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    let frames = MemoryFrames::new(stations::addresses(fabric));
+    let frames = MemoryFrames::new(stations::addresses(fabric).into());
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 
 /// What follows a run of `scenario`.
 pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let results = &scenario.results;
-    let fabric = scenario.fabric();
-    let followed = if results.occupancy { fabric.switch_count() } else { 0 };
-    let name = |switch| fabric.switch(SwitchId(switch)).name.clone();
     let meter = |throughput: &Throughput| {
         let labels = scenario.workloads.iter().map(Workload::label);
         let labels = labels.filter(|label| throughput.covers(label));
@@ -135,30 +171,31 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_size_bins: results.flow_size_bins.clone(),
-        followed_switches: (0..followed).map(name).collect(),
         buffer: scenario.switch.buffer,
         throughput: results.throughput.as_ref().map(meter),
     };
     Record::new(folder, options)
 }
 
+#[expect(clippy::too_many_arguments, reason = "all of a run, from one place")]
 fn drive<W: Wires>(
     scenario: &Scenario,
     fabric: Deployed<W>,
     record: Record,
     captured: &[(WireId, CaptureFilter)],
+    threads: usize,
     watch: &mut Watch<'_>,
     started: &Started,
     deploy: Duration,
 ) -> Result<Outcome, Error> {
-    let cpu_before = cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID);
-    let engine = Engine::new(scenario, fabric, record, captured);
-    let Finished { record, end, mut counted, wires, switches } = engine.run(watch)?;
-    let loop_cpu = cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(cpu_before);
+    let cpu_before = cpu_time::of_thread();
+    let engine = Engine::new(scenario, fabric, record, captured, threads);
+    let Finished { record, end, mut counted, wires, switches, others_cpu } = engine.run(watch)?;
+    let loop_cpu = others_cpu + cpu_time::of_thread().saturating_sub(cpu_before);
     drop((wires, switches));
     counted.wall_seconds = started.wall.elapsed().as_secs_f64();
-    counted.cpu_seconds =
-        cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID).saturating_sub(started.cpu).as_secs_f64();
+    let own_cpu = cpu_time::of_thread().saturating_sub(started.cpu);
+    counted.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
     let manifest = manifest(scenario);
     let description = RunDescription {
         scenario_toml: &scenario.to_toml(),
@@ -252,7 +289,7 @@ fn describe(scenario: &Scenario) -> String {
     )
 }
 
-/// When a run began. Processor time is its thread's, because other threads may run other scenarios.
+/// When a run began. Processor time is its threads', because other threads may run other scenarios.
 struct Started {
     wall: Instant,
     cpu: Duration,
@@ -261,25 +298,8 @@ struct Started {
 impl Started {
     #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
     fn now() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_time_of(libc::CLOCK_THREAD_CPUTIME_ID) }
+        Self { wall: Instant::now(), cpu: cpu_time::of_thread() }
     }
-}
-
-/// Processor time of this process so far, user and system.
-pub fn cpu_time() -> Duration {
-    cpu_time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
-/// Reads a clock of processor time, user and system.
-fn cpu_time_of(clock: libc::clockid_t) -> Duration {
-    // SAFETY: all-zero is a valid timespec, and the call fills it.
-    let time = unsafe {
-        let mut time: libc::timespec = std::mem::zeroed();
-        libc::clock_gettime(clock, &raw mut time);
-        time
-    };
-    let seconds = time.tv_sec.try_into().expect("processor time is not negative");
-    Duration::new(seconds, time.tv_nsec.try_into().expect("less than a second"))
 }
 
 #[cfg(test)]
@@ -311,7 +331,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         for (row, (change, sound)) in rows.into_iter().enumerate() {
             let interrupted = AtomicBool::new(false);
             let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-            let mut outcome = run(&scenario, None, &mut watch).expect("no file to write");
+            let mut outcome = run(&scenario, None, Threads::ONE, &mut watch).expect("no file to write");
             change(&mut outcome);
             assert_eq!(outcome.is_sound(), sound, "row {row}");
         }
@@ -325,7 +345,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let error = run(&scenario, None, &mut watch).expect_err("it has no such datapath");
+        let error = run(&scenario, None, Threads::ONE, &mut watch).expect_err("it has no such datapath");
         assert!(error.to_string().contains("feature `kernel`"), "{error}");
     }
 

@@ -174,5 +174,5 @@ fn switches_can_be_made(scenario: &Scenario) {
         switch_settings::configure(scenario, switch, &mut tables);
     }
     let datapath = run::in_memory(scenario).expect("memory for a few switches");
-    drop(Engine::new(scenario, datapath, run::record(scenario, None), &[]));
+    drop(Engine::new(scenario, datapath, run::record(scenario, None), &[], 1));
 }

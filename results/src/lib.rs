@@ -57,7 +57,7 @@ pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling
 pub use link_delay::{LinkDelayRange, LinkDelayRow};
 pub use manifest::Manifest;
 pub use measurements::{DistributionRow, Measure, Measurements};
-pub use occupancy::{OccupancyRow, PoolLevels};
+pub use occupancy::{Occupancy, OccupancyRow, PoolLevels};
 pub use pause::{PauseEvent, PauseLevel, PauseRow};
 pub use pause_intervals::PauseTotal;
 pub use pause_time::{PauseReceived, PauseTimeRow};

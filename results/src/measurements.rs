@@ -92,6 +92,13 @@ impl Measurements {
         add(&mut self.histograms[measure as usize], value, weight);
     }
 
+    /// Adds all that `other` has recorded.
+    pub fn add(&mut self, other: &Self) {
+        for (histogram, more) in self.histograms.iter_mut().zip(&other.histograms) {
+            histogram.add(more).expect("all histograms have the same range");
+        }
+    }
+
     /// The rows of the file.
     pub fn rows(&self) -> Vec<DistributionRow> {
         let rows =

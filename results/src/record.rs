@@ -16,7 +16,7 @@ use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::manifest::Manifest;
 use super::measurements::Measurements;
-use super::occupancy::{Occupancy, OccupancyRow, PoolLevels};
+use super::occupancy::{Occupancy, OccupancyRow};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
@@ -46,10 +46,7 @@ pub struct Record {
     /// What each switch's buffer can hold.
     buffer: Bytes,
     link_delays: Option<LinkDelayRange>,
-    /// Switches whose pools are followed, by their numbers.
-    occupancies: Vec<(String, Occupancy)>,
-    /// Whether the folder wants to know what waits at each port.
-    follows_ports: bool,
+    occupancies: Vec<OccupancyRow>,
 }
 
 /// What a record follows.
@@ -57,8 +54,6 @@ pub struct Record {
 pub struct RecordOptions {
     /// Upper bounds of the bins of flow sizes: inclusive, ascending.
     pub flow_size_bins: Vec<Bytes>,
-    /// Names of the switches by their numbers, if their pools are followed; else none.
-    pub followed_switches: Vec<String>,
     /// What each switch's buffer can hold.
     pub buffer: Bytes,
     /// Counts what receivers get, if there is a folder to write it to.
@@ -80,12 +75,10 @@ pub struct RunDescription<'a> {
 
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
-    pub fn new(mut folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
-        let RecordOptions { flow_size_bins, followed_switches, buffer, throughput } = options;
-        let empty = |name| (name, Occupancy::new(buffer));
+    pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
+        let RecordOptions { flow_size_bins, buffer, throughput } = options;
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
-            follows_ports: folder.as_mut().is_some_and(|folder| folder.hpcc().is_some()),
             folder,
             flows: FlowStatistics::new(flow_size_bins),
             worst_flows: Vec::new(),
@@ -98,7 +91,7 @@ impl Record {
             buffers: BTreeMap::new(),
             buffer,
             link_delays: None,
-            occupancies: followed_switches.into_iter().map(empty).collect(),
+            occupancies: Vec::new(),
         }
     }
 
@@ -137,15 +130,15 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow(row))
     }
 
-    /// Counts a PFC frame. One frame may carry the decisions for several classes.
-    pub fn pause_frame(&mut self, event: PauseEvent) {
+    /// Counts PFC frames. One frame may carry the decisions for several classes.
+    pub fn pause_frames(&mut self, event: PauseEvent, frames: u64) {
         match event {
-            PauseEvent::Xoff => self.pause_frames += 1,
+            PauseEvent::Xoff => self.pause_frames += frames,
             PauseEvent::XoffRefresh => {
-                self.pause_frames += 1;
-                self.refresh_frames += 1;
+                self.pause_frames += frames;
+                self.refresh_frames += frames;
             }
-            PauseEvent::Xon => self.resume_frames += 1,
+            PauseEvent::Xon => self.resume_frames += frames,
         }
     }
 
@@ -159,12 +152,6 @@ impl Record {
     pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
         self.pause_times.receive(received);
         self.hpcc().map_or(Ok(()), |files| files.pause_received(received))
-    }
-
-    /// Whether [`Self::waiting`] is to be called.
-    #[inline]
-    pub const fn follows_ports(&self) -> bool {
-        self.follows_ports
     }
 
     /// The egress queues of port `port` of switch number `switch` hold `change` bytes more from `now`
@@ -192,16 +179,9 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.link_delay(row))
     }
 
-    /// Whether [`Self::pools`] is to be called.
-    #[inline]
-    pub const fn follows_pools(&self) -> bool {
-        !self.occupancies.is_empty()
-    }
-
-    /// What the pools of switch number `switch` hold from `now` on. Calls come in time order.
-    #[inline]
-    pub fn pools(&mut self, switch: u32, now: Picos, levels: PoolLevels) {
-        self.occupancies[switch as usize].1.observe(now, levels);
+    /// Adds how full the pools of a switch were over a run that ended at `end`.
+    pub fn occupancy(&mut self, node: &str, occupancy: Occupancy, end: Picos) {
+        self.occupancies.extend(occupancy.finish(node, end));
     }
 
     /// Adds a sample. `Buffer` and `Headroom` feed the report's chart.
@@ -273,9 +253,6 @@ impl Record {
         let (flows_total, flows_completed) = (self.flows.total(), self.flows.completed());
         let (fct_ns, slowdown) = self.flows.summaries().unzip();
         let fct_by_size = self.flows.by_size();
-        let occupancies = self.occupancies.into_iter();
-        let occupancy: Vec<OccupancyRow> =
-            occupancies.flat_map(|(node, occupancy)| occupancy.finish(&node, now)).collect();
         let summary = Summary {
             flows_total,
             flows_completed,
@@ -298,8 +275,8 @@ impl Record {
             folder.close_hpcc(now)?;
             folder.whole(&fct_by_size)?;
             folder.whole(&pause_times)?;
-            if !occupancy.is_empty() {
-                folder.whole(&occupancy)?;
+            if !self.occupancies.is_empty() {
+                folder.whole(&self.occupancies)?;
             }
         }
         let files = self
@@ -314,7 +291,7 @@ impl Record {
             paused: PausedPeer::all_of(&pause_times),
             first_deadlock: self.first_deadlock,
             buffer: most_congested(self.buffers, end, self.buffer),
-            occupancy,
+            occupancy: self.occupancies,
             link_delays: self.link_delays,
             lossless: description.lossless,
             files,

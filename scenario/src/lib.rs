@@ -187,7 +187,8 @@ struct ScenarioKeys {
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     seed: u64,
-    /// Emulated time at which the run ends, if flows are not done before; above zero. Default "1s".
+    /// Emulated time at which the run ends, if flows are not done before; above zero, at most
+    /// "36000s". Default "1s".
     #[serde(default = "default_duration")]
     duration: Time,
     /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
@@ -226,6 +227,9 @@ struct ScenarioKeys {
 const fn default_seed() -> u64 {
     1
 }
+
+/// A run may last 10 hours of emulated time.
+pub const LONGEST_DURATION: Picos = Picos(36_000_000_000_000_000);
 
 const fn default_duration() -> Time {
     Quantity(Picos(1_000_000_000_000))
@@ -311,6 +315,10 @@ impl ScenarioKeys {
             let help =
                 "write a time such as \"20ms\"; the run ends earlier when every flow is done";
             return Err(document.error("duration", "a run of no time", help));
+        }
+        if self.duration.0 > LONGEST_DURATION {
+            let help = "write at most 36000s";
+            return Err(document.error("duration", "a run of more than 10 hours", help));
         }
         if self.seed > i64::MAX as u64 {
             let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";

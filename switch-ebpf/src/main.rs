@@ -165,8 +165,8 @@ fn log_record(context: &XdpContext, header: &Header) {
 #[inline(always)]
 fn log_record(_context: &XdpContext, _header: &Header) {}
 
-/// Egress auditor at a switch port. The sender puts the frame's age, the nanoseconds since its
-/// transmission began, into the mark.
+/// Egress auditor at a switch port. The mark has the low half of the instant, in nanoseconds, at which the frame's
+/// transmission began. It lies less than two seconds from the switch's clock, on either side: nodes do not run in step.
 ///
 /// `#[classifier]` would name `__sk_buff` in the signature, and so bring the two structs that it points
 /// at into the BTF as forward declarations. LLVM writes those in the order of their addresses in its
@@ -177,12 +177,14 @@ pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
     let tables = MapTables;
     if let Some(config) = tables.config() {
         // SAFETY: `context` is the program's own context, valid while it runs.
-        let (interface, age, data, data_end) = unsafe {
+        let (interface, started, data, data_end) = unsafe {
             let skb = &*context.cast::<__sk_buff>();
             (skb.ifindex, skb.mark, skb.data as usize, skb.data_end as usize)
         };
         let port = interface.wrapping_sub(config.first_interface_index);
-        let started = clock().saturating_sub(u64::from(age));
+        let now = clock();
+        let ahead = started.wrapping_sub(now as u32).cast_signed();
+        let started = now.wrapping_add_signed(i64::from(ahead));
         let frame = ByteFrame(PacketBytes::new(data, data_end));
         audit(&frame, &tables, port, Nanos(started));
     }

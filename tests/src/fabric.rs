@@ -36,6 +36,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::results::{LinkDelayRange, RunReport, Summary};
 use emulation::engine::Watch;
+use emulation::run::{self, Threads};
 use scenario::{DatapathKind, Scenario};
 use tempfile::TempDir;
 
@@ -145,7 +146,7 @@ impl Run {
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
         let outcome =
-            emulation::run::run(&scenario, folder.as_ref().map(TempDir::path), &mut watch)
+            run::run(&scenario, folder.as_ref().map(TempDir::path), Threads::ONE, &mut watch)
                 .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
         let sound = outcome.is_sound();
         let RunReport { summary, link_delays, .. } = outcome.report;

@@ -149,11 +149,17 @@ impl Twins {
         self.agree("control plane", &(), ())
     }
 
-    /// Shows the auditors of both a frame that leaves `port`, its transmission having begun `age` before
-    /// `now`.
-    pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) -> Result<(), String> {
-        self.kernel.audit(port, now, age, frame)?;
-        self.native.audit(port, now, age, frame);
+    /// Shows the auditors of both a frame that leaves `port`, its transmission having begun at `started`. The
+    /// switch's clock shows `now`, less than two seconds earlier or later.
+    pub fn audit(
+        &mut self,
+        port: u32,
+        now: Nanos,
+        started: Nanos,
+        frame: &[u8],
+    ) -> Result<(), String> {
+        self.kernel.audit(port, now, started, frame)?;
+        self.native.audit(port, started, frame);
         self.agree("audit", &(), ())
     }
 

@@ -271,15 +271,15 @@ impl Fabric {
         }
     }
 
-    /// Both ends of each wire, by [`WireId`].
-    pub fn wire_ends(&self) -> Vec<WireEnds> {
-        let ends = |wire: &Wire| WireEnds {
+    /// Both ends of a wire.
+    pub fn ends(&self, wire: WireId) -> WireEnds {
+        let wire = self.wire(wire);
+        WireEnds {
             from: self.node(wire.from).kind,
             from_port: wire.from_port,
             to: self.node(wire.to).kind,
             to_port: wire.to_port,
-        };
-        self.wires.iter().map(ends).collect()
+        }
     }
 
     /// Rate and delay of each wire of a path, in the path's order.

@@ -6,6 +6,7 @@
 
 mod deploy;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -22,13 +23,14 @@ use netns::Deployment;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
-use topology::{Fabric, HostId, NodeKind, SwitchId, WireEnds, WireId};
-use units::Nanos;
+use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 
 use super::slab::Slab;
 use super::{
-    Crossing, DatapathError, Deployed, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+    Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore, HostArrival,
+    Orders, Wires,
 };
+use crate::partition::{Members, Partition};
 use crate::stations;
 use crate::switch_settings::FIRST_INTERFACE;
 
@@ -47,7 +49,7 @@ impl Drop for Sockets {
     /// The kernel waits for a grace period before it lets go of an AF_XDP socket: some 10 ms each, had at
     /// the same time.
     fn drop(&mut self) {
-        let mut hosts = std::mem::take(&mut self.hosts);
+        let mut hosts: Vec<_> = self.0.drain(..).flatten().collect();
         let share = hosts.len().div_ceil(CLOSERS).max(1);
         thread::scope(|scope| {
             while !hosts.is_empty() {
@@ -67,31 +69,32 @@ struct Switch {
     events: switch_user::event_log::EventLog,
 }
 
-/// The wires of a deployed fabric.
+/// The wires of a deployed fabric, or those that lead to the nodes of a part of it.
 ///
 /// Fields are dropped in this order. Sockets go first, because each keeps its namespace alive; then the
 /// namespaces with their interfaces; then the programs, which are cheaper to detach from interfaces that
 /// are gone.
 pub struct KernelWires {
-    sockets: Sockets,
-    deployment: Deployment,
-    switches: Vec<Switch>,
-    _host_program: HostProgram,
-    wire_names: Vec<String>,
+    /// By host; those of a part only. A host is in the part of its switch, so one part sends and receives on it.
+    hosts: Sockets,
+    /// The sockets of all switches: a part sends what arrives at its nodes.
+    senders: Arc<[PacketSocket]>,
+    deployment: Arc<Deployment>,
+    /// By switch; those of a part only.
+    switches: Vec<Option<Switch>>,
+    _host_program: Arc<HostProgram>,
+    wire_names: Arc<[String]>,
 }
 
 /// The bytes of frames.
 pub struct KernelFrames {
     frames: Slab<Vec<u8>>,
     /// By wire.
-    addresses: Vec<LinkAddresses>,
+    addresses: Arc<[LinkAddresses]>,
 }
 
-/// The sockets that send onto the wires.
-struct Sockets {
-    switches: Vec<PacketSocket>,
-    hosts: Vec<af_xdp::Socket>,
-}
+/// The sockets of hosts, by their numbers; those of a part only.
+struct Sockets(Vec<Option<af_xdp::Socket>>);
 
 impl KernelWires {
     /// Makes the namespaces, loads and attaches the programs, opens the sockets. `capacities` has one
@@ -103,41 +106,42 @@ impl KernelWires {
     ) -> Result<Deployed<Self>, DeployError> {
         let addresses = stations::addresses(fabric);
         let deployment = netns::deploy(&plan(fabric, &addresses))?;
-        let (mut switches, mut packet_sockets) = (Vec::new(), Vec::new());
+        let (mut switches, mut senders) = (Vec::new(), Vec::new());
         let mut tables = Vec::with_capacity(capacities.len());
         for started in start_switches(fabric, &deployment, capacities, policy)? {
-            switches.push(started.switch);
-            packet_sockets.push(started.socket);
+            switches.push(Some(started.switch));
+            senders.push(started.socket);
             tables.push(started.tables);
         }
         let (host_program, hosts) = start_hosts(fabric, &deployment)?;
         let wires = Self {
-            sockets: Sockets { switches: packet_sockets, hosts },
-            deployment,
+            hosts: Sockets(hosts.into_iter().map(Some).collect()),
+            senders: senders.into(),
+            deployment: Arc::new(deployment),
             switches,
-            _host_program: host_program,
+            _host_program: Arc::new(host_program),
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
         };
-        let frames = KernelFrames { frames: Slab::default(), addresses };
+        let frames = KernelFrames { frames: Slab::default(), addresses: addresses.into() };
         Ok(Deployed { frames, wires, tables })
     }
 
     /// A switch's program.
     pub fn program_mut(&mut self, switch: u32) -> &mut SwitchProgram {
-        &mut self.switches[switch as usize].program
+        &mut self.switch_mut(switch).program
+    }
+
+    fn switch_mut(&mut self, switch: u32) -> &mut Switch {
+        self.switches[switch as usize].as_mut().expect("the switch is in this part")
+    }
+
+    fn host_mut(&mut self, host: u32) -> &mut af_xdp::Socket {
+        self.hosts.0[host as usize].as_mut().expect("the host, or its switch, is in this part")
     }
 
     /// The namespaces.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment
-    }
-
-    fn set_clocks(&self, wire: &WireEnds, now: Nanos) {
-        for node in [wire.from, wire.to] {
-            if let NodeKind::Switch(SwitchId(switch)) = node {
-                self.switches[switch as usize].program.set_clock(now);
-            }
-        }
     }
 
     fn name(&self, crossing: &Crossing) -> String {
@@ -162,6 +166,20 @@ fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
 }
 
 impl FrameStore for KernelFrames {
+    type Frame = Vec<u8>;
+
+    fn take(&mut self, frame: FrameId) -> Vec<u8> {
+        let bytes = std::mem::take(&mut self.frames[frame]);
+        self.frames.remove(frame);
+        bytes
+    }
+
+    fn put(&mut self, bytes: Vec<u8>) -> FrameId {
+        let frame = self.frames.add();
+        self.frames[frame] = bytes;
+        frame
+    }
+
     fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId {
         let frame = self.frames.add();
         let buffer = &mut self.frames[frame];
@@ -229,27 +247,72 @@ impl Sharing for KernelWires {
 impl Wires for KernelWires {
     type Frames = KernelFrames;
 
+    const WORTH_A_THREAD: usize = 8;
+
+    fn divide(
+        mut self,
+        frames: KernelFrames,
+        partition: &Partition,
+    ) -> Vec<(Self, KernelFrames)> {
+        let part = |members: &Members| {
+            let mut part = Self {
+                hosts: Sockets(self.hosts.0.iter().map(|_| None).collect()),
+                senders: Arc::clone(&self.senders),
+                deployment: Arc::clone(&self.deployment),
+                switches: self.switches.iter().map(|_| None).collect(),
+                _host_program: Arc::clone(&self._host_program),
+                wire_names: Arc::clone(&self.wire_names),
+            };
+            for host in members.hosts.iter().map(|host| host.0 as usize) {
+                part.hosts.0[host] = self.hosts.0[host].take();
+            }
+            for switch in members.switches.iter().map(|switch| switch.0 as usize) {
+                part.switches[switch] = self.switches[switch].take();
+            }
+            let addresses = Arc::clone(&frames.addresses);
+            (part, KernelFrames { frames: Slab::default(), addresses })
+        };
+        partition.members().iter().map(part).collect()
+    }
+
+    fn join(parts: Vec<Self>) -> Self {
+        let whole = parts.into_iter().reduce(|mut whole, mut part| {
+            for (place, host) in whole.hosts.0.iter_mut().zip(&mut part.hosts.0) {
+                *place = place.take().or_else(|| host.take());
+            }
+            for (place, switch) in whole.switches.iter_mut().zip(&mut part.switches) {
+                *place = place.take().or_else(|| switch.take());
+            }
+            whole
+        });
+        whole.expect("a division has at least one part")
+    }
+
+    /// The auditor at TC egress sees the frame when its last bit arrives. The mark has the low bits of the instant at
+    /// which its transmission began, and the switch's clock, which has passed that instant then, the others.
+    fn depart(&mut self, _: &KernelFrames, departing: &Departing<'_>, _: FrameId) {
+        self.switch_mut(departing.switch).program.set_clock(departing.now);
+    }
+
     fn send(
         &mut self,
         frames: &mut KernelFrames,
         crossing: &Crossing,
-        _: Option<&SwitchTables>,
         frame: FrameId,
     ) -> Result<(), DatapathError> {
         let wire = &crossing.ends;
-        self.set_clocks(wire, crossing.now);
+        if let NodeKind::Switch(SwitchId(switch)) = wire.to {
+            self.switch_mut(switch).program.set_clock(crossing.now);
+        }
         let frame = frames.frames[frame].as_slice();
         let sent = match wire.from {
             NodeKind::Switch(SwitchId(switch)) => {
-                // The auditor at TC egress reads the frame's age from the mark.
-                let age = u32::try_from(crossing.now.0 - crossing.started.0).unwrap_or(u32::MAX);
                 let interface = FIRST_INTERFACE + u32::from(wire.from_port);
-                let socket = &self.sockets.switches[switch as usize];
-                socket.send(interface, frame, age).map_err(Into::into)
+                let socket = &self.senders[switch as usize];
+                let mark = crossing.started.0 as u32;
+                socket.send(interface, frame, mark).map_err(Into::into)
             }
-            NodeKind::Host(HostId(host)) => {
-                self.sockets.hosts[host as usize].send(frame).map_err(Into::into)
-            }
+            NodeKind::Host(HostId(host)) => self.host_mut(host).send(frame).map_err(Into::into),
         };
         sent.map_err(|source| DatapathError::Send { wire: self.name(crossing), source })
     }
@@ -265,7 +328,7 @@ impl Wires for KernelWires {
         let NodeKind::Switch(SwitchId(number)) = crossing.ends.to else {
             unreachable!("the wire ends at a switch")
         };
-        let switch = &mut self.switches[number as usize];
+        let switch = self.switch_mut(number);
         // The frame as eBPF left it replaces the sender's copy.
         let mut queued = std::mem::take(&mut frames.frames[frame]);
         let taken = switch.program.take_records(
@@ -305,7 +368,7 @@ impl Wires for KernelWires {
                 Err("a frame that no node of the fabric sent".to_owned())
             });
         };
-        self.sockets.hosts[host as usize].receive(&mut read);
+        self.host_mut(host).receive(&mut read);
         let Some(parsed) = parsed else { return Ok(None) };
         frames.frames.remove(frame);
         parsed.map(Some).map_err(|what| self.foreign(crossing, what))
@@ -326,9 +389,10 @@ impl Wires for KernelWires {
     }
 
     fn substrate_losses(&mut self) -> u64 {
-        self.sockets
-            .hosts
+        self.hosts
+            .0
             .iter()
+            .flatten()
             .map(|socket| socket.statistics().map_or(0, |statistics| statistics.frames_lost()))
             .sum()
     }

@@ -1,6 +1,8 @@
 //! The memory datapath: frames are plain values and a switch's arrival function is a call.
 #![expect(clippy::cast_possible_truncation, reason = "lengths of frames, on every hop")]
 
+use std::sync::Arc;
+
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
@@ -19,7 +21,10 @@ use switch_user::tables::SwitchTables;
 use topology::WireId;
 
 use super::slab::Slab;
-use super::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires};
+use super::{
+    Crossing, DatapathError, Departing, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+};
+use crate::partition::Partition;
 
 /// A frame as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +39,49 @@ pub enum MemoryFrame {
 
 /// UDP's protocol number.
 const PROTOCOL_UDP: u8 = 17;
+
+/// A packet's header as the pipeline sees it; `station` is where the packet is sent to.
+#[inline(always)]
+fn header(packet: &RocePacket, station: u64) -> Parsed {
+    Parsed::Ipv4(Ipv4Fields {
+        station,
+        source: packet.source,
+        destination: packet.destination,
+        ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+        protocol: PROTOCOL_UDP,
+        type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
+        ttl: packet.ttl,
+        checksum: 0,
+    })
+}
+
+/// A packet as the auditor sees it when it leaves.
+struct DepartingView<'a> {
+    packet: &'a RocePacket,
+    length: u32,
+}
+
+impl Frame for DepartingView<'_> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        self.length
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        Ok(header(self.packet, 0))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        Ok(())
+    }
+}
 
 /// A packet as the pipeline sees it at the end of a wire.
 struct PacketView<'a> {
@@ -51,17 +99,7 @@ impl Frame for PacketView<'_> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        let packet = &*self.packet;
-        Ok(Parsed::Ipv4(Ipv4Fields {
-            station: self.station,
-            source: packet.source,
-            destination: packet.destination,
-            ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
-            protocol: PROTOCOL_UDP,
-            type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
-            ttl: packet.ttl,
-            checksum: 0,
-        }))
+        Ok(header(self.packet, self.station))
     }
 
     #[inline(always)]
@@ -155,12 +193,12 @@ impl Default for Line {
 pub struct MemoryFrames {
     frames: Slab<Line>,
     /// By wire.
-    addresses: Vec<LinkAddresses>,
+    addresses: Arc<[LinkAddresses]>,
 }
 
 impl MemoryFrames {
     /// No frames yet; wires have these addresses.
-    pub fn new(addresses: Vec<LinkAddresses>) -> Self {
+    pub fn new(addresses: Arc<[LinkAddresses]>) -> Self {
         Self { frames: Slab::default(), addresses }
     }
 
@@ -173,6 +211,19 @@ impl MemoryFrames {
 }
 
 impl FrameStore for MemoryFrames {
+    type Frame = MemoryFrame;
+
+    #[inline]
+    fn take(&mut self, frame: FrameId) -> MemoryFrame {
+        self.frames.remove(frame);
+        self.frames[frame].0
+    }
+
+    #[inline]
+    fn put(&mut self, frame: MemoryFrame) -> FrameId {
+        self.insert(frame)
+    }
+
     fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
         self.insert(MemoryFrame::Roce(*packet))
     }
@@ -252,29 +303,36 @@ impl Sharing for MemoryWires {
 impl Wires for MemoryWires {
     type Frames = MemoryFrames;
 
+    const WORTH_A_THREAD: usize = 100;
+
+    fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
+        let part = || (Self { ..self }, MemoryFrames::new(Arc::clone(&frames.addresses)));
+        (0..partition.parts()).map(|_| part()).collect()
+    }
+
+    fn join(mut parts: Vec<Self>) -> Self {
+        parts.pop().expect("a division has at least one part")
+    }
+
+    /// The auditor of the kernel datapath sits at TC egress; here it is a call.
+    #[inline(always)]
+    fn depart(&mut self, frames: &MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
+        let Departing { tables, port, length, now, .. } = *departing;
+        let (tables, port) = (tables.unshared(), u32::from(port));
+        match &frames.frames[frame].0 {
+            MemoryFrame::Roce(packet) => audit(&DepartingView { packet, length }, tables, port, now),
+            MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
+            MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
+        };
+    }
+
     #[inline(always)]
     fn send(
         &mut self,
-        frames: &mut MemoryFrames,
-        crossing: &Crossing,
-        tables: Option<&SwitchTables>,
-        frame: FrameId,
+        _: &mut MemoryFrames,
+        _: &Crossing,
+        _: FrameId,
     ) -> Result<(), DatapathError> {
-        // The auditor of the kernel datapath sits at TC egress; here it is a call.
-        if let Some(tables) = tables {
-            let tables = tables.unshared();
-            let (port, started) = (u32::from(crossing.ends.from_port), crossing.started);
-            match &mut frames.frames[frame].0 {
-                MemoryFrame::Roce(packet) => {
-                    let view = PacketView { packet, length: crossing.length, station: 0 };
-                    audit(&view, tables, port, started)
-                }
-                MemoryFrame::HopControl(control) => {
-                    audit(&ControlView(control), tables, port, started)
-                }
-                MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, started),
-            };
-        }
         Ok(())
     }
 

@@ -1,29 +1,39 @@
 //! The end of a run: counters into the summary, and the books checked.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
-use results::{DropTotals, RunEnd, Summary};
+use results::{DropTotals, Measurements, RunEnd, Summary};
 use switch_user::tables::SwitchTables;
-use topology::{NodeKind, SwitchId, Wire};
+use topology::{NodeKind, WireId};
 
-use super::event::Event;
+use super::part::Part;
 use super::recorder::drop_class;
 use super::{Engine, Finished, RunError, flow_row};
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
-    pub(super) fn finish(mut self, end: RunEnd) -> Result<Finished<W>, RunError> {
+    pub(super) fn finish(
+        mut self,
+        end: RunEnd,
+        others_cpu: Duration,
+    ) -> Result<Finished<W>, RunError> {
+        for part in &mut self.parts {
+            for host in &mut part.hosts {
+                host.close_all(&mut part.core);
+            }
+        }
+        self.tell_notes()?;
         for flow in self.active.values() {
             self.recorder.record.flow(&flow_row(self.scenario, flow, None))?;
         }
         let missing = self.active.values().filter(|flow| !flow.long_lived).count();
-        let substrate_losses = self.medium.substrate_losses();
-        let mut books = std::mem::take(&mut self.misdelivered);
+        let substrate_losses =
+            self.parts.iter_mut().map(|part| part.core.medium.substrate_losses()).sum();
+        let mut books = std::mem::take(&mut self.recorder.misdelivered);
         let deadlock = self.finish_deadlocks()?;
-        if let Some(study) = self.recorder.study.take() {
-            self.recorder.record.measurements(&study.finish(self.now))?;
-        }
+        self.finish_measurements()?;
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
@@ -42,25 +52,59 @@ impl<W: Wires> Engine<'_, W> {
             counted.unfinished =
                 Some(format!("{left} when the duration of {duration} ns was over{deadlock}"));
         }
+        let mut switches = Vec::new();
+        let mut wires = Vec::new();
+        for part in self.parts {
+            let Part { switches: of_part, core, .. } = *part;
+            switches.extend(of_part.into_iter().map(|node| (node.id, node.switch)));
+            wires.push(core.medium);
+        }
+        switches.sort_by_key(|(id, _)| id.0);
         Ok(Finished {
             record: self.recorder.record,
             end: self.now,
             counted,
-            wires: self.medium,
-            switches: self.switches.into_iter().map(|node| node.switch).collect(),
+            wires: W::join(wires),
+            switches: switches.into_iter().map(|(_, switch)| switch).collect(),
+            others_cpu,
         })
+    }
+
+    /// Hands the record what was measured inside switches.
+    fn finish_measurements(&mut self) -> Result<(), RunError> {
+        let fabric = self.scenario.fabric();
+        let mut all: Option<Measurements> = None;
+        let mut occupancies = Vec::new();
+        for part in &mut self.parts {
+            part.core.journal.frames.tell(&mut self.recorder.record);
+            let Some(measured) = &mut part.core.measured else { continue };
+            for node in &mut part.switches {
+                if let Some(study) = node.followed.study.take() {
+                    study.finish(self.now, measured);
+                }
+            }
+            all.get_or_insert_default().add(measured);
+        }
+        for node in self.parts.iter_mut().flat_map(|part| &mut part.switches) {
+            occupancies.extend(node.followed.occupancy.take().map(|it| (node.id, it)));
+        }
+        occupancies.sort_by_key(|(id, _)| id.0);
+        for (id, occupancy) in occupancies {
+            self.recorder.record.occupancy(&fabric.switch(id).name, *occupancy, self.now);
+        }
+        Ok(all.map_or(Ok(()), |all| self.recorder.record.measurements(&all))?)
     }
 
     fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {
         let fabric = self.scenario.fabric();
-        (0..).zip(&self.switches).map(move |(number, node)| {
-            (fabric.switch(SwitchId(number)).name.as_str(), node.switch.tables())
+        self.switches().map(move |node| {
+            (fabric.switch(node.id).name.as_str(), node.switch.tables())
         })
     }
 
     /// Every counter of a drained fabric is back at zero.
     fn check_drained(&self, books: &mut Vec<String>) {
-        for ((name, tables), node) in self.tables().zip(&self.switches) {
+        for ((name, tables), node) in self.tables().zip(self.switches()) {
             let found = tables.imbalances(node.switch.policy());
             books.extend(found.iter().map(|what| format!("{name}: {what}")));
         }
@@ -77,27 +121,38 @@ impl<W: Wires> Engine<'_, W> {
                 ));
             }
         }
-        let mut flying = vec![0; self.transmitters.len()];
-        for event in self.events.remaining() {
-            if let Event::Arrival { wire, .. } = event {
-                flying[wire as usize] += 1;
+        let fabric = self.scenario.fabric();
+        let wires = fabric.wires().len();
+        let (mut sent, mut received) = (vec![(0, 0); wires], vec![0; wires]);
+        let mut flying = vec![0; wires];
+        for part in &self.parts {
+            let of_hosts = part.hosts.iter().map(|node| node.wires());
+            let of_switches = part
+                .switches
+                .iter()
+                .flat_map(|node| (0..node.ports()).map(move |port| node.wires(port)));
+            for (out, inward) in of_hosts.chain(of_switches) {
+                sent[out.wire.0 as usize] = (out.sent, out.lost);
+                received[inward.wire.0 as usize] = inward.received;
+            }
+            for (index, port) in part.core.on_their_way() {
+                flying[part.inward(index, port).wire.0 as usize] += 1;
             }
         }
-        let wires = self.transmitters.iter().zip(self.scenario.fabric().wires());
-        for ((wire, Wire { name, .. }), flying) in wires.zip(flying) {
-            if wire.sent != wire.received + wire.lost + flying {
+        let wires = (0..).zip(fabric.wires()).zip(sent).zip(received).zip(flying);
+        for ((((number, wire), (sent, lost)), received), flying) in wires {
+            let name = &wire.name;
+            if sent != received + lost + flying {
                 books.push(format!(
-                    "wire {name}: {} frames sent, {} received, {} lost by faults, {flying} on their way",
-                    wire.sent, wire.received, wire.lost
+                    "wire {name}: {sent} frames sent, {received} received, {lost} lost by faults, {flying} on their way"
                 ));
             }
-            if let NodeKind::Switch(SwitchId(switch)) = wire.ends.to {
-                let port = u32::from(wire.ends.to_port);
-                let seen = self.switches[switch as usize].switch.tables().received_frames(port);
-                if seen != wire.received {
+            let ends = fabric.ends(WireId(number));
+            if let NodeKind::Switch(switch) = ends.to {
+                let seen = self.switch(switch).tables().received_frames(ends.to_port.into());
+                if seen != received {
                     books.push(format!(
-                        "wire {name}: {} frames arrived and the switch saw {seen}",
-                        wire.received
+                        "wire {name}: {received} frames arrived and the switch saw {seen}"
                     ));
                 }
             }
@@ -108,7 +163,7 @@ impl<W: Wires> Engine<'_, W> {
         let mut drops = DropTotals::default();
         for reason in DropReason::ALL {
             let frames = match reason {
-                DropReason::InjectedLoss => self.injected_losses,
+                DropReason::InjectedLoss => self.tally().injected_losses,
                 DropReason::SubstrateLoss => substrate_losses,
                 _ => self.tables().map(|(_, tables)| tables.dropped(*reason)).sum(),
             };
@@ -133,7 +188,7 @@ impl<W: Wires> Engine<'_, W> {
             drops: self.drops(substrate_losses),
             buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
             headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
-            packet_hops: self.packet_hops,
+            packet_hops: self.tally().packet_hops,
             emulated_ns: self.now.to_nanos().0,
             ended,
             books,

@@ -5,6 +5,9 @@
 //! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, a circle that
 //! is open but not known to be permanent is looked at again every [`LOOK_PERIOD`]. A fabric whose routes have no
 //! cycle of buffer dependency is not watched.
+//!
+//! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses a window's
+//! longest span after it, when every switch has come as far, however the run is divided.
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
@@ -12,7 +15,7 @@ use results::{DeadlockMember, DeadlockRow};
 use topology::{Fabric, NodeKind, Racks, WireId, cycles};
 use units::{Nanos, Picos};
 
-use super::event::Event;
+use super::agenda::Task;
 use super::recorder::pause_level;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
@@ -79,7 +82,8 @@ impl DeadlockWatch {
         self.open.iter().any(|circle| circle.confirmed.is_some())
     }
 
-    fn follows(&self, wire: u32) -> bool {
+    /// Whether the pauses of a wire matter.
+    pub fn follows(&self, wire: u32) -> bool {
         self.on_cycle.get(wire as usize).copied().unwrap_or_default()
     }
 
@@ -89,31 +93,29 @@ impl DeadlockWatch {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// A PFC frame was received, or a pause ran out, at the port that sends on `wire`.
-    pub(super) fn pauses_changed(&mut self, wire: u32) -> Result<(), RunError> {
-        if !self.deadlocks.follows(wire) {
-            return Ok(());
-        }
-        let mut paused = 0;
-        for class in self.scenario.switch.lossless.iter() {
-            paused |= u8::from(self.is_stopped(Lane { wire, class })) << class;
-        }
+    /// At `at` the classes that the sender of `wire` must not send became `paused`.
+    pub(super) fn pauses_changed(
+        &mut self,
+        wire: u32,
+        paused: u8,
+        at: Picos,
+    ) -> Result<(), RunError> {
         let before = std::mem::replace(&mut self.deadlocks.paused[wire as usize], paused);
         // With the port's pause, classes that were already paused also wait for the port's other classes.
         let port_off = paused != 0 && self.port_is_off(wire);
         let port_was_off = self.deadlocks.port_paused[wire as usize].is_some();
         if port_off != port_was_off {
-            let since = port_off.then_some(self.now.to_nanos());
+            let since = port_off.then_some(at.to_nanos());
             self.deadlocks.port_paused[wire as usize] = since;
         }
         let begun = if port_off && !port_was_off { paused } else { paused & !before };
         for class in priority::of_mask(begun).map(Priority::number) {
-            let settled = self.now + self.settling_time(wire);
-            self.events.schedule(settled, Event::PauseSettled { wire, class });
+            let settled = (at + self.settling_time(wire)).max(self.now);
+            self.agenda.schedule(settled, Task::PauseSettled { wire, class });
         }
         let ended = before & !paused;
         if ended != 0 || (port_was_off && !port_off) {
-            self.end_circles(wire)?;
+            self.end_circles(wire, at)?;
         }
         Ok(())
     }
@@ -153,9 +155,9 @@ impl<W: Wires> Engine<'_, W> {
         }))
     }
 
-    /// Ends the circles over `wire` that have dissolved: because a pause ended, or because a port resumed and
+    /// Ends the circles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and
     /// the queue that is still paused does not wait for packets of the port's other classes.
-    fn end_circles(&mut self, wire: u32) -> Result<(), RunError> {
+    fn end_circles(&mut self, wire: u32, at: Picos) -> Result<(), RunError> {
         let crosses = |circle: &OpenCircle| circle.lanes.iter().any(|lane| lane.wire == wire);
         if !self.deadlocks.open.iter().any(crosses) {
             return Ok(());
@@ -171,7 +173,7 @@ impl<W: Wires> Engine<'_, W> {
         let has_dissolved = |circle: &mut OpenCircle| crosses(circle) && !holds(circle);
         let ended: Vec<OpenCircle> = self.deadlocks.open.extract_if(.., has_dissolved).collect();
         for circle in ended {
-            self.circle_row(&circle, Some(self.now.to_nanos()))?;
+            self.circle_row(&circle, Some(at.to_nanos()))?;
             // Another circle through the same queues may have been hidden by this one.
             self.open_circles(&circle.lanes);
         }
@@ -219,7 +221,7 @@ impl<W: Wires> Engine<'_, W> {
             undecided |= circle.confirmed.is_none();
         }
         if undecided && !std::mem::replace(&mut self.deadlocks.looking, true) {
-            self.events.schedule(self.now + LOOK_PERIOD, Event::DeadlockLook);
+            self.agenda.schedule(self.now + LOOK_PERIOD, Task::DeadlockLook);
         }
     }
 

@@ -106,14 +106,6 @@ struct PortStudy {
     state: Option<OffState>,
 }
 
-#[derive(Debug)]
-struct SwitchStudy {
-    headroom: Reserve,
-    queues_off: Count,
-    ports_off: Count,
-    ports: Vec<PortStudy>,
-}
-
 const OF_QUEUES: OffMeasures = OffMeasures {
     arrival_rate: Measure::ArrivalRate,
     departure_rate: Measure::DepartureRate,
@@ -126,118 +118,108 @@ const OF_PORTS: OffMeasures = OffMeasures {
     duration: Measure::PortPauseDuration,
 };
 
-/// The state of all lossless ingress queues, and what was measured so far.
+/// The state of the lossless ingress queues of a switch.
 #[derive(Debug)]
 pub struct HeadroomStudy {
-    switches: Vec<SwitchStudy>,
+    headroom: Reserve,
+    queues_off: Count,
+    ports_off: Count,
+    ports: Vec<PortStudy>,
     policy: Policy,
     lossless: u8,
-    measured: Measurements,
 }
 
 impl HeadroomStudy {
     /// Before the first packet.
-    pub fn new(scenario: &Scenario) -> Self {
-        let fabric = scenario.fabric();
+    pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         let policy = switch_settings::policy(scenario);
         let ports_pause = Selected::pauses_ports(policy);
-        let switches = (0..fabric.switch_count()).map(|number| {
-            let pools = scenario.buffer_pools(SwitchId(number));
-            let wires = &fabric.switch(SwitchId(number)).ports;
-            let ports = wires.iter().zip(&pools.headroom_by_port).map(|(out, &reserved)| {
-                let effect = effect(scenario, out.reverse());
-                let queues =
-                    if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
-                PortStudy {
-                    headroom: Reserve::new(Measure::PortHeadroom, Bytes(queues * reserved.0)),
-                    queues_off: Count::new(Measure::PortQueuesOff),
-                    queues: std::array::from_fn(|_| QueueStudy {
-                        headroom: Reserve::new(Measure::QueueHeadroom, reserved),
-                        state: OffState::new(OF_QUEUES, effect),
-                    }),
-                    state: ports_pause.then(|| OffState::new(OF_PORTS, effect)),
-                }
-            });
-            SwitchStudy {
-                headroom: Reserve::new(Measure::SwitchHeadroom, pools.headroom),
-                queues_off: Count::new(Measure::QueuesOff),
-                ports_off: Count::new(Measure::PortsOff),
-                ports: ports.collect(),
+        let pools = scenario.buffer_pools(switch);
+        let wires = &scenario.fabric().switch(switch).ports;
+        let ports = wires.iter().zip(&pools.headroom_by_port).map(|(out, &reserved)| {
+            let effect = effect(scenario, out.reverse());
+            let queues =
+                if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
+            PortStudy {
+                headroom: Reserve::new(Measure::PortHeadroom, Bytes(queues * reserved.0)),
+                queues_off: Count::new(Measure::PortQueuesOff),
+                queues: std::array::from_fn(|_| QueueStudy {
+                    headroom: Reserve::new(Measure::QueueHeadroom, reserved),
+                    state: OffState::new(OF_QUEUES, effect),
+                }),
+                state: ports_pause.then(|| OffState::new(OF_PORTS, effect)),
             }
         });
         Self {
-            switches: switches.collect(),
+            headroom: Reserve::new(Measure::SwitchHeadroom, pools.headroom),
+            queues_off: Count::new(Measure::QueuesOff),
+            ports_off: Count::new(Measure::PortsOff),
+            ports: ports.collect(),
             policy,
             lossless: scenario.switch.lossless.0,
-            measured: Measurements::default(),
         }
     }
 
-    /// A packet of `length` bytes entered or left the ingress queue (port, priority) of a switch, and the
-    /// tables show it already.
+    /// A packet of `length` bytes entered or left an ingress queue (port, priority), and the tables show it already.
     pub fn observe(
         &mut self,
         now: Picos,
-        switch: u32,
         tables: &SwitchTables,
         (port, priority): (u16, Priority),
         length: u32,
         passage: Passage,
+        measured: &mut Measurements,
     ) {
         if !priority.is_in(self.lossless) {
             return;
         }
         let length = u64::from(length);
         let off = tables.ingress(port.into(), priority).off.load() != 0;
-        let switch = &mut self.switches[switch as usize];
-        let measured = &mut self.measured;
-        switch.read_headroom(now, port, tables, measured);
-        let port_study = &mut switch.ports[usize::from(port)];
+        self.read_headroom(now, port, tables, measured);
+        let port_study = &mut self.ports[usize::from(port)];
         let queue = &mut port_study.queues[priority.index()];
         queue.state.count_passage(now, length, passage, measured);
         let was_off = queue.state.is_off();
         queue.state.turn(off, now, measured);
         let is_off = queue.state.is_off();
         port_study.queues_off.turn(was_off, is_off);
-        switch.queues_off.turn(was_off, is_off);
+        self.queues_off.turn(was_off, is_off);
         if let Some(state) = &mut port_study.state {
             state.count_passage(now, length, passage, measured);
         }
-        switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+        self.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
     }
 
     /// The pause of a port was due for renewal: the port may have turned ON without an arrival or departure.
-    pub fn observe_renewal(&mut self, now: Picos, switch: u32, tables: &SwitchTables, port: u16) {
-        let switch = &mut self.switches[switch as usize];
-        let measured = &mut self.measured;
-        switch.read_headroom(now, port, tables, measured);
-        switch.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
+    pub fn observe_renewal(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        port: u16,
+        measured: &mut Measurements,
+    ) {
+        self.read_headroom(now, port, tables, measured);
+        self.turn_port(now, port, is_port_off(self.policy, tables, port), measured);
     }
 
     /// The run is over: maxima and pauses that have not ended count with what they have so far.
-    pub fn finish(mut self, now: Picos) -> Measurements {
-        let measured = &mut self.measured;
-        for switch in &mut self.switches {
-            for port in 0..switch.ports.len() {
-                switch.close(now.to_nanos(), port, measured);
+    pub fn finish(mut self, now: Picos, measured: &mut Measurements) {
+        for port in 0..self.ports.len() {
+            self.close(now.to_nanos(), port, measured);
+        }
+        self.headroom.moves_to(0, measured);
+        for port in &mut self.ports {
+            port.headroom.moves_to(0, measured);
+            for queue in &mut port.queues {
+                queue.headroom.moves_to(0, measured);
+                queue.state.finish(now, measured);
             }
-            switch.headroom.moves_to(0, measured);
-            for port in &mut switch.ports {
-                port.headroom.moves_to(0, measured);
-                for queue in &mut port.queues {
-                    queue.headroom.moves_to(0, measured);
-                    queue.state.finish(now, measured);
-                }
-                if let Some(state) = &mut port.state {
-                    state.finish(now, measured);
-                }
+            if let Some(state) = &mut port.state {
+                state.finish(now, measured);
             }
         }
-        self.measured
     }
-}
 
-impl SwitchStudy {
     /// Closes the interval in which the numbers of OFF queues and ports have been constant.
     fn close(&mut self, now: Nanos, port: usize, measured: &mut Measurements) {
         self.queues_off.close(now, &self.headroom, measured);

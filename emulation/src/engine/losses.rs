@@ -12,7 +12,7 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn limits_reached(&self) -> Vec<String> {
         let headroom = &self.scenario.switch.headroom;
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
-            let faults = lost_pauses(self.injected_pause_losses.get(&switch).copied());
+            let faults = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
             let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);

@@ -66,7 +66,7 @@ impl<W: Wires> Engine<'_, W> {
     fn add_waiting(&self, graph: &mut WaitGraph, behind: u32) {
         let Lane { wire, class } = graph.lane(behind);
         let (switch, port) = (self.sender(wire), self.fabric_wire(wire).from_port);
-        let node = &self.switches[switch as usize].switch;
+        let node = self.switch(SwitchId(switch));
         let tables = node.tables();
         let ports = &self.scenario.fabric().switch(SwitchId(switch)).ports;
         let of_class = tables.settings().queues_of(Priority::new(class)).queues();
@@ -150,12 +150,12 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     pub(super) fn sending_switch(&self, wire: u32) -> &Switch<FrameId> {
-        &self.switches[self.sender(wire) as usize].switch
+        self.switch(SwitchId(self.sender(wire)))
     }
 
     fn receiving_switch(&self, wire: u32) -> &Switch<FrameId> {
         let number = self.switch_number(self.fabric_wire(wire).to);
-        &self.switches[number as usize].switch
+        self.switch(SwitchId(number))
     }
 
     fn switch_number(&self, node: NodeId) -> u32 {

@@ -12,10 +12,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use scenario::Scenario;
+use topology::NodeKind;
 
+use super::transmitter::Transmitter;
 use super::{Engine, Finished, Progress, RunError, Watch};
 use crate::datapath::Wires;
 use crate::datapath::memory::MemoryWires;
+use crate::partition::Place;
 use crate::run::{in_memory, record};
 
 /// Hosts on `s0` at 8 Gbit/s, where a byte takes a nanosecond, with little buffer; `head` is what comes
@@ -41,10 +44,24 @@ pub(super) fn scenario(text: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The sending end of a wire, by the wire's name.
+fn out<'a>(engine: &'a mut Engine<'_, MemoryWires>, name: &str) -> &'a mut Transmitter {
+    let fabric = engine.scenario.fabric();
+    let wire = fabric.wires().iter().find(|wire| wire.name == name).expect("a wire");
+    let Place { part, index } = engine.partition.place(wire.from);
+    let part = &mut engine.parts[part as usize];
+    match fabric.node(wire.from).kind {
+        NodeKind::Host(_) => part.hosts[index as usize].out_mut(),
+        NodeKind::Switch(_) => {
+            part.switches[index as usize - part.hosts.len()].out_mut(wire.from_port)
+        }
+    }
+}
+
 /// Before the first event.
 pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryWires> {
     let fabric = in_memory(scenario).expect("memory for a few switches");
-    Engine::new(scenario, fabric, record(scenario, None), &[])
+    Engine::new(scenario, fabric, record(scenario, None), &[], 1)
 }
 
 fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
@@ -52,7 +69,7 @@ fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
     engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
 }
 
-/// The events of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred
+/// The hops of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred
 /// times; those of 1 kB are few.
 #[test]
 fn a_run_tells_of_its_progress_now_and_then() {

@@ -1,6 +1,7 @@
 use units::BitsPerSecond;
 
 use super::*;
+use crate::PoolLevels;
 use crate::folder::ResultsOptions;
 use crate::summary::DropTotals;
 use crate::{CaptureWire, DropClass, PauseLevel, Style};
@@ -41,10 +42,8 @@ fn run(folder: Option<&Path>) -> RunReport {
         hpcc: None,
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
-    let switches = ["leaf0", "leaf1", "spine0"].map(str::to_owned);
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
-        followed_switches: switches.into(),
         buffer: Bytes(1_000),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };
@@ -53,7 +52,14 @@ fn run(folder: Option<&Path>) -> RunReport {
         record.flow_started(&FlowStart { flow, label: "incast", src: "h1", dst: "h0" });
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
-    record.pools(1, Picos(500_000), PoolLevels { private: 1, shared: 2, headroom: 3 });
+    for node in ["leaf0", "leaf1", "spine0"] {
+        let mut occupancy = Occupancy::new(Bytes(1_000));
+        if node == "leaf1" {
+            let levels = PoolLevels { private: 1, shared: 2, headroom: 3 };
+            occupancy.observe(Picos(500_000), levels);
+        }
+        record.occupancy(node, occupancy, Picos(1_000_000));
+    }
     for (time, until) in [(120, 5_000), (370, 370), (920, 5_000)] {
         let (time, binds, until) = (Nanos(time), Nanos(time), Nanos(until));
         let (node, by, port, priority) = ("h1", "leaf0", 0, 3);
@@ -88,7 +94,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         pause(350, PauseEvent::Xon),
         pause(900, PauseEvent::Xoff),
     ] {
-        record.pause_frame(row.event);
+        record.pause_frames(row.event, 1);
         record.pause(&row).unwrap();
         record.capture(0, row.time, &[0; 60]).unwrap();
     }
@@ -232,7 +238,6 @@ fn a_record_follows_what_it_was_asked_to_follow() {
         ResultsOptions { link_delay: true, hpcc: Some(hpcc), ..ResultsOptions::default() };
     let folder = ResultsFolder::create(temp.path(), &options).unwrap();
     let record = Record::new(Some(folder), RecordOptions::default());
-    assert!(record.follows_ports() && !record.follows_pools());
     let report = finished(record, |record| {
         record.waiting(Picos(1), 0, 1, 2048).unwrap();
         let (time, until, priority) = (Nanos(7), Nanos(700), 3);
@@ -264,12 +269,6 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue"));
     assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
     assert!(!temp.path().join("occupancy.csv").exists(), "no switch was followed");
-
-    let buffer = Bytes(1000);
-    let followed_switches = vec!["s0".to_owned()];
-    let options = RecordOptions { followed_switches, buffer, ..RecordOptions::default() };
-    let record = Record::new(None, options);
-    assert!(record.follows_pools() && !record.follows_ports());
 }
 
 #[test]

@@ -19,6 +19,21 @@ fn zero_rate() {
 }
 
 #[test]
+fn more_than_ten_hours() {
+    assert_snapshot!(report(&format!("duration = \"36001s\"\n{SMALL}")), @r#"
+    error: a run of more than 10 hours
+     --> bad.toml:1:12
+      |
+    1 | duration = "36001s"
+      |            ^^^^^^^^
+      |
+      = help: write at most 36000s
+    "#);
+    let text = format!("duration = \"36000s\"\n{SMALL}");
+    assert!(crate::Scenario::parse(&text, std::path::Path::new("good.toml"), &[]).is_ok());
+}
+
+#[test]
 fn zero_duration() {
     assert_snapshot!(report(&format!("duration = \"0s\"\n{SMALL}")), @r#"
     error: a run of no time

@@ -139,12 +139,19 @@ impl KernelSwitch {
         }
     }
 
-    /// Shows the auditor a frame that leaves `port`.
-    pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) -> Result<(), String> {
+    /// Shows the auditor a frame that leaves `port`, its transmission having begun at `started`.
+    pub fn audit(
+        &mut self,
+        port: u32,
+        now: Nanos,
+        started: Nanos,
+        frame: &[u8],
+    ) -> Result<(), String> {
         self.program.set_clock(now);
         let interface = FIRST_INTERFACE.wrapping_add(port);
         // `struct __sk_buff` up to `ifindex`; the third word is `mark`.
-        let context = words([0, 0, age, 0, 0, 0, 0, 0, 0, 0, interface]);
+        let mark = started.0 as u32;
+        let context = words([0, 0, mark, 0, 0, 0, 0, 0, 0, 0, interface]);
         let options = TestRunOptions {
             data_in: Some(frame),
             ctx_in: Some(&context),

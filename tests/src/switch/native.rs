@@ -65,9 +65,8 @@ impl NativeSwitch {
     }
 
     /// Shows the auditor a frame.
-    pub fn audit(&mut self, port: u32, now: Nanos, age: u32, frame: &[u8]) {
+    pub fn audit(&mut self, port: u32, started: Nanos, frame: &[u8]) {
         let mut frame = frame.to_vec();
-        let started = Nanos(now.0.saturating_sub(u64::from(age)));
         audit(&ByteFrame(frame.as_mut_slice()), self.tables.unshared(), port, started);
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emulation::engine::{RunError, Watch};
-use emulation::run;
+use emulation::run::{self, Threads};
 use proptest::test_runner::TestCaseError;
 use scenario::{Scenario, ScenarioError};
 use tests::any_scenario::scenarios;
@@ -57,7 +57,7 @@ fn start(scenario: &Scenario) -> Result<Fate, String> {
     let mut stop = |_| interrupted.store(true, Ordering::Relaxed);
     let mut watch = Watch { interrupted: &interrupted, progress: &mut stop };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    match run::run(scenario, Some(&folder.path().join("results")), &mut watch) {
+    match run::run(scenario, Some(&folder.path().join("results")), Threads::ONE, &mut watch) {
         Ok(_) => Ok(Fate::Ended),
         Err(run::Error::Run(RunError::Interrupted { .. })) => Ok(Fate::Started),
         Err(error) => Err(format!("accepted, but: {error}")),

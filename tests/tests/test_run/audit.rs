@@ -16,8 +16,8 @@ const PAUSED: u64 = 10_000;
 const RESPONSE: u64 = 300;
 /// 1000 quanta of 5.12 ns.
 const RESUMED: u64 = PAUSED + 5120;
-/// How long after its transmission began a frame is seen.
-const AGE: u32 = 85;
+/// How far the switch's clock may be from the instant at which a transmission began.
+const FAR: u64 = 2_000_000_000;
 
 struct Row {
     about: &'static str,
@@ -88,12 +88,14 @@ fn load() -> Twins {
 fn frames_count_as_violations_only_where_a_pause_binds() {
     in_namespace(|| {
         let mut twins = load();
-        for row in ROWS {
+        let clocks = [-85, 0, 85, FAR.cast_signed()];
+        for (row, ahead) in ROWS.iter().flat_map(|row| clocks.map(|ahead| (row, ahead))) {
             paused(&mut twins);
             let frame = bytes(&data(1, row.priority, Ecn::Capable0, 1000), &outbound(row.port));
-            let seen = Nanos(row.started + u64::from(AGE));
+            let started = Nanos(row.started);
+            let now = Nanos(row.started.saturating_add_signed(ahead));
             twins
-                .audit(row.port, seen, AGE, &frame)
+                .audit(row.port, now, started, &frame)
                 .unwrap_or_else(|error| panic!("{}: {error}", row.about));
             let tables = twins.kernel.tables();
             assert_eq!(tables.violations(), row.violations, "{}", row.about);
@@ -113,8 +115,9 @@ fn a_frame_is_judged_by_the_pause_that_it_left_in() {
         let frame = bytes(&data(1, 3, Ecn::Capable0, 1000), &outbound(PORT));
         let again = pfc_bytes(&PfcFrame::xoff([2, 1, 0, 0, 0, 2], 1 << 3, 1000));
         twins.arrive(PORT, Nanos(RESUMED + 50), &again).expect("both agree");
+        let now = RESUMED + 100;
         for (age, violations) in [(60, 0), (100, 0), (101, 1)] {
-            twins.audit(PORT, Nanos(RESUMED + 100), age, &frame).expect("both agree");
+            twins.audit(PORT, Nanos(now), Nanos(now - age), &frame).expect("both agree");
             assert_eq!(twins.kernel.tables().violations(), violations, "{age} ns");
         }
     });
@@ -129,7 +132,8 @@ fn control_frames_and_garbage_never_violate() {
         let mut cut = bytes(&data(1, 3, Ecn::Capable0, 1000), &outbound(PORT));
         cut.truncate(500);
         for frame in [pfc, cut, vec![0; 60]] {
-            twins.audit(PORT, Nanos(PAUSED + 1000), 0, &frame).expect("both agree");
+            let now = Nanos(PAUSED + 1000);
+            twins.audit(PORT, now, now, &frame).expect("both agree");
         }
         let tables = twins.kernel.tables();
         assert_eq!(tables.violations(), 0);

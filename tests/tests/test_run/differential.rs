@@ -116,7 +116,8 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
                 }
             }
             Action::Audit { port, age, frame } => {
-                twins.audit(*port, Nanos(now), *age, frame).map_err(at)?;
+                let started = Nanos(now.saturating_sub(u64::from(*age)));
+                twins.audit(*port, Nanos(now), started, frame).map_err(at)?;
             }
             Action::Observe(policy) => twins.observe(*policy, Nanos(now)).map_err(at)?,
         }

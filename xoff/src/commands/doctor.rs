@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
-use emulation::run;
+use emulation::run::{self, Threads};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
@@ -298,7 +298,7 @@ fn probe_run() -> Result<run::Outcome, Box<dyn std::error::Error>> {
         .map_err(|error| io::Error::other(error.to_string()))?;
     let interrupted = AtomicBool::new(false);
     let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-    Ok(run::run(&scenario, None, &mut watch)?)
+    Ok(run::run(&scenario, None, Threads::ONE, &mut watch)?)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `xoff run`: a scenario through its datapath.
 
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
-use emulation::run::{self, Error};
+use emulation::run::{self, Error, Threads};
 use indicatif::{ProgressBar, ProgressStyle};
 use results::Style;
 use scenario::{DatapathKind, Scenario};
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Prints the summary as JSON instead of the report.
     #[arg(long)]
     json: bool,
+    /// How many threads run the fabric; results do not depend on it.
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = threads)]
+    threads: Threads,
 }
 
 /// A format beside xoff's own.
@@ -65,23 +68,32 @@ pub fn execute(arguments: &Arguments) -> Exit {
             return Exit::BadInput;
         }
     };
-    execute_scenario(&scenario, arguments.out.as_deref(), arguments.json, interrupted)
+    execute_scenario(&scenario, arguments, interrupted)
+}
+
+/// What `--threads` says.
+fn threads(text: &str) -> Result<Threads, String> {
+    if text == "auto" {
+        return Ok(Threads::Auto);
+    }
+    let threads = text.parse().map(Threads::AtMost);
+    threads.map_err(|_| "a number of threads from 1 on, or `auto`".to_owned())
 }
 
 fn execute_scenario(
     scenario: &Scenario,
-    out: Option<&Path>,
-    json: bool,
+    arguments: &Arguments,
     interrupted: &AtomicBool,
 ) -> Exit {
     let bar = progress_bar(scenario);
     let mut progress = |progress: Progress| show(&bar, progress);
     let mut watch = Watch { interrupted, progress: &mut progress };
-    let outcome = run::run(scenario, out, &mut watch);
+    let out = arguments.out.as_deref();
+    let outcome = run::run(scenario, out, arguments.threads, &mut watch);
     bar.finish_and_clear();
     match outcome {
         Ok(outcome) => {
-            let text = if json {
+            let text = if arguments.json {
                 outcome.report.summary.to_json()
             } else {
                 outcome.report.render(style())

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use emulation::engine::{RunError, Watch};
-use emulation::run;
+use emulation::run::{self, Threads};
 
 use super::folder::{RunResult, SweepFolder, distrust};
 use super::plan::Run;
@@ -81,7 +81,7 @@ fn execute_one(
     }
     let place = folder.run_folder(&run.id);
     let mut watch = Watch { interrupted, progress: &mut |_| {} };
-    match run::run(&scenario, Some(&place), &mut watch) {
+    match run::run(&scenario, Some(&place), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted { .. })) => return Err(Failure::Interrupted),
         Err(error) => return Err(failed(&error)),
         Ok(outcome) => {

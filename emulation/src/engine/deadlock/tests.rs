@@ -13,7 +13,8 @@ use units::Picos;
 use crate::datapath::memory::MemoryWires;
 use crate::engine::Engine;
 use crate::engine::deadlock::LOOK_PERIOD;
-use crate::engine::event::Event;
+use crate::engine::part::Opening;
+use crate::engine::agenda::{Agenda, Task};
 use crate::engine::tests::{engine, scenario};
 use crate::engine::wait_graph::Lane;
 
@@ -36,13 +37,37 @@ struct Instant<'a> {
     engine: Engine<'a, MemoryWires>,
     /// Packets so far, each of 1000 bytes and with a slot of its own.
     packets: u32,
-    /// What `receive` found scheduled and did not handle.
-    others: Vec<(Picos, Event)>,
+    /// What `receive` found on the agenda and did not do.
+    others: Vec<(Picos, Task)>,
 }
 
 impl<'a> Instant<'a> {
     fn of(scenario: &'a Scenario) -> Self {
-        Self { engine: engine(scenario), packets: 0, others: Vec::new() }
+        let mut engine = engine(scenario);
+        engine.agenda = Agenda::default();
+        Self { engine, packets: 0, others: Vec::new() }
+    }
+
+    /// Takes the next task from the agenda.
+    fn next(&mut self) -> Option<(Picos, Task)> {
+        let at = self.engine.agenda.next();
+        self.engine.agenda.pop(at).map(|task| (at, task))
+    }
+
+    /// Does a task at an instant.
+    fn perform(&mut self, at: Picos, task: Task) {
+        self.engine.now = at;
+        self.engine.perform(task, &mut Opening::default()).expect("no file to write");
+    }
+
+    /// The watch hears of the pauses of a wire's sender as they are now.
+    fn tell(&mut self, wire: u32) {
+        let classes = self.engine.scenario.switch.lossless.iter();
+        let paused = classes
+            .filter(|&class| self.engine.is_stopped(Lane { wire, class }))
+            .fold(0, |paused, class| paused | 1 << class);
+        let at = self.engine.now;
+        self.perform(at, Task::PausesChanged { wire, paused, at });
     }
 
     fn lane(&self, wire: &str, class: u8) -> Lane {
@@ -62,7 +87,7 @@ impl<'a> Instant<'a> {
         );
         let slot = self.packets;
         self.packets += 1;
-        let node = &mut self.engine.switches[switch as usize].switch;
+        let node = self.engine.switch_mut(SwitchId(switch));
         let packet = node.tables().descriptor(slot).expect("a slot");
         packet.ingress_port.store(ingress.into());
         packet.priority.store(class.into());
@@ -84,7 +109,7 @@ impl<'a> Instant<'a> {
             panic!("{} leads to a host", wire.name)
         };
         let port = u32::from(wire.to_port);
-        let tables = self.engine.switches[switch as usize].switch.tables();
+        let tables = self.engine.switch(SwitchId(switch)).tables();
         let queue = tables.ingress(port, Priority::new(lane.class));
         change(queue, dsh::port_of(tables, port).expect("a port"));
     }
@@ -116,15 +141,14 @@ impl<'a> Instant<'a> {
             state.receive(now, duration_ns, response);
         }
         let number = self.lane(wire, 0).wire;
-        self.engine.pauses_changed(number).expect("no file to write");
+        self.tell(number);
         let mut last = self.engine.now;
-        while let Some((time, event)) = self.engine.events.pop() {
-            if let Event::PauseSettled { .. } = event {
-                self.engine.now = time;
-                last = time;
-                self.engine.handle(event).expect("no file to write");
+        while let Some((at, task)) = self.next() {
+            if let Task::PauseSettled { .. } = task {
+                last = at;
+                self.perform(at, task);
             } else {
-                self.others.push((time, event));
+                self.others.push((at, task));
             }
         }
         self.engine.now = last + Picos(1_000_000);
@@ -224,10 +248,10 @@ fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64
         state.receive(now.to_nanos(), LONG, response);
     }
     let number = instant.lane(wire, 0).wire;
-    instant.engine.pauses_changed(number).expect("no file to write");
-    let events = std::iter::from_fn(|| instant.engine.events.pop());
-    let settled = events.filter_map(|(time, event)| match event {
-        Event::PauseSettled { wire, class } if wire == number => {
+    instant.tell(number);
+    let tasks = std::iter::from_fn(|| instant.next());
+    let settled = tasks.filter_map(|(time, task)| match task {
+        Task::PauseSettled { wire, class } if wire == number => {
             Some((class, (time - now).to_nanos().0))
         }
         _ => None,
@@ -257,8 +281,8 @@ fn a_pause_settles_once_nothing_more_can_arrive() {
     assert_eq!(settle(&mut instant, wire, &[3, 5]), []);
     // Its port is not in a cycle.
     let host = scenario.fabric().wires().iter().position(|wire| wire.name == "leaf1->h4");
-    instant.engine.pauses_changed(host.expect("a host") as u32).expect("no file to write");
-    assert!(instant.engine.events.pop().is_none());
+    assert!(!instant.engine.deadlocks.follows(host.expect("a host") as u32));
+    assert!(instant.engine.deadlocks.follows(instant.lane(wire, 3).wire));
 }
 
 /// Queues of class 3 wait in a circle, but a packet at leaf1 waits for nobody.
@@ -281,23 +305,22 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     let mut instant = Instant::of(&scenario);
     undecided(&mut instant);
     let opened = instant.engine.now - Picos(1_000_000);
-    let is_look = |(_, event): &&(Picos, Event)| *event == Event::DeadlockLook;
+    let is_look = |(_, task): &&(Picos, Task)| *task == Task::DeadlockLook;
     let looks: Vec<Picos> = instant.others.iter().filter(is_look).map(|(time, _)| *time).collect();
     assert_eq!(looks, [opened + LOOK_PERIOD]);
     for _ in 0..2 {
         assert!(!instant.engine.deadlocks.is_deadlocked());
-        instant.engine.now += LOOK_PERIOD;
-        let next = (instant.engine.now + LOOK_PERIOD, Event::DeadlockLook);
-        instant.engine.handle(Event::DeadlockLook).expect("no file to write");
-        assert_eq!(instant.engine.events.pop(), Some(next));
-        assert_eq!(instant.engine.events.pop(), None);
+        let now = instant.engine.now + LOOK_PERIOD;
+        instant.perform(now, Task::DeadlockLook);
+        assert_eq!(instant.next(), Some((now + LOOK_PERIOD, Task::DeadlockLook)));
+        assert_eq!(instant.next(), None);
     }
     instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
         queue.shared_bytes.sub::<SwitchTables>(1000);
     });
-    instant.engine.handle(Event::DeadlockLook).expect("no file to write");
+    instant.perform(instant.engine.now, Task::DeadlockLook);
     assert!(instant.engine.deadlocks.is_deadlocked());
-    assert_eq!(instant.engine.events.pop(), None, "there is nothing to decide");
+    assert_eq!(instant.next(), None, "there is nothing to decide");
     let said = instant.engine.finish_deadlocks().expect("no file to write");
     let names = ROUND.join(" ");
     let said = said.expect("a deadlock");

@@ -1,10 +1,12 @@
 //! Every line that the books can say, said once.
 
+use std::time::Duration;
+
 use results::{DropTotals, RunEnd};
 use scenario::Scenario;
 
 use super::faulty_wires::{Defect, FaultyWires};
-use super::{engine, flow, run, scenario, star};
+use super::{engine, flow, out, run, scenario, star};
 use crate::engine::{Engine, Finished, RunError};
 use crate::run::record;
 
@@ -17,7 +19,7 @@ fn two_to_one(duration: &str) -> Scenario {
 /// A run of `scenario` on a datapath with a fault.
 fn with(scenario: &Scenario, defect: Defect) -> Result<Finished<FaultyWires>, RunError> {
     let fabric = FaultyWires::deploy(scenario, defect);
-    run(Engine::new(scenario, fabric, record(scenario, None), &[]))
+    run(Engine::new(scenario, fabric, record(scenario, None), &[], 1))
 }
 
 /// Its books.
@@ -109,9 +111,10 @@ fn a_wire_whose_frames_do_not_add_up() {
     let scenario = star("", &flow("h1", "h0", 1000));
     let first = &scenario.fabric().wires()[0].name;
     let mut engine = engine(&scenario);
-    engine.transmitters[0].sent += 5;
-    engine.transmitters[0].lost += 3;
-    let books = engine.finish(RunEnd::Drained).expect("no file to write").counted.books;
+    let wire = out(&mut engine, first);
+    wire.sent += 5;
+    wire.lost += 3;
+    let books = engine.finish(RunEnd::Drained, Duration::ZERO).expect("no file to write").counted.books;
     let line = "5 frames sent, 0 received, 3 lost by faults, 0 on their way";
     assert_eq!(books, [format!("wire {first}: {line}")]);
 }
@@ -128,9 +131,9 @@ fn a_fabric_that_has_not_drained() {
     assert_eq!(unfinished(&two_to_one("20ms")), None);
     let deadlock = include_str!("../../../../scenarios/deadlock.toml");
     let deadlock =
-        deadlock.replace("duration = \"20ms\"\nstop = \"deadlock\"", "duration = \"25us\"");
-    let stands_still = "the fabric had not drained when the duration of 25000 ns was over, deadlocked since \
-         18936 ns (spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0)";
+        deadlock.replace("duration = \"20ms\"\nstop = \"deadlock\"", "duration = \"40us\"");
+    let stands_still = "the fabric had not drained when the duration of 40000 ns was over, deadlocked since \
+         31724 ns (leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1)";
     let missing = stands_still.replace("the fabric had not drained", "16 flows had not completed");
     assert_eq!(unfinished(&scenario(&deadlock)), Some(missing));
     // Flows without an end are not missing, but where all stands still they do not last either.

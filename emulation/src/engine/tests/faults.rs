@@ -1,6 +1,6 @@
 //! Which frames injected faults take.
 
-use super::{engine, flow, star};
+use super::{engine, flow, out, star};
 use crate::datapath::FrameKind;
 
 /// A fault on the wires from h1 and h2.
@@ -13,8 +13,7 @@ fn lost(seed: u64, faults: &str) -> [u64; 3] {
     let scenario = star(&format!("seed = {seed}"), &(flow("h1", "h0", 1) + faults));
     let mut engine = engine(&scenario);
     ["h0->s0", "h1->s0", "h2->s0"].map(|name| {
-        let wire = scenario.fabric().wires().iter().position(|wire| wire.name == name);
-        let wire = &mut engine.transmitters[wire.expect("the wire of a host")];
+        let wire = out(&mut engine, name);
         (0..64).fold(0, |lost, packet| {
             assert!(!wire.loses(FrameKind::Ack), "only data packets count");
             lost | u64::from(wire.loses(FrameKind::Data)) << packet
@@ -68,9 +67,7 @@ fn a_fault_takes_the_frames_of_its_class() {
     ] {
         let fault = fault("nth = [1]").replace("\"data\"", &format!("{class:?}"));
         let scenario = star("", &(flow("h1", "h0", 1) + &fault));
-        let wire = scenario.fabric().wires().iter().position(|wire| wire.name == "h1->s0");
-        let takes =
-            |kind| engine(&scenario).transmitters[wire.expect("the wire of a host")].loses(kind);
+        let takes = |kind| out(&mut engine(&scenario), "h1->s0").loses(kind);
         let lost: Vec<FrameKind> = KINDS.into_iter().filter(|&kind| takes(kind)).collect();
         assert_eq!(lost, expected, "{class}");
     }

@@ -6,11 +6,14 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::wire::roce::Opcode;
 use scenario::Scenario;
 use switch_user::tables::SwitchTables;
+use units::Nanos;
 
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{
-    Crossing, DatapathError, Deployed, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+    Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore, HostArrival,
+    Orders, Wires,
 };
+use crate::partition::Partition;
 use crate::run::in_memory;
 
 /// What it does wrong.
@@ -20,7 +23,7 @@ pub enum Defect {
     None,
     /// The first frame to a switch never reaches it.
     SkipsFrame,
-    /// Frames claim to have left when their last bit arrives.
+    /// Frames claim to have left 1 us later than they did.
     LeavesLate,
     /// Each packet leaves a byte behind in the switch's shared pool.
     LeaksByte,
@@ -59,19 +62,33 @@ impl Sharing for FaultyWires {
 impl Wires for FaultyWires {
     type Frames = MemoryFrames;
 
+    const WORTH_A_THREAD: usize = MemoryWires::WORTH_A_THREAD;
+
+    fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
+        assert_eq!(partition.parts(), 1, "a defect is of the whole fabric");
+        vec![(self, frames)]
+    }
+
+    fn join(mut parts: Vec<Self>) -> Self {
+        parts.pop().expect("the fabric")
+    }
+
+    fn depart(&mut self, frames: &MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
+        let late = if self.defect == Defect::LeavesLate { 1000 } else { 0 };
+        let now = Nanos(departing.now.0 + late);
+        self.inner.depart(frames, &Departing { now, ..*departing }, frame);
+    }
+
     fn send(
         &mut self,
         frames: &mut MemoryFrames,
         crossing: &Crossing,
-        tables: Option<&SwitchTables>,
         frame: FrameId,
     ) -> Result<(), DatapathError> {
         self.arrivals += 1;
         let is_pfc = matches!(frames.kind(frame), FrameKind::Pause | FrameKind::Resume);
         self.pfc += u64::from(is_pfc);
-        let late = self.defect == Defect::LeavesLate;
-        let started = if late { crossing.now } else { crossing.started };
-        self.inner.send(frames, &Crossing { started, ..*crossing }, tables, frame)
+        self.inner.send(frames, crossing, frame)
     }
 
     fn poll_switch(

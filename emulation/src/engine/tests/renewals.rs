@@ -4,10 +4,13 @@ use fabric_core::priority::Priority;
 use fabric_core::scheme::dsh::state as dsh;
 use results::Measure;
 use switch_user::switch::Observer;
+use topology::SwitchId;
 use units::Picos;
 
 use super::{engine, flow, scenario, star};
 use crate::engine::headroom_study::Passage;
+use crate::engine::journal::Journal;
+use crate::engine::switch_recorder::{Followed, SwitchRecorder};
 
 /// A packet found the port of h1 OFF at 5 ns. When its pause is to be renewed, at 25 ns, the port is empty.
 #[test]
@@ -15,17 +18,26 @@ fn a_port_that_its_renewal_turns_on_was_off_until_then() {
     let text = star("", &flow("h1", "h0", 1)).to_toml();
     let text = text.replace("kind = \"sih\"", "kind = \"dsh\"");
     let scenario = scenario(&text.replace("distributions = false", "distributions = true"));
-    let mut engine = engine(&scenario);
-    let tables = engine.switches[0].switch.tables();
+    let engine = engine(&scenario);
+    let tables = engine.switch(SwitchId(0)).tables();
     let port = dsh::port_of(tables, 1).expect("three ports");
     port.off.store(1);
-    let study = engine.recorder.study.as_mut().expect("it is asked for");
+    let mut followed = Followed::new(&scenario, SwitchId(0));
+    let mut measured = Some(Box::default());
+    let study = followed.study.as_mut().expect("it is asked for");
     let queue = (1, Priority::new(3));
-    study.observe(Picos(5_000), 0, tables, queue, 1058, Passage::Arrival);
+    let passage = Passage::Arrival;
+    study.observe(Picos(5_000), tables, queue, 1058, passage, measured.as_mut().expect("above"));
     port.off.store(0);
-    engine.recorder.of_switch(0).port_renewed(Picos(25_000), tables, 1);
-    let study = engine.recorder.study.take().expect("it is asked for");
-    let measured = study.finish(Picos(90_000));
+    let mut recorder = SwitchRecorder {
+        followed: &mut followed,
+        journal: &mut Journal::default(),
+        measured: &mut measured,
+        node: scenario.fabric().switch_node(SwitchId(0)),
+    };
+    recorder.port_renewed(Picos(25_000), tables, 1);
+    let mut measured = measured.expect("above");
+    followed.study.expect("it is asked for").finish(Picos(90_000), &mut measured);
     let rows = measured.rows();
     let durations = rows.iter().filter(|row| row.measure == Measure::PortPauseDuration);
     assert!(durations.map(|row| (row.value, row.weight)).eq([(20, 1)]), "{rows:?}");

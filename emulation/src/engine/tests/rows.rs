@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::flow;
 use crate::engine::Watch;
+use crate::run::{Threads, run};
 
 /// What a run left.
 struct Left {
@@ -31,7 +32,7 @@ impl Left {
         let folder = tempfile::tempdir().expect("a folder");
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let outcome = crate::run::run(&scenario, Some(folder.path()), &mut watch);
+        let outcome = run(&scenario, Some(folder.path()), Threads::ONE, &mut watch);
         let summary = outcome.unwrap_or_else(|error| panic!("{error}")).report.summary;
         Self { folder, summary }
     }

@@ -12,20 +12,21 @@ use results::{Manifest, ResultsFolder, ResultsOptions, RunDescription, Summary};
 use scenario::Scenario;
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
+use topology::SwitchId;
 use units::Picos;
 
 use super::{flow, scenario, star};
 use crate::datapath::FrameId;
 use crate::datapath::memory::MemoryWires;
 use crate::engine::Engine;
-use crate::engine::event::Event;
+use crate::engine::part::{Opening, Window};
 use crate::run::{in_memory, record};
 
 fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryWires> {
     let folder = ResultsFolder::create(folder, &ResultsOptions::default());
     let record = record(scenario, Some(folder.expect("it is empty")));
     let fabric = in_memory(scenario).expect("memory for a switch");
-    Engine::new(scenario, fabric, record, &[])
+    Engine::new(scenario, fabric, record, &[], 1)
 }
 
 /// A switch whose ports have counters of their own.
@@ -39,8 +40,10 @@ fn ingress(switch: &Switch<FrameId>, port: u32, class: Priority) -> Ingress<'_, 
 }
 
 fn sample(engine: &mut Engine<'_, MemoryWires>, picos: u64) {
-    engine.now = Picos(picos);
-    engine.handle(Event::Sample).expect("the folder can be written");
+    let opening = Opening { samples: Some(engine.classes), ..Opening::default() };
+    let window = Window { start: Picos(picos), end: Picos(picos), opening };
+    engine.parts[0].run(window).expect("memory does not fail");
+    engine.tell_notes().expect("the folder can be written");
 }
 
 /// `queues.csv` once the run has ended.
@@ -67,7 +70,7 @@ fn each_kind_is_what_it_says() {
     let mut engine = writing_to(temp.path(), &scenario);
     engine.classes = 1 << 3;
 
-    let switch = &engine.switches[0].switch;
+    let switch = engine.switch(SwitchId(0));
     let tables = switch.tables();
     let state = tables.state();
     state.private_bytes.store(6_000_000);
@@ -109,7 +112,7 @@ fn a_counter_that_has_not_changed_has_no_row() {
     let temp = tempfile::tempdir().expect("a folder");
     let mut engine = writing_to(temp.path(), &scenario);
     engine.classes = 0b1111_1111;
-    let switch = &engine.switches[0].switch;
+    let switch = engine.switch(SwitchId(0));
     let tables = switch.tables();
     let mut value = 0;
     let mut next = || {
@@ -135,7 +138,7 @@ fn a_counter_that_has_not_changed_has_no_row() {
     let all = 4 + ports as usize * (1 + 8 * 4);
     sample(&mut engine, 7000);
     sample(&mut engine, 8000);
-    let tables = engine.switches[0].switch.tables();
+    let tables = engine.switch(SwitchId(0)).tables();
     dsh::port_of(tables, ports - 1).expect("a port").insurance_bytes.store(0);
     sample(&mut engine, 9000);
     let queues = finished(engine, temp.path());

@@ -66,7 +66,7 @@ fn drive<W: Wires>(scenario: &Scenario, fabric: Deployed<W>) -> Result<(Rate, W)
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
     let stopwatch = Stopwatch::start();
-    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[]);
+    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[], 1);
     let Finished { counted, wires, .. } = engine.run(&mut watch)?;
     let rate = stopwatch.rate(counted.packet_hops);
     let unfinished = counted.flows_total - counted.flows_completed;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Div;
 use std::time::{Duration, Instant};
 
-use emulation::run::cpu_time;
+use emulation::cpu_time;
 
 /// One quantity, measured in several rounds.
 #[derive(Clone, Debug, Default)]
@@ -125,7 +125,7 @@ impl Stopwatch {
     /// Starts.
     #[expect(clippy::disallowed_methods, reason = "what is measured here is the machine")]
     pub fn start() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_time() }
+        Self { wall: Instant::now(), cpu: cpu_time::of_process() }
     }
 
     /// Time on the wall so far.
@@ -135,7 +135,7 @@ impl Stopwatch {
 
     /// The rate, if `events` have happened since the start.
     pub fn rate(&self, events: u64) -> Rate {
-        let cpu = cpu_time().saturating_sub(self.cpu);
+        let cpu = cpu_time::of_process().saturating_sub(self.cpu);
         let per_second = |time: Duration| events as f64 / time.as_secs_f64();
         Rate { cpu: per_second(cpu), wall: per_second(self.elapsed()) }
     }

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use emulation::engine::Watch;
-use emulation::run::{self, cpu_time};
+use emulation::cpu_time;
+use emulation::run::{self, Threads};
 use scenario::Scenario;
 
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/bench/websearch.toml");
@@ -88,10 +89,10 @@ pub fn run(size: &[String]) -> Result<()> {
     let interrupted = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
-    let outcome = run::run(&scenario, Some(&folder.path().join("results")), &mut watch)?;
+    let outcome = run::run(&scenario, Some(&folder.path().join("results")), Threads::ONE, &mut watch)?;
     let hops = outcome.report.summary.packet_hops;
     ensure!(hops > 1_000_000, "{hops} packet-hops are too few to measure");
-    println!("{} {}", hops as f64 / cpu_time().as_secs_f64(), peak_megabytes()?);
+    println!("{} {}", hops as f64 / cpu_time::of_process().as_secs_f64(), peak_megabytes()?);
     Ok(())
 }
 

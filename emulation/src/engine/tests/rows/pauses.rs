@@ -266,16 +266,15 @@ const DEADLOCK: &str = include_str!("../../../../../scenarios/deadlock.toml");
 fn a_run_stops_at_its_deadlock_and_writes_down_its_circles() {
     let left = Left::by(DEADLOCK, &[]);
     assert_snapshot!(left.counted(), @r#"
-    deadlock, seed 1: 0 of 16 flows, 2951 hops, Deadlock at 20332
-    52 PAUSE, 0 of them refresh, 28 RESUME
+    deadlock, seed 1: 0 of 16 flows, 3943 hops, Deadlock at 33120
+    71 PAUSE, 0 of them refresh, 48 RESUME
     0 marked, 0 CNPs, 0 sent again
-    dropped {}, at most held {"leaf0": 183034, "leaf1": 188324, "leaf2": 247572, "leaf3": 183034, "spine0": 166106, "spine1": 164052}, in headroom {"leaf0": 89930, "leaf1": 68770, "leaf2": 133308, "leaf3": 89930, "spine0": 81466, "spine1": 79350}
+    dropped {}, at most held {"leaf0": 183034, "leaf1": 265558, "leaf2": 246514, "leaf3": 183034, "spine0": 165048, "spine1": 166106}, in headroom {"leaf0": 89930, "leaf1": 148120, "leaf2": 131192, "leaf3": 89930, "spine0": 80408, "spine1": 81466}
     unfinished None, books [], limits []
     "#);
-    assert_snapshot!(left.tables(&["deadlocks.csv"]), @r"
+    assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,10592,,11741,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
-    1,18936,20332,,spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0,3 3 3 3,queue queue queue queue
+    0,31724,33120,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
     ");
     let on = Left::by(DEADLOCK, &["stop=done", "duration=40us"]);
     assert_eq!(on.tables(&["deadlocks.csv"]), left.tables(&["deadlocks.csv"]));
@@ -299,15 +298,16 @@ fn ports_wait_for_each_other() {
     ];
     let left = Left::by(&text, &settings);
     assert_snapshot!(left.counted(), @r#"
-    deadlock, seed 1: 0 of 16 flows, 6696 hops, Duration at 60000
-    204 PAUSE, 0 of them refresh, 169 RESUME
+    deadlock, seed 1: 0 of 16 flows, 2681 hops, Duration at 60000
+    134 PAUSE, 0 of them refresh, 92 RESUME
     0 marked, 0 CNPs, 0 sent again
-    dropped {}, at most held {"leaf0": 127022, "leaf1": 104742, "leaf2": 117438, "leaf3": 98394, "spine0": 45494, "spine1": 56136}, in headroom {"leaf0": 114264, "leaf1": 81526, "leaf2": 102634, "leaf3": 83430, "spine0": 29700, "spine1": 41964}
-    unfinished Some("16 flows had not completed when the duration of 60000 ns was over, deadlocked since 21629 ns (spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0)"), books [], limits []
+    dropped {}, at most held {"leaf0": 98394, "leaf1": 104742, "leaf2": 161874, "leaf3": 98394, "spine0": 62422, "spine1": 61364}, in headroom {"leaf0": 83430, "leaf1": 81526, "leaf2": 142854, "leaf3": 83430, "spine0": 46562, "spine1": 45504}
+    unfinished Some("16 flows had not completed when the duration of 60000 ns was over, deadlocked since 21244 ns (leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1)"), books [], limits []
     "#);
-    assert_snapshot!(left.tables(&["deadlocks.csv"]), @r"
+    assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,21629,23025,,spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0,5 3 5 3,port port port port
+    0,21244,22640,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 3 5,port port port port
+    1,21437,22833,,spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0,5 3 5 3,port port port port
     ");
 }
 
@@ -317,15 +317,15 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     let settings = ["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"];
     let left = Left::by(DEADLOCK, &settings);
     assert_snapshot!(left.counted(), @r#"
-    deadlock, seed 1: 16 of 16 flows, 40768 hops, Drained at 263348
-    429 PAUSE, 0 of them refresh, 429 RESUME
+    deadlock, seed 1: 16 of 16 flows, 40665 hops, Drained at 257813
+    358 PAUSE, 0 of them refresh, 358 RESUME
     0 marked, 0 CNPs, 0 sent again
-    dropped {}, at most held {"leaf0": 441186, "leaf1": 498318, "leaf2": 484626, "leaf3": 441186, "spine0": 389406, "spine1": 389406}, in headroom {"leaf0": 119554, "leaf1": 128018, "leaf2": 117438, "leaf3": 119554, "spine0": 83582, "spine1": 81466}
+    dropped {}, at most held {"leaf0": 438012, "leaf1": 518482, "leaf2": 489854, "leaf3": 439070, "spine0": 384116, "spine1": 389344}, in headroom {"leaf0": 117438, "leaf1": 141772, "leaf2": 118496, "leaf3": 117438, "spine0": 78292, "spine1": 79350}
     unfinished None, books [], limits []
     "#);
-    assert_snapshot!(left.tables(&["deadlocks.csv"]), @r"
+    assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,122304,,125194,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
+    0,74285,,77701,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
     ");
 }
 
@@ -347,9 +347,10 @@ fn insurance_that_stays_keeps_its_port_off() {
         "switch.buffer=2MB",
         "switch.headroom={ kind = \"dsh\", bytes = \"293590B\", shared_headroom = false }",
     ];
-    assert_snapshot!(Left::by(&text, &settings).tables(&["deadlocks.csv"]), @r"
+    assert_snapshot!(Left::by(&text, &settings).tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,86454,87850,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port queue port queue
+    0,50201,,213415,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port port port queue
+    1,215508,216904,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port queue port queue
     ");
 }
 

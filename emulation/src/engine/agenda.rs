@@ -1,0 +1,103 @@
+//! What happens to the whole fabric at once, between windows: nothing that one node does by itself.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use units::Picos;
+
+/// Something for the whole fabric. At an instant they run in the order of this list, before any node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// The watch for deadlocks hears of pauses.
+    PausesChanged {
+        /// The wire whose sender they concern.
+        wire: u32,
+        /// The classes that it must not send, a bit each.
+        paused: u8,
+        /// When they changed.
+        at: Picos,
+    },
+    /// A pause that a switch port received has taken effect: nothing more of the class is on its way.
+    PauseSettled {
+        /// The wire that leaves that port.
+        wire: u32,
+        /// The class.
+        class: u8,
+    },
+    /// Circles of paused queues are looked at again.
+    DeadlockLook,
+    /// Queues are sampled.
+    Sample,
+    /// Switches' thresholds are computed.
+    ControlPlane,
+    /// Switches measure their links.
+    LinkDelays,
+}
+
+impl Task {
+    /// Its place in the list.
+    fn rank(self) -> u8 {
+        match self {
+            Self::PausesChanged { .. } => 0,
+            Self::PauseSettled { .. } => 1,
+            Self::DeadlockLook => 2,
+            Self::Sample => 3,
+            Self::ControlPlane => 4,
+            Self::LinkDelays => 5,
+        }
+    }
+}
+
+/// Tasks by their instants, then by their kinds, then as they were scheduled.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    tasks: BinaryHeap<Reverse<(Picos, u8, u64, Task)>>,
+    scheduled: u64,
+}
+
+impl Agenda {
+    /// Adds a task.
+    pub fn schedule(&mut self, at: Picos, task: Task) {
+        self.tasks.push(Reverse((at, task.rank(), self.scheduled, task)));
+        self.scheduled += 1;
+    }
+
+    /// When the next task is due.
+    pub fn next(&self) -> Picos {
+        self.tasks.peek().map_or(Picos::MAX, |Reverse((at, ..))| *at)
+    }
+
+    /// Takes the next task if it is due at `now`.
+    pub fn pop(&mut self, now: Picos) -> Option<Task> {
+        if self.next() > now {
+            return None;
+        }
+        self.tasks.pop().map(|Reverse((.., task))| task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_an_instant_run_by_their_kinds_and_then_as_they_were_scheduled() {
+        let settled = |wire| Task::PauseSettled { wire, class: 3 };
+        let changed = |paused| Task::PausesChanged { wire: 1, paused, at: Picos(5) };
+        let mut agenda = Agenda::default();
+        for (at, task) in [
+            (7, Task::Sample),
+            (7, settled(2)),
+            (9, Task::DeadlockLook),
+            (7, settled(1)),
+            (7, changed(8)),
+            (7, changed(0)),
+        ] {
+            agenda.schedule(Picos(at), task);
+        }
+        assert_eq!(agenda.pop(Picos(6)), None);
+        let due: Vec<Task> = std::iter::from_fn(|| agenda.pop(Picos(8))).collect();
+        assert_eq!(due, [changed(8), changed(0), settled(2), settled(1), Task::Sample]);
+        assert_eq!(agenda.next(), Picos(9));
+    }
+}

@@ -1,0 +1,353 @@
+//! What the nodes of a part share: their frames, the wires to them, their mail, and the journal of what happens.
+
+use results::Measurements;
+use scenario::CaptureFilter;
+use topology::NodeId;
+use units::Picos;
+
+use super::journal::{Journal, Note};
+use super::transmitter::{Receiver, Transmitter};
+use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires};
+use crate::partition::Place;
+
+/// A frame on its way to a node. Its key orders a node's arrivals: the time of its last bit, then the port.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    key: u64,
+    /// The frame.
+    pub frame: FrameId,
+}
+
+impl Arrival {
+    #[inline]
+    fn new(at: Picos, port: u16, frame: FrameId) -> Self {
+        Self { key: port_key(at, port), frame }
+    }
+
+    /// When its last bit arrives.
+    #[inline]
+    pub fn at(self) -> Picos {
+        Picos(self.key >> PORT_BITS)
+    }
+
+    /// Where it arrives.
+    #[inline]
+    pub fn port(self) -> u16 {
+        (self.key & ((1 << PORT_BITS) - 1)) as u16
+    }
+}
+
+/// Bits of a port's number.
+pub const PORT_BITS: u32 = 8;
+const _: () = assert!(topology::MAX_PORTS <= 1 << PORT_BITS, "a key names any port");
+
+/// An instant and a port in a word that orders them. What lies beyond every scenario's end need not be told apart.
+#[inline]
+pub fn port_key(at: Picos, port: u16) -> u64 {
+    const LAST: u64 = u64::MAX >> PORT_BITS;
+    const { assert!(scenario::LONGEST_DURATION.0 < LAST) };
+    at.0.min(LAST) << PORT_BITS | u64::from(port)
+}
+
+/// A frame that leaves for another part.
+pub struct Letter<F> {
+    to: u32,
+    at: Picos,
+    port: u16,
+    frame: F,
+}
+
+/// What one part sends to another in a window.
+pub type Mail<F> = Vec<Letter<F>>;
+
+/// What happens in a part, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Frames that have crossed a wire.
+    pub packet_hops: u64,
+    /// Frames that faults took.
+    pub injected_losses: u64,
+    /// The last arrival, or the last frame that a fault took: nothing happens after it in a fabric that drains.
+    pub last_activity: Picos,
+}
+
+impl Tally {
+    /// The sum of two parts.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            packet_hops: self.packet_hops + other.packet_hops,
+            injected_losses: self.injected_losses + other.injected_losses,
+            last_activity: self.last_activity.max(other.last_activity),
+        }
+    }
+}
+
+/// See the module.
+pub struct Core<W: Wires> {
+    /// This part.
+    part: u32,
+    /// The frames of the part.
+    pub frames: W::Frames,
+    /// The wires to its nodes.
+    pub medium: W,
+    /// What happened.
+    pub journal: Journal,
+    /// What was counted.
+    pub tally: Tally,
+    /// What was measured of headroom, if it is.
+    pub measured: Option<Box<Measurements>>,
+    /// Frames in all inboxes.
+    flying: usize,
+    /// By node: frames on their way to it.
+    inboxes: Box<[Vec<Arrival>]>,
+    /// By node: no event of it is earlier.
+    pub next_at: Box<[Picos]>,
+    /// By part: frames that leave for it.
+    outboxes: Box<[Mail<<W::Frames as FrameStore>::Frame>]>,
+    /// Mail of other parts that has not been opened.
+    unopened: Vec<Mail<<W::Frames as FrameStore>::Frame>>,
+    /// The earliest arrival in it.
+    unopened_from: Picos,
+    /// Memory for mail.
+    spare: Vec<Mail<<W::Frames as FrameStore>::Frame>>,
+    /// The arrivals of the node that runs, in order; a field so that its memory is reused.
+    due: Vec<Arrival>,
+    /// Hop control frames that the last arrival made due; a field so that its memory is reused.
+    pub orders: Orders,
+    scratch: Vec<u8>,
+}
+
+impl<W: Wires> Core<W> {
+    /// Part `part` of `parts`, with `nodes` nodes.
+    pub fn new(part: u32, parts: usize, nodes: usize, medium: W, frames: W::Frames) -> Self {
+        Self {
+            part,
+            frames,
+            medium,
+            journal: Journal::default(),
+            tally: Tally::default(),
+            measured: None,
+            flying: 0,
+            inboxes: vec![Vec::new(); nodes].into(),
+            next_at: vec![Picos::MAX; nodes].into(),
+            outboxes: (0..parts).map(|_| Vec::new()).collect(),
+            unopened: Vec::new(),
+            unopened_from: Picos::MAX,
+            spare: Vec::new(),
+            due: Vec::new(),
+            orders: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// When something happens next in this part.
+    pub fn next(&self) -> Picos {
+        self.next_at.iter().fold(self.unopened_from, |first, at| Picos(first.0.min(at.0)))
+    }
+
+    /// A node has something to do at `at`.
+    pub fn wake(&mut self, node: u32, at: Picos) {
+        let next = &mut self.next_at[node as usize];
+        *next = Picos(next.0.min(at.0));
+    }
+
+    /// Frames on their way to nodes of this part: the port and the node of each.
+    pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
+        let delivered = (0..).zip(&self.inboxes).flat_map(|(node, inbox)| {
+            inbox.iter().map(move |arrival| (node, arrival.port()))
+        });
+        let unopened = self.unopened.iter().flatten().map(|letter| (letter.to, letter.port));
+        delivered.chain(unopened)
+    }
+
+    /// Whether no frame is on its way to a node of this part.
+    pub fn is_quiet(&self) -> bool {
+        self.frames_on_their_way() == 0
+    }
+
+    /// How many frames are on their way to nodes of this part.
+    pub fn frames_on_their_way(&self) -> usize {
+        self.flying + self.unopened.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Takes the mail for another part.
+    pub fn post(&mut self, part: usize) -> Mail<<W::Frames as FrameStore>::Frame> {
+        let empty = self.spare.pop().unwrap_or_default();
+        std::mem::replace(&mut self.outboxes[part], empty)
+    }
+
+    /// Takes mail from another part; it is opened when the part runs.
+    pub fn receive_mail(&mut self, mail: Mail<<W::Frames as FrameStore>::Frame>) {
+        if mail.is_empty() {
+            return self.spare.push(mail);
+        }
+        let first = mail.iter().map(|letter| letter.at.0).min().unwrap_or(u64::MAX);
+        self.unopened_from = Picos(self.unopened_from.0.min(first));
+        self.unopened.push(mail);
+    }
+
+    /// Puts the frames of other parts into their inboxes.
+    pub fn open_mail(&mut self) {
+        self.unopened_from = Picos::MAX;
+        for mut mail in std::mem::take(&mut self.unopened) {
+            for Letter { to, at, port, frame } in mail.drain(..) {
+                let frame = self.frames.put(frame);
+                self.deliver(to, at, port, frame);
+            }
+            self.spare.push(mail);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId) {
+        self.flying += 1;
+        self.inboxes[node as usize].push(Arrival::new(at, port, frame));
+        self.wake(node, at);
+    }
+
+    /// Takes the arrivals of a node before `end`, in order, and says when the first of the others comes. The vector
+    /// goes back by [`give_back`](Self::give_back).
+    pub fn take_due(&mut self, node: u32, end: Picos) -> (Vec<Arrival>, Picos) {
+        let mut due = std::mem::take(&mut self.due);
+        let inbox = &mut self.inboxes[node as usize];
+        let limit = port_key(end, 0);
+        let mut later = u64::MAX;
+        let mut kept = 0;
+        for at in 0..inbox.len() {
+            let arrival = inbox[at];
+            if arrival.key < limit {
+                due.push(arrival);
+            } else {
+                later = later.min(arrival.key);
+                inbox[kept] = arrival;
+                kept += 1;
+            }
+        }
+        inbox.truncate(kept);
+        self.flying -= due.len();
+        // Wires are served in time order: a node with one wire has its arrivals in order already.
+        due.sort_unstable_by_key(|arrival| arrival.key);
+        let later = if later == u64::MAX { Picos::MAX } else { Picos(later >> PORT_BITS) };
+        (due, later)
+    }
+
+    /// See [`take_due`](Self::take_due).
+    pub fn give_back(&mut self, mut due: Vec<Arrival>) {
+        due.clear();
+        self.due = due;
+    }
+
+    /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
+    /// propagation delay, unless a fault drops it.
+    #[inline(always)]
+    pub fn transmit(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        transmitter: &mut Transmitter,
+        frame: FrameId,
+        length: u32,
+    ) {
+        let arrival = transmitter.start(now, length);
+        if transmitter.is_faulty && transmitter.loses(self.frames.kind(frame)) {
+            return self.lose(now, node, transmitter, frame, length);
+        }
+        let Place { part, index } = transmitter.to;
+        if part == self.part {
+            self.deliver(index, arrival, transmitter.to_port, frame);
+        } else {
+            let frame = self.frames.take(frame);
+            let letter = Letter { to: index, at: arrival, port: transmitter.to_port, frame };
+            self.outboxes[part as usize].push(letter);
+        }
+    }
+
+    /// A fault drops a frame that is being sent.
+    #[cold]
+    fn lose(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        transmitter: &mut Transmitter,
+        frame: FrameId,
+        length: u32,
+    ) {
+        self.tally.injected_losses += 1;
+        self.tally.last_activity = self.tally.last_activity.max(now);
+        transmitter.lost += 1;
+        let is_pause = self.frames.kind(frame) == FrameKind::Pause;
+        let priority = self.frames.priority(frame);
+        self.frames.discard(frame);
+        let note = Note::Lost { wire: transmitter.wire, priority, length, is_pause };
+        self.journal.note(now, node, note);
+    }
+
+    /// A frame arrives at the end of its wire.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &mut Receiver,
+        frame: FrameId,
+    ) -> Crossing {
+        let length = self.frames.length(frame);
+        receiver.received += 1;
+        self.tally.packet_hops += 1;
+        self.tally.last_activity = self.tally.last_activity.max(now);
+        let crossing = Crossing {
+            wire: receiver.wire,
+            ends: receiver.ends,
+            length,
+            started: receiver.timing.started(now, length).to_nanos(),
+            now: now.to_nanos(),
+        };
+        if !receiver.captures.is_empty() {
+            self.capture(now, node, receiver, frame);
+        }
+        crossing
+    }
+
+    #[cold]
+    fn capture(&mut self, now: Picos, node: NodeId, receiver: &Receiver, frame: FrameId) {
+        let kind = self.frames.kind(frame);
+        for &(interface, filter) in &receiver.captures {
+            if captured_by(filter, kind) {
+                let bytes = self.frames.bytes(receiver.wire, frame, &mut self.scratch);
+                let note = Note::Captured { interface, bytes: bytes.into() };
+                self.journal.note(now, node, note);
+            }
+        }
+    }
+
+    /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
+    /// become of it until that is known.
+    #[inline(always)]
+    pub fn cross<T>(
+        &mut self,
+        crossing: &Crossing,
+        frame: FrameId,
+        mut poll: impl FnMut(&mut W, &mut W::Frames, &mut Orders) -> Result<Option<T>, DatapathError>,
+    ) -> Result<T, DatapathError> {
+        self.medium.send(&mut self.frames, crossing, frame)?;
+        let mut attempts = 0;
+        loop {
+            let polled = poll(&mut self.medium, &mut self.frames, &mut self.orders)?;
+            if let Some(outcome) = polled {
+                return Ok(outcome);
+            }
+            self.medium.wait(crossing, attempts)?;
+            attempts += 1;
+        }
+    }
+}
+
+fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
+    match filter {
+        CaptureFilter::All => true,
+        CaptureFilter::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
+        CaptureFilter::Cnp => kind == FrameKind::Cnp,
+        CaptureFilter::Data => kind == FrameKind::Data,
+    }
+}
+

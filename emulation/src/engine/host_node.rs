@@ -1,0 +1,257 @@
+//! A host at work: flows that start, arrivals and timers are handed to it in order, and what it sends is put onto its
+//! wire.
+
+use std::collections::VecDeque;
+
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority;
+use fabric_core::wire::link_delay;
+use fabric_core::wire::pfc::quantum_duration;
+use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest};
+use scenario::{CaptureFilter, Scenario};
+use topology::{HostId, NodeId, WireId};
+use units::Picos;
+
+use super::core::Core;
+use super::journal::Note;
+use super::transmitter::{Receiver, Transmitter};
+use crate::datapath::{Crossing, DatapathError, FrameId, FrameStore, HostArrival, Wires};
+use crate::host_settings;
+use crate::partition::Partition;
+use crate::queue_pairs;
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// When its last ACK arrived.
+    pub at: Picos,
+    /// Data packets that were sent again.
+    pub retransmitted_packets: u64,
+    /// CNPs that its sender received.
+    pub notifications: u64,
+}
+
+/// What a host is told of its flows.
+#[derive(Clone, Copy, Debug)]
+pub enum Command {
+    /// To receive a flow.
+    Open(ResponderRequest),
+    /// To send a flow.
+    Start(FlowRequest),
+    /// That the sender of a flow of `bytes` bytes has every ACK.
+    Close {
+        /// The flow.
+        flow: u32,
+        /// Its queue pair.
+        qp: u32,
+        /// How much should have arrived.
+        bytes: u64,
+    },
+}
+
+/// A host and its wires.
+pub struct HostNode {
+    /// When the next packet may go.
+    ready_at: Picos,
+    /// The earliest command.
+    command_at: Picos,
+    out: Transmitter,
+    inward: Receiver,
+    /// The host.
+    pub host: Host,
+    /// In the order of their instants; equal ones as they were given.
+    commands: VecDeque<(Picos, Command)>,
+    node: NodeId,
+    /// Whether results follow what arrives.
+    follows_deliveries: bool,
+}
+
+impl HostNode {
+    /// An idle host.
+    pub fn new(
+        scenario: &Scenario,
+        host: HostId,
+        partition: &Partition,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
+        let fabric = scenario.fabric();
+        let wire = fabric.host(host).ports[0];
+        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
+        Self {
+            host: Host::new(host_settings::host_config(scenario, host)),
+            ready_at: Picos::MAX,
+            command_at: Picos::MAX,
+            out,
+            inward: Receiver::new(scenario, wire.reverse(), captured),
+            commands: VecDeque::new(),
+            node: fabric.host_node(host),
+            follows_deliveries: scenario.results.throughput.is_some(),
+        }
+    }
+
+    /// Its wires: the one that leaves, and the one that comes.
+    pub fn wires(&self) -> (&Transmitter, &Receiver) {
+        (&self.out, &self.inward)
+    }
+
+    /// The wire that leaves, for tests that change it.
+    #[cfg(test)]
+    pub fn out_mut(&mut self) -> &mut Transmitter {
+        &mut self.out
+    }
+
+    /// Gives a command for `at`.
+    pub fn command(&mut self, at: Picos, command: Command) {
+        let place = self.commands.partition_point(|(other, _)| *other <= at);
+        self.commands.insert(place, (at, command));
+        self.command_at = self.commands[0].0;
+    }
+
+    /// When it next has something to do.
+    fn next(&self) -> Picos {
+        self.command_at.min(self.ready_at).min(self.next_timer())
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Picos {
+        self.host.next_timer().unwrap_or(Picos::MAX)
+    }
+
+    /// Runs all that happens before `end`, and says when the next comes. At an instant commands come first, then the
+    /// arrival, timers and transmissions.
+    pub fn run<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        index: u32,
+        end: Picos,
+    ) -> Result<Picos, DatapathError> {
+        let (due, later) = core.take_due(index, end);
+        let mut arrivals = due.iter();
+        let mut arrival = arrivals.next();
+        loop {
+            let timer = self.next_timer();
+            let first = self.ready_at.min(timer);
+            match arrival {
+                Some(frame) if frame.at() <= first && frame.at() < self.command_at => {
+                    self.arrive(core, frame.at(), frame.frame)?;
+                    arrival = arrivals.next();
+                }
+                _ if first.min(self.command_at) >= end => break,
+                _ if self.command_at <= first => self.obey(core),
+                _ if timer <= self.ready_at => {
+                    self.host.handle_deadline(timer);
+                    self.kick(core, timer);
+                    self.take_events(core);
+                }
+                _ => self.kick(core, self.ready_at),
+            }
+        }
+        core.give_back(due);
+        Ok(later.min(self.next()))
+    }
+
+    /// Obeys the first command.
+    #[cold]
+    fn obey<W: Wires>(&mut self, core: &mut Core<W>) {
+        let Some((now, command)) = self.commands.pop_front() else { return };
+        self.command_at = self.commands.front().map_or(Picos::MAX, |(at, _)| *at);
+        match command {
+            Command::Open(request) => self.host.open_responder(&request),
+            Command::Start(request) => {
+                self.host.start_flow(now, &request);
+                self.kick(core, now);
+            }
+            Command::Close { flow, qp, bytes } => {
+                let delivered = self.host.close_responder(qp).unwrap_or(0);
+                if delivered != bytes {
+                    let note = Note::Misdelivered { flow, delivered, bytes };
+                    core.journal.note(now, self.node, note);
+                }
+            }
+        }
+    }
+
+    /// Forgets the receiving ends of flows that are over, when nothing more is to run.
+    pub fn close_all<W: Wires>(&mut self, core: &mut Core<W>) {
+        self.commands.retain(|(_, command)| matches!(command, Command::Close { .. }));
+        while !self.commands.is_empty() {
+            self.obey(core);
+        }
+    }
+
+    fn arrive<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        frame: FrameId,
+    ) -> Result<(), DatapathError> {
+        let crossing = core.arrive(now, self.node, &mut self.inward, frame);
+        let arrival = core.cross(&crossing, frame, |medium, frames, _| {
+            medium.poll_host(frames, &crossing, frame)
+        })?;
+        match arrival {
+            HostArrival::Roce(packet) => {
+                let before = self.host.counters().delivered_bytes;
+                self.host.handle_packet(now, &packet);
+                let bytes = self.host.counters().delivered_bytes - before;
+                if self.follows_deliveries && bytes > 0 {
+                    let flow = queue_pairs::flow_of(packet.destination_qp);
+                    core.journal.note(now, self.node, Note::Delivered { flow, bytes });
+                }
+            }
+            HostArrival::LinkDelay(frame) => self.host.handle_link_delay(now, &frame),
+            HostArrival::HopControl(control) => {
+                self.host.handle_hop_control(now, &control);
+                self.note_pauses(core, now, &crossing, &control);
+            }
+        }
+        self.kick(core, now);
+        self.take_events(core);
+        Ok(())
+    }
+
+    /// Writes down the pauses that it has received.
+    fn note_pauses<W: Wires>(
+        &self,
+        core: &mut Core<W>,
+        now: Picos,
+        crossing: &Crossing,
+        control: &HopControl,
+    ) {
+        let HopControl::Classes(pauses) = control else { return };
+        for class in priority::of_mask(pauses.named) {
+            let quanta = pauses.quanta[class.index()];
+            let until = now + quantum_duration(self.inward.timing.rate, quanta);
+            let (priority, until) = (class.number(), until.to_nanos());
+            let note = Note::PauseReceived { wire: crossing.wire, priority, until };
+            core.journal.note(now, self.node, note);
+        }
+    }
+
+    /// Lets it send if its port is free, and finds out when it may send next.
+    fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        if self.out.busy_until <= now {
+            if let Some(response) = self.host.poll_link_delay(now) {
+                let frame = core.frames.link_delay(&response);
+                core.transmit(now, self.node, &mut self.out, frame, link_delay::LEN as u32);
+            } else if let Some(packet) = self.host.poll_transmit(now) {
+                let frame = core.frames.roce(self.out.wire, &packet);
+                let length = packet.frame_length() as u32;
+                core.transmit(now, self.node, &mut self.out, frame, length);
+            }
+        }
+        let free = self.out.busy_until.max(now);
+        self.ready_at = self.host.next_transmission(free).unwrap_or(Picos::MAX);
+    }
+
+    fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
+        while let Some(event) = self.host.poll_event() {
+            if let HostEvent::FlowCompleted { flow, at, retransmitted_packets, notifications } =
+                event
+            {
+                let completion = Completion { at, retransmitted_packets, notifications };
+                core.journal.note(at, self.node, Note::Completed { flow, completion });
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What happens in a part of the fabric during a window, to be told to the record in the order of (time, node).
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::{Order, PauseLevel};
+use results::{PauseEvent, QueueKind, Record};
+use switch_user::link_delay::Measurement;
+use switch_user::switch::ControlEvent;
+use topology::{NodeId, WireId};
+use units::{Bytes, Nanos, Picos};
+
+use super::host_node::Completion;
+
+/// Why a neighbour is told of classes, as far as results have it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reason {
+    /// Whose occupancy decided.
+    pub level: PauseLevel,
+    /// The occupancy in bytes.
+    pub occupancy: u64,
+    /// The threshold in bytes.
+    pub threshold: u64,
+    /// What was free of the shared pool, in bytes.
+    pub shared_free: u64,
+}
+
+impl From<&Order> for Reason {
+    fn from(order: &Order) -> Self {
+        Self {
+            level: order.level,
+            occupancy: order.occupancy_bytes,
+            threshold: order.threshold_bytes,
+            shared_free: order.shared_free_bytes,
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Note {
+    /// Payload of a flow arrived in order.
+    Delivered {
+        /// The flow.
+        flow: u32,
+        /// How much.
+        bytes: u64,
+    },
+    /// The last ACK of a flow arrived at its sender.
+    Completed {
+        /// The flow.
+        flow: u32,
+        /// How it ended.
+        completion: Completion,
+    },
+    /// A flow's receiver has not what its sender has sent.
+    Misdelivered {
+        /// The flow.
+        flow: u32,
+        /// What the receiver has.
+        delivered: u64,
+        /// What it should have.
+        bytes: u64,
+    },
+    /// A decision to pause or resume classes.
+    Told {
+        /// The port at which the neighbour is.
+        port: u16,
+        /// The classes.
+        classes: u8,
+        /// Pause, resume or renewal.
+        event: ControlEvent,
+        /// Why.
+        reason: Reason,
+    },
+    /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is not after its
+    /// arrival.
+    PauseReceived {
+        /// The wire.
+        wire: WireId,
+        /// The class.
+        priority: u8,
+        /// When the pause ends.
+        until: Nanos,
+    },
+    /// The classes that a watched wire's sender must not send have changed.
+    PausesChanged {
+        /// The wire.
+        wire: u32,
+        /// The classes, a bit each.
+        paused: u8,
+    },
+    /// A switch dropped a frame.
+    Dropped {
+        /// Where it came in.
+        port: u16,
+        /// Its priority, if it is a packet.
+        priority: Option<u8>,
+        /// Why.
+        reason: DropReason,
+        /// Its length.
+        length: u32,
+    },
+    /// A fault took a frame.
+    Lost {
+        /// The wire.
+        wire: WireId,
+        /// Its priority, if it is a packet.
+        priority: Option<u8>,
+        /// Its length.
+        length: u32,
+        /// Whether it is a PAUSE.
+        is_pause: bool,
+    },
+    /// A link was measured, or its measurement is out of date.
+    LinkDelay {
+        /// The port.
+        port: u16,
+        /// The headroom of its ingress queues.
+        headroom: Bytes,
+        /// What was measured.
+        measured: Option<Measurement>,
+    },
+    /// A port's egress queues hold more or less.
+    Waiting {
+        /// The port.
+        port: u16,
+        /// How much more.
+        change: i64,
+    },
+    /// A counter of a sample has changed.
+    Sampled {
+        /// Which counter.
+        kind: QueueKind,
+        /// Of which port, if of one.
+        port: Option<u16>,
+        /// Of which priority, if of one.
+        priority: Option<u8>,
+        /// Its value.
+        bytes: u64,
+    },
+    /// A queue of a priority that has several holds more or less than at the last sample.
+    SampledQueue {
+        /// The port.
+        port: u16,
+        /// The priority.
+        priority: u8,
+        /// The queue.
+        queue: u8,
+        /// Its value.
+        bytes: u64,
+    },
+    /// A frame is captured.
+    Captured {
+        /// The interface of the capture.
+        interface: u32,
+        /// The frame.
+        bytes: Box<[u8]>,
+    },
+}
+
+/// A note, and when and where it was made.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// When.
+    pub at: Picos,
+    /// Where.
+    pub node: NodeId,
+    /// What.
+    pub note: Note,
+}
+
+/// The notes of one part.
+#[derive(Debug, Default)]
+pub struct Journal {
+    entries: Vec<Entry>,
+    /// PFC frames by [`ControlEvent`]: PAUSE, renewals, RESUME.
+    pub frames: ControlFrames,
+}
+
+/// PFC frames that were queued.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ControlFrames {
+    pauses: u64,
+    renewals: u64,
+    resumes: u64,
+}
+
+impl ControlFrames {
+    /// Counts one.
+    pub fn count(&mut self, event: ControlEvent) {
+        match event {
+            ControlEvent::Pause => self.pauses += 1,
+            ControlEvent::Renewal => self.renewals += 1,
+            ControlEvent::Resume => self.resumes += 1,
+        }
+    }
+
+    /// Tells the record of all.
+    pub fn tell(self, record: &mut Record) {
+        record.pause_frames(PauseEvent::Xoff, self.pauses);
+        record.pause_frames(PauseEvent::XoffRefresh, self.renewals);
+        record.pause_frames(PauseEvent::Xon, self.resumes);
+    }
+}
+
+impl Journal {
+    /// Something happened at a node.
+    #[inline]
+    pub fn note(&mut self, at: Picos, node: NodeId, note: Note) {
+        self.entries.push(Entry { at, node, note });
+    }
+
+    /// Puts the notes in the order of (time, node); those of a node at an instant stay as they are.
+    pub fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| (entry.at, entry.node.0));
+    }
+
+    /// Moves the notes of a part to the end of `entries`.
+    pub fn give(&mut self, entries: &mut Vec<Entry>) {
+        entries.append(&mut self.entries);
+    }
+}

@@ -1,0 +1,117 @@
+//! A part of the fabric: its nodes, and what they need to run by themselves until others can affect them.
+
+use scenario::{CaptureFilter, Scenario};
+use switch_user::tables::SwitchTables;
+use topology::WireId;
+use units::Picos;
+
+use super::core::Core;
+use super::host_node::HostNode;
+use super::switch_node::SwitchNode;
+use super::transmitter::Receiver;
+use crate::datapath::{DatapathError, Wires};
+use crate::partition::{Members, Partition};
+
+/// What happens to all nodes at the beginning of a window, before anything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// Queues are sampled: those of these priorities, a bit each.
+    pub samples: Option<u8>,
+    /// Switches' thresholds are computed.
+    pub computes: bool,
+    /// Switches measure their links.
+    pub measures: bool,
+}
+
+/// A span of time in which no node can affect another: `[start, end)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its beginning.
+    pub start: Picos,
+    /// Its end, which is not in it.
+    pub end: Picos,
+    /// What happens at its beginning.
+    pub opening: Opening,
+}
+
+/// See the module.
+pub struct Part<W: Wires> {
+    /// Ascending.
+    pub hosts: Vec<HostNode>,
+    /// Ascending.
+    pub switches: Vec<SwitchNode>,
+    /// What they share.
+    pub core: Core<W>,
+}
+
+impl<W: Wires> Part<W> {
+    /// Part `number` of a partition, which has these members, tables of switches, wires and store of frames.
+    pub fn new(
+        scenario: &Scenario,
+        partition: &Partition,
+        number: usize,
+        tables: Vec<SwitchTables>,
+        (medium, frames): (W, W::Frames),
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
+        let Members { hosts, switches } = &partition.members()[number];
+        let nodes = hosts.len() + switches.len();
+        let hosts = hosts.iter().map(|&host| HostNode::new(scenario, host, partition, captured));
+        let switches = switches
+            .iter()
+            .zip(tables)
+            .map(|(&switch, tables)| SwitchNode::new(scenario, switch, tables, partition, captured));
+        let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
+        core.measured = scenario.results.distributions.then(Box::default);
+        Self { hosts: hosts.collect(), switches: switches.collect(), core }
+    }
+
+    /// Runs all that happens in a window.
+    pub fn run(&mut self, window: Window) -> Result<(), DatapathError> {
+        self.core.open_mail();
+        if window.opening != Opening::default() {
+            self.open(window);
+        }
+        let hosts = self.hosts.len();
+        for index in 0..self.core.next_at.len() {
+            if self.core.next_at[index] >= window.end {
+                continue;
+            }
+            let number = index as u32;
+            let next = if index < hosts {
+                self.hosts[index].run(&mut self.core, number, window.end)?
+            } else {
+                self.switches[index - hosts].run(&mut self.core, number, window.end)?
+            };
+            self.core.next_at[index] = next;
+        }
+        self.core.journal.sort();
+        Ok(())
+    }
+
+    #[cold]
+    fn open(&mut self, window: Window) {
+        let Window { start, opening, .. } = window;
+        for (index, node) in (self.hosts.len()..).zip(&mut self.switches) {
+            if let Some(classes) = opening.samples {
+                node.sample(start, classes, &mut self.core.journal);
+            }
+            if opening.computes {
+                node.switch.observe(start);
+            }
+            if opening.measures {
+                node.measure_links(start, &mut self.core);
+            }
+            self.core.wake(index as u32, node.next());
+        }
+    }
+
+    /// The wire that comes in at a port of a node, by its index.
+    pub fn inward(&self, index: u32, port: u16) -> &Receiver {
+        let index = index as usize;
+        match index.checked_sub(self.hosts.len()) {
+            None => self.hosts[index].wires().1,
+            Some(switch) => self.switches[switch].wires(port).1,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! A switch at work: it is handed its arrivals and timers in order, and what it sends is put onto wires.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::convert::Infallible;
+
+use fabric_core::arrival::Outcome;
+use fabric_core::priority::{self, Priority};
+use scenario::{CaptureFilter, Scenario};
+use switch_user::switch::{
+    Arrival, CONTROL_FRAME_LENGTH, ControlTransmission, Due, Switch, Transmission,
+};
+use switch_user::tables::SwitchTables;
+use topology::{NodeId, SwitchId, WireId};
+use units::Picos;
+
+use super::core::{Core, PORT_BITS, port_key};
+use super::journal::{Journal, Note};
+use super::sampler::Sampler;
+use super::switch_recorder::{Followed, SwitchRecorder};
+use super::transmitter::{Receiver, Transmitter};
+use crate::datapath::{Crossing, DatapathError, Departing, FrameId, FrameStore, Wires};
+use crate::partition::Partition;
+use crate::switch_settings::{self, switch_config};
+
+/// Both directions of a port's link.
+struct Port {
+    out: Transmitter,
+    inward: Receiver,
+    /// The lossless classes, a bit each, if deadlocks over the wire out of this port are watched for.
+    watched: u8,
+}
+
+/// A switch and its wires.
+pub struct SwitchNode {
+    /// The switch.
+    pub switch: Switch<FrameId>,
+    /// Ports that are busy and have more to send, by the instants at which they are free: see [`port_key`].
+    wakes: BinaryHeap<Reverse<u64>>,
+    ports: Box<[Port]>,
+    /// Its number among switches.
+    pub id: SwitchId,
+    node: NodeId,
+    /// What results follow of it.
+    pub followed: Followed,
+    sampler: Sampler,
+}
+
+/// What the observer of a switch cannot do is fail.
+fn unfailing<T>(result: Result<T, Infallible>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(never) => match never {},
+    }
+}
+
+impl SwitchNode {
+    /// A switch that holds nothing.
+    pub fn new(
+        scenario: &Scenario,
+        id: SwitchId,
+        tables: SwitchTables,
+        partition: &Partition,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
+        let fabric = scenario.fabric();
+        let port = |&wire: &WireId| Port {
+            out: Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to)),
+            inward: Receiver::new(scenario, wire.reverse(), captured),
+            watched: 0,
+        };
+        let switch = Switch::new(switch_config(scenario, id), tables);
+        let ports: Box<[Port]> = fabric.switch(id).ports.iter().map(port).collect();
+        let sampler =
+            Sampler::new(&switch, ports.len() as u16, switch_settings::spread_classes(scenario));
+        Self {
+            switch,
+            wakes: BinaryHeap::with_capacity(ports.len()),
+            ports,
+            id,
+            node: fabric.switch_node(id),
+            followed: Followed::new(scenario, id),
+            sampler,
+        }
+    }
+
+    /// Ports.
+    pub fn ports(&self) -> u16 {
+        self.ports.len() as u16
+    }
+
+    /// Both ends of the wires at a port: the one that leaves, and the one that comes.
+    pub fn wires(&self, port: u16) -> (&Transmitter, &Receiver) {
+        let Port { out, inward, .. } = &self.ports[usize::from(port)];
+        (out, inward)
+    }
+
+    /// Both ends of the wires at a port, for tests that change them.
+    #[cfg(test)]
+    pub fn out_mut(&mut self, port: u16) -> &mut Transmitter {
+        &mut self.ports[usize::from(port)].out
+    }
+
+    /// Makes a note whenever what may be sent of `classes` out of a port changes.
+    pub fn watch(&mut self, port: u16, classes: u8) {
+        self.ports[usize::from(port)].watched = classes;
+    }
+
+    /// When its next timer is due or its next busy port is free.
+    pub fn next(&self) -> Picos {
+        self.next_timer().min(self.next_wake())
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Picos {
+        self.switch.next_deadline().unwrap_or(Picos::MAX)
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Picos {
+        self.wakes.peek().map_or(Picos::MAX, |Reverse(key)| Picos(key >> PORT_BITS))
+    }
+
+    /// Runs all that happens before `end`, and says when the next comes. At an instant arrivals come first, then
+    /// timers, then ports that are free; each in the order of their ports.
+    pub fn run<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        index: u32,
+        end: Picos,
+    ) -> Result<Picos, DatapathError> {
+        let (due, later) = core.take_due(index, end);
+        let mut arrivals = due.iter();
+        let mut arrival = arrivals.next();
+        loop {
+            let (timer, wake) = (self.next_timer(), self.next_wake());
+            let first = timer.min(wake);
+            match arrival {
+                Some(frame) if frame.at() <= first => {
+                    self.arrive(core, frame.at(), frame.port(), frame.frame)?;
+                    arrival = arrivals.next();
+                }
+                _ if first >= end => break,
+                _ if timer <= wake => self.handle_deadline(core, timer),
+                _ => {
+                    let key = self.wakes.pop().map_or(0, |Reverse(key)| key);
+                    let port = (key & ((1 << PORT_BITS) - 1)) as u16;
+                    self.ports[usize::from(port)].out.wakes = false;
+                    self.kick(core, wake, port);
+                }
+            }
+        }
+        core.give_back(due);
+        Ok(later.min(self.next()))
+    }
+
+    #[inline(always)]
+    fn arrive<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+    ) -> Result<(), DatapathError> {
+        let inward = &mut self.ports[usize::from(port)].inward;
+        let crossing = core.arrive(now, self.node, inward, frame);
+        core.orders.clear();
+        let outcome = self.cross(core, &crossing, frame)?;
+        let (mut link_delay, mut priority) = (None, None);
+        match outcome {
+            Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
+            Outcome::Dropped(_) => {
+                priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
+            }
+            Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
+        }
+        let length = crossing.length;
+        let (outcome, orders) = (&outcome, &core.orders[..]);
+        let link_delay = link_delay.as_ref();
+        let arrival = Arrival { frame, length, outcome, orders, link_delay, priority };
+        let mut observer = SwitchRecorder {
+            followed: &mut self.followed,
+            journal: &mut core.journal,
+            measured: &mut core.measured,
+            node: self.node,
+        };
+        let reaction = unfailing(self.switch.on_arrival(now, port, &arrival, &mut observer));
+        if !reaction.keeps_frame {
+            core.frames.discard(frame);
+        }
+        let [first, second] = reaction.wake;
+        if let Some(port) = first {
+            self.take_discarded(core);
+            if reaction.pauses_changed {
+                self.note_changed_pauses(&mut core.journal, now, port);
+            }
+            self.kick(core, now, port);
+        }
+        if let Some(port) = second {
+            self.kick(core, now, port);
+        }
+        Ok(())
+    }
+
+    /// Hands a frame to the switch.
+    #[inline(always)]
+    fn cross<W: Wires>(
+        &self,
+        core: &mut Core<W>,
+        crossing: &Crossing,
+        frame: FrameId,
+    ) -> Result<Outcome, DatapathError> {
+        let tables = self.switch.tables();
+        core.cross(crossing, frame, |medium, frames, orders| {
+            medium.poll_switch(frames, crossing, tables, frame, orders)
+        })
+    }
+
+    /// Sends the next frame of a port, if the port is free and has one that may go.
+    fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
+        let out = &mut self.ports[usize::from(port)].out;
+        if out.busy_until > now {
+            if !self.switch.is_idle(port) {
+                self.wake_when_free(port);
+            }
+            return;
+        }
+        if let Some(control) = self.switch.poll_control(now, port) {
+            let rests = self.switch.is_idle(port);
+            let frame = match control {
+                ControlTransmission::Built(frame) => frame,
+                ControlTransmission::HopControl { source, control } => {
+                    core.frames.hop_control(source, &control)
+                }
+                ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
+            };
+            self.transmit(core, now, port, frame, CONTROL_FRAME_LENGTH);
+            if !rests {
+                self.wake_when_free(port);
+            }
+            return;
+        }
+        let mut observer = SwitchRecorder {
+            followed: &mut self.followed,
+            journal: &mut core.journal,
+            measured: &mut core.measured,
+            node: self.node,
+        };
+        let sent = unfailing(self.switch.poll_transmit::<W, _>(now, port, &mut observer));
+        let has_news = self.switch.has_news();
+        if let Some(Transmission { frame, length, mark, more }) = sent {
+            if mark {
+                core.frames.mark(frame);
+            }
+            self.transmit(core, now, port, frame, length);
+            if more {
+                self.wake_when_free(port);
+            }
+        }
+        if has_news {
+            self.kick_woken(core, now);
+        }
+    }
+
+    #[inline(always)]
+    fn transmit<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+        length: u32,
+    ) {
+        let departing = Departing {
+            switch: self.id.0,
+            tables: self.switch.tables(),
+            port,
+            length,
+            now: now.to_nanos(),
+        };
+        core.medium.depart(&core.frames, &departing, frame);
+        core.transmit(now, self.node, &mut self.ports[usize::from(port)].out, frame, length);
+    }
+
+    /// Lets ports send hop control frames that a departure has queued there.
+    #[cold]
+    fn kick_woken<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        self.take_discarded(core);
+        while let Some(port) = self.switch.poll_woken() {
+            self.kick(core, now, port);
+        }
+    }
+
+    /// A timer is due.
+    #[cold]
+    fn handle_deadline<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        let mut observer = SwitchRecorder {
+            followed: &mut self.followed,
+            journal: &mut core.journal,
+            measured: &mut core.measured,
+            node: self.node,
+        };
+        let due = unfailing(self.switch.handle_deadline(now, &mut observer));
+        let Some(Due { port, pauses_changed }) = due else { return };
+        self.take_discarded(core);
+        if pauses_changed {
+            self.note_changed_pauses(&mut core.journal, now, port);
+        }
+        self.kick(core, now, port);
+    }
+
+    /// Every port asks its neighbour for the link's delay.
+    pub fn measure_links<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
+        for port in 0..self.ports() {
+            let mut observer = SwitchRecorder {
+                followed: &mut self.followed,
+                journal: &mut core.journal,
+                measured: &mut core.measured,
+                node: self.node,
+            };
+            unfailing(self.switch.measure_link(now, port, &mut observer));
+            self.kick(core, now, port);
+        }
+    }
+
+    /// Takes a sample of the queues of `classes`.
+    pub fn sample(&mut self, now: Picos, classes: u8, journal: &mut Journal) {
+        self.sampler.sample(&self.switch, now, self.node, classes, journal);
+    }
+
+    fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>) {
+        while let Some(frame) = self.switch.poll_discarded() {
+            core.frames.discard(frame);
+        }
+    }
+
+    #[inline]
+    fn wake_when_free(&mut self, port: u16) {
+        let out = &mut self.ports[usize::from(port)].out;
+        if !out.wakes {
+            out.wakes = true;
+            self.wakes.push(Reverse(port_key(out.busy_until, port)));
+        }
+    }
+
+    /// A PFC frame was received, or a pause ran out, at a port.
+    fn note_changed_pauses(&self, journal: &mut Journal, now: Picos, port: u16) {
+        let Port { out, watched, .. } = &self.ports[usize::from(port)];
+        if *watched == 0 {
+            return;
+        }
+        let nanos = now.to_nanos();
+        let tables = self.switch.tables();
+        let paused = priority::of_mask(*watched)
+            .filter(|&class| tables.pause_expiry(port.into(), class) > nanos)
+            .fold(0, |paused, class| paused | 1 << class.number());
+        journal.note(now, self.node, Note::PausesChanged { wire: out.wire.0, paused });
+    }
+}

@@ -1,0 +1,195 @@
+//! Writes down what happens in a switch: notes for the record, pool levels, and measurements that a scenario asks for.
+
+use std::convert::Infallible;
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::priority::{self, Priority};
+use fabric_core::tables::Tables;
+use results::{Measurements, Occupancy, PoolLevels};
+use scenario::Scenario;
+use switch_user::link_delay::Measurement;
+use switch_user::switch::{Admitted, ControlEvent, Departed, Observer};
+use switch_user::tables::SwitchTables;
+use topology::{NodeId, SwitchId, WireId};
+use units::{Bytes, Picos};
+
+use super::headroom_study::{HeadroomStudy, Passage};
+use super::journal::{Journal, Note};
+use crate::hpcc_options;
+
+/// What results follow of a switch.
+pub struct Followed {
+    /// Whether each packet that it admits and sends has to be looked at.
+    packets: bool,
+    /// How full its pools were.
+    pub occupancy: Option<Box<Occupancy>>,
+    /// Its headroom.
+    pub study: Option<Box<HeadroomStudy>>,
+    /// Whether what waits at each port is noted.
+    ports: bool,
+    /// The wire that comes in at each port.
+    wires: Box<[WireId]>,
+}
+
+impl Followed {
+    /// What a scenario wants to know of a switch.
+    pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
+        let results = &scenario.results;
+        let occupancy = || Box::new(Occupancy::new(scenario.switch.buffer));
+        let occupancy = results.occupancy.then(occupancy);
+        let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
+        let ports = hpcc_options::follows_ports(scenario);
+        let wires = &scenario.fabric().switch(switch).ports;
+        Self {
+            packets: occupancy.is_some() || study.is_some() || ports,
+            occupancy,
+            study,
+            ports,
+            wires: wires.iter().map(|wire| wire.reverse()).collect(),
+        }
+    }
+}
+
+/// The observer of a switch.
+pub struct SwitchRecorder<'a> {
+    /// What results follow of it.
+    pub followed: &'a mut Followed,
+    /// Takes the notes.
+    pub journal: &'a mut Journal,
+    /// What is measured of headroom.
+    pub measured: &'a mut Option<Box<Measurements>>,
+    /// The switch.
+    pub node: NodeId,
+}
+
+impl SwitchRecorder<'_> {
+    #[inline]
+    fn pools(&mut self, now: Picos, tables: &SwitchTables) {
+        if let Some(occupancy) = &mut self.followed.occupancy {
+            let state = tables.state();
+            let levels = PoolLevels {
+                private: state.private_bytes.load(),
+                shared: state.shared_bytes.load(),
+                headroom: state.headroom_bytes.load(),
+            };
+            occupancy.observe(now, levels);
+        }
+    }
+
+    /// The egress queues of a port hold `change` bytes more than before.
+    #[inline]
+    fn waiting(&mut self, now: Picos, port: u16, change: i64) {
+        if self.followed.ports {
+            self.journal.note(now, self.node, Note::Waiting { port, change });
+        }
+    }
+}
+
+impl Observer for SwitchRecorder<'_> {
+    type Error = Infallible;
+
+    #[inline]
+    fn admitted(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        packet: Admitted,
+    ) -> Result<(), Infallible> {
+        if !self.followed.packets {
+            return Ok(());
+        }
+        self.pools(now, tables);
+        if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
+            let row = tables.descriptor(packet.slot).expect("a queued slot has a descriptor");
+            let priority = Priority::of_bits(row.priority.load());
+            let queue = (packet.port, priority);
+            study.observe(now, tables, queue, packet.length, Passage::Arrival, measured);
+        }
+        self.waiting(now, packet.egress, i64::from(packet.length));
+        Ok(())
+    }
+
+    #[inline]
+    fn departed(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        packet: Departed,
+    ) -> Result<(), Infallible> {
+        if !self.followed.packets {
+            return Ok(());
+        }
+        self.pools(now, tables);
+        if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
+            let queue = (packet.ingress, packet.priority);
+            study.observe(now, tables, queue, packet.length, Passage::Departure, measured);
+        }
+        self.waiting(now, packet.port, -i64::from(packet.length));
+        Ok(())
+    }
+
+    fn dropped(
+        &mut self,
+        now: Picos,
+        port: u16,
+        reason: DropReason,
+        priority: Option<Priority>,
+        length: u32,
+    ) -> Result<(), Infallible> {
+        let priority = priority.map(Priority::number);
+        self.journal.note(now, self.node, Note::Dropped { port, priority, reason, length });
+        Ok(())
+    }
+
+    fn control_received(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        port: u16,
+        control: &HopControl,
+    ) -> Result<(), Infallible> {
+        let HopControl::Classes(pauses) = control else { return Ok(()) };
+        let wire = self.followed.wires[usize::from(port)];
+        for class in priority::of_mask(pauses.named) {
+            let until = tables.pause_expiry(port.into(), class);
+            let note = Note::PauseReceived { wire, priority: class.number(), until };
+            self.journal.note(now, self.node, note);
+        }
+        Ok(())
+    }
+
+    fn control_queued(&mut self, event: ControlEvent) {
+        self.journal.frames.count(event);
+    }
+
+    fn classes_told(
+        &mut self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        classes: u8,
+        event: ControlEvent,
+    ) -> Result<(), Infallible> {
+        let note = Note::Told { port, classes, event, reason: order.into() };
+        self.journal.note(now, self.node, note);
+        Ok(())
+    }
+
+    fn port_renewed(&mut self, now: Picos, tables: &SwitchTables, port: u16) {
+        if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
+            study.observe_renewal(now, tables, port, measured);
+        }
+    }
+
+    fn headroom_changed(
+        &mut self,
+        now: Picos,
+        port: u16,
+        headroom: Bytes,
+        measured: Option<Measurement>,
+    ) -> Result<(), Infallible> {
+        self.journal.note(now, self.node, Note::LinkDelay { port, headroom, measured });
+        Ok(())
+    }
+}

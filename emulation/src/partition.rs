@@ -1,0 +1,140 @@
+//! Which part of a fabric each node belongs to. A part is what one thread runs.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId};
+
+/// Where a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The part.
+    pub part: u32,
+    /// Its number in the part: hosts first, then switches, both in the order of their numbers.
+    pub index: u32,
+}
+
+/// The hosts and switches of one part, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// The hosts.
+    pub hosts: Vec<HostId>,
+    /// The switches.
+    pub switches: Vec<SwitchId>,
+}
+
+/// A division of all nodes. A host is in the part of its switch, so its frames stay there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    parts: Vec<Members>,
+    /// By [`NodeId`].
+    places: Vec<Place>,
+}
+
+impl Partition {
+    /// Divides a fabric into at most `parts` parts with about as many ports each; at least one.
+    pub fn of(fabric: &Fabric, parts: usize) -> Self {
+        let switches = fabric.switch_count();
+        let wanted = u32::try_from(parts).unwrap_or(u32::MAX).clamp(1, switches.max(1));
+        // The largest first, each to the part that has least so far.
+        let mut order: Vec<SwitchId> = (0..switches).map(SwitchId).collect();
+        order.sort_by_key(|&switch| Reverse(weight(fabric, switch)));
+        let mut load: BinaryHeap<Reverse<(u64, u32)>> =
+            (0..wanted).map(|part| Reverse((0, part))).collect();
+        let mut part_of = vec![0; fabric.nodes().len()];
+        for switch in order {
+            let Reverse((sum, part)) = load.pop().expect("there is at least one part");
+            part_of[fabric.switch_node(switch).0 as usize] = part;
+            load.push(Reverse((sum + weight(fabric, switch), part)));
+        }
+        for host in 0..fabric.host_count() {
+            let uplink = fabric.wire(fabric.host(HostId(host)).ports[0]);
+            part_of[host as usize] = part_of[uplink.to.0 as usize];
+        }
+        let mut parts = vec![Members::default(); wanted as usize];
+        let mut sizes = vec![0; wanted as usize];
+        let places = fabric.nodes().iter().zip(&part_of).map(|(node, &part)| {
+            match node.kind {
+                NodeKind::Host(host) => parts[part as usize].hosts.push(host),
+                NodeKind::Switch(switch) => parts[part as usize].switches.push(switch),
+            }
+            let size = &mut sizes[part as usize];
+            *size += 1;
+            Place { part, index: *size - 1 }
+        });
+        let places = places.collect();
+        Self { parts, places }
+    }
+
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// What belongs to each part.
+    pub fn members(&self) -> &[Members] {
+        &self.parts
+    }
+
+    /// Where a node is.
+    pub fn place(&self, node: NodeId) -> Place {
+        self.places[node.0 as usize]
+    }
+}
+
+/// What a switch and its hosts are expected to cost, next to others.
+fn weight(fabric: &Fabric, switch: SwitchId) -> u64 {
+    let ports = &fabric.switch(switch).ports;
+    let to_host = |wire| matches!(fabric.node(fabric.wire(wire).to).kind, NodeKind::Host(_));
+    let hosts = ports.iter().filter(|&&wire| to_host(wire)).count();
+    (ports.len() + hosts) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaf_spine() -> Fabric {
+        let scenario = "[topology]\nkind = \"leaf-spine\"\nleaves = 5\nspines = 3\nhosts_per_leaf = 4
+host_link = { rate = \"8Gbps\", delay = \"1us\" }\nfabric_link = { rate = \"8Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"";
+        let path = std::path::Path::new("partition.toml");
+        let scenario = scenario::Scenario::parse(scenario, path, &[]);
+        scenario.unwrap_or_else(|error| panic!("{error}")).fabric().clone()
+    }
+
+    #[test]
+    fn every_node_is_in_one_part_and_hosts_are_with_their_switch() {
+        let fabric = leaf_spine();
+        for parts in [1, 2, 3, 7, 100] {
+            let partition = Partition::of(&fabric, parts);
+            assert_eq!(partition.parts(), parts.min(8));
+            for (part, members) in (0..).zip(partition.members()) {
+                assert!(!members.switches.is_empty(), "part {part} of {parts}");
+                let hosts = members.hosts.iter().map(|&host| fabric.host_node(host));
+                let switches = members.switches.iter().map(|&switch| fabric.switch_node(switch));
+                for (index, node) in (0..).zip(hosts.chain(switches)) {
+                    assert_eq!(partition.place(node), Place { part, index });
+                }
+                for &host in &members.hosts {
+                    let uplink = fabric.wire(fabric.host(host).ports[0]);
+                    assert_eq!(partition.place(uplink.to).part, part);
+                }
+            }
+            let nodes = |members: &Members| members.hosts.len() + members.switches.len();
+            let all: usize = partition.members().iter().map(nodes).sum();
+            assert_eq!(all, fabric.nodes().len());
+        }
+    }
+
+    #[test]
+    fn parts_are_about_equal() {
+        let fabric = leaf_spine();
+        let partition = Partition::of(&fabric, 2);
+        let ports = |members: &Members| -> u64 {
+            members.switches.iter().map(|&switch| weight(&fabric, switch)).sum()
+        };
+        let [first, second] = [0, 1].map(|part| ports(&partition.members()[part]));
+        assert!(first.abs_diff(second) <= 11, "{first} and {second}");
+    }
+}
