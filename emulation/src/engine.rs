@@ -169,9 +169,10 @@ impl<'a, W: Wires> Engine<'a, W> {
         let media = wires.divide(frames, &partition);
         let parts = media.into_iter().zip(partition.members()).enumerate();
         let parts = parts.map(|(number, (medium, members))| {
-            let of_part = members.switches.iter().map(|switch| {
-                tables[switch.0 as usize].take().expect("a switch is in one part")
-            });
+            let of_part = members
+                .switches
+                .iter()
+                .map(|switch| tables[switch.0 as usize].take().expect("a switch is in one part"));
             let tables = of_part.collect();
             Box::new(Part::new(scenario, &partition, number, tables, medium, captured))
         });

@@ -15,10 +15,10 @@ use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
 use units::BitsPerSecond;
 
+use crate::cpu_time;
 #[cfg(feature = "kernel")]
 use crate::datapath::kernel::{DeployError, KernelWires};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
-use crate::cpu_time;
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, Watch};
 use crate::hpcc_options::hpcc_options;
@@ -331,7 +331,8 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         for (row, (change, sound)) in rows.into_iter().enumerate() {
             let interrupted = AtomicBool::new(false);
             let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-            let mut outcome = run(&scenario, None, Threads::ONE, &mut watch).expect("no file to write");
+            let mut outcome =
+                run(&scenario, None, Threads::ONE, &mut watch).expect("no file to write");
             change(&mut outcome);
             assert_eq!(outcome.is_sound(), sound, "row {row}");
         }
@@ -345,7 +346,8 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let error = run(&scenario, None, Threads::ONE, &mut watch).expect_err("it has no such datapath");
+        let error =
+            run(&scenario, None, Threads::ONE, &mut watch).expect_err("it has no such datapath");
         assert!(error.to_string().contains("feature `kernel`"), "{error}");
     }
 

@@ -249,11 +249,7 @@ impl Wires for KernelWires {
 
     const WORTH_A_THREAD: usize = 8;
 
-    fn divide(
-        mut self,
-        frames: KernelFrames,
-        partition: &Partition,
-    ) -> Vec<(Self, KernelFrames)> {
+    fn divide(mut self, frames: KernelFrames, partition: &Partition) -> Vec<(Self, KernelFrames)> {
         let part = |members: &Members| {
             let mut part = Self {
                 hosts: Sockets(self.hosts.0.iter().map(|_| None).collect()),

@@ -320,7 +320,9 @@ impl Wires for MemoryWires {
         let Departing { tables, port, length, now, .. } = *departing;
         let (tables, port) = (tables.unshared(), u32::from(port));
         match &frames.frames[frame].0 {
-            MemoryFrame::Roce(packet) => audit(&DepartingView { packet, length }, tables, port, now),
+            MemoryFrame::Roce(packet) => {
+                audit(&DepartingView { packet, length }, tables, port, now)
+            }
             MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
             MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
         };

@@ -97,9 +97,8 @@ impl<W: Wires> Engine<'_, W> {
 
     fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {
         let fabric = self.scenario.fabric();
-        self.switches().map(move |node| {
-            (fabric.switch(node.id).name.as_str(), node.switch.tables())
-        })
+        self.switches()
+            .map(move |node| (fabric.switch(node.id).name.as_str(), node.switch.tables()))
     }
 
     /// Every counter of a drained fabric is back at zero.

@@ -153,9 +153,9 @@ impl<W: Wires> Core<W> {
 
     /// Frames on their way to nodes of this part: the port and the node of each.
     pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
-        let delivered = (0..).zip(&self.inboxes).flat_map(|(node, inbox)| {
-            inbox.iter().map(move |arrival| (node, arrival.port()))
-        });
+        let delivered = (0..)
+            .zip(&self.inboxes)
+            .flat_map(|(node, inbox)| inbox.iter().map(move |arrival| (node, arrival.port())));
         let unopened = self.unopened.iter().flatten().map(|letter| (letter.to, letter.port));
         delivered.chain(unopened)
     }
@@ -350,4 +350,3 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
         CaptureFilter::Data => kind == FrameKind::Data,
     }
 }
-

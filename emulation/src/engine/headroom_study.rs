@@ -138,8 +138,7 @@ impl HeadroomStudy {
         let wires = &scenario.fabric().switch(switch).ports;
         let ports = wires.iter().zip(&pools.headroom_by_port).map(|(out, &reserved)| {
             let effect = effect(scenario, out.reverse());
-            let queues =
-                if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
+            let queues = if ports_pause { 1 } else { u64::from(scenario.switch.lossless.count()) };
             PortStudy {
                 headroom: Reserve::new(Measure::PortHeadroom, Bytes(queues * reserved.0)),
                 queues_off: Count::new(Measure::PortQueuesOff),

@@ -57,10 +57,9 @@ impl<W: Wires> Part<W> {
         let Members { hosts, switches } = &partition.members()[number];
         let nodes = hosts.len() + switches.len();
         let hosts = hosts.iter().map(|&host| HostNode::new(scenario, host, partition, captured));
-        let switches = switches
-            .iter()
-            .zip(tables)
-            .map(|(&switch, tables)| SwitchNode::new(scenario, switch, tables, partition, captured));
+        let switches = switches.iter().zip(tables).map(|(&switch, tables)| {
+            SwitchNode::new(scenario, switch, tables, partition, captured)
+        });
         let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
         core.measured = scenario.results.distributions.then(Box::default);
         Self { hosts: hosts.collect(), switches: switches.collect(), core }

@@ -80,11 +80,7 @@ fn threads(text: &str) -> Result<Threads, String> {
     threads.map_err(|_| "a number of threads from 1 on, or `auto`".to_owned())
 }
 
-fn execute_scenario(
-    scenario: &Scenario,
-    arguments: &Arguments,
-    interrupted: &AtomicBool,
-) -> Exit {
+fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &AtomicBool) -> Exit {
     let bar = progress_bar(scenario);
     let mut progress = |progress: Progress| show(&bar, progress);
     let mut watch = Watch { interrupted, progress: &mut progress };

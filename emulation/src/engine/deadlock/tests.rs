@@ -12,9 +12,9 @@ use units::Picos;
 
 use crate::datapath::memory::MemoryWires;
 use crate::engine::Engine;
+use crate::engine::agenda::{Agenda, Task};
 use crate::engine::deadlock::LOOK_PERIOD;
 use crate::engine::part::Opening;
-use crate::engine::agenda::{Agenda, Task};
 use crate::engine::tests::{engine, scenario};
 use crate::engine::wait_graph::Lane;
 

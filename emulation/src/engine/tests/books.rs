@@ -114,7 +114,8 @@ fn a_wire_whose_frames_do_not_add_up() {
     let wire = out(&mut engine, first);
     wire.sent += 5;
     wire.lost += 3;
-    let books = engine.finish(RunEnd::Drained, Duration::ZERO).expect("no file to write").counted.books;
+    let books =
+        engine.finish(RunEnd::Drained, Duration::ZERO).expect("no file to write").counted.books;
     let line = "5 frames sent, 0 received, 3 lost by faults, 0 on their way";
     assert_eq!(books, [format!("wire {first}: {line}")]);
 }

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use emulation::engine::Watch;
 use emulation::cpu_time;
+use emulation::engine::Watch;
 use emulation::run::{self, Threads};
 use scenario::Scenario;
 
@@ -89,7 +89,8 @@ pub fn run(size: &[String]) -> Result<()> {
     let interrupted = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
-    let outcome = run::run(&scenario, Some(&folder.path().join("results")), Threads::ONE, &mut watch)?;
+    let outcome =
+        run::run(&scenario, Some(&folder.path().join("results")), Threads::ONE, &mut watch)?;
     let hops = outcome.report.summary.packet_hops;
     ensure!(hops > 1_000_000, "{hops} packet-hops are too few to measure");
     println!("{} {}", hops as f64 / cpu_time::of_process().as_secs_f64(), peak_megabytes()?);
