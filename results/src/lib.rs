@@ -66,7 +66,7 @@ pub use queue::{QueueKind, QueueRow};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
-    counted,
+    counted, span,
 };
 pub use slowdown::Slowdown;
 pub use summary::{DropTotals, RunEnd, Summary};

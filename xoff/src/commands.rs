@@ -12,6 +12,7 @@ mod memory_only;
 mod open_files;
 pub mod reproduce;
 pub mod run;
+mod run_progress;
 pub mod schema;
 pub mod sweep;
 mod sweep_progress;

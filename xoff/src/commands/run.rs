@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
-use indicatif::{ProgressBar, ProgressStyle};
 use results::Style;
 use scenario::{DatapathKind, Scenario};
 
 use super::Exit;
+use super::run_progress::RunProgress;
 
 /// Arguments of `xoff run`.
 #[derive(Debug, clap::Args)]
@@ -81,12 +81,12 @@ fn threads(text: &str) -> Result<Threads, String> {
 }
 
 fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &AtomicBool) -> Exit {
-    let bar = progress_bar(scenario);
-    let mut progress = |progress: Progress| show(&bar, progress);
+    let mut shown = RunProgress::new(scenario.duration.to_nanos());
+    let mut progress = |progress: Progress| shown.tell(progress);
     let mut watch = Watch { interrupted, progress: &mut progress };
     let out = arguments.out.as_deref();
     let outcome = run::run(scenario, out, arguments.threads, &mut watch);
-    bar.finish_and_clear();
+    shown.finish();
     match outcome {
         Ok(outcome) => {
             let text = if arguments.json {
@@ -113,27 +113,4 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
 fn style() -> Style {
     let plain = std::env::var_os("NO_COLOR").is_some() || !io::stdout().is_terminal();
     if plain { Style::plain() } else { Style::ansi() }
-}
-
-/// A bar over emulated time on a terminal, nothing in a pipe.
-fn progress_bar(scenario: &Scenario) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(scenario.duration.to_nanos().0 / 1000);
-    let style =
-        ProgressStyle::with_template("{bar:30} {pos} of at most {len} us  {msg}  {elapsed}")
-            .expect("the template is well-formed");
-    bar.with_style(style)
-}
-
-fn show(bar: &ProgressBar, progress: Progress) {
-    if bar.is_hidden() {
-        return;
-    }
-    bar.set_position(progress.now.0 / 1000);
-    bar.set_message(format!(
-        "{} flows done, {} packet-hops",
-        progress.flows_completed, progress.packet_hops
-    ));
 }
