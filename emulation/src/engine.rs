@@ -80,12 +80,9 @@ pub enum RunError {
     /// Results could not be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The user asked for it.
-    #[error("interrupted at {at} of emulated time; nothing was written")]
-    Interrupted {
-        /// How far the run had come.
-        at: Nanos,
-    },
+    /// The user asked for it before the fabric was up, or the caller wants no results of a part of a run.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
 }
 
 /// How far a run has come.
@@ -212,8 +209,8 @@ impl<'a, W: Wires> Engine<'a, W> {
         engine
     }
 
-    /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, or it
-    /// asks to stop at a deadlock and there is one.
+    /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, it asks to stop at a
+    /// deadlock and there is one, or the watch interrupts.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
         let (end, others_cpu) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
@@ -252,7 +249,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             if steps - looked_at >= STEPS_PER_LOOK {
                 looked_at = steps;
                 if watch.interrupted.load(Ordering::Relaxed) {
-                    return Err(RunError::Interrupted { at: self.now.to_nanos() });
+                    self.now = window.end.min(self.scenario.duration);
+                    return Ok(RunEnd::Interrupted);
                 }
                 (watch.progress)(self.progress());
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunReport, ThroughputMeter, counted,
+    RunDescription, RunEnd, RunReport, ThroughputMeter, counted,
 };
 use scenario::{CaptureFilter, DatapathKind, Scenario, Throughput, Workload};
 use switch_user::region::Arena;
@@ -99,12 +99,42 @@ impl Threads {
     }
 }
 
-/// Runs a scenario on its datapath, into `folder` if there is one.
+/// What becomes of an interrupted run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Partial {
+    /// Its results are those until then.
+    Kept,
+    /// It leaves nothing.
+    Discarded,
+}
+
+/// Runs a scenario on its datapath, into `folder` if there is one. An interrupted run leaves what was measured until
+/// then; its summary's `ended` says so.
 pub fn run(
     scenario: &Scenario,
     folder: Option<&Path>,
     threads: Threads,
     watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    run_or_part(scenario, folder, threads, watch, Partial::Kept)
+}
+
+/// The same, but an interrupted run leaves nothing and is an error, [`RunError::Interrupted`].
+pub fn run_whole(
+    scenario: &Scenario,
+    folder: Option<&Path>,
+    threads: Threads,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome, Error> {
+    run_or_part(scenario, folder, threads, watch, Partial::Discarded)
+}
+
+fn run_or_part(
+    scenario: &Scenario,
+    folder: Option<&Path>,
+    threads: Threads,
+    watch: &mut Watch<'_>,
+    partial: Partial,
 ) -> Result<Outcome, Error> {
     let threads = threads.of(scenario);
     #[cfg(not(feature = "kernel"))]
@@ -122,12 +152,15 @@ pub fn run(
         let deployed = started.wall.elapsed();
         // A signal makes some system calls fail; then the interrupt is the cause to report.
         if watch.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
-            return Err(RunError::Interrupted { at: units::Nanos(0) }.into());
+            return Err(RunError::Interrupted.into());
         }
-        return drive(scenario, datapath?, record, &captured, threads, watch, &started, deployed);
+        let fabric = datapath?;
+        return drive(
+            scenario, fabric, record, &captured, threads, watch, &started, deployed, partial,
+        );
     }
     let datapath = in_memory(scenario)?;
-    drive(scenario, datapath, record, &captured, threads, watch, &started, Duration::ZERO)
+    drive(scenario, datapath, record, &captured, threads, watch, &started, Duration::ZERO, partial)
 }
 
 /// A deployed and configured fabric.
@@ -187,12 +220,16 @@ fn drive<W: Wires>(
     watch: &mut Watch<'_>,
     started: &Started,
     deploy: Duration,
+    partial: Partial,
 ) -> Result<Outcome, Error> {
     let cpu_before = cpu_time::of_thread();
     let engine = Engine::new(scenario, fabric, record, captured, threads);
     let Finished { record, end, mut counted, wires, switches, others_cpu } = engine.run(watch)?;
     let loop_cpu = others_cpu + cpu_time::of_thread().saturating_sub(cpu_before);
     drop((wires, switches));
+    if counted.ended == RunEnd::Interrupted && partial == Partial::Discarded {
+        return Err(RunError::Interrupted.into());
+    }
     counted.wall_seconds = started.wall.elapsed().as_secs_f64();
     let own_cpu = cpu_time::of_thread().saturating_sub(started.cpu);
     counted.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();

@@ -147,7 +147,11 @@ impl RunReport {
             quantity::count(run.flows_completed),
             quantity::counted(run.flows_total, "flow"),
             quantity::span(Nanos(run.emulated_ns)),
-            if run.ended == RunEnd::Deadlock { ", until the deadlock" } else { "" },
+            match run.ended {
+                RunEnd::Drained | RunEnd::Duration => "",
+                RunEnd::Deadlock => ", until the deadlock",
+                RunEnd::Interrupted => ", until the interrupt",
+            },
         );
         let lost = format!("{} lost", quantity::counted(run.drops.lost(), "frame"));
         let verdict = |right: bool, good: &str, bad: &str| {

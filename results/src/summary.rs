@@ -9,14 +9,15 @@ use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 
-/// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario.
+/// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
+/// not interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The scenario's name.
     pub scenario: String,
     /// The scenario's seed.
     pub seed: u64,
-    /// Flows that the scenario asked for.
+    /// Flows that the scenario asked for; of an interrupted run, those that had started.
     pub flows_total: u64,
     /// Flows whose last packet was acknowledged.
     pub flows_completed: u64,
@@ -56,7 +57,7 @@ pub struct Summary {
     pub emulated_ns: u64,
     /// Why the run ended then.
     pub ended: RunEnd,
-    /// What was unfinished when the duration ended the run; `None` if nothing was.
+    /// What was unfinished when the duration or an interrupt ended the run; `None` if nothing was.
     pub unfinished: Option<String>,
     /// Whether no frame was lost, for whatever reason.
     pub lossless: bool,
@@ -83,13 +84,18 @@ pub enum RunEnd {
     Duration,
     /// The scenario asks to stop at a deadlock, and there was one.
     Deadlock,
+    /// The user interrupted it: results go up to [`Summary::emulated_ns`].
+    Interrupted,
 }
 
 /// Every key of `summary.json`.
 pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "scenario", about: "Name of the scenario." },
     Column { name: "seed", about: "Seed of the scenario." },
-    Column { name: "flows_total", about: "Flows that the scenario asked for." },
+    Column {
+        name: "flows_total",
+        about: "Flows that the scenario asked for; in an interrupted run, those that had started.",
+    },
     Column { name: "flows_completed", about: "Flows whose last packet was acknowledged." },
     Column {
         name: "fct_ns",
@@ -148,13 +154,14 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column { name: "emulated_ns", about: "Emulated time at the run's end." },
     Column {
         name: "ended",
-        about: "Why the run ended: `drained` (every flow was done), `duration` (it was over) or \
-                `deadlock` (with `stop = \"deadlock\"`).",
+        about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
+                `deadlock` (with `stop = \"deadlock\"`) or `interrupted` (by Ctrl-C or another signal: \
+                all results go up to `emulated_ns`).",
     },
     Column {
         name: "unfinished",
         about: "Why a run that its duration ended is cut short: flows had not completed, the fabric had \
-                not drained, or was deadlocked. Null if the fabric drained, if only flows without an end were left, or if the \
+                not drained, or was deadlocked. Of an interrupted run, when that was. Null if the fabric drained, if only flows without an end were left, or if the \
                 run stopped at a deadlock, as asked.",
     },
     Column {
@@ -184,8 +191,9 @@ impl Summary {
     /// Whether the run was what it claims: finished, books balanced, no substrate loss, and no lossless packet
     /// dropped by a switch.
     pub fn is_sound(&self) -> bool {
-        let Self { unfinished, books, limits_reached, drops, .. } = self;
-        unfinished.is_none()
+        let Self { ended, unfinished, books, limits_reached, drops, .. } = self;
+        *ended != RunEnd::Interrupted
+            && unfinished.is_none()
             && books.is_empty()
             && limits_reached.is_empty()
             && drops.substrate == 0
@@ -390,6 +398,7 @@ mod tests {
         for (summary, expected) in [
             (Summary { unfinished: Some("frames were left".into()), ..sound.clone() }, false),
             (Summary { ended: RunEnd::Deadlock, flows_total: 1, ..sound.clone() }, true),
+            (Summary { ended: RunEnd::Interrupted, ..sound.clone() }, false),
             (Summary { books: line.clone(), ..sound.clone() }, false),
             (Summary { limits_reached: line, ..sound.clone() }, false),
             (Summary { drops: substrate, ..sound.clone() }, false),

@@ -13,7 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
-pub use remains::{BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of};
+pub use remains::{
+    BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of, take_interrupted,
+};
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
 
 /// Looks at a running binary before it counts as hung.

@@ -40,18 +40,26 @@ impl<W: Wires> Engine<'_, W> {
         self.check_always(&mut books);
         let mut counted = self.summary(end, books, substrate_losses);
         let lasts = missing == 0 && !self.active.is_empty() && deadlock.is_none();
-        if end == RunEnd::Duration && !lasts {
-            let left = match missing {
-                0 => "the fabric had not drained".to_owned(),
-                flows => {
-                    format!("{} had not completed", results::counted(flows as u64, "flow"))
-                }
-            };
-            let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
-            let duration = self.scenario.duration.to_nanos().0;
-            counted.unfinished =
-                Some(format!("{left} when the duration of {duration} ns was over{deadlock}"));
-        }
+        let unfinished = match end {
+            RunEnd::Duration if !lasts => {
+                let left = match missing {
+                    0 => "the fabric had not drained".to_owned(),
+                    flows => {
+                        format!("{} had not completed", results::counted(flows as u64, "flow"))
+                    }
+                };
+                let duration = self.scenario.duration.to_nanos().0;
+                Some(format!("{left} when the duration of {duration} ns was over"))
+            }
+            RunEnd::Interrupted => {
+                let flows = results::counted(self.active.len() as u64, "flow");
+                let now = self.now.to_nanos().0;
+                Some(format!("the run was interrupted at {now} ns, with {flows} under way"))
+            }
+            RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock => None,
+        };
+        let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
+        counted.unfinished = unfinished.map(|what| what + &deadlock);
         let mut switches = Vec::new();
         let mut wires = Vec::new();
         for part in self.parts {

@@ -289,6 +289,18 @@ fn plain_text_has_no_escapes_and_colours_change_nothing_else() {
 }
 
 #[test]
+fn an_interrupted_run_says_so() {
+    let mut report = report();
+    report.summary.ended = RunEnd::Interrupted;
+    report.summary.flows_completed = 3;
+    let why = "the run was interrupted at 655301 ns, with 1 flow under way";
+    report.summary.unfinished = Some(why.into());
+    let text = report.render(Style::plain());
+    assert!(text.contains("3 of 4 flows completed in 655.301 us, until the interrupt; lossless"));
+    assert!(text.contains(&format!("\nunfinished: {why}\n")), "{text}");
+}
+
+#[test]
 fn a_deadlock_says_who_waits_for_whom() {
     let mut report = report();
     report.summary.ended = RunEnd::Deadlock;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -22,6 +23,25 @@ pub fn await_that(what: &str, mut done: impl FnMut() -> bool) {
         thread::sleep(LOOK_INTERVAL);
     }
     panic!("waited in vain: {what}");
+}
+
+/// Removes what an interrupted run left at `out`: nothing, or a whole folder that says that the run was interrupted.
+/// Returns whether there was one.
+#[track_caller]
+pub fn take_interrupted(out: &str) -> bool {
+    let folder = Path::new(out);
+    if !folder.exists() {
+        return false;
+    }
+    let read = |name| fs::read_to_string(folder.join(name)).unwrap_or_else(|_| panic!("no {name}"));
+    let summary = read("summary.json");
+    assert!(summary.contains("\"ended\": \"interrupted\""), "{summary}");
+    assert!(summary.contains("\"books\": []"), "{summary}");
+    assert!(read("flows.csv").lines().count() > 1, "flows that are not done have rows, too");
+    read("manifest.json");
+    assert!(!folder.join(".xoff-partial").exists(), "something is half-written");
+    fs::remove_dir_all(folder).expect("the run made it");
+    true
 }
 
 /// The process that cleans up after the process `run`; waits until it has made itself independent.

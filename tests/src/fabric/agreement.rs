@@ -29,7 +29,7 @@ fn assert_ended(run: &Run) {
             assert_eq!(summary.flows_completed, summary.flows_total);
         }
         RunEnd::Deadlock => assert!(summary.deadlock.at_end, "{summary:#?}"),
-        RunEnd::Duration => panic!("it never ended: {summary:#?}"),
+        RunEnd::Duration | RunEnd::Interrupted => panic!("it never ended: {summary:#?}"),
     }
     for circle in run.deadlocks().rows() {
         let confirmed = !circle.text("confirmed_ns").is_empty();

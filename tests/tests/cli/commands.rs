@@ -2,11 +2,17 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-use tests::command::{Running, ScenarioFolder, finish, shipped, shipped_scenarios, terminal, xoff};
+use tests::command::{
+    ENDLESS, Running, ScenarioFolder, await_that, finish, shipped, shipped_scenarios, terminal,
+    xoff,
+};
 
+/// Where a run's files grow.
+const PARTIAL: &str = ".xoff-partial";
 /// What a terminal is told to erase a line.
 const ERASE_LINE: &str = "\x1b[2K";
 
@@ -174,18 +180,35 @@ fn a_terminal_sees_a_bar_that_cleans_up_and_the_report_with_colours() {
 }
 
 #[test]
-fn ctrl_c_ends_a_run_in_memory_too() {
+fn ctrl_c_ends_a_run_in_memory_and_keeps_what_was_measured() {
     let folder = ScenarioFolder::new();
     let (incast, out) = (shipped("incast"), folder.path("results"));
-    let long = ["--set", "flows.0.bytes=1GB", "--set", "duration=10s"];
     let arguments = ["run", &incast, "--datapath", "memory", "--out", &out];
-    let run = Running::start(&mut xoff(arguments.into_iter().chain(long)));
-    while !folder.entries().contains(&"results".to_owned()) {
-        std::thread::sleep(std::time::Duration::from_millis(1));
+    for (signal, more) in [(libc::SIGINT, [].as_slice()), (libc::SIGTERM, &["--json"])] {
+        let run = arguments.iter().chain(&ENDLESS).chain(more).copied();
+        let run = Running::start(&mut xoff(run));
+        // The second run replaces the results of the first.
+        await_that("a run begins to write", || Path::new(&out).join(PARTIAL).exists());
+        run.signal(signal);
+        let finished = run.finish().assert_code(130);
+        let place = format!("of emulated time; {out} has what was measured until then\n");
+        assert!(finished.stderr.starts_with("interrupted at "), "{}", finished.stderr);
+        assert!(finished.stderr.ends_with(&place), "{}", finished.stderr);
+
+        let read = |name| fs::read_to_string(Path::new(&out).join(name)).expect("it is kept");
+        let summary = json(&read("summary.json"));
+        assert_eq!(summary["ended"], "interrupted");
+        assert_eq!(summary["books"], Value::Array(Vec::new()));
+        let at = summary["emulated_ns"].as_u64().expect("a number");
+        let why = format!("the run was interrupted at {at} ns, with 8 flows under way");
+        assert_eq!(summary["unfinished"], Value::String(why.clone()));
+        assert_eq!(read("flows.csv").lines().count(), 1 + 8, "each flow has a row");
+        assert!(!Path::new(&out).join(PARTIAL).exists());
+        if more.is_empty() {
+            assert!(finished.stdout.contains(", until the interrupt; "), "{}", finished.stdout);
+            assert!(finished.stdout.contains(&why), "{}", finished.stdout);
+        } else {
+            assert_eq!(json(&finished.stdout), summary);
+        }
     }
-    run.signal(libc::SIGINT);
-    let finished = run.finish().assert_code(130);
-    assert!(finished.stderr.contains("interrupted at"), "{}", finished.stderr);
-    assert!(finished.stderr.contains("nothing was written"), "{}", finished.stderr);
-    assert!(folder.entries().is_empty(), "{:?}", folder.entries());
 }

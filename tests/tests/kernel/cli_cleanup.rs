@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tests::command::{
     ENDLESS, Finished, Running, ScenarioFolder, await_fabrics, await_that, fabrics, finish,
-    guardian_of, isolate, kill, limit, mount_small_disk, shipped, traces, unmount, xoff,
+    guardian_of, isolate, kill, limit, mount_small_disk, shipped, take_interrupted, traces,
+    unmount, xoff,
 };
 
 /// Nodes of `single-flow.toml` and `incast.toml`.
@@ -26,8 +27,13 @@ fn endless(scenario: &str) -> Running {
 #[track_caller]
 fn assert_interrupted(finished: Finished) {
     let finished = finished.assert_code(130);
-    assert_eq!(finished.stdout, "");
     assert!(!finished.stderr.contains("panicked"), "{}", finished.stderr);
+    let measured = !finished.stdout.is_empty();
+    let said = if measured { "interrupted at " } else { "interrupted; nothing was written" };
+    // A signal that comes before the process catches it ends it at once.
+    let killed = finished.stderr.is_empty() && !measured;
+    assert!(killed || finished.stderr.starts_with(said), "{}", finished.stderr);
+    assert_eq!(finished.stdout.contains("until the interrupt"), measured, "{}", finished.stdout);
 }
 
 #[test]
@@ -85,7 +91,7 @@ fn a_full_disk_leaves_nothing() {
 }
 
 #[test]
-fn an_interrupt_at_any_time_leaves_nothing() {
+fn an_interrupt_at_any_time_leaves_nothing_half_written() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
     let out = folder.path("results");
@@ -94,8 +100,11 @@ fn an_interrupt_at_any_time_leaves_nothing() {
         // A deployment takes some 100 ms, and signals come before, in and after it.
         thread::sleep(Duration::from_millis(step * 9));
         run.signal(libc::SIGINT);
-        assert_interrupted(run.finish());
+        let finished = run.finish();
+        let measured = !finished.stdout.is_empty();
+        assert_interrupted(finished);
         assert_eq!(traces(), before, "after {} ms", step * 9);
+        assert_eq!(take_interrupted(&out), measured, "after {} ms", step * 9);
         assert!(folder.entries().is_empty(), "after {} ms", step * 9);
     }
 }

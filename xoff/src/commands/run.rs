@@ -1,14 +1,15 @@
 //! `xoff run`: a scenario through its datapath.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
-use results::Style;
+use results::{RunEnd, Style, Summary};
 use scenario::{DatapathKind, Scenario};
+use units::Nanos;
 
 use super::Exit;
 use super::run_progress::RunProgress;
@@ -94,9 +95,9 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
             } else {
                 outcome.report.render(style())
             };
-            super::print(&text, if outcome.is_sound() { Exit::Success } else { Exit::Unsound })
+            super::print(&text, exit(&outcome.report.summary, out))
         }
-        Err(Error::Run(error @ RunError::Interrupted { .. })) => {
+        Err(Error::Run(error @ RunError::Interrupted)) => {
             super::say(error);
             Exit::Interrupted
         }
@@ -108,6 +109,19 @@ fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &At
             }
         }
     }
+}
+
+/// How a run ended that left a summary, and results in `out`.
+fn exit(summary: &Summary, out: Option<&Path>) -> Exit {
+    if summary.ended == RunEnd::Interrupted {
+        let at = results::span(Nanos(summary.emulated_ns));
+        let place = out.map_or("the report".into(), |out| out.display().to_string());
+        super::say(format_args!(
+            "interrupted at {at} of emulated time; {place} has what was measured until then"
+        ));
+        return Exit::Interrupted;
+    }
+    if summary.is_sound() { Exit::Success } else { Exit::Unsound }
 }
 
 fn style() -> Style {

@@ -81,8 +81,8 @@ fn execute_one(
     }
     let place = folder.run_folder(&run.id);
     let mut watch = Watch { interrupted, progress: &mut |_| {} };
-    match run::run(&scenario, Some(&place), Threads::ONE, &mut watch) {
-        Err(run::Error::Run(RunError::Interrupted { .. })) => return Err(Failure::Interrupted),
+    match run::run_whole(&scenario, Some(&place), Threads::ONE, &mut watch) {
+        Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
         Err(error) => return Err(failed(&error)),
         Ok(outcome) => {
             if let Some(why) = distrust(&outcome.report.summary) {

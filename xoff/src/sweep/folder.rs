@@ -52,11 +52,13 @@ pub enum RunState {
 }
 
 impl RunState {
-    fn of(summary: &Summary) -> Self {
+    /// `None` if the run was interrupted: then it has to run again.
+    fn of(summary: &Summary) -> Option<Self> {
         match summary.ended {
-            RunEnd::Deadlock => Self::Deadlock,
-            _ if summary.unfinished.is_some() => Self::Incomplete,
-            RunEnd::Drained | RunEnd::Duration => Self::Complete,
+            RunEnd::Interrupted => None,
+            RunEnd::Deadlock => Some(Self::Deadlock),
+            _ if summary.unfinished.is_some() => Some(Self::Incomplete),
+            RunEnd::Drained | RunEnd::Duration => Some(Self::Complete),
         }
     }
 
@@ -181,9 +183,10 @@ pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     Manifest::of_run(&folder)?;
     let json = fs::read(folder.join(Summary::FILE)).ok()?;
     let summary: Summary = serde_json::from_slice(&json).ok()?;
+    let state = RunState::of(&summary)?;
     distrust(&summary).is_none().then(|| RunResult {
         metrics: Metrics::of(&summary),
-        state: RunState::of(&summary),
+        state,
         doubt: doubt(&summary),
     })
 }
@@ -237,6 +240,8 @@ mod tests {
         assert_eq!(found(&sound, false), None, "without a manifest");
         let drops = DropTotals { substrate: 1, ..DropTotals::default() };
         assert_eq!(found(&Summary { drops, ..sound.clone() }, true), None, "with a lost frame");
+        let interrupted = Summary { ended: RunEnd::Interrupted, ..sound.clone() };
+        assert_eq!(found(&interrupted, true), None, "of an interrupted run");
         let books = vec!["one frame more was sent than received".into()];
         assert_eq!(found(&Summary { books, ..sound }, true), None, "with wrong books");
         let folder = Path::new("/nowhere");

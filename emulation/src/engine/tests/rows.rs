@@ -2,6 +2,7 @@
 //! 1082 of them, so that most numbers can be followed by hand.
 
 mod hosts;
+mod interrupted;
 mod pauses;
 
 use std::fs;
@@ -25,13 +26,17 @@ struct Left {
 impl Left {
     /// By a run in memory; `settings` are as `--set` takes them.
     fn by(text: &str, settings: &[&str]) -> Self {
+        Self::by_watched(text, settings, &AtomicBool::new(false))
+    }
+
+    /// The same; `interrupted` is what the run looks at now and then.
+    fn by_watched(text: &str, settings: &[&str], interrupted: &AtomicBool) -> Self {
         let settings: Vec<String> =
             ["datapath.kind=memory"].iter().chain(settings).map(|it| (*it).to_owned()).collect();
         let scenario = Scenario::parse(text, Path::new("rows.toml"), &settings);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("a folder");
-        let interrupted = AtomicBool::new(false);
-        let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+        let mut watch = Watch { interrupted, progress: &mut |_| {} };
         let outcome = run(&scenario, Some(folder.path()), Threads::ONE, &mut watch);
         let summary = outcome.unwrap_or_else(|error| panic!("{error}")).report.summary;
         Self { folder, summary }

@@ -110,6 +110,7 @@ fn an_interrupted_run_is_no_failure() {
     let plan = from_file(temp.path(), 10_000_000);
     let one = execute_one(&plan.sweep, &plan.runs[0], &folder, &AtomicBool::new(true));
     assert_eq!(one, Err(Failure::Interrupted));
+    assert!(!folder.run_folder(&plan.runs[0].id).exists(), "it leaves nothing");
 }
 
 #[test]
