@@ -155,6 +155,8 @@ pub trait FrameStore {
     fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame;
     /// Marks congestion in a packet that leaves a switch.
     fn mark(&mut self, frame: FrameId);
+    /// Says that a frame is needed soon, so that the processor can load it.
+    fn prefetch(&self, _frame: FrameId) {}
     /// Forgets a frame.
     fn discard(&mut self, frame: FrameId);
     /// A frame's length in bytes without FCS.
@@ -172,9 +174,6 @@ pub trait FrameStore {
 pub trait Wires: Sharing + Sized + Send {
     /// The store of the frames that they carry.
     type Frames: FrameStore + Send;
-
-    /// Frames in a window for which it is worth waking a thread, some 10 us.
-    const WORTH_A_THREAD: usize;
 
     /// Divides the wires of a whole fabric, and their empty store, among the parts of a partition.
     fn divide(self, frames: Self::Frames, partition: &Partition) -> Vec<(Self, Self::Frames)>;

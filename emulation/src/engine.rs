@@ -1,12 +1,14 @@
 //! The engine: it moves frames and time on any datapath, and decides nothing.
 //!
-//! The fabric is divided into parts ([`crate::partition`]), each of which one thread runs ([`part`]). No node can
-//! affect another sooner than the shortest frame takes over the shortest wire. So all run by themselves through a
-//! window as long as that, half open, and then frames change hands. A node runs its events in the order of their times;
-//! what happens at an instant has an order that belongs to the node (commands, arrivals by port, timers, free ports)
-//! and not to the schedule. What concerns the whole fabric happens between windows ([`agenda`]). What nodes have to tell
-//! is sorted by time and node before the record gets it. So results are the same for any division, any number of threads
-//! and any length of windows: nothing depends on a wall clock, threads or the iteration of hash maps.
+//! The fabric is divided into parts ([`crate::partition`]), each of which one thread runs (`part`). No node can affect
+//! another sooner than the shortest frame crosses the shortest wire. So all run by themselves through a window as long
+//! as that, half open, and then frames change hands. A node runs its events in the order of their times; what happens
+//! to it at one instant has an order that belongs to the node (commands, arrivals by port, timers, free ports), not to
+//! who scheduled what first. What concerns the whole fabric happens between windows (`agenda`). What nodes have to
+//! tell is sorted by time and node before the record gets it.
+//!
+//! So results are the same for any division, any number of threads and any length of windows: nothing depends on a
+//! wall clock, threads or the iteration of hash maps.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "ports, priorities, slots and lengths are packed into events and rows on every hop; what \
@@ -104,6 +106,20 @@ pub struct Watch<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
+/// The threads that a run uses. Results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadUse {
+    /// At most so many; a switch and its hosts share one.
+    pub most: usize,
+    /// Only for windows with so many frames on their way.
+    pub least_frames: usize,
+}
+
+impl ThreadUse {
+    /// One thread.
+    pub const ONE: Self = Self { most: 1, least_frames: 0 };
+}
+
 /// One run.
 pub struct Engine<'a, W: Wires> {
     scenario: &'a Scenario,
@@ -121,6 +137,10 @@ pub struct Engine<'a, W: Wires> {
     classes: u8,
     /// The least time in which a node can affect another.
     lookahead: Picos,
+    /// Windows are at most so long, and never longer than that.
+    longest_window: Picos,
+    /// With fewer frames on their way, a window runs on one thread.
+    worth_threads: usize,
     /// All that lies before it has happened.
     now: Picos,
     flows_completed: u64,
@@ -145,14 +165,13 @@ pub struct Finished<W> {
 }
 
 impl<'a, W: Wires> Engine<'a, W> {
-    /// A run of `scenario` on a configured fabric, by at most `threads` threads. `captured` are the wires of the
-    /// capture, in order.
+    /// A run of `scenario` on a configured fabric. `captured` are the wires of the capture, in order.
     pub fn new(
         scenario: &'a Scenario,
         fabric: Deployed<W>,
         record: Record,
         captured: &[(WireId, CaptureFilter)],
-        threads: usize,
+        threads: ThreadUse,
     ) -> Self {
         let Deployed { frames, wires, tables } = fabric;
         let as_agreed = |tables: &SwitchTables| tables.is_mapped() == W::SHARED;
@@ -161,7 +180,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             "eBPF works on the tables of a datapath or it does not"
         );
         let fabric = scenario.fabric();
-        let partition = Partition::of(fabric, threads);
+        let partition = Partition::of(fabric, threads.most);
         let mut tables: Vec<Option<SwitchTables>> = tables.into_iter().map(Some).collect();
         let media = wires.divide(frames, &partition);
         let parts = media.into_iter().zip(partition.members()).enumerate();
@@ -182,6 +201,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                 wire.delay + wire.rate.serialise(bytes)
             })
             .min();
+        let lookahead = shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW);
         let mut engine = Self {
             scenario,
             stream: scenario.flow_stream(),
@@ -192,7 +212,9 @@ impl<'a, W: Wires> Engine<'a, W> {
             deadlocks: DeadlockWatch::new(fabric),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
-            lookahead: shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW),
+            lookahead,
+            longest_window: lookahead,
+            worth_threads: threads.least_frames,
             now: Picos::ZERO,
             flows_completed: 0,
             entries: Vec::new(),
@@ -260,7 +282,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// Runs a window on all threads, or on this one if there is so little to do that the others would cost more.
     fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), RunError> {
         let frames: usize = self.parts.iter().map(|part| part.core.frames_on_their_way()).sum();
-        if self.parts.len() > 1 && frames >= W::WORTH_A_THREAD * self.parts.len() {
+        if self.parts.len() > 1 && frames >= self.worth_threads {
             crew.run(&mut self.parts, window)?;
         } else {
             self.parts.iter_mut().try_for_each(|part| part.run(window))?;
@@ -284,7 +306,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         while let Some(task) = self.agenda.pop(start) {
             self.perform(task, &mut opening)?;
         }
-        let end = (start + self.lookahead).min(self.agenda.next()).min(duration + Picos(1));
+        let end = (start + self.longest_window).min(self.agenda.next()).min(duration + Picos(1));
         Ok(Some(Window { start, end, opening }))
     }
 
@@ -366,7 +388,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             entries.sort_by_key(|entry| (entry.at, entry.node.0));
         }
         for entry in entries.drain(..) {
-            match entry.note {
+            match entry.what {
                 Note::Completed { flow, completion } => self.complete_flow(flow, completion)?,
                 Note::PausesChanged { wire, paused } => {
                     let task = Task::PausesChanged { wire, paused, at: entry.at };

@@ -15,7 +15,7 @@ pub mod engine;
 pub mod host_settings;
 mod hpcc_options;
 pub mod ideal;
-mod partition;
+pub mod partition;
 pub mod paths;
 pub mod queue_pairs;
 pub mod run;

@@ -20,7 +20,7 @@ use crate::cpu_time;
 use crate::datapath::kernel::{DeployError, KernelWires};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{Deployed, Wires};
-use crate::engine::{Engine, Finished, RunError, Watch};
+use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
 use crate::hpcc_options::hpcc_options;
 use crate::stations;
 use crate::switch_settings;
@@ -68,32 +68,30 @@ impl Outcome {
 /// How many threads a run uses. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// As many as there are processors, if the fabric is large enough for them.
+    /// As many as there are processors, where there is enough to do for them.
     Auto,
-    /// At most so many; a switch and its hosts share one.
-    AtMost(NonZeroUsize),
+    /// So many, or as many as there are switches: a switch and its hosts share one.
+    Exactly(NonZeroUsize),
 }
 
 impl Threads {
     /// One thread.
-    pub const ONE: Self = Self::AtMost(NonZeroUsize::MIN);
+    pub const ONE: Self = Self::Exactly(NonZeroUsize::MIN);
 
-    /// Hosts and switches for which a thread is worth its waiting. A frame takes much longer through the kernel.
-    const fn worth(datapath: DatapathKind) -> usize {
-        match datapath {
-            DatapathKind::Kernel => 4,
-            DatapathKind::Memory => 64,
-        }
-    }
-
-    /// How many it is for a scenario.
-    fn of(self, scenario: &Scenario) -> usize {
+    fn for_a_run(self, scenario: &Scenario) -> ThreadUse {
         match self {
-            Self::AtMost(threads) => threads.get(),
+            Self::Exactly(threads) => ThreadUse { most: threads.get(), least_frames: 0 },
             Self::Auto => {
+                // Handing a window to a thread and back takes some 10 us, a frame 0.2 us in memory and 3 us through
+                // the kernel.
+                let of_thread = match scenario.datapath.kind {
+                    DatapathKind::Kernel => 8,
+                    DatapathKind::Memory => 100,
+                };
                 let processors = thread::available_parallelism().map_or(1, usize::from);
                 let nodes = scenario.fabric().nodes().len();
-                processors.min(nodes / Self::worth(scenario.datapath.kind)).max(1)
+                let most = processors.min(nodes / 4).max(1);
+                ThreadUse { most, least_frames: most * of_thread }
             }
         }
     }
@@ -136,7 +134,7 @@ fn run_or_part(
     watch: &mut Watch<'_>,
     partial: Partial,
 ) -> Result<Outcome, Error> {
-    let threads = threads.of(scenario);
+    let threads = threads.for_a_run(scenario);
     #[cfg(not(feature = "kernel"))]
     if scenario.datapath.kind == DatapathKind::Kernel {
         return Err(Error::NoKernelDatapath);
@@ -216,7 +214,7 @@ fn drive<W: Wires>(
     fabric: Deployed<W>,
     record: Record,
     captured: &[(WireId, CaptureFilter)],
-    threads: usize,
+    threads: ThreadUse,
     watch: &mut Watch<'_>,
     started: &Started,
     deploy: Duration,

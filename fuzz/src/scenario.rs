@@ -7,7 +7,7 @@
 use std::io;
 use std::path::Path;
 
-use emulation::engine::Engine;
+use emulation::engine::{Engine, ThreadUse};
 use emulation::{host_settings, paths, queue_pairs, run, switch_settings};
 use host_agent::Host;
 use scenario::{Scenario, ScenarioError};
@@ -174,5 +174,5 @@ fn switches_can_be_made(scenario: &Scenario) {
         switch_settings::configure(scenario, switch, &mut tables);
     }
     let datapath = run::in_memory(scenario).expect("memory for a few switches");
-    drop(Engine::new(scenario, datapath, run::record(scenario, None), &[], 1));
+    drop(Engine::new(scenario, datapath, run::record(scenario, None), &[], ThreadUse::ONE));
 }

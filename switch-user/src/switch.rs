@@ -29,6 +29,7 @@ use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
 use units::{Bytes, Nanos, Picos};
 
+use crate::region::prefetch;
 use crate::tables::SwitchTables;
 use crate::traffic_manager::{PortQueues, Selection, TrafficManager};
 
@@ -211,13 +212,6 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.timers.next()
     }
 
-    /// The next of the deadlines that were set since the last call, in the order of setting. A driver that runs
-    /// equal times in the order of scheduling schedules an event for each, and runs one timer at each event.
-    #[inline]
-    pub fn poll_deadline(&mut self) -> Option<Picos> {
-        self.timers.poll_set()
-    }
-
     /// A frame that the driver can discard: a superseded hop control frame, or a packet that was dropped when its
     /// turn came.
     #[inline]
@@ -242,6 +236,16 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     #[inline]
     pub fn is_idle(&self, port: u16) -> bool {
         self.ports.is_idle(port) && self.queues.non_empty(usize::from(port)).is_empty()
+    }
+
+    /// Has the processor load what is needed of the packet that a port is likely to send next. Returns its frame.
+    #[inline]
+    pub fn prefetch_next(&self, port: u16) -> Option<F> {
+        let slot = self.queues.likely_next(usize::from(port))?;
+        if let Some(descriptor) = self.tables.rows.descriptors.get(slot as usize) {
+            prefetch(descriptor);
+        }
+        self.frames.get(slot as usize).copied()
     }
 
     /// Takes a frame whose last bit has come in at `port`.

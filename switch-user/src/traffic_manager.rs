@@ -133,6 +133,14 @@ impl TrafficManager {
         Some(Selection { slot, queue, length })
     }
 
+    /// The packet that a port sends next, unless pauses or later packets change that.
+    #[inline]
+    pub fn likely_next(&self, port: usize) -> Option<u32> {
+        let port = &self.ports[port];
+        let queue = port.likely_next()?;
+        self.queues[port.queue_range().start + queue.place()].head()
+    }
+
     /// Bytes in a queue.
     pub fn queue_bytes(&self, port: usize, queue: QueueId) -> u64 {
         self.queues[self.index(port, queue)].bytes()

@@ -31,6 +31,7 @@ pub mod simulator_files;
 pub mod worst_case;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -86,18 +87,28 @@ pub struct Run {
 
 /// Runs a scenario on the memory datapath.
 pub fn in_memory(text: &str, overrides: &[&str]) -> Run {
-    Run::new(DatapathKind::Memory, text, overrides, Some(results_folder()))
+    in_memory_on::<1>(text, overrides)
+}
+
+/// The same on some threads.
+pub fn in_memory_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
+    Run::new(DatapathKind::Memory, text, overrides, Some(results_folder()), THREADS)
 }
 
 /// The same without a results folder, for checks that need the summary alone: a short run takes less time
 /// than its files.
 pub fn summarised(text: &str, overrides: &[&str]) -> Run {
-    Run::new(DatapathKind::Memory, text, overrides, None)
+    Run::new(DatapathKind::Memory, text, overrides, None, 1)
 }
 
 /// Runs a scenario on the kernel datapath.
 pub fn in_kernel(text: &str, overrides: &[&str]) -> Run {
-    Run::new(DatapathKind::Kernel, text, overrides, Some(results_folder()))
+    in_kernel_on::<1>(text, overrides)
+}
+
+/// The same on some threads.
+pub fn in_kernel_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
+    Run::new(DatapathKind::Kernel, text, overrides, Some(results_folder()), THREADS)
 }
 
 fn results_folder() -> TempDir {
@@ -134,6 +145,7 @@ impl Run {
         text: &str,
         overrides: &[&str],
         folder: Option<TempDir>,
+        threads: usize,
     ) -> Self {
         let datapath = match datapath {
             DatapathKind::Memory => "datapath.kind=memory",
@@ -145,9 +157,9 @@ impl Run {
             .unwrap_or_else(|error| panic!("{error}"));
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
-        let outcome =
-            run::run(&scenario, folder.as_ref().map(TempDir::path), Threads::ONE, &mut watch)
-                .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
+        let threads = Threads::Exactly(NonZeroUsize::new(threads).expect("at least one"));
+        let outcome = run::run(&scenario, folder.as_ref().map(TempDir::path), threads, &mut watch)
+            .unwrap_or_else(|error| panic!("{} on {datapath}: {error}", scenario.name));
         let sound = outcome.is_sound();
         let RunReport { summary, link_delays, .. } = outcome.report;
         Self { scenario, summary, link_delays, sound, folder }

@@ -24,6 +24,7 @@ use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
+use units::Nanos;
 
 use super::slab::Slab;
 use super::{
@@ -82,7 +83,8 @@ pub struct KernelWires {
     deployment: Arc<Deployment>,
     /// By switch; those of a part only.
     switches: Vec<Option<Switch>>,
-    _host_program: Arc<HostProgram>,
+    /// Attached as long as it is here.
+    host_program: Arc<HostProgram>,
     wire_names: Arc<[String]>,
 }
 
@@ -119,7 +121,7 @@ impl KernelWires {
             senders: senders.into(),
             deployment: Arc::new(deployment),
             switches,
-            _host_program: Arc::new(host_program),
+            host_program: Arc::new(host_program),
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
         };
         let frames = KernelFrames { frames: Slab::default(), addresses: addresses.into() };
@@ -151,6 +153,12 @@ impl KernelWires {
     fn foreign(&self, crossing: &Crossing, what: String) -> DatapathError {
         DatapathError::Foreign { wire: self.name(crossing), what, now: crossing.now }
     }
+}
+
+/// An instant as the auditor reads it from a frame's mark.
+#[expect(clippy::cast_possible_truncation, reason = "the auditor knows the rest")]
+const fn low_half(instant: Nanos) -> u32 {
+    instant.0 as u32
 }
 
 /// Makes `buffer` hold `bytes`.
@@ -247,8 +255,6 @@ impl Sharing for KernelWires {
 impl Wires for KernelWires {
     type Frames = KernelFrames;
 
-    const WORTH_A_THREAD: usize = 8;
-
     fn divide(mut self, frames: KernelFrames, partition: &Partition) -> Vec<(Self, KernelFrames)> {
         let part = |members: &Members| {
             let mut part = Self {
@@ -256,7 +262,7 @@ impl Wires for KernelWires {
                 senders: Arc::clone(&self.senders),
                 deployment: Arc::clone(&self.deployment),
                 switches: self.switches.iter().map(|_| None).collect(),
-                _host_program: Arc::clone(&self._host_program),
+                host_program: Arc::clone(&self.host_program),
                 wire_names: Arc::clone(&self.wire_names),
             };
             for host in members.hosts.iter().map(|host| host.0 as usize) {
@@ -305,7 +311,7 @@ impl Wires for KernelWires {
             NodeKind::Switch(SwitchId(switch)) => {
                 let interface = FIRST_INTERFACE + u32::from(wire.from_port);
                 let socket = &self.senders[switch as usize];
-                let mark = crossing.started.0 as u32;
+                let mark = low_half(crossing.started);
                 socket.send(interface, frame, mark).map_err(Into::into)
             }
             NodeKind::Host(HostId(host)) => self.host_mut(host).send(frame).map_err(Into::into),

@@ -249,6 +249,11 @@ impl FrameStore for MemoryFrames {
         }
     }
 
+    #[inline]
+    fn prefetch(&self, frame: FrameId) {
+        self.frames.prefetch(frame);
+    }
+
     fn discard(&mut self, frame: FrameId) {
         self.frames.remove(frame);
     }
@@ -302,8 +307,6 @@ impl Sharing for MemoryWires {
 
 impl Wires for MemoryWires {
     type Frames = MemoryFrames;
-
-    const WORTH_A_THREAD: usize = 100;
 
     fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
         let part = || (Self { ..self }, MemoryFrames::new(Arc::clone(&frames.addresses)));

@@ -2,6 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
+use switch_user::region::prefetch;
+
 /// A frame's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameId(pub u32);
@@ -28,6 +30,14 @@ impl<T: Default> Slab<T> {
             self.frames.push(T::default());
             FrameId(number)
         })
+    }
+
+    /// Loads a frame into the cache.
+    #[inline]
+    pub fn prefetch(&self, frame: FrameId) {
+        if let Some(frame) = self.frames.get(frame.0 as usize) {
+            prefetch(frame);
+        }
     }
 
     /// Frees a frame's number.

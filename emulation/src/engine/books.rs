@@ -8,6 +8,7 @@ use results::{DropTotals, Measurements, RunEnd, Summary};
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
 
+use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
 use super::{Engine, Finished, RunError, flow_row};
@@ -133,7 +134,7 @@ impl<W: Wires> Engine<'_, W> {
         let (mut sent, mut received) = (vec![(0, 0); wires], vec![0; wires]);
         let mut flying = vec![0; wires];
         for part in &self.parts {
-            let of_hosts = part.hosts.iter().map(|node| node.wires());
+            let of_hosts = part.hosts.iter().map(HostNode::wires);
             let of_switches = part
                 .switches
                 .iter()

@@ -135,6 +135,9 @@ impl HostNode {
                 Some(frame) if frame.at() <= first && frame.at() < self.command_at => {
                     self.arrive(core, frame.at(), frame.frame)?;
                     arrival = arrivals.next();
+                    if let Some(following) = arrivals.as_slice().first() {
+                        core.frames.prefetch(following.frame);
+                    }
                 }
                 _ if first.min(self.command_at) >= end => break,
                 _ if self.command_at <= first => self.obey(core),
@@ -164,8 +167,8 @@ impl HostNode {
             Command::Close { flow, qp, bytes } => {
                 let delivered = self.host.close_responder(qp).unwrap_or(0);
                 if delivered != bytes {
-                    let note = Note::Misdelivered { flow, delivered, bytes };
-                    core.journal.note(now, self.node, note);
+                    let what = Note::Misdelivered { flow, delivered, bytes };
+                    core.journal.note(now, self.node, what);
                 }
             }
         }
@@ -223,8 +226,8 @@ impl HostNode {
             let quanta = pauses.quanta[class.index()];
             let until = now + quantum_duration(self.inward.timing.rate, quanta);
             let (priority, until) = (class.number(), until.to_nanos());
-            let note = Note::PauseReceived { wire: crossing.wire, priority, until };
-            core.journal.note(now, self.node, note);
+            let what = Note::PauseReceived { wire: crossing.wire, priority, until };
+            core.journal.note(now, self.node, what);
         }
     }
 

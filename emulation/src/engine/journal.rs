@@ -165,7 +165,7 @@ pub struct Entry {
     /// Where.
     pub node: NodeId,
     /// What.
-    pub note: Note,
+    pub what: Note,
 }
 
 /// The notes of one part.
@@ -205,8 +205,8 @@ impl ControlFrames {
 impl Journal {
     /// Something happened at a node.
     #[inline]
-    pub fn note(&mut self, at: Picos, node: NodeId, note: Note) {
-        self.entries.push(Entry { at, node, note });
+    pub fn note(&mut self, at: Picos, node: NodeId, what: Note) {
+        self.entries.push(Entry { at, node, what });
     }
 
     /// Puts the notes in the order of (time, node); those of a node at an instant stay as they are.

@@ -11,7 +11,7 @@ use results::{
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;
-use topology::{NodeKind, SwitchId};
+use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos};
 
 use super::journal::{Entry, Note};
@@ -47,7 +47,7 @@ impl<'a> Recorder<'a> {
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());
         let node = &fabric.node(entry.node).name;
-        match entry.note {
+        match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
             Note::Misdelivered { flow, delivered, bytes } => {
                 self.misdelivered.push(format!(
@@ -88,12 +88,8 @@ impl<'a> Recorder<'a> {
                 })
             }
             Note::Dropped { port, priority, reason, length } => {
-                if priority.is_some_and(|priority| scenario.switch.lossless.contains(priority))
-                    && let NodeKind::Switch(SwitchId(switch)) = fabric.node(entry.node).kind
-                {
-                    *self.lossless_drops.entry((switch, reason)).or_default() += 1;
-                }
-                record.drop_event(&DropRow {
+                self.count_drop(entry.node, priority, reason);
+                self.record.drop_event(&DropRow {
                     time,
                     node,
                     port: Some(port),
@@ -143,6 +139,18 @@ impl<'a> Recorder<'a> {
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
             }
+        }
+    }
+}
+
+impl Recorder<'_> {
+    /// Remembers lossless packets that a switch drops.
+    fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
+        let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);
+        if priority.is_some_and(is_lossless)
+            && let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(node).kind
+        {
+            *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
 }

@@ -115,8 +115,8 @@ impl Sampler {
                         &mut self.last_of_queues[usize::from(port) * places + queue.place()];
                     if std::mem::replace(known, bytes) != bytes {
                         let (priority, queue) = (class.number(), queue.number());
-                        let note = Note::SampledQueue { port, priority, queue, bytes };
-                        journal.note(now, node, note);
+                        let what = Note::SampledQueue { port, priority, queue, bytes };
+                        journal.note(now, node, what);
                     }
                 }
             }

@@ -139,6 +139,9 @@ impl SwitchNode {
                 Some(frame) if frame.at() <= first => {
                     self.arrive(core, frame.at(), frame.port(), frame.frame)?;
                     arrival = arrivals.next();
+                    if let Some(following) = arrivals.as_slice().first() {
+                        core.frames.prefetch(following.frame);
+                    }
                 }
                 _ if first >= end => break,
                 _ if timer <= wake => self.handle_deadline(core, timer),
@@ -255,6 +258,9 @@ impl SwitchNode {
             self.transmit(core, now, port, frame, length);
             if more {
                 self.wake_when_free(port);
+                if let Some(next) = self.switch.prefetch_next(port) {
+                    core.frames.prefetch(next);
+                }
             }
         }
         if has_news {

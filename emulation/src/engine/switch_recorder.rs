@@ -153,8 +153,8 @@ impl Observer for SwitchRecorder<'_> {
         let wire = self.followed.wires[usize::from(port)];
         for class in priority::of_mask(pauses.named) {
             let until = tables.pause_expiry(port.into(), class);
-            let note = Note::PauseReceived { wire, priority: class.number(), until };
-            self.journal.note(now, self.node, note);
+            let what = Note::PauseReceived { wire, priority: class.number(), until };
+            self.journal.note(now, self.node, what);
         }
         Ok(())
     }
@@ -171,8 +171,8 @@ impl Observer for SwitchRecorder<'_> {
         classes: u8,
         event: ControlEvent,
     ) -> Result<(), Infallible> {
-        let note = Note::Told { port, classes, event, reason: order.into() };
-        self.journal.note(now, self.node, note);
+        let what = Note::Told { port, classes, event, reason: order.into() };
+        self.journal.note(now, self.node, what);
         Ok(())
     }
 

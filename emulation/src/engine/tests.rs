@@ -8,15 +8,17 @@ mod rows;
 mod samples;
 mod wires;
 
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use results::RunEnd;
+use results::{Manifest, ResultsFolder, ResultsOptions, RunDescription, RunEnd};
 use scenario::Scenario;
 use topology::NodeKind;
+use units::Picos;
 
 use super::transmitter::Transmitter;
-use super::{Engine, Finished, Progress, RunError, Watch};
+use super::{Engine, Finished, Progress, RunError, ThreadUse, Watch};
 use crate::datapath::Wires;
 use crate::datapath::memory::MemoryWires;
 use crate::partition::Place;
@@ -62,12 +64,48 @@ fn out<'a>(engine: &'a mut Engine<'_, MemoryWires>, name: &str) -> &'a mut Trans
 /// Before the first event.
 pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryWires> {
     let fabric = in_memory(scenario).expect("memory for a few switches");
-    Engine::new(scenario, fabric, record(scenario, None), &[], 1)
+    Engine::new(scenario, fabric, record(scenario, None), &[], ThreadUse::ONE)
 }
 
 fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
     let interrupted = AtomicBool::new(false);
     engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
+}
+
+/// Incasts between four leaves, with PFC, a deadlock's makings, and links of different delays.
+const LEAVES: &str = include_str!("../../../scenarios/deadlock.toml");
+
+/// What a run leaves does not depend on how long its windows are.
+#[test]
+fn windows_of_any_length_are_the_same_run() {
+    let text = LEAVES.replace("stop = \"deadlock\"", "").replace("20ms", "60us");
+    let scenario = scenario(&text);
+    let left = |part: u64| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let results = ResultsFolder::create(folder.path(), &ResultsOptions::default());
+        let results = results.expect("it is empty");
+        let fabric = in_memory(&scenario).expect("memory for a few switches");
+        let record = record(&scenario, Some(results));
+        let mut engine = Engine::new(&scenario, fabric, record, &[], ThreadUse::ONE);
+        engine.longest_window = Picos(engine.lookahead.0 / part);
+        let Finished { record, end, counted, .. } = run(engine).expect("the run ends");
+        let description = RunDescription {
+            scenario_toml: "",
+            manifest: &Manifest::of_this_process(),
+            fabric: String::new(),
+            lossless: vec![3],
+        };
+        let report = record.finish(end, description, counted).expect("it can be written");
+        let tables = ["flows.csv", "pauses.csv", "queues.csv", "deadlocks.csv", "pause_time.csv"];
+        let read = |name| fs::read_to_string(folder.path().join(name)).expect("it is written");
+        (report.summary.to_json(), tables.map(read))
+    };
+    let whole = left(1);
+    assert!(whole.1[1].lines().count() > 50, "there are pauses");
+    assert!(whole.1[3].lines().count() > 1, "and circles");
+    for part in [2, 7, 50] {
+        assert_eq!(left(part), whole, "windows a {part}th as long");
+    }
 }
 
 /// The hops of a flow of 2 MB are more than twice as many as lie between two looks, and less than a hundred

@@ -132,13 +132,13 @@ impl Receiver {
     /// Of an idle wire, recorded by the interfaces of `captured` that name it.
     pub fn new(scenario: &Scenario, wire: WireId, captured: &[(WireId, CaptureFilter)]) -> Self {
         let fabric = scenario.fabric();
-        let captures = (0..).zip(captured).filter(|(_, (captured, _))| *captured == wire);
+        let interfaces = (0..).zip(captured).filter(|(_, (of, _))| *of == wire);
         Self {
             wire,
             ends: fabric.ends(wire),
             timing: Timing::new(fabric.wire(wire), scenario),
             received: 0,
-            captures: captures.map(|(interface, (_, filter))| (interface, *filter)).collect(),
+            captures: interfaces.map(|(interface, (_, filter))| (interface, *filter)).collect(),
         }
     }
 }

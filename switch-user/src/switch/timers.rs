@@ -1,7 +1,7 @@
 //! The timers of one switch.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use fabric_core::priority::Priority;
 use units::Picos;
@@ -30,26 +30,25 @@ pub(super) enum Timer {
 pub(super) struct Timers {
     waiting: BinaryHeap<Reverse<(Picos, u64, Timer)>>,
     set: u64,
-    /// Deadlines that have been set and that [`poll_set`](Self::poll_set) has not returned yet.
-    unseen: VecDeque<Picos>,
 }
 
 impl Timers {
     pub(super) fn set(&mut self, at: Picos, timer: Timer) {
         self.waiting.push(Reverse((at, self.set, timer)));
         self.set += 1;
-        self.unseen.push_back(at);
-    }
-
-    /// The next deadline that has been set, in the order of setting.
-    #[inline]
-    pub(super) fn poll_set(&mut self) -> Option<Picos> {
-        self.unseen.pop_front()
     }
 
     #[inline]
     pub(super) fn next(&self) -> Option<Picos> {
         self.waiting.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// All deadlines, the first to come first.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> Vec<Picos> {
+        let mut all: Vec<Picos> = self.waiting.iter().map(|Reverse((at, ..))| *at).collect();
+        all.sort();
+        all
     }
 
     /// Takes the first timer that is due at `now`.
@@ -71,8 +70,7 @@ mod tests {
         for (at, port) in [(7, 3), (5, 2), (7, 1), (9, 0)] {
             timers.set(Picos(at), Timer::PauseExpiry { port });
         }
-        let set: Vec<u64> = std::iter::from_fn(|| timers.poll_set()).map(|at| at.0).collect();
-        assert_eq!(set, [7, 5, 7, 9]);
+        assert_eq!(timers.all(), [5, 7, 7, 9].map(Picos));
         assert_eq!(timers.next(), Some(Picos(5)));
         assert_eq!(timers.pop(Picos(4)), None);
         let due: Vec<Timer> = std::iter::from_fn(|| timers.pop(Picos(8))).collect();

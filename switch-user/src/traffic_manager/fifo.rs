@@ -53,6 +53,12 @@ impl Fifo {
         self.head == END
     }
 
+    /// Slot of the first packet.
+    #[inline]
+    pub(super) fn head(&self) -> Option<u32> {
+        (!self.is_empty()).then_some(self.head)
+    }
+
     /// Length of the first packet of a queue that is not empty.
     #[inline]
     pub(super) fn head_length(&self, links: &Links) -> u32 {

@@ -99,6 +99,18 @@ impl Port {
         }
     }
 
+    /// The queue that is served next, if the one whose turn it is goes on.
+    #[inline]
+    pub(super) fn likely_next(&self) -> Option<QueueId> {
+        if self.non_empty.has_control() {
+            return Some(QueueId::CONTROL);
+        }
+        if self.non_empty.contains(self.current) {
+            return Some(self.current);
+        }
+        self.non_empty.highest_data()
+    }
+
     /// Accounts for a packet of `length` bytes that has left `queue`.
     #[inline]
     pub(super) fn charge(&mut self, fifo: &mut Fifo, queue: QueueId, length: u32) {

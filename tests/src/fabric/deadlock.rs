@@ -37,7 +37,7 @@ pub fn figure_16(run: Runner) {
     let first = (31_724, Some(33_120), None, BACK.to_owned());
     let second = (43_415, Some(54_724), None, FORWARD.to_owned());
     let stopped = run(DEADLOCK, &[]);
-    assert_eq!(circles(&stopped), [first.clone()]);
+    assert_eq!(circles(&stopped), std::slice::from_ref(&first));
     stopped.assert_lossless();
     let summary = &stopped.summary;
     assert_eq!((summary.ended, summary.emulated_ns), (RunEnd::Deadlock, 33_120));

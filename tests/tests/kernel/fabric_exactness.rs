@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use tests::fabric::{CAPTURE_ALL, exactness, in_kernel, on_both, shapes, shipped, shipped_files};
+use tests::fabric::{
+    CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, shapes, shipped,
+    shipped_files,
+};
 
 #[test]
 fn a_flow_alone_takes_its_ideal_time() {
@@ -30,6 +33,18 @@ fn every_shipped_scenario_runs_as_in_memory() {
 fn much_at_once_runs_as_in_memory() {
     for seed in 1..=4 {
         shapes::turmoil(on_both, seed);
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for file in shipped_files() {
+        let text = shipped(&file);
+        in_kernel_on::<2>(&text, &[]).assert_same_as(&in_memory(&text, &[]));
+    }
+    let memory = shapes::turmoil(in_memory, 6);
+    for run in [in_kernel_on::<2>, in_kernel_on::<3>, in_kernel_on::<7>] {
+        shapes::turmoil(run, 6).assert_same_as(&memory);
     }
 }
 

@@ -13,7 +13,7 @@ use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
 };
 use tests::fabric::pause_obedience::assert_obeyed;
-use tests::fabric::{CAPTURE_ALL, Run, in_memory};
+use tests::fabric::{CAPTURE_ALL, Run, in_memory, in_memory_on};
 use tests::generated;
 
 const CASES: u32 = 60;
@@ -81,6 +81,16 @@ fn observing_changes_nothing() {
                 "capture.pcapng",
             ],
         );
+    });
+}
+
+#[test]
+fn threads_change_nothing() {
+    check(&scenarios(), |drawn| {
+        let alone = drawn.run(in_memory, PLAIN, &OBSERVED);
+        for run in [in_memory_on::<2>, in_memory_on::<3>, in_memory_on::<7>] {
+            drawn.run(run, PLAIN, &OBSERVED).assert_same_as(&alone);
+        }
     });
 }
 

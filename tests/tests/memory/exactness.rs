@@ -2,7 +2,7 @@
 
 use tests::fabric::exactness::{self, DELAYS, PAYLOADS, RATES};
 use tests::fabric::lone_flow::lone_paths;
-use tests::fabric::{CAPTURE_ALL, in_memory, shipped, shipped_files};
+use tests::fabric::{CAPTURE_ALL, in_memory, in_memory_on, shapes, shipped, shipped_files};
 use tests::generated;
 
 /// Generated paths; `XOFF_CASES` replaces the number.
@@ -61,6 +61,23 @@ fn two_runs_of_a_scenario_are_the_same_byte_for_byte() {
         let (first, second) = (in_memory(&text, &[CAPTURE_ALL]), in_memory(&text, &[CAPTURE_ALL]));
         first.assert_sound();
         first.assert_same_as(&second);
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for file in shipped_files() {
+        let text = shipped(&file);
+        let alone = in_memory(&text, &[CAPTURE_ALL]);
+        for run in [in_memory_on::<2>, in_memory_on::<3>, in_memory_on::<7>] {
+            run(&text, &[CAPTURE_ALL]).assert_same_as(&alone);
+        }
+    }
+    for seed in 1..=4 {
+        let alone = shapes::turmoil(in_memory, seed);
+        for run in [in_memory_on::<2>, in_memory_on::<3>, in_memory_on::<7>] {
+            shapes::turmoil(run, seed).assert_same_as(&alone);
+        }
     }
 }
 

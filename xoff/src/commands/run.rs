@@ -77,7 +77,7 @@ fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
     }
-    let threads = text.parse().map(Threads::AtMost);
+    let threads = text.parse().map(Threads::Exactly);
     threads.map_err(|_| "a number of threads from 1 on, or `auto`".to_owned())
 }
 

@@ -7,7 +7,7 @@ use scenario::Scenario;
 
 use super::faulty_wires::{Defect, FaultyWires};
 use super::{engine, flow, out, run, scenario, star};
-use crate::engine::{Engine, Finished, RunError};
+use crate::engine::{Engine, Finished, RunError, ThreadUse};
 use crate::run::record;
 
 /// h1 and h2 send 100 kB each to h0, which is twice what its link carries.
@@ -19,7 +19,7 @@ fn two_to_one(duration: &str) -> Scenario {
 /// A run of `scenario` on a datapath with a fault.
 fn with(scenario: &Scenario, defect: Defect) -> Result<Finished<FaultyWires>, RunError> {
     let fabric = FaultyWires::deploy(scenario, defect);
-    run(Engine::new(scenario, fabric, record(scenario, None), &[], 1))
+    run(Engine::new(scenario, fabric, record(scenario, None), &[], ThreadUse::ONE))
 }
 
 /// Its books.

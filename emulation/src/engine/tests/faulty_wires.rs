@@ -62,8 +62,6 @@ impl Sharing for FaultyWires {
 impl Wires for FaultyWires {
     type Frames = MemoryFrames;
 
-    const WORTH_A_THREAD: usize = MemoryWires::WORTH_A_THREAD;
-
     fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
         assert_eq!(partition.parts(), 1, "a defect is of the whole fabric");
         vec![(self, frames)]

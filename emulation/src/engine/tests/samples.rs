@@ -18,15 +18,15 @@ use units::Picos;
 use super::{flow, scenario, star};
 use crate::datapath::FrameId;
 use crate::datapath::memory::MemoryWires;
-use crate::engine::Engine;
 use crate::engine::part::{Opening, Window};
+use crate::engine::{Engine, ThreadUse};
 use crate::run::{in_memory, record};
 
 fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryWires> {
     let folder = ResultsFolder::create(folder, &ResultsOptions::default());
     let record = record(scenario, Some(folder.expect("it is empty")));
     let fabric = in_memory(scenario).expect("memory for a switch");
-    Engine::new(scenario, fabric, record, &[], 1)
+    Engine::new(scenario, fabric, record, &[], ThreadUse::ONE)
 }
 
 /// A switch whose ports have counters of their own.

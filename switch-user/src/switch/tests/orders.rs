@@ -139,10 +139,10 @@ fn a_received_resume_sets_no_deadline() {
     bench.packet(START, [IN, OUT], CLASS, LENGTH);
     bench.paused(START, OUT, CLASS.bit(), QUANTA);
     assert_eq!(bench.sends(START, OUT), None);
-    bench.deadlines();
+    let before = bench.deadlines();
     let later = START + Picos(1000);
     assert!(bench.paused(later, OUT, CLASS.bit() | LOSSY.bit(), 0).pauses_changed);
-    assert_eq!(bench.deadlines(), []);
+    assert_eq!(bench.deadlines(), before);
     assert_eq!(bench.sends(later, OUT), Some(last(1)));
 }
 

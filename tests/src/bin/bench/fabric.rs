@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use aya::sys::{Stats, enable_stats};
 use emulation::datapath::{Deployed, Wires};
-use emulation::engine::{Engine, Finished, Watch};
+use emulation::engine::{Engine, Finished, ThreadUse, Watch};
 use emulation::run;
 use scenario::Scenario;
 
@@ -66,7 +66,7 @@ fn drive<W: Wires>(scenario: &Scenario, fabric: Deployed<W>) -> Result<(Rate, W)
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
     let stopwatch = Stopwatch::start();
-    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[], 1);
+    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[], ThreadUse::ONE);
     let Finished { counted, wires, .. } = engine.run(&mut watch)?;
     let rate = stopwatch.rate(counted.packet_hops);
     let unfinished = counted.flows_total - counted.flows_completed;

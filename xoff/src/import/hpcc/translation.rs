@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fabric_core::buffer::LARGEST_BUFFER;
-use scenario::{MAX_PAYLOAD, MOST_STAGES, ScenarioError};
+use scenario::{LONGEST_DURATION, MAX_PAYLOAD, MOST_STAGES, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::decimal;
 
@@ -110,7 +110,8 @@ impl Translation {
         }
         let mut translation = Self {
             time_offset,
-            duration: Nanos(stop.0 - time_offset.0),
+            // Simulations end long before that, when their flows are done.
+            duration: Nanos(stop.0 - time_offset.0).min(LONGEST_DURATION.to_nanos()),
             dcqcn: None,
             ecn: None,
             ecn_by_rate: Vec::new(),
