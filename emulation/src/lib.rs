@@ -1,4 +1,4 @@
-//! A scenario at work: nodes with their settings, wires, one event loop, and the datapath below it.
+//! A scenario at work: nodes with their settings, wires, the engine that runs them, and the datapath below it.
 //!
 //! [`run`] takes a scenario to its report: [`switch_settings`] and [`host_settings`] say what its nodes are,
 //! [`stations`] and [`queue_pairs`] how they address each other, a [`datapath`] carries frames, the

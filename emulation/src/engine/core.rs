@@ -6,6 +6,7 @@ use topology::NodeId;
 use units::Picos;
 
 use super::journal::{Journal, Note};
+use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
 use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires};
 use crate::partition::Place;
@@ -182,6 +183,8 @@ pub struct Core<W: Wires> {
     pub tally: Tally,
     /// What was measured of headroom, if it is.
     pub measured: Option<Box<Measurements>>,
+    /// The end of the window that runs.
+    window_end: Picos,
     /// Frames in all inboxes.
     flying: usize,
     /// By node: frames on their way to it.
@@ -214,6 +217,7 @@ impl<W: Wires> Core<W> {
             journal: Journal::default(),
             tally: Tally::default(),
             measured: None,
+            window_end: Picos::ZERO,
             flying: 0,
             inboxes: vec![Vec::new(); nodes].into(),
             next_at: vec![Picos::MAX; nodes].into(),
@@ -274,8 +278,8 @@ impl<W: Wires> Core<W> {
         self.unopened.push(mail);
     }
 
-    /// Puts the frames of other parts into their inboxes.
-    pub fn open_mail(&mut self) {
+    /// Begins a window: puts the frames of other parts into their inboxes.
+    pub fn begin(&mut self, window: Window) {
         self.unopened_from = Picos::MAX;
         for mut mail in std::mem::take(&mut self.unopened) {
             for Letter { to, at, port, frame } in mail.drain(..) {
@@ -284,10 +288,12 @@ impl<W: Wires> Core<W> {
             }
             self.spare.push(mail);
         }
+        self.window_end = window.end;
     }
 
     #[inline]
     fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId) {
+        debug_assert!(at >= self.window_end, "no node affects another within a window");
         self.flying += 1;
         self.inboxes[node as usize].push(Arrival::new(at, port, frame));
         self.wake(node, at);

@@ -67,7 +67,7 @@ impl<W: Wires> Part<W> {
 
     /// Runs all that happens in a window.
     pub fn run(&mut self, window: Window) -> Result<(), DatapathError> {
-        self.core.open_mail();
+        self.core.begin(window);
         if window.opening != Opening::default() {
             self.open(window);
         }
