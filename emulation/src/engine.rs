@@ -2,10 +2,10 @@
 //!
 //! The fabric is divided into parts ([`crate::partition`]), each of which one thread runs (`part`). No node can affect
 //! another sooner than the shortest frame crosses the shortest wire. So all run by themselves through a window as long
-//! as that, half open, and then frames change hands. A node runs its events in the order of their times; what happens
-//! to it at one instant has an order that belongs to the node (commands, arrivals by port, timers, free ports), not to
-//! who scheduled what first. What concerns the whole fabric happens between windows (`agenda`). What nodes have to
-//! tell is sorted by time and node before the record gets it.
+//! as that, half open, and then frames change hands. A node runs its events in the order of their times; at one instant
+//! a host takes commands, then its arrival, timers, transmissions, and a switch takes arrivals by port, timers, free
+//! ports. Nobody asks who scheduled what first. What concerns the whole fabric happens between windows (`agenda`). What
+//! nodes have to tell is sorted by time and node before the record gets it.
 //!
 //! So results are the same for any division, any number of threads and any length of windows: nothing depends on a
 //! wall clock, threads or the iteration of hash maps.
@@ -219,6 +219,9 @@ impl<'a, W: Wires> Engine<'a, W> {
             flows_completed: 0,
             entries: Vec::new(),
         };
+        for part in &mut engine.parts {
+            part.core.set_longest_window(lookahead);
+        }
         engine.watch_pauses();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
         if switch_settings::measures_links(scenario) {

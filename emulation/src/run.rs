@@ -386,6 +386,21 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         assert!(error.to_string().contains("feature `kernel`"), "{error}");
     }
 
+    #[test]
+    fn threads_are_as_many_as_there_is_work_for() {
+        let scenario = Scenario::parse(STAR, Path::new("star.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let seven = Threads::Exactly(NonZeroUsize::new(7).expect("seven"));
+        assert_eq!(seven.for_a_run(&scenario), ThreadUse { most: 7, least_frames: 0 });
+        assert_eq!(Threads::Auto.for_a_run(&scenario).most, 1, "three nodes");
+        let large = STAR.replace("hosts = 2", "hosts = 200");
+        let scenario = Scenario::parse(&large, Path::new("star.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let ThreadUse { most, least_frames } = Threads::Auto.for_a_run(&scenario);
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!((most, least_frames), (processors.min(50), 100 * most));
+    }
+
     fn drop_frame(run: &mut Outcome, reason: DropReason) {
         run.report.summary.drops.add(reason.name(), drop_class(reason), 1);
     }

@@ -8,8 +8,9 @@
 //! # What still relies on turns
 //!
 //! Atomic additions lose no count. They do not help a decision that reads a cell and changes it, or another cell, later.
-//! Under the virtual clock the two sides take turns: one frame is in eBPF at a time, and user space changes state only
-//! while none is. Whoever lets them run at once has to solve each of the following.
+//! Under the virtual clock the two sides of a switch take turns: it takes one frame at a time, and user space changes its
+//! state only while it takes none. Only its auditor may run beside it, on the thread of the next node: it adds, and reads
+//! pauses (`PauseState::window`). Whoever lets more run at once has to solve each of the following.
 //!
 //! A departure, or the control plane, during an arrival:
 //!

@@ -74,9 +74,13 @@ impl PauseState {
     }
 
     /// The latest pause.
+    ///
+    /// The auditor may look while a PAUSE is being stored, its beginning first. So the end is read first: an old end
+    /// before a new beginning is no pause.
     #[inline(always)]
     pub fn window(&self) -> PauseWindow<Nanos> {
-        PauseWindow { binds: Nanos(self.binds_ns.load()), until: Nanos(self.until_ns.load()) }
+        let until = Nanos(self.until_ns.load());
+        PauseWindow { binds: Nanos(self.binds_ns.load()), until }
     }
 
     /// Whether a transmission that starts at `start` would break the latest pause.
@@ -94,8 +98,8 @@ impl PauseState {
 
     #[inline(always)]
     fn previous(&self) -> PauseWindow<Nanos> {
-        let binds = Nanos(self.previous_binds_ns.load());
-        PauseWindow { binds, until: Nanos(self.previous_until_ns.load()) }
+        let until = Nanos(self.previous_until_ns.load());
+        PauseWindow { binds: Nanos(self.previous_binds_ns.load()), until }
     }
 }
 

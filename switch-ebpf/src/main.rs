@@ -166,7 +166,7 @@ fn log_record(context: &XdpContext, header: &Header) {
 fn log_record(_context: &XdpContext, _header: &Header) {}
 
 /// Egress auditor at a switch port. The mark has the low half of the instant, in nanoseconds, at which the frame's
-/// transmission began. It lies less than two seconds from the switch's clock, on either side: nodes do not run in step.
+/// transmission began. That is not after the switch's clock, and less than 4.29 s before it.
 ///
 /// `#[classifier]` would name `__sk_buff` in the signature, and so bring the two structs that it points
 /// at into the BTF as forward declarations. LLVM writes those in the order of their addresses in its
@@ -183,8 +183,8 @@ pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
         };
         let port = interface.wrapping_sub(config.first_interface_index);
         let now = clock();
-        let ahead = started.wrapping_sub(now as u32).cast_signed();
-        let started = now.wrapping_add_signed(i64::from(ahead));
+        let age = (now as u32).wrapping_sub(started);
+        let started = now.saturating_sub(u64::from(age));
         let frame = ByteFrame(PacketBytes::new(data, data_end));
         audit(&frame, &tables, port, Nanos(started));
     }

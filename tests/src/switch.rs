@@ -150,7 +150,7 @@ impl Twins {
     }
 
     /// Shows the auditors of both a frame that leaves `port`, its transmission having begun at `started`. The
-    /// switch's clock shows `now`, less than two seconds earlier or later.
+    /// switch's clock shows `now`, less than 4.29 s later.
     pub fn audit(
         &mut self,
         port: u32,

@@ -290,8 +290,8 @@ impl Wires for KernelWires {
         whole.expect("a division has at least one part")
     }
 
-    /// The auditor at TC egress sees the frame when its last bit arrives. The mark has the low bits of the instant at
-    /// which its transmission began, and the switch's clock, which has passed that instant then, the others.
+    /// The auditor at TC egress sees the frame when its last bit arrives, and tells from the mark and the switch's clock
+    /// when its transmission began. So the clock must not be before that.
     fn depart(&mut self, _: &KernelFrames, departing: &Departing<'_>, _: FrameId) {
         self.switch_mut(departing.switch).program.set_clock(departing.now);
     }

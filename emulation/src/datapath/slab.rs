@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use switch_user::region::prefetch;
 
 /// A frame's number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameId(pub u32);
 
 /// All frames that exist.

@@ -24,8 +24,10 @@ impl<W: Wires> Engine<'_, W> {
             for host in &mut part.hosts {
                 host.close_all(&mut part.core);
             }
+            part.core.journal.sort();
         }
         self.tell_notes()?;
+        self.hear_of_last_pauses()?;
         for flow in self.active.values() {
             self.recorder.record.flow(&flow_row(self.scenario, flow, None))?;
         }

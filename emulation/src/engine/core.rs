@@ -1,5 +1,8 @@
 //! What the nodes of a part share: their frames, the wires to them, their mail, and the journal of what happens.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use results::Measurements;
 use scenario::CaptureFilter;
 use topology::NodeId;
@@ -12,7 +15,7 @@ use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, O
 use crate::partition::Place;
 
 /// A frame on its way to a node. Its key orders a node's arrivals: the time of its last bit, then the port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arrival {
     key: u64,
     /// The frame.
@@ -187,8 +190,12 @@ pub struct Core<W: Wires> {
     window_end: Picos,
     /// Frames in all inboxes.
     flying: usize,
-    /// By node: frames on their way to it.
+    /// By node: frames that arrive soon.
     inboxes: Box<[Vec<Arrival>]>,
+    /// By node: frames that arrive later than that. Every window in which a node runs looks through its inbox.
+    later: Box<[BinaryHeap<Reverse<Arrival>>]>,
+    /// How long after a window is soon.
+    soon: Picos,
     /// By node: no event of it is earlier.
     pub next_at: Box<[Picos]>,
     /// By part: frames that leave for it.
@@ -220,6 +227,8 @@ impl<W: Wires> Core<W> {
             window_end: Picos::ZERO,
             flying: 0,
             inboxes: vec![Vec::new(); nodes].into(),
+            later: vec![BinaryHeap::new(); nodes].into(),
+            soon: Picos::MAX,
             next_at: vec![Picos::MAX; nodes].into(),
             outboxes: (0..parts).map(|_| Vec::new()).collect(),
             unopened: Vec::new(),
@@ -230,6 +239,11 @@ impl<W: Wires> Core<W> {
             orders: Vec::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// Frames that arrive more than some longest windows later are kept apart.
+    pub fn set_longest_window(&mut self, window: Picos) {
+        self.soon = Picos(4 * window.0);
     }
 
     /// When something happens next in this part.
@@ -245,9 +259,11 @@ impl<W: Wires> Core<W> {
 
     /// Frames on their way to nodes of this part: the port and the node of each.
     pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
-        let delivered = (0..)
-            .zip(&self.inboxes)
-            .flat_map(|(node, inbox)| inbox.iter().map(move |arrival| (node, arrival.port())));
+        let delivered = (0..).zip(&self.inboxes).zip(&self.later);
+        let delivered = delivered.flat_map(|((node, inbox), later)| {
+            let later = later.iter().map(|Reverse(arrival)| arrival);
+            inbox.iter().chain(later).map(move |arrival| (node, arrival.port()))
+        });
         let unopened = self.unopened.iter().flatten().map(|letter| (letter.to, letter.port));
         delivered.chain(unopened)
     }
@@ -295,7 +311,12 @@ impl<W: Wires> Core<W> {
     fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId) {
         debug_assert!(at >= self.window_end, "no node affects another within a window");
         self.flying += 1;
-        self.inboxes[node as usize].push(Arrival::new(at, port, frame));
+        let arrival = Arrival::new(at, port, frame);
+        if at - self.window_end <= self.soon {
+            self.inboxes[node as usize].push(arrival);
+        } else {
+            self.later[node as usize].push(Reverse(arrival));
+        }
         self.wake(node, at);
     }
 
@@ -320,6 +341,16 @@ impl<W: Wires> Core<W> {
             }
         }
         inbox.truncate(kept);
+        let far = &mut self.later[node as usize];
+        while let Some(&Reverse(arrival)) = far.peek() {
+            if arrival.key >= limit {
+                later = later.min(arrival.key);
+                break;
+            }
+            span.include(arrival.key);
+            due.push(arrival);
+            far.pop();
+        }
         self.flying -= due.len();
         if !span.is_sorted {
             self.sorter.sort(&mut due, span);

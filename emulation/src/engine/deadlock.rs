@@ -7,7 +7,8 @@
 //! cycle of buffer dependency is not watched.
 //!
 //! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses a window's
-//! longest span after it, when every switch has come as far, however the run is divided.
+//! longest span after it, when every switch has come as far, however the run is divided. The tables that it reads then
+//! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
@@ -140,6 +141,18 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
+    /// The run ends: what the watch has not heard of yet.
+    pub(super) fn hear_of_last_pauses(&mut self) -> Result<(), RunError> {
+        while let Some(task) = self.agenda.pop(self.now + self.lookahead) {
+            if let Task::PausesChanged { wire, paused, at } = task
+                && at <= self.now
+            {
+                self.pauses_changed(wire, paused, at)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The run ends: writes a row for each circle that is left. Returns a sentence on the first deadlock, if any.
     pub(super) fn finish_deadlocks(&mut self) -> Result<Option<String>, RunError> {
         self.look_for_deadlock();
@@ -173,7 +186,8 @@ impl<W: Wires> Engine<'_, W> {
         let has_dissolved = |circle: &mut OpenCircle| crosses(circle) && !holds(circle);
         let ended: Vec<OpenCircle> = self.deadlocks.open.extract_if(.., has_dissolved).collect();
         for circle in ended {
-            self.circle_row(&circle, Some(at.to_nanos()))?;
+            let end = at.to_nanos().max(circle.onset);
+            self.circle_row(&circle, Some(end))?;
             // Another circle through the same queues may have been hidden by this one.
             self.open_circles(&circle.lanes);
         }

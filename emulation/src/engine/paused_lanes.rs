@@ -47,6 +47,9 @@ impl<W: Wires> Engine<'_, W> {
                 let row = tables.egress_class(row);
                 let binds = row.map_or(0, |row| row.pause.binds_ns.load());
                 let since = Nanos(binds.saturating_sub(self.response(wire).0));
+                if Picos::from_nanos(since) + self.lookahead > self.now {
+                    continue;
+                }
                 let settled = self.now >= Picos::from_nanos(since) + self.settling_time(wire);
                 graph.paused.push(PausedLane { lane, since, settled, queue_off });
             }

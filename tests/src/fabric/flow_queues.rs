@@ -162,5 +162,5 @@ pub fn deadlock(run: Runner) {
     let circles = run.deadlocks();
     let confirmed = circles.rows().iter().find(|row| !row.text("confirmed_ns").is_empty());
     let confirmed = confirmed.expect("one circle is a deadlock");
-    assert_eq!((confirmed.number("onset_ns"), confirmed.number("confirmed_ns")), (6086, 16_398));
+    assert_eq!((confirmed.number("onset_ns"), confirmed.number("confirmed_ns")), (6086, 17_476));
 }

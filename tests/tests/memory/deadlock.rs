@@ -36,3 +36,8 @@ fn a_circle_that_dissolves_is_none() {
 fn a_deadlock_whose_pauses_run_out_dissolves() {
     deadlock::a_deadlock_without_refreshes(in_memory);
 }
+
+#[test]
+fn circles_of_short_pauses_are_found_once() {
+    deadlock::circles_of_short_pauses(in_memory);
+}

@@ -106,6 +106,24 @@ fn a_substrate_that_breaks_a_promise_ends_the_run() {
     assert!(error.to_string().starts_with("wire h1->s0: a frame was sent at "), "{error}");
 }
 
+/// Each flow fails at the switch of its source; one of the two is in the part of another thread.
+#[test]
+fn a_failure_on_another_thread_ends_the_run() {
+    for (source, destination) in [("h0", "h1"), ("h1", "h0")] {
+        let scenario = scenario(&format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1
+host_link = {{ rate = \"8Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"8Gbps\", delay = \"1us\" }}
+[switch]\nlossless = [3]\n{}",
+            flow(source, destination, 1000)
+        ));
+        let fabric = FaultyWires::deploy(&scenario, Defect::Fails);
+        let threads = ThreadUse { most: 3, least_frames: 0 };
+        let engine = Engine::new(&scenario, fabric, record(&scenario, None), &[], threads);
+        let error = run(engine).err().expect("the first frame is lost");
+        assert!(matches!(error, RunError::Datapath(_)), "{source}: {error}");
+    }
+}
+
 #[test]
 fn a_wire_whose_frames_do_not_add_up() {
     let scenario = star("", &flow("h1", "h0", 1000));

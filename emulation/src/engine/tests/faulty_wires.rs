@@ -63,12 +63,19 @@ impl Wires for FaultyWires {
     type Frames = MemoryFrames;
 
     fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
-        assert_eq!(partition.parts(), 1, "a defect is of the whole fabric");
-        vec![(self, frames)]
+        let Self { inner, defect, .. } = self;
+        let parts = inner.divide(frames, partition).into_iter();
+        parts.map(|(inner, frames)| (Self { inner, defect, arrivals: 0, pfc: 0 }, frames)).collect()
     }
 
     fn join(mut parts: Vec<Self>) -> Self {
-        parts.pop().expect("the fabric")
+        let part = parts.pop().expect("at least one part");
+        let add = |whole: Self, part: Self| Self {
+            arrivals: whole.arrivals + part.arrivals,
+            pfc: whole.pfc + part.pfc,
+            ..whole
+        };
+        parts.into_iter().fold(part, add)
     }
 
     fn depart(&mut self, frames: &MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
