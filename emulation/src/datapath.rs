@@ -182,7 +182,7 @@ pub trait Wires: Sharing + Sized + Send {
     fn join(parts: Vec<Self>) -> Self;
 
     /// A switch begins to send a frame of `length` bytes out of a port, now.
-    fn depart(&mut self, frames: &Self::Frames, departing: &Departing<'_>, frame: FrameId);
+    fn depart(&mut self, frames: &mut Self::Frames, departing: &Departing<'_>, frame: FrameId);
 
     /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods tells what
     /// the node there did with it.

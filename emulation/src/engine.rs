@@ -16,11 +16,13 @@
 )]
 
 mod agenda;
+mod arrivals;
 mod books;
 mod core;
 mod crew;
 mod deadlock;
 mod faults;
+mod flows;
 mod headroom_study;
 mod host_node;
 mod journal;
@@ -43,11 +45,11 @@ use std::thread;
 use std::time::Duration;
 
 use host_agent::HostCounters;
-use results::{FlowRow, FlowStart, Record, ResultsError, RunEnd, Summary};
+use results::{Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
 use switch_user::switch::{CONTROL_FRAME_LENGTH, Switch};
 use switch_user::tables::SwitchTables;
-use topology::{HostId, SwitchId, WireId};
+use topology::{SwitchId, WireId};
 use units::{Nanos, Picos};
 use workload::{Flow, FlowStream};
 
@@ -55,14 +57,11 @@ use self::core::Tally;
 use crate::datapath::{DatapathError, Deployed, FrameId, Wires};
 use crate::host_settings;
 use crate::partition::{Partition, Place};
-use crate::paths;
-use crate::queue_pairs;
 use crate::switch_settings;
 
 use agenda::{Agenda, Task};
 use crew::Crew;
 use deadlock::DeadlockWatch;
-use host_node::{Command, Completion};
 use journal::{Entry, Note};
 use part::{Opening, Part, Window};
 use recorder::Recorder;
@@ -343,32 +342,6 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(())
     }
 
-    /// Tells the hosts of flows that start before `end`.
-    fn start_flows(&mut self, end: Picos) {
-        while self.stream.next_start().is_some_and(|start| start < end) {
-            let flow = self.stream.next().expect("it has a start");
-            self.classes |= 1 << flow.priority;
-            let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
-            self.command(flow.destination, flow.start, Command::Open(responder));
-            self.command(flow.source, flow.start, Command::Start(request));
-            let fabric = self.scenario.fabric();
-            self.recorder.record.flow_started(&FlowStart {
-                flow: flow.id,
-                label: &flow.label,
-                src: &fabric.host(flow.source).name,
-                dst: &fabric.host(flow.destination).name,
-            });
-            self.active.insert(flow.id, flow);
-        }
-    }
-
-    fn command(&mut self, host: HostId, at: Picos, command: Command) {
-        let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
-        let part = &mut self.parts[part as usize];
-        part.hosts[index as usize].command(at, command);
-        part.core.wake(index, at);
-    }
-
     /// Hands over the frames that have left their parts.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
@@ -404,17 +377,6 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(())
     }
 
-    fn complete_flow(&mut self, number: u32, completion: Completion) -> Result<(), RunError> {
-        let flow = self.active.remove(&number).expect("a flow that completes has started");
-        let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
-        // In a later window, whatever node runs first in this one.
-        let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
-        self.command(flow.destination, completion.at + self.lookahead, close);
-        self.flows_completed += 1;
-        self.recorder.record.flow(&flow_row(self.scenario, &flow, Some(completion)))?;
-        Ok(())
-    }
-
     fn progress(&self) -> Progress {
         Progress {
             now: self.now.to_nanos(),
@@ -426,7 +388,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// Whether no flow is left and no frame is on its way.
     fn has_drained(&self) -> bool {
         let is_empty = |part: &Part<W>| {
-            part.core.is_quiet()
+            part.core.frames_on_their_way() == 0
                 && part.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
                 && part.hosts.iter().all(|node| node.host.is_idle())
         };
@@ -479,28 +441,5 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     fn host_totals(&self) -> impl Iterator<Item = &HostCounters> {
         self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.host.counters())
-    }
-}
-
-/// A flow's row; `completion` is missing if it did not complete.
-fn flow_row<'a>(
-    scenario: &'a Scenario,
-    flow: &'a Flow,
-    completion: Option<Completion>,
-) -> FlowRow<'a> {
-    let fabric = scenario.fabric();
-    FlowRow {
-        flow: flow.id,
-        label: &flow.label,
-        src: &fabric.host(flow.source).name,
-        dst: &fabric.host(flow.destination).name,
-        priority: flow.priority,
-        bytes: flow.bytes,
-        start: flow.start.to_nanos(),
-        fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
-        ideal: paths::ideal(scenario, flow).to_nanos_ceil(),
-        retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
-        cnps: completion.map_or(0, |it| it.notifications),
-        long_lived: flow.long_lived,
     }
 }

@@ -8,11 +8,6 @@ use units::Picos;
 
 use scenario::{Hpcc, Scenario};
 
-/// Whether they include what waits at each port.
-pub fn follows_ports(scenario: &Scenario) -> bool {
-    scenario.results.hpcc.is_some()
-}
-
 /// The settings of the HPCC simulator's files, if the scenario asks for them.
 pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
     let hpcc = scenario.results.hpcc.as_ref()?;

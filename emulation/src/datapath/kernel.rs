@@ -292,7 +292,7 @@ impl Wires for KernelWires {
 
     /// The auditor at TC egress sees the frame when its last bit arrives, and tells from the mark and the switch's clock
     /// when its transmission began. So the clock must not be before that.
-    fn depart(&mut self, _: &KernelFrames, departing: &Departing<'_>, _: FrameId) {
+    fn depart(&mut self, _: &mut KernelFrames, departing: &Departing<'_>, _: FrameId) {
         self.switch_mut(departing.switch).program.set_clock(departing.now);
     }
 

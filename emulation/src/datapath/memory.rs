@@ -40,49 +40,6 @@ pub enum MemoryFrame {
 /// UDP's protocol number.
 const PROTOCOL_UDP: u8 = 17;
 
-/// A packet's header as the pipeline sees it; `station` is where the packet is sent to.
-#[inline(always)]
-fn header(packet: &RocePacket, station: u64) -> Parsed {
-    Parsed::Ipv4(Ipv4Fields {
-        station,
-        source: packet.source,
-        destination: packet.destination,
-        ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
-        protocol: PROTOCOL_UDP,
-        type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
-        ttl: packet.ttl,
-        checksum: 0,
-    })
-}
-
-/// A packet as the auditor sees it when it leaves.
-struct DepartingView<'a> {
-    packet: &'a RocePacket,
-    length: u32,
-}
-
-impl Frame for DepartingView<'_> {
-    #[inline(always)]
-    fn length(&self) -> u32 {
-        self.length
-    }
-
-    #[inline(always)]
-    fn parse(&self) -> Result<Parsed, DropReason> {
-        Ok(header(self.packet, 0))
-    }
-
-    #[inline(always)]
-    fn forward(&mut self, _: u64, _: u64, _: &Ipv4Fields) -> Result<(), DropReason> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
-        Ok(())
-    }
-}
-
 /// A packet as the pipeline sees it at the end of a wire.
 struct PacketView<'a> {
     packet: &'a mut RocePacket,
@@ -99,7 +56,17 @@ impl Frame for PacketView<'_> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        Ok(header(self.packet, self.station))
+        let packet = &*self.packet;
+        Ok(Parsed::Ipv4(Ipv4Fields {
+            station: self.station,
+            source: packet.source,
+            destination: packet.destination,
+            ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+            protocol: PROTOCOL_UDP,
+            type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
+            ttl: packet.ttl,
+            checksum: 0,
+        }))
     }
 
     #[inline(always)]
@@ -319,12 +286,12 @@ impl Wires for MemoryWires {
 
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
     #[inline(always)]
-    fn depart(&mut self, frames: &MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
+    fn depart(&mut self, frames: &mut MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
         let Departing { tables, port, length, now, .. } = *departing;
         let (tables, port) = (tables.unshared(), u32::from(port));
-        match &frames.frames[frame].0 {
+        match &mut frames.frames[frame].0 {
             MemoryFrame::Roce(packet) => {
-                audit(&DepartingView { packet, length }, tables, port, now)
+                audit(&PacketView { packet, length, station: 0 }, tables, port, now)
             }
             MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
             MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),

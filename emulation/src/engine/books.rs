@@ -8,10 +8,11 @@ use results::{DropTotals, Measurements, RunEnd, Summary};
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
 
+use super::flows::flow_row;
 use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
-use super::{Engine, Finished, RunError, flow_row};
+use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {

@@ -6,8 +6,8 @@
 //! is open but not known to be permanent is looked at again every [`LOOK_PERIOD`]. A fabric whose routes have no
 //! cycle of buffer dependency is not watched.
 //!
-//! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses a window's
-//! longest span after it, when every switch has come as far, however the run is divided. The tables that it reads then
+//! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses later, by
+//! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
 //! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
 
 use fabric_core::hop_control::PauseLevel;

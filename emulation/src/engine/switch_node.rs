@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::convert::Infallible;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
@@ -14,10 +13,11 @@ use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::Picos;
 
-use super::core::{Core, PORT_BITS, port_key};
+use super::arrivals::{PORT_BITS, port_key};
+use super::core::Core;
 use super::journal::{Journal, Note};
 use super::sampler::Sampler;
-use super::switch_recorder::{Followed, SwitchRecorder};
+use super::switch_recorder::Followed;
 use super::transmitter::{Receiver, Transmitter};
 use crate::datapath::{Crossing, DatapathError, Departing, FrameId, FrameStore, Wires};
 use crate::partition::Partition;
@@ -44,14 +44,6 @@ pub struct SwitchNode {
     /// What results follow of it.
     pub followed: Followed,
     sampler: Sampler,
-}
-
-/// What the observer of a switch cannot do is fail.
-fn unfailing<T>(result: Result<T, Infallible>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(never) => match never {},
-    }
 }
 
 impl SwitchNode {
@@ -95,7 +87,7 @@ impl SwitchNode {
         (out, inward)
     }
 
-    /// Both ends of the wires at a port, for tests that change them.
+    /// The sending end of the wire at a port, for tests that change it.
     #[cfg(test)]
     pub fn out_mut(&mut self, port: u16) -> &mut Transmitter {
         &mut self.ports[usize::from(port)].out
@@ -181,13 +173,8 @@ impl SwitchNode {
         let (outcome, orders) = (&outcome, &core.orders[..]);
         let link_delay = link_delay.as_ref();
         let arrival = Arrival { frame, length, outcome, orders, link_delay, priority };
-        let mut observer = SwitchRecorder {
-            followed: &mut self.followed,
-            journal: &mut core.journal,
-            measured: &mut core.measured,
-            node: self.node,
-        };
-        let reaction = unfailing(self.switch.on_arrival(now, port, &arrival, &mut observer));
+        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
         if !reaction.keeps_frame {
             core.frames.discard(frame);
         }
@@ -243,13 +230,8 @@ impl SwitchNode {
             }
             return;
         }
-        let mut observer = SwitchRecorder {
-            followed: &mut self.followed,
-            journal: &mut core.journal,
-            measured: &mut core.measured,
-            node: self.node,
-        };
-        let sent = unfailing(self.switch.poll_transmit::<W, _>(now, port, &mut observer));
+        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let Ok(sent) = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
         if let Some(Transmission { frame, length, mark, more }) = sent {
             if mark {
@@ -284,7 +266,7 @@ impl SwitchNode {
             length,
             now: now.to_nanos(),
         };
-        core.medium.depart(&core.frames, &departing, frame);
+        core.medium.depart(&mut core.frames, &departing, frame);
         core.transmit(now, self.node, &mut self.ports[usize::from(port)].out, frame, length);
     }
 
@@ -300,13 +282,8 @@ impl SwitchNode {
     /// A timer is due.
     #[cold]
     fn handle_deadline<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
-        let mut observer = SwitchRecorder {
-            followed: &mut self.followed,
-            journal: &mut core.journal,
-            measured: &mut core.measured,
-            node: self.node,
-        };
-        let due = unfailing(self.switch.handle_deadline(now, &mut observer));
+        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let Ok(due) = self.switch.handle_deadline(now, &mut observer);
         let Some(Due { port, pauses_changed }) = due else { return };
         self.take_discarded(core);
         if pauses_changed {
@@ -318,13 +295,9 @@ impl SwitchNode {
     /// Every port asks its neighbour for the link's delay.
     pub fn measure_links<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
-            let mut observer = SwitchRecorder {
-                followed: &mut self.followed,
-                journal: &mut core.journal,
-                measured: &mut core.measured,
-                node: self.node,
-            };
-            unfailing(self.switch.measure_link(now, port, &mut observer));
+            let mut observer =
+                self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+            let Ok(()) = self.switch.measure_link(now, port, &mut observer);
             self.kick(core, now, port);
         }
     }

@@ -16,7 +16,6 @@ use units::{Bytes, Picos};
 
 use super::headroom_study::{HeadroomStudy, Passage};
 use super::journal::{Journal, Note};
-use crate::hpcc_options;
 
 /// What results follow of a switch.
 pub struct Followed {
@@ -39,7 +38,7 @@ impl Followed {
         let occupancy = || Box::new(Occupancy::new(scenario.switch.buffer));
         let occupancy = results.occupancy.then(occupancy);
         let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
-        let ports = hpcc_options::follows_ports(scenario);
+        let ports = results.hpcc.is_some();
         let wires = &scenario.fabric().switch(switch).ports;
         Self {
             packets: occupancy.is_some() || study.is_some() || ports,
@@ -48,6 +47,19 @@ impl Followed {
             ports,
             wires: wires.iter().map(|wire| wire.reverse()).collect(),
         }
+    }
+}
+
+impl Followed {
+    /// The observer of the switch, which is node `node`.
+    #[inline]
+    pub fn recorder<'a>(
+        &'a mut self,
+        node: NodeId,
+        journal: &'a mut Journal,
+        measured: &'a mut Option<Box<Measurements>>,
+    ) -> SwitchRecorder<'a> {
+        SwitchRecorder { followed: self, journal, measured, node }
     }
 }
 

@@ -78,7 +78,7 @@ impl Wires for FaultyWires {
         parts.into_iter().fold(part, add)
     }
 
-    fn depart(&mut self, frames: &MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
+    fn depart(&mut self, frames: &mut MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
         let late = if self.defect == Defect::LeavesLate { 1000 } else { 0 };
         let now = Nanos(departing.now.0 + late);
         self.inner.depart(frames, &Departing { now, ..*departing }, frame);

@@ -1,0 +1,166 @@
+//! Frames on their way to a node, and their order.
+
+use units::Picos;
+
+use crate::datapath::FrameId;
+
+/// A frame on its way to a node. Its key orders a node's arrivals: the time of its last bit, then the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrival {
+    /// See [`port_key`].
+    pub key: u64,
+    /// The frame.
+    pub frame: FrameId,
+}
+
+impl Arrival {
+    #[inline]
+    pub fn new(at: Picos, port: u16, frame: FrameId) -> Self {
+        Self { key: port_key(at, port), frame }
+    }
+
+    /// When its last bit arrives.
+    #[inline]
+    pub fn at(self) -> Picos {
+        Picos(self.key >> PORT_BITS)
+    }
+
+    /// Where it arrives.
+    #[inline]
+    pub fn port(self) -> u16 {
+        (self.key & ((1 << PORT_BITS) - 1)) as u16
+    }
+}
+
+/// Bits of a port's number.
+pub const PORT_BITS: u32 = 8;
+const _: () = assert!(topology::MAX_PORTS <= 1 << PORT_BITS, "a key names any port");
+
+/// An instant and a port in a word that orders them. What lies beyond every scenario's end need not be told apart.
+#[inline]
+pub fn port_key(at: Picos, port: u16) -> u64 {
+    const LAST: u64 = u64::MAX >> PORT_BITS;
+    const { assert!(scenario::LONGEST_DURATION.0 < LAST) };
+    at.0.min(LAST) << PORT_BITS | u64::from(port)
+}
+
+/// The first and last of some keys, in the order in which they came.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    first: u64,
+    last: u64,
+    newest: u64,
+    /// Whether they came in order.
+    pub is_sorted: bool,
+}
+
+impl Span {
+    /// Of no keys.
+    pub const EMPTY: Self = Self { first: u64::MAX, last: 0, newest: 0, is_sorted: true };
+
+    /// Adds a key.
+    #[inline]
+    pub fn include(&mut self, key: u64) {
+        self.is_sorted &= key >= self.newest;
+        self.newest = key;
+        self.first = self.first.min(key);
+        self.last = self.last.max(key);
+    }
+}
+
+/// Sorts the arrivals of a window, which are spread over it about evenly: into as many intervals as there are
+/// arrivals, and then each past the few that are in its way. A comparison sort would guess wrong at every other
+/// comparison.
+#[derive(Debug, Default)]
+pub struct Sorter {
+    /// By interval: where its next arrival goes.
+    places: Vec<u32>,
+    sorted: Vec<Arrival>,
+}
+
+impl Sorter {
+    /// Fewer arrivals are inserted one by one.
+    const FEW: usize = 12;
+    /// With more in an interval they are not spread evenly, and compared after all.
+    const CROWD: u32 = 32;
+
+    /// `span` is that of the arrivals' keys.
+    pub fn sort(&mut self, arrivals: &mut Vec<Arrival>, span: Span) {
+        if arrivals.len() > Self::FEW && !self.distribute(arrivals, span) {
+            return arrivals.sort_unstable_by_key(|arrival| arrival.key);
+        }
+        for at in 1..arrivals.len() {
+            let arrival = arrivals[at];
+            let mut place = at;
+            while place > 0 && arrivals[place - 1].key > arrival.key {
+                arrivals[place] = arrivals[place - 1];
+                place -= 1;
+            }
+            arrivals[place] = arrival;
+        }
+    }
+
+    /// Puts arrivals into the order of their intervals, unless one of these has a crowd.
+    fn distribute(&mut self, arrivals: &mut Vec<Arrival>, span: Span) -> bool {
+        let intervals = arrivals.len().next_power_of_two();
+        // As narrow as they can be, if the last key is to be in one of them.
+        let bits = u64::BITS - (span.last - span.first).leading_zeros();
+        let shift = bits.saturating_sub(intervals.ilog2());
+        let interval = |arrival: &Arrival| ((arrival.key - span.first) >> shift) as usize;
+        self.places.clear();
+        self.places.resize(intervals, 0);
+        for arrival in &*arrivals {
+            self.places[interval(arrival)] += 1;
+        }
+        let (mut next, mut most) = (0, 0);
+        for place in &mut self.places {
+            let count = std::mem::replace(place, next);
+            next += count;
+            most = most.max(count);
+        }
+        if most > Self::CROWD {
+            return false;
+        }
+        self.sorted.clear();
+        self.sorted.resize(arrivals.len(), arrivals[0]);
+        for &arrival in &*arrivals {
+            let place = &mut self.places[interval(&arrival)];
+            self.sorted[*place as usize] = arrival;
+            *place += 1;
+        }
+        std::mem::swap(&mut self.sorted, arrivals);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn arrivals_are_sorted_by_time_and_port(
+            keys in prop::collection::vec((0..5_000_000_u64, 0..256_u16), 0..300),
+            scale in 0..30_u32,
+        ) {
+            let arrival = |(number, &(at, port)): (usize, &(u64, u16))| {
+                Arrival::new(Picos(at << scale), port, FrameId(number as u32))
+            };
+            let mut arrivals: Vec<Arrival> = keys.iter().enumerate().map(arrival).collect();
+            let mut expected: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
+            expected.sort_unstable();
+            let mut span = Span::EMPTY;
+            for arrival in &arrivals {
+                span.include(arrival.key);
+            }
+            Sorter::default().sort(&mut arrivals, span);
+            let sorted: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
+            prop_assert_eq!(&sorted, &expected);
+            let mut frames: Vec<u32> = arrivals.iter().map(|arrival| arrival.frame.0).collect();
+            frames.sort_unstable();
+            prop_assert!(frames.into_iter().eq(0..keys.len() as u32));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Flows: when they start and end, on both of their hosts.
+
+use results::{FlowRow, FlowStart};
+use scenario::Scenario;
+use topology::HostId;
+use units::Picos;
+use workload::Flow;
+
+use super::host_node::{Command, Completion};
+use super::{Engine, RunError};
+use crate::datapath::Wires;
+use crate::partition::Place;
+use crate::{paths, queue_pairs};
+
+impl<W: Wires> Engine<'_, W> {
+    /// Tells the hosts of flows that start before `end`.
+    pub(super) fn start_flows(&mut self, end: Picos) {
+        while self.stream.next_start().is_some_and(|start| start < end) {
+            let flow = self.stream.next().expect("it has a start");
+            self.classes |= 1 << flow.priority;
+            let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
+            self.command(flow.destination, flow.start, Command::Open(responder));
+            self.command(flow.source, flow.start, Command::Start(request));
+            let fabric = self.scenario.fabric();
+            self.recorder.record.flow_started(&FlowStart {
+                flow: flow.id,
+                label: &flow.label,
+                src: &fabric.host(flow.source).name,
+                dst: &fabric.host(flow.destination).name,
+            });
+            self.active.insert(flow.id, flow);
+        }
+    }
+
+    fn command(&mut self, host: HostId, at: Picos, command: Command) {
+        let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
+        let part = &mut self.parts[part as usize];
+        part.hosts[index as usize].command(at, command);
+        part.core.wake(index, at);
+    }
+
+    /// A flow's sender has its last ACK.
+    pub(super) fn complete_flow(
+        &mut self,
+        number: u32,
+        completion: Completion,
+    ) -> Result<(), RunError> {
+        let flow = self.active.remove(&number).expect("a flow that completes has started");
+        let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
+        // In a later window, whatever node runs first in this one.
+        let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
+        self.command(flow.destination, completion.at + self.lookahead, close);
+        self.flows_completed += 1;
+        self.recorder.record.flow(&flow_row(self.scenario, &flow, Some(completion)))?;
+        Ok(())
+    }
+}
+
+/// A flow's row; `completion` is missing if it did not complete.
+pub(super) fn flow_row<'a>(
+    scenario: &'a Scenario,
+    flow: &'a Flow,
+    completion: Option<Completion>,
+) -> FlowRow<'a> {
+    let fabric = scenario.fabric();
+    FlowRow {
+        flow: flow.id,
+        label: &flow.label,
+        src: &fabric.host(flow.source).name,
+        dst: &fabric.host(flow.destination).name,
+        priority: flow.priority,
+        bytes: flow.bytes,
+        start: flow.start.to_nanos(),
+        fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
+        ideal: paths::ideal(scenario, flow).to_nanos_ceil(),
+        retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
+        cnps: completion.map_or(0, |it| it.notifications),
+        long_lived: flow.long_lived,
+    }
+}
