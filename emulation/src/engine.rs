@@ -37,6 +37,7 @@ mod switch_recorder;
 #[cfg(test)]
 mod tests;
 mod transmitter;
+mod upcoming;
 mod wait_graph;
 
 use std::collections::BTreeMap;

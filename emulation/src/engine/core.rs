@@ -12,6 +12,7 @@ use super::arrivals::{Arrival, PORT_BITS, Sorter, Span, port_key};
 use super::journal::{Journal, Note};
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
+use super::upcoming::Upcoming;
 use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires};
 use crate::partition::Place;
 
@@ -72,8 +73,8 @@ pub struct Core<W: Wires> {
     later: Box<[BinaryHeap<Reverse<Arrival>>]>,
     /// How long after a window is soon.
     soon: Picos,
-    /// By node: no event of it is earlier.
-    pub next_at: Box<[Picos]>,
+    /// When the nodes have something to do.
+    pub upcoming: Upcoming,
     /// By part: frames that leave for it.
     outboxes: Box<[Mail<<W::Frames as FrameStore>::Frame>]>,
     /// Mail of other parts that has not been opened.
@@ -105,7 +106,7 @@ impl<W: Wires> Core<W> {
             inboxes: vec![Vec::new(); nodes].into(),
             later: vec![BinaryHeap::new(); nodes].into(),
             soon: Picos::MAX,
-            next_at: vec![Picos::MAX; nodes].into(),
+            upcoming: Upcoming::new(nodes),
             outboxes: (0..parts).map(|_| Vec::new()).collect(),
             unopened: Vec::new(),
             unopened_from: Picos::MAX,
@@ -124,13 +125,7 @@ impl<W: Wires> Core<W> {
 
     /// When something happens next in this part.
     pub fn next(&self) -> Picos {
-        self.next_at.iter().fold(self.unopened_from, |first, at| Picos(first.0.min(at.0)))
-    }
-
-    /// A node has something to do at `at`.
-    pub fn wake(&mut self, node: u32, at: Picos) {
-        let next = &mut self.next_at[node as usize];
-        *next = Picos(next.0.min(at.0));
+        self.upcoming.first().min(self.unopened_from)
     }
 
     /// Frames on their way to nodes of this part: the port and the node of each.
@@ -188,7 +183,7 @@ impl<W: Wires> Core<W> {
         } else {
             self.later[node as usize].push(Reverse(arrival));
         }
-        self.wake(node, at);
+        self.upcoming.wake(node, at);
     }
 
     /// Takes the arrivals of a node before `end`, in order, and says when the first of the others comes. The vector

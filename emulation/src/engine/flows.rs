@@ -36,7 +36,7 @@ impl<W: Wires> Engine<'_, W> {
         let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
         let part = &mut self.parts[part as usize];
         part.hosts[index as usize].command(at, command);
-        part.core.wake(index, at);
+        part.core.upcoming.wake(index, at);
     }
 
     /// A flow's sender has its last ACK.

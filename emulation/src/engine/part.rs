@@ -72,17 +72,22 @@ impl<W: Wires> Part<W> {
             self.open(window);
         }
         let hosts = self.hosts.len();
-        for index in 0..self.core.next_at.len() {
-            if self.core.next_at[index] >= window.end {
-                continue;
+        let mut block = 0;
+        while let Some((nodes, next_block)) = self.core.upcoming.block_before(block, window.end) {
+            for index in nodes.clone() {
+                if self.core.upcoming.at(index) >= window.end {
+                    continue;
+                }
+                let number = index as u32;
+                let next = if index < hosts {
+                    self.hosts[index].run(&mut self.core, number, window.end)?
+                } else {
+                    self.switches[index - hosts].run(&mut self.core, number, window.end)?
+                };
+                self.core.upcoming.set(index, next);
             }
-            let number = index as u32;
-            let next = if index < hosts {
-                self.hosts[index].run(&mut self.core, number, window.end)?
-            } else {
-                self.switches[index - hosts].run(&mut self.core, number, window.end)?
-            };
-            self.core.next_at[index] = next;
+            self.core.upcoming.settle(nodes);
+            block = next_block;
         }
         self.core.journal.sort();
         Ok(())
@@ -101,7 +106,7 @@ impl<W: Wires> Part<W> {
             if opening.measures {
                 node.measure_links(start, &mut self.core);
             }
-            self.core.wake(index as u32, node.next());
+            self.core.upcoming.wake(index as u32, node.next());
         }
     }
 
