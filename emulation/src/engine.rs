@@ -56,7 +56,7 @@ use workload::{Flow, FlowStream};
 
 use self::core::Tally;
 use crate::datapath::{DatapathError, Deployed, FrameId, Wires};
-use crate::host_settings;
+use crate::host_settings::{self, HostSettings};
 use crate::partition::{Partition, Place};
 use crate::switch_settings;
 
@@ -184,13 +184,14 @@ impl<'a, W: Wires> Engine<'a, W> {
         let mut tables: Vec<Option<SwitchTables>> = tables.into_iter().map(Some).collect();
         let media = wires.divide(frames, &partition);
         let parts = media.into_iter().zip(partition.members()).enumerate();
+        let settings = HostSettings::of(scenario);
         let parts = parts.map(|(number, (medium, members))| {
             let of_part = members
                 .switches
                 .iter()
                 .map(|switch| tables[switch.0 as usize].take().expect("a switch is in one part"));
             let tables = of_part.collect();
-            Box::new(Part::new(scenario, &partition, number, tables, medium, captured))
+            Box::new(Part::new(scenario, &partition, number, tables, medium, captured, &settings))
         });
         let parts = parts.collect();
         let shortest = fabric

@@ -16,6 +16,7 @@ pub mod host_settings;
 mod hpcc_options;
 pub mod ideal;
 pub mod partition;
+pub mod path_groups;
 pub mod paths;
 pub mod queue_pairs;
 pub mod run;

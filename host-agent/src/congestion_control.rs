@@ -17,16 +17,31 @@
 
 mod algorithm;
 pub mod dcqcn;
+pub mod dctcp;
+mod fraction;
+pub mod hpcc;
 mod line_rate;
+mod multiple;
+mod path;
+pub mod powertcp;
+mod rounds;
+pub mod theta_powertcp;
+pub mod timely;
 
 pub use algorithm::Algorithm;
 pub(crate) use algorithm::{Control, Feedback};
+use enum_dispatch::enum_dispatch;
+pub use fraction::Fraction;
+use line_rate::LineRate;
+pub use multiple::Multiple;
+pub use path::MAX_HOPS;
 use units::{BitsPerSecond, Bytes, Picos};
 
 /// The sending end's part: it is told what happens to its queue pair, and says how fast it may send.
 ///
 /// Instants never go backwards. Bytes of payload are counted once when they are first sent and once when
 /// they are acknowledged, so that an algorithm can keep the flow's sequence numbers if it needs them.
+#[enum_dispatch]
 pub trait CongestionControl {
     /// Takes note of a packet that starts at `now`.
     #[inline]
@@ -36,11 +51,9 @@ pub trait CongestionControl {
     #[inline]
     fn acknowledged(&mut self, _now: Picos, _acknowledged: &Acknowledged<'_>) {}
 
-    /// Takes a CNP; true if it cut the rate.
+    /// Takes a CNP.
     #[inline]
-    fn notified(&mut self, _now: Picos) -> bool {
-        false
-    }
+    fn notified(&mut self, _now: Picos) {}
 
     /// Takes a loss. One that an ACK or NAK reports comes after its [`acknowledged`](Self::acknowledged).
     #[inline]
@@ -60,6 +73,12 @@ pub trait CongestionControl {
         None
     }
 
+    /// How often it has cut its rate or window because of congestion, by a step that it counts.
+    #[inline]
+    fn cuts(&self) -> u64 {
+        0
+    }
+
     /// Whether [`Acknowledged::round_trip`] is wanted: it costs an entry for each outstanding packet.
     #[inline]
     fn measures_round_trips(&self) -> bool {
@@ -68,6 +87,7 @@ pub trait CongestionControl {
 }
 
 /// The receiving end's part: what it tells the sender.
+#[enum_dispatch]
 pub trait CongestionFeedback {
     /// Takes a data packet that arrives at `now`, `marked` congestion experienced or not; true if a CNP is
     /// due.
@@ -128,4 +148,12 @@ pub enum Loss {
     Reported,
     /// The retransmission timer expired.
     Timeout,
+}
+
+/// The rate at which a window is sent in `span`, which is above zero, at least 1 bit/s; saturates.
+#[inline]
+fn rate_of(window: Bytes, span: Picos) -> BitsPerSecond {
+    const PICOS_PER_SECOND_TIMES_BITS: u128 = 8_000_000_000_000;
+    let rate = u128::from(window.0) * PICOS_PER_SECOND_TIMES_BITS / u128::from(span.0);
+    BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
 }

@@ -17,7 +17,7 @@ use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Sender};
-use crate::requester::Requester;
+use crate::requester::{Requester, WindowLimit};
 use crate::responder::{Responder, ResponderRequest};
 
 /// The configuration of a host.
@@ -47,6 +47,8 @@ pub struct HostConfig {
     pub reliability: Reliability,
     /// How senders set their rate.
     pub congestion_control: congestion_control::Algorithm,
+    /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
+    pub window: Option<WindowLimit>,
 }
 
 /// What happened on a host.
@@ -131,7 +133,7 @@ impl Host {
         self.counters.flows_started += 1;
         let flow = Flow::new(request, self.config.address, self.config.payload);
         let reliability = self.config.reliability.sender(&self.config);
-        let requester = Requester::new(flow, reliability, self.fresh.0.clone());
+        let requester = Requester::new(flow, reliability, self.fresh.0.clone(), self.config.window);
         let slot = self.requesters.insert(request.qp, requester);
         self.schedule(now, slot);
     }
@@ -345,7 +347,10 @@ impl Host {
         }
         let requester = self.requesters.occupant(slot);
         let answer = Answer { psn: packet.psn, aeth };
-        match requester.receive_answer(now, &answer, packet.congestion_echo) {
+        let outcome =
+            requester.receive_answer(now, &answer, packet.congestion_echo, self.config.link_rate);
+        self.counters.rate_cuts += requester.take_cuts();
+        match outcome {
             Outcome::Useful => self.schedule(now, slot),
             Outcome::Completed => self.complete(now, slot),
             Outcome::Stale => {
@@ -362,8 +367,9 @@ impl Host {
             return;
         };
         self.counters.cnps_received += 1;
-        let cut = self.requesters.occupant(slot).receive_notification(now);
-        self.counters.rate_cuts += u64::from(cut);
+        let requester = self.requesters.occupant(slot);
+        requester.receive_notification(now, self.config.link_rate);
+        self.counters.rate_cuts += requester.take_cuts();
         self.schedule(now, slot);
     }
 
@@ -382,6 +388,7 @@ impl Host {
     fn transmit_data(&mut self, now: Picos, slot: u32) -> RocePacket {
         let requester = self.requesters.occupant(slot);
         let (packet, again) = requester.transmit(now, &self.config);
+        self.counters.rate_cuts += requester.take_cuts();
         self.counters.data_packets_sent += 1;
         self.counters.payload_bytes_sent += u64::from(packet.payload_length);
         self.counters.retransmitted_packets += u64::from(again);

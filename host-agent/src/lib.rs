@@ -36,5 +36,6 @@ pub use counters::HostCounters;
 pub use flow::FlowRequest;
 pub use host::{Host, HostConfig, HostEvent};
 pub use reliability::Reliability;
+pub use requester::WindowLimit;
 pub use responder::ResponderRequest;
 pub use segmentation::{Message, Segmentation};

@@ -36,7 +36,7 @@ mod shape;
 mod sizes;
 mod switch;
 mod topology_keys;
-mod transport;
+pub mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -70,7 +70,7 @@ pub use results::{Results, Throughput};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
-pub use transport::{CongestionControl, Dcqcn, MOST_STAGES, Profile, Transport};
+pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};

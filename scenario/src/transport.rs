@@ -1,117 +1,52 @@
-//! `host.transport`: RoCEv2 reliable connections, with or without DCQCN.
+//! `host.transport`: what carries flows, and who sets a sender's rate.
 
-use host_agent::congestion_control::dcqcn::Parameters;
+mod congestion_control;
+mod dcqcn;
+mod dctcp;
+mod hpcc;
+mod powertcp;
+mod timely;
+mod window;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitsPerSecond, Bytes, Picos};
+use units::Picos;
 
 use super::document::Document;
-use super::quantity::{self, Quantity, Rate, Size, Time};
-use super::ratio::Ratio;
+use super::quantity::{self, Quantity, Size, Time};
+use super::ratio::{Probability, Ratio};
 use super::report::ScenarioError;
 
-/// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
-/// its next packet, one by one.
-pub const MOST_STAGES: u32 = 1 << 16;
+pub use congestion_control::CongestionControl;
+use congestion_control::CongestionControlKeys;
+pub use dcqcn::{Dcqcn, MOST_STAGES, Profile};
+pub use dctcp::{Dctcp, Start};
+pub use hpcc::Hpcc;
+pub use powertcp::PowerTcp;
+pub use timely::{Timely, TimelyForm};
+use window::WindowKeys;
+pub use window::{Window, WindowSize};
 
 /// What carries flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Transport {
     /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE, go-back-N.
-    RoceRc {
-        /// Who sets the sender's rate.
-        #[serde(flatten)]
-        congestion_control: CongestionControl,
-    },
+    RoceRc(RoceRc),
 }
 
-/// Who sets a sender's rate.
+/// `RoCEv2` reliable connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "congestion_control", rename_all = "kebab-case")]
-pub enum CongestionControl {
-    /// Nobody: line rate.
-    None,
-    /// DCQCN.
-    Dcqcn(Dcqcn),
-}
-
-/// DCQCN's parameters (Zhu et al., SIGCOMM 2015), each a profile's unless the file sets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Dcqcn {
-    /// Where parameters that the file does not set come from.
-    pub profile: Profile,
-    /// Time between updates of alpha.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub alpha_update_interval: Picos,
-    /// Least time between rate cuts.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub rate_decrease_interval: Picos,
-    /// Period of the rate increase timer.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub rate_increase_timer: Picos,
-    /// Bytes sent that count as one rate increase event; `None` for no byte counter.
-    #[serde(serialize_with = "serialize_byte_counter")]
-    pub byte_counter: Option<Bytes>,
-    /// Weight of an update of alpha, g; at most 1.
-    pub g: Ratio,
-    /// Stages of fast recovery, F.
-    pub fast_recovery_stages: u32,
-    /// Step of additive increase.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub additive_increase: BitsPerSecond,
-    /// Step of hyper increase.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub hyper_increase: BitsPerSecond,
-    /// The rate is never cut below this.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub minimum_rate: BitsPerSecond,
-    /// Least time between two CNPs of a queue pair; zero is a CNP for each marked packet.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub cnp_interval: Picos,
-}
-
-/// A published set of DCQCN parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// The HPCC simulator's, for 100 Gbit/s.
-    #[default]
-    Hpcc,
-    /// The DCQCN paper's, for 40 Gbit/s.
-    Paper,
-    /// The ConWeave simulator's, for 100 Gbit/s.
-    Conweave,
-}
-
-impl Profile {
-    /// The published values, at the rate that they were published for.
-    pub fn published(self) -> Parameters {
-        let gigabits = |gigabits: u64| BitsPerSecond(gigabits * 1_000_000_000);
-        match self {
-            Self::Hpcc => Parameters::hpcc(gigabits(100)),
-            Self::Paper => Parameters::paper(gigabits(40)),
-            Self::Conweave => Parameters::conweave(gigabits(100)),
-        }
-    }
-
-    /// The profile's parameters.
-    pub fn parameters(self) -> Dcqcn {
-        let published = self.published();
-        Dcqcn {
-            profile: self,
-            alpha_update_interval: published.alpha_interval,
-            rate_decrease_interval: published.rate_decrease_interval,
-            rate_increase_timer: published.rate_increase_interval,
-            byte_counter: published.rate_increase_bytes,
-            g: Ratio::new(1, 256),
-            fast_recovery_stages: published.fast_recovery_stages,
-            additive_increase: published.additive_increase,
-            hyper_increase: published.hyper_increase,
-            minimum_rate: published.minimum_rate,
-            cnp_interval: published.notification_interval,
-        }
-    }
+pub struct RoceRc {
+    /// Who sets the sender's rate.
+    #[serde(flatten)]
+    pub congestion_control: CongestionControl,
+    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    #[serde(serialize_with = "serialize_base_rtt")]
+    pub base_rtt: Option<Picos>,
+    /// Bytes that may be unacknowledged, whatever congestion control says.
+    #[serde(flatten)]
+    pub window: Window,
 }
 
 /// What carries flows.
@@ -127,79 +62,65 @@ pub(super) enum TransportKeys {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RoceRcKeys {
-    /// "dcqcn", or "none": senders at line rate, and the keys below have no effect. Default
-    /// "dcqcn".
-    congestion_control: CongestionControlKey,
-    /// Where parameters that are not set here come from: "hpcc", "paper" or "conweave". Default
-    /// "hpcc".
-    profile: Profile,
-    /// Time between updates of alpha, above zero. hpcc 1 us, paper 55 us, conweave 1 us.
-    alpha_update_interval: Option<Time>,
-    /// Least time between rate cuts, above zero. hpcc 4 us, paper 50 us, conweave 4 us.
-    rate_decrease_interval: Option<Time>,
-    /// Period of the rate increase timer, above zero. hpcc 300 us, paper 55 us, conweave 300 us.
-    rate_increase_timer: Option<Time>,
-    /// Bytes sent that count as one rate increase event, above zero; "none" is no byte counter.
-    /// hpcc none, paper 10 MB, conweave none.
-    byte_counter: Option<ByteCounter>,
-    /// Weight of an update of alpha, g: a ratio up to 1. 1/256 in all profiles.
-    g: Option<Ratio>,
-    /// Stages of fast recovery, F, up to 65,536. hpcc 1, paper 5, conweave 1.
-    #[schemars(range(max = MOST_STAGES))]
-    fast_recovery_stages: Option<u32>,
-    /// Step of additive increase. hpcc 20 Mbit/s, paper 40 Mbit/s, conweave 40 Mbit/s.
-    additive_increase: Option<Rate>,
-    /// Step of hyper increase. hpcc 200 Mbit/s, paper 400 Mbit/s, conweave 100 Mbit/s.
-    hyper_increase: Option<Rate>,
-    /// The rate is never cut below this. hpcc 1 Gbit/s, paper 40 Mbit/s, conweave 100 Mbit/s.
-    minimum_rate: Option<Rate>,
-    /// Least time between two CNPs of a queue pair; "0s" is a CNP for each marked packet.
-    /// hpcc 0 s, paper 50 us, conweave 4 us.
-    cnp_interval: Option<Time>,
+    /// Who sets the sender's rate: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", or "none", which
+    /// is line rate. Default "dcqcn".
+    congestion_control: CongestionControlKeys,
+    /// DCQCN's parameters; they have an effect with `congestion_control = "dcqcn"`.
+    dcqcn: dcqcn::DcqcnKeys,
+    /// DCTCP's parameters; they have an effect with `congestion_control = "dctcp"`.
+    dctcp: dctcp::DctcpKeys,
+    /// HPCC's parameters; they have an effect with `congestion_control = "hpcc"`.
+    hpcc: hpcc::HpccKeys,
+    /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
+    powertcp: powertcp::PowerTcpKeys,
+    /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
+    theta_powertcp: powertcp::PowerTcpKeys,
+    /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
+    timely: timely::TimelyKeys,
+    /// The round-trip time that windows are computed from, above zero, or "auto": the longest of the fabric's idle
+    /// paths, for a full packet and its ACK. Default "auto".
+    base_rtt: BaseRtt,
+    /// Bytes that may be unacknowledged, whatever `congestion_control` says: "none" for no limit, "bdp" (line rate x
+    /// `base_rtt`), or a size above zero. Default "none".
+    window: WindowKeys,
+    /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+    window_scales: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum CongestionControlKey {
-    None,
-    #[default]
-    Dcqcn,
-}
-
-/// A size above zero, or "none".
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A time above zero, or "auto".
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
-struct ByteCounter(Option<Bytes>);
+struct BaseRtt(Option<Picos>);
 
-impl TryFrom<String> for ByteCounter {
+impl TryFrom<String> for BaseRtt {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
-            "none" => Ok(Self(None)),
+            "auto" => Ok(Self(None)),
             text => match quantity::parse(text)? {
-                Bytes(0) => Err("a byte counter of no bytes\nwrite \"none\" for none".into()),
-                bytes => Ok(Self(Some(bytes))),
+                Picos::ZERO => Err("a round-trip time of no time\nwrite \"auto\" or a time".into()),
+                span => Ok(Self(Some(span))),
             },
         }
     }
 }
 
-impl JsonSchema for ByteCounter {
+impl JsonSchema for BaseRtt {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ByteCounter".into()
+        "BaseRtt".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let size = generator.subschema_for::<Size>();
-        schemars::json_schema!({ "oneOf": [{ "const": "none" }, size] })
+        let time = generator.subschema_for::<Time>();
+        schemars::json_schema!({ "oneOf": [{ "const": "auto" }, time] })
     }
 }
 
 #[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
-fn serialize_byte_counter<S: serde::Serializer>(
-    value: &Option<Bytes>,
+fn serialize_base_rtt<S: serde::Serializer>(
+    value: &Option<Picos>,
     out: S,
 ) -> Result<S::Ok, S::Error> {
-    out.serialize_str(&value.map_or_else(|| "none".into(), quantity::display))
+    out.serialize_str(&value.map_or_else(|| "auto".into(), quantity::display))
 }
 
 impl Default for TransportKeys {
@@ -211,63 +132,106 @@ impl Default for TransportKeys {
 impl TransportKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Transport, ScenarioError> {
         let Self::RoceRc(keys) = self;
-        let dcqcn = keys.resolve(document)?;
-        let congestion_control = match keys.congestion_control {
-            CongestionControlKey::None => CongestionControl::None,
-            CongestionControlKey::Dcqcn => CongestionControl::Dcqcn(dcqcn),
-        };
-        Ok(Transport::RoceRc { congestion_control })
+        Ok(Transport::RoceRc(keys.resolve(&Place { document, path: "host.transport" })?))
     }
 }
 
 impl RoceRcKeys {
-    fn resolve(&self, document: &Document<'_>) -> Result<Dcqcn, ScenarioError> {
-        let wrong = |key: &str, title: &str, help: &str| {
-            document.error(&format!("host.transport.{key}"), title, help)
-        };
-        let above_zero = |key: &str, given: Option<Time>, profile: Picos| match given {
-            Some(Quantity(Picos::ZERO)) => {
-                Err(wrong(key, "a period of no time", "write a time such as \"50us\""))
+    fn resolve(&self, place: &Place<'_>) -> Result<RoceRc, ScenarioError> {
+        // All are checked, so that a mistake shows before a sweep comes to it.
+        let dcqcn = self.dcqcn.resolve(&place.of("dcqcn"))?;
+        let dctcp = self.dctcp.resolve(&place.of("dctcp"))?;
+        let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
+        let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
+        let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
+        let timely = self.timely.resolve(&place.of("timely"))?;
+        let congestion_control = match self.congestion_control {
+            CongestionControlKeys::None => CongestionControl::None,
+            CongestionControlKeys::Dcqcn => CongestionControl::Dcqcn(dcqcn),
+            CongestionControlKeys::Dctcp => CongestionControl::Dctcp(dctcp),
+            CongestionControlKeys::Hpcc => CongestionControl::Hpcc(hpcc),
+            CongestionControlKeys::Powertcp => CongestionControl::PowerTcp(powertcp),
+            CongestionControlKeys::ThetaPowertcp => {
+                CongestionControl::ThetaPowerTcp(theta_powertcp)
             }
-            Some(time) => Ok(time.0),
-            None => Ok(profile),
+            CongestionControlKeys::Timely => CongestionControl::Timely(timely),
         };
-        if self.g.is_some_and(|g| g.numerator > g.denominator) {
-            let help = "write a ratio up to 1, such as \"1/256\"";
-            return Err(wrong("g", "a weight above 1", help));
+        let window = Window { size: self.window.0, scales: self.window_scales };
+        Ok(RoceRc { congestion_control, base_rtt: self.base_rtt.0, window })
+    }
+}
+
+/// A table of the file, and where it is.
+struct Place<'a> {
+    document: &'a Document<'a>,
+    path: &'a str,
+}
+
+/// A table within a table.
+struct Inner<'a> {
+    document: &'a Document<'a>,
+    path: String,
+}
+
+impl<'a> Place<'a> {
+    fn of(&self, key: &str) -> Inner<'a> {
+        Inner { document: self.document, path: format!("{}.{key}", self.path) }
+    }
+}
+
+impl Inner<'_> {
+    fn wrong(&self, key: &str, title: &str, help: &str) -> ScenarioError {
+        self.document.error(&format!("{}.{key}", self.path), title, help)
+    }
+
+    /// A time above zero, or the default.
+    fn time(&self, key: &str, given: Option<Time>, default: Picos) -> Result<Picos, ScenarioError> {
+        match given {
+            Some(Quantity(Picos::ZERO)) => {
+                let help = "write a time such as \"50us\"";
+                Err(self.wrong(key, "a period of no time", help))
+            }
+            given => Ok(given.map_or(default, |time| time.0)),
         }
-        if let Some(stages) = self.fast_recovery_stages
-            && stages > MOST_STAGES
-        {
-            let help = format!("write a number up to {MOST_STAGES}; the paper has 5");
-            let title = format!("{stages} stages of fast recovery");
-            return Err(wrong("fast_recovery_stages", &title, &help));
+    }
+
+    /// A size above zero, if there is one.
+    fn size(&self, key: &str, given: Option<Size>) -> Result<Option<units::Bytes>, ScenarioError> {
+        match given {
+            Some(Quantity(units::Bytes(0))) => {
+                let help = "write a size such as \"1kB\"";
+                Err(self.wrong(key, "a size of no bytes", help))
+            }
+            given => Ok(given.map(|size| size.0)),
         }
-        let base = self.profile.parameters();
-        Ok(Dcqcn {
-            profile: self.profile,
-            alpha_update_interval: above_zero(
-                "alpha_update_interval",
-                self.alpha_update_interval,
-                base.alpha_update_interval,
-            )?,
-            rate_decrease_interval: above_zero(
-                "rate_decrease_interval",
-                self.rate_decrease_interval,
-                base.rate_decrease_interval,
-            )?,
-            rate_increase_timer: above_zero(
-                "rate_increase_timer",
-                self.rate_increase_timer,
-                base.rate_increase_timer,
-            )?,
-            byte_counter: self.byte_counter.map_or(base.byte_counter, |counter| counter.0),
-            g: self.g.unwrap_or(base.g),
-            fast_recovery_stages: self.fast_recovery_stages.unwrap_or(base.fast_recovery_stages),
-            additive_increase: self.additive_increase.map_or(base.additive_increase, |rate| rate.0),
-            hyper_increase: self.hyper_increase.map_or(base.hyper_increase, |rate| rate.0),
-            minimum_rate: self.minimum_rate.map_or(base.minimum_rate, |rate| rate.0),
-            cnp_interval: self.cnp_interval.map_or(base.cnp_interval, |time| time.0),
-        })
+    }
+
+    /// A ratio up to 1, or the default.
+    fn weight(
+        &self,
+        key: &str,
+        given: Option<Ratio>,
+        default: Ratio,
+    ) -> Result<Ratio, ScenarioError> {
+        let given = given.unwrap_or(default);
+        if given.numerator > given.denominator {
+            let help = "write a ratio up to 1, such as \"1/16\"";
+            return Err(self.wrong(key, "a weight above 1", help));
+        }
+        Ok(given)
+    }
+
+    /// A part above 0 and up to 1, or the default in millionths.
+    fn part(
+        &self,
+        key: &str,
+        given: Option<Probability>,
+        default: u32,
+    ) -> Result<Probability, ScenarioError> {
+        let part = given.unwrap_or(Probability { millionths: default });
+        if part.millionths == 0 {
+            return Err(self.wrong(key, "a part of 0", "write a number above 0 and up to 1"));
+        }
+        Ok(part)
     }
 }

@@ -6,7 +6,6 @@
 mod buffers;
 mod collisions;
 mod links;
-mod paths;
 mod text;
 mod tier_load;
 
@@ -15,8 +14,8 @@ mod tests;
 
 pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
+pub use emulation::path_groups::{PathGroup, path_groups};
 pub use links::LinkGroup;
-pub use paths::{PathGroup, path_groups};
 pub use text::Report;
 pub use tier_load::TierLoad;
 

@@ -16,7 +16,7 @@ use super::core::Core;
 use super::journal::Note;
 use super::transmitter::{Receiver, Transmitter};
 use crate::datapath::{Crossing, DatapathError, FrameId, FrameStore, HostArrival, Wires};
-use crate::host_settings;
+use crate::host_settings::HostSettings;
 use crate::partition::Partition;
 use crate::queue_pairs;
 
@@ -69,6 +69,7 @@ pub struct HostNode {
 impl HostNode {
     /// An idle host.
     pub fn new(
+        settings: &HostSettings<'_>,
         scenario: &Scenario,
         host: HostId,
         partition: &Partition,
@@ -78,7 +79,7 @@ impl HostNode {
         let wire = fabric.host(host).ports[0];
         let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
         Self {
-            host: Host::new(host_settings::host_config(scenario, host)),
+            host: Host::new(settings.config(host)),
             ready_at: Picos::MAX,
             command_at: Picos::MAX,
             out,

@@ -10,6 +10,7 @@ use super::host_node::HostNode;
 use super::switch_node::SwitchNode;
 use super::transmitter::Receiver;
 use crate::datapath::{DatapathError, Wires};
+use crate::host_settings::HostSettings;
 use crate::partition::{Members, Partition};
 
 /// What happens to all nodes at the beginning of a window, before anything else.
@@ -53,10 +54,12 @@ impl<W: Wires> Part<W> {
         tables: Vec<SwitchTables>,
         (medium, frames): (W, W::Frames),
         captured: &[(WireId, CaptureFilter)],
+        settings: &HostSettings<'_>,
     ) -> Self {
         let Members { hosts, switches } = &partition.members()[number];
         let nodes = hosts.len() + switches.len();
-        let hosts = hosts.iter().map(|&host| HostNode::new(scenario, host, partition, captured));
+        let hosts =
+            hosts.iter().map(|&host| HostNode::new(settings, scenario, host, partition, captured));
         let switches = switches.iter().zip(tables).map(|(&switch, tables)| {
             SwitchNode::new(scenario, switch, tables, partition, captured)
         });

@@ -9,12 +9,10 @@ use units::{BitsPerSecond, Picos};
 
 use super::{CongestionControl, CongestionFeedback, Transmitted};
 
-mod fraction;
 mod notification_point;
 mod parameters;
 mod reaction_point;
 
-pub use fraction::Fraction;
 pub use notification_point::NotificationPoint;
 pub use parameters::Parameters;
 pub use reaction_point::ReactionPoint;
@@ -39,13 +37,18 @@ impl CongestionControl for Control {
         self.point.transmit(now, packet.wire, &self.parameters);
     }
 
-    fn notified(&mut self, now: Picos) -> bool {
-        self.point.receive_notification(now, &self.parameters)
+    fn notified(&mut self, now: Picos) {
+        self.point.receive_notification(now, &self.parameters);
     }
 
     #[inline]
     fn rate(&mut self, now: Picos) -> BitsPerSecond {
         self.point.rate(now, &self.parameters)
+    }
+
+    #[inline]
+    fn cuts(&self) -> u64 {
+        self.point.cuts()
     }
 }
 

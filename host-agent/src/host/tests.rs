@@ -35,6 +35,7 @@ pub fn config(address: u32) -> HostConfig {
         pause_response: Picos(1500),
         reliability: Reliability::GoBackN,
         congestion_control: Algorithm::LineRate,
+        window: None,
     }
 }
 

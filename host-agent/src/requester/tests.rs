@@ -42,9 +42,8 @@ impl CongestionControl for Recorder {
         self.told.push(told);
     }
 
-    fn notified(&mut self, now: Picos) -> bool {
+    fn notified(&mut self, now: Picos) {
         self.told.push(Told::Notified(now.0));
-        true
     }
 
     fn lost(&mut self, now: Picos, loss: Loss) {
@@ -69,7 +68,7 @@ fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
     let rate = BitsPerSecond(u64::MAX);
     let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
-    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), recorder)
+    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), recorder, None)
 }
 
 impl Requester<Sender, Recorder> {
@@ -88,7 +87,12 @@ impl Requester<Sender, Recorder> {
 
     fn answer(&mut self, now: u64, syndrome: Syndrome, psn: u32, echo: bool) -> Outcome {
         let aeth = AethFields { syndrome, message_sequence_number: 0 };
-        self.receive_answer(Picos(now), &Answer { psn: Psn::new(psn), aeth }, echo)
+        self.receive_answer(
+            Picos(now),
+            &Answer { psn: Psn::new(psn), aeth },
+            echo,
+            config(1).link_rate,
+        )
     }
 }
 
@@ -164,7 +168,7 @@ fn round_trips_are_kept_for_those_who_ask_only() {
 #[test]
 fn a_notification_is_told_and_counted() {
     let mut requester = requester(1000);
-    assert!(requester.receive_notification(Picos(5)));
+    requester.receive_notification(Picos(5), config(1).link_rate);
     assert_eq!((requester.told(), requester.notifications), (vec![Told::Notified(5)], 1));
 }
 
@@ -210,4 +214,24 @@ fn a_rate_below_the_line_rate_delays_the_next_packet() {
     requester.congestion_control.rate = BitsPerSecond(50_000_000_000);
     requester.transmit(Picos(10), &config(1));
     assert_eq!(requester.next_start, Picos(10 + 1082 * 160));
+}
+
+#[test]
+fn a_window_limits_beside_congestion_control_and_scales_with_the_rate() {
+    let mut requester = requester(20_000);
+    requester.limit = Some(WindowLimit { bytes: Bytes(4000), scales: false });
+    requester.limited_to = Some(Bytes(4000));
+    assert_eq!(requester.send(0), [0, 1, 2, 3]);
+    requester.congestion_control.window = Some(Bytes(2000));
+    requester.answer(10, Syndrome::Ack, 2, false);
+    assert_eq!(requester.send(10), [4], "the smaller one counts");
+    requester.congestion_control.window = None;
+    assert_eq!(requester.send(10), [5, 6]);
+    requester.limit = Some(WindowLimit { bytes: Bytes(4000), scales: true });
+    requester.congestion_control.rate = BitsPerSecond(config(1).link_rate.0 / 2);
+    requester.answer(20, Syndrome::Ack, 5, false);
+    assert_eq!(requester.send(20), [7], "half the rate, half the window");
+    requester.congestion_control.rate = BitsPerSecond(u64::MAX);
+    requester.answer(30, Syndrome::Ack, 6, false);
+    assert_eq!(requester.send(30), [8, 9, 10]);
 }

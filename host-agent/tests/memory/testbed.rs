@@ -123,6 +123,7 @@ pub fn config(host: usize) -> HostConfig {
         pause_response: Picos::ZERO,
         reliability: Reliability::GoBackN,
         congestion_control: Algorithm::LineRate,
+        window: None,
     }
 }
 

@@ -81,7 +81,7 @@ pause_response = "10ns"
 payload = "3072B"
 ack_priority = 3
 pause_response = "20ns"
-transport = { kind = "roce-rc", profile = "paper", byte_counter = "none", g = "1/16" }
+transport = { kind = "roce-rc", dcqcn = { profile = "paper", byte_counter = "none", g = "1/16" } }
 [[flows]]
 kind = "list"
 file = "flows.csv"
@@ -112,8 +112,8 @@ rate = 0.001
     assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
     assert_eq!(scenario.switch.control_priority, None);
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
-    let Transport::RoceRc { congestion_control } = scenario.host.transport;
-    let CongestionControl::Dcqcn(dcqcn) = congestion_control else { panic!("DCQCN") };
+    let Transport::RoceRc(transport) = scenario.host.transport;
+    let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, None);
     assert_eq!(dcqcn.fast_recovery_stages, 5);
     let Fault::Loss { selection, .. } = &scenario.faults[0];
@@ -141,7 +141,8 @@ fn overrides_replace_and_add() {
     let expected = Threshold::Static { xoff: Bytes(200_000), xon: Bytes(1000) };
     assert_eq!(fixed.switch.threshold, expected);
     let quiet = with("host.transport.congestion_control=none").unwrap().host.transport;
-    assert_eq!(quiet, Transport::RoceRc { congestion_control: CongestionControl::None });
+    let Transport::RoceRc(quiet) = quiet;
+    assert_eq!(quiet.congestion_control, CongestionControl::None);
 }
 
 /// One run of a sweep may take the only links of a rate down.

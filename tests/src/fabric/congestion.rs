@@ -54,6 +54,7 @@ ecn = {{ {ecn}, mark_at = "dequeue" }}
 [host.transport]
 kind = "roce-rc"
 congestion_control = "dcqcn"
+[host.transport.dcqcn]
 profile = "{profile}"
 {more}
 [results]

@@ -120,7 +120,13 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
     let congestion_control = select(vec![
         "congestion_control = \"none\"",
         "congestion_control = \"dcqcn\"",
-        "congestion_control = \"dcqcn\", profile = \"paper\"",
+        "congestion_control = \"dcqcn\", dcqcn = { profile = \"paper\" }",
+        "congestion_control = \"dcqcn\", window = \"bdp\", window_scales = true",
+        "congestion_control = \"dctcp\"",
+        "congestion_control = \"dctcp\", dctcp = { start = \"slow-start\" }, window = \"20kB\"",
+        "congestion_control = \"timely\", timely = { form = \"patched\" }",
+        "congestion_control = \"timely\", window = \"bdp\"",
+        "congestion_control = \"theta-powertcp\"",
     ]);
     drawn(rates, congestion_control.boxed())
 }

@@ -30,7 +30,7 @@ threshold = { kind = "dt", alpha = "1/4", xon_offset = "2kB" }
 ecn = { kmin = "10kB", kmax = "40kB", pmax = 0.5, mark_at = "enqueue" }
 [host]
 payload = "1400B"
-transport = { kind = "roce-rc", congestion_control = "dcqcn", profile = "conweave" }
+transport = { kind = "roce-rc", congestion_control = "dcqcn", dcqcn = { profile = "conweave" } }
 [[captures]]
 wires = ["core->*", "*->server"]
 filter = "all"

@@ -32,7 +32,7 @@ buffer = "1MB"
 threshold = { kind = "dt", alpha = "1/8" }
 ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2, mark_at = "dequeue" }
 [host]
-transport = { kind = "roce-rc", congestion_control = "dcqcn", profile = "hpcc" }
+transport = { kind = "roce-rc", congestion_control = "dcqcn", dcqcn = { profile = "hpcc" } }
 [[flows]]
 kind = "poisson"
 load = 0.2

@@ -2,7 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::Fraction;
+use crate::congestion_control::Fraction;
 
 const MICROSECOND: u64 = 1_000_000;
 const MEGABIT: u64 = 1_000_000;
@@ -33,6 +33,10 @@ pub struct Parameters {
     /// Whether each cut lowers the target to the rate before the cut, as in the paper. Otherwise a
     /// cut that follows another before any rise keeps the target.
     pub clamp_target_rate: bool,
+    /// Whether cuts have a clock of their own, as in the HPCC simulator: it starts with the first CNP, which only sets
+    /// alpha to 1, ticks every [`rate_decrease_interval`](Self::rate_decrease_interval), and cuts if a CNP came
+    /// since its last tick. Otherwise a CNP cuts at once, as in the paper.
+    pub clocked_cuts: bool,
     /// At most one CNP per queue pair in this span; zero: one for every marked packet.
     pub notification_interval: Picos,
 }
@@ -55,6 +59,7 @@ impl Parameters {
             hyper_increase: scaled(200 * MEGABIT, line_rate, reference),
             minimum_rate: BitsPerSecond(1000 * MEGABIT).min(line_rate),
             clamp_target_rate: false,
+            clocked_cuts: true,
             notification_interval: Picos::ZERO,
         }
     }
@@ -74,6 +79,7 @@ impl Parameters {
             hyper_increase: scaled(400 * MEGABIT, line_rate, reference),
             minimum_rate: BitsPerSecond(40 * MEGABIT).min(line_rate),
             clamp_target_rate: true,
+            clocked_cuts: false,
             notification_interval: Picos(50 * MICROSECOND),
         }
     }
@@ -117,6 +123,7 @@ mod tests {
             hyper_increase: BitsPerSecond(200_000_000),
             minimum_rate: BitsPerSecond(1_000_000_000),
             clamp_target_rate: false,
+            clocked_cuts: true,
             notification_interval: Picos(0),
         };
         let conweave = Parameters {
@@ -137,6 +144,7 @@ mod tests {
             hyper_increase: BitsPerSecond(400_000_000),
             minimum_rate: BitsPerSecond(40_000_000),
             clamp_target_rate: true,
+            clocked_cuts: false,
             notification_interval: Picos(50_000_000),
         };
         assert_eq!(Parameters::hpcc(BitsPerSecond(100_000_000_000)), hpcc);

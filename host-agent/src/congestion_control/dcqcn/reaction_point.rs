@@ -5,7 +5,8 @@
 
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::{Fraction, Parameters};
+use super::Parameters;
+use crate::congestion_control::Fraction;
 
 /// Reaction point of one queue pair.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,11 @@ pub struct ReactionPoint {
     alpha_interval_start: Option<Picos>,
     /// Whether a CNP arrived in it.
     alpha_interval_notified: bool,
+    /// When a CNP may cut again; with a clock of its own, the clock's next tick.
     next_cut: Picos,
+    /// Whether that tick cuts.
+    cut_due: bool,
+    cuts: u64,
     /// When the increase timer expires; `Picos::MAX` at line rate, where it does not run.
     next_increase: Picos,
     /// Expiries of the increase timer since the last cut (T).
@@ -42,6 +47,8 @@ impl ReactionPoint {
             alpha_interval_start: None,
             alpha_interval_notified: false,
             next_cut: Picos::ZERO,
+            cut_due: false,
+            cuts: 0,
             next_increase: Picos::MAX,
             timer_stage: 0,
             byte_stage: 0,
@@ -52,13 +59,35 @@ impl ReactionPoint {
     /// The rate at `now`.
     #[inline]
     pub fn rate(&mut self, now: Picos, parameters: &Parameters) -> BitsPerSecond {
+        if self.cut_due && self.next_cut <= now {
+            self.cut_at_tick(parameters);
+        }
+        self.increase_until(now, parameters);
+        self.current_rate
+    }
+
+    /// How often it has cut the rate.
+    pub fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
+    #[inline]
+    fn increase_until(&mut self, now: Picos, parameters: &Parameters) {
         while self.next_increase <= now {
             self.next_increase += parameters.rate_increase_interval;
             self.increase(parameters);
             self.timer_stage = self.timer_stage.saturating_add(1);
             self.rest_at_line_rate();
         }
-        self.current_rate
+    }
+
+    #[cold]
+    fn cut_at_tick(&mut self, parameters: &Parameters) {
+        let tick = self.next_cut;
+        self.increase_until(tick, parameters);
+        self.update_alpha(tick, parameters);
+        self.cut_due = false;
+        self.cut(tick, parameters);
     }
 
     /// Takes note of `sent` bytes that started at `now`.
@@ -80,16 +109,34 @@ impl ReactionPoint {
         }
     }
 
-    /// Takes a CNP; true if it cut the rate.
+    /// Takes a CNP; true if it has cut the rate at once.
     pub fn receive_notification(&mut self, now: Picos, parameters: &Parameters) -> bool {
         self.rate(now, parameters);
+        let is_first = self.alpha_interval_start.is_none();
         self.update_alpha(now, parameters);
+        if parameters.clocked_cuts {
+            self.await_tick(now, is_first, parameters);
+            return false;
+        }
         self.alpha_interval_notified = true;
         if now < self.next_cut {
             return false;
         }
         self.cut(now, parameters);
         true
+    }
+
+    /// The next tick cuts. The clock started a nanosecond after the first CNP, so that alpha is updated before.
+    fn await_tick(&mut self, now: Picos, is_first: bool, parameters: &Parameters) {
+        let interval = parameters.rate_decrease_interval;
+        if is_first {
+            self.next_cut = now + Picos(1000) + interval;
+        } else {
+            self.alpha_interval_notified = true;
+            let missed = now.since(self.next_cut).0.div_ceil(interval.0);
+            self.next_cut += Picos(missed * interval.0);
+        }
+        self.cut_due = true;
     }
 
     /// Catches up with the alpha intervals that ended. Section 3.1 of the paper, Eq. 1 for an
@@ -121,6 +168,7 @@ impl ReactionPoint {
         }
         let loss = self.alpha.of(self.current_rate.0) / 2;
         self.current_rate = BitsPerSecond(self.current_rate.0 - loss).max(parameters.minimum_rate);
+        self.cuts += 1;
         self.next_cut = now + parameters.rate_decrease_interval;
         self.next_increase = now + parameters.rate_increase_interval;
         self.restart_stages();
@@ -242,24 +290,26 @@ mod tests {
     }
 
     #[test]
-    fn the_simulators_rule_keeps_the_target_in_the_first_stage() {
+    fn the_simulators_clock_cuts_at_its_ticks_and_keeps_the_target_in_the_first_stage() {
         let parameters = Parameters::hpcc(LINE_RATE);
-        follow(
+        let point = follow(
             &parameters,
             &[
-                (0, Step::Cnp, 20_000, 40_000),
-                (3, Step::Cnp, 20_000, 40_000), // within 4 us of the cut
-                // alpha: intervals [0,1) with, [1,3) without, [3,4) with a CNP: 0.99223; 20 (1 -
-                // 0.49611)
-                (4, Step::Cnp, 10_077, 40_000),
-                (304, Step::Idle, 25_038, 40_000), // stage 0: fast recovery
-                (604, Step::Idle, 32_519, 40_000), // stage 1 = F: additive, target capped
-                (605, Step::Idle, 32_519, 40_000),
-                // alpha: one interval with a CNP, 0.99226, then 600 without, 0.09479; 32.519 (1 -
-                // 0.04739)
-                (605, Step::Cnp, 30_978, 32_519),
+                (0, Step::Cnp, 40_000, 40_000), // alpha = 1; ticks at 4.001, 8.001, .. us
+                (3, Step::Cnp, 40_000, 40_000),
+                (4, Step::Idle, 40_000, 40_000),
+                // alpha: three intervals without, one with a CNP: 0.98837; 40 (1 - 0.49419)
+                (5, Step::Idle, 20_232, 40_000),
+                (9, Step::Idle, 20_232, 40_000), // no CNP since the tick before
+                (10, Step::Cnp, 20_232, 40_000),
+                // alpha: six intervals without, one with, one without: 0.96181; 20.232 (1 - 0.48091)
+                (13, Step::Idle, 10_502, 40_000),
+                (312, Step::Idle, 10_502, 40_000),
+                (313, Step::Idle, 25_251, 40_000), // stage 0: fast recovery
+                (613, Step::Idle, 32_625, 40_000), // stage 1 = F: additive, target capped
             ],
         );
+        assert_eq!(point.cuts(), 2);
     }
 
     #[test]
@@ -267,17 +317,25 @@ mod tests {
         for parameters in [Parameters::paper, Parameters::hpcc, Parameters::conweave] {
             let parameters = parameters(LINE_RATE);
             let mut point = ReactionPoint::new(LINE_RATE);
+            let interval = parameters.rate_decrease_interval;
             for cut in 0..200 {
-                let at = Picos(cut * parameters.rate_decrease_interval.0);
-                assert!(point.receive_notification(at, &parameters));
+                point.receive_notification(Picos(cut * interval.0), &parameters);
             }
-            assert_eq!(point.current_rate, parameters.minimum_rate);
+            point.rate(Picos(200 * interval.0 + 1000), &parameters);
+            // The first tick is for two of them.
+            let cuts = if parameters.clocked_cuts { 199 } else { 200 };
+            assert_eq!((point.current_rate, point.cuts()), (parameters.minimum_rate, cuts));
             let later = Picos(1_000_000 * US);
             assert_eq!(point.rate(later, &parameters), LINE_RATE);
             assert_eq!(point.next_increase, Picos::MAX);
-            assert!(point.receive_notification(later, &parameters));
-            assert_eq!(point.rate(later, &parameters), LINE_RATE, "alpha has decayed to nothing");
-            assert_eq!(point.next_increase, Picos::MAX);
+            point.receive_notification(later, &parameters);
+            let after_the_cut = later + interval + interval;
+            assert_eq!(
+                point.rate(after_the_cut, &parameters),
+                LINE_RATE,
+                "alpha has decayed to nothing"
+            );
+            assert_eq!((point.next_increase, point.cuts()), (Picos::MAX, cuts + 1));
         }
     }
 

@@ -188,7 +188,7 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let Some(dcqcn) = &of.dcqcn else {
         return writeln!(toml, "congestion_control = \"none\"\n");
     };
-    writeln!(toml, "congestion_control = \"dcqcn\"\nprofile = \"hpcc\"")?;
+    writeln!(toml, "congestion_control = \"dcqcn\"\n\n[host.transport.dcqcn]\nprofile = \"hpcc\"")?;
     for (key, time) in [
         ("alpha_update_interval", dcqcn.alpha_update_interval),
         ("rate_decrease_interval", dcqcn.rate_decrease_interval),

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use fabric_core::buffer::LARGEST_BUFFER;
-use scenario::{LONGEST_DURATION, MAX_PAYLOAD, MOST_STAGES, ScenarioError};
+use scenario::transport::MOST_STAGES;
+use scenario::{LONGEST_DURATION, MAX_PAYLOAD, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::decimal;
 

@@ -6,7 +6,7 @@ use scenario::Scenario;
 use topology::{Fabric, HostId, Racks};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use emulation::ideal::{FlowShape, completion};
+use crate::ideal::{FlowShape, completion};
 
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub fn path_groups(scenario: &Scenario, racks: &Racks) -> Vec<PathGroup> {
         }
     }
     groups.into_values().collect()
+}
+
+/// The longest base round-trip time between two hosts.
+pub fn longest_base_rtt(scenario: &Scenario) -> Picos {
+    let groups = path_groups(scenario, &Racks::of(scenario.fabric()));
+    groups.iter().map(|group| group.base_rtt.1).max().unwrap_or_default()
 }
 
 /// The first two hosts of each speed of link in a rack: round-trip times of the others are theirs.

@@ -1,0 +1,220 @@
+//! HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019).
+//!
+//! Every ACK brings, for each switch of the path, what its port had sent and how much waited there. From two such
+//! stamps of a hop follows how busy it is, and the window is divided by that: Algorithm 1 of the paper. The rate is
+//! window / base RTT, so that packets are paced.
+//!
+//! Where the paper leaves something open, this does as the authors' simulator (`alibaba-edu/High-Precision-
+//! Congestion-Control`, `rdma-hw.cc`): the estimate begins at 1, the first ACK only leaves its stamps, and the window
+//! stays between a least rate's and the bandwidth-delay product.
+
+use std::sync::Arc;
+
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use super::multiple::Multiple;
+use super::path::Path;
+use super::rounds::Rounds;
+use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
+
+/// What can be tuned. A host's queue pairs share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// T: the base round-trip time, above zero.
+    pub base_rtt: Picos,
+    /// eta: the utilisation that the window aims at, above zero.
+    pub utilisation: Multiple,
+    /// maxStage: round trips of additive increase before the window follows the utilisation again.
+    pub stages: u32,
+    /// `W_AI`: bytes that the window grows by.
+    pub additive_increase: Bytes,
+    /// The rate at which a queue pair starts, and the highest.
+    pub line_rate: BitsPerSecond,
+    /// The lowest rate.
+    pub minimum_rate: BitsPerSecond,
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Control {
+    parameters: Arc<Parameters>,
+    /// Bounds of the window.
+    least: u64,
+    most: u64,
+    /// W.
+    window: u64,
+    /// `W_c`: the window of the last round trip.
+    reference: u64,
+    /// Window / base RTT.
+    rate: BitsPerSecond,
+    /// U: the smoothed utilisation of the busiest hop.
+    estimate: Multiple,
+    /// Round trips of additive increase so far.
+    stage: u32,
+    rounds: Rounds,
+    path: Path,
+}
+
+impl Control {
+    /// A queue pair that has sent nothing.
+    pub fn new(parameters: Arc<Parameters>) -> Self {
+        let Parameters { base_rtt, line_rate, minimum_rate, .. } = *parameters;
+        let most = line_rate.bytes_in(base_rtt).0;
+        Self {
+            least: minimum_rate.bytes_in(base_rtt).0.min(most),
+            most,
+            window: most,
+            reference: most,
+            rate: line_rate,
+            estimate: Multiple::ONE,
+            stage: 0,
+            rounds: Rounds::default(),
+            path: Path::default(),
+            parameters,
+        }
+    }
+
+    /// `MeasureInflight`: the utilisation of the busiest hop, smoothed over a base RTT.
+    fn measure(&mut self, acknowledged: &Acknowledged<'_>) {
+        let base_rtt = self.parameters.base_rtt.to_nanos();
+        let (mut busiest, mut span) = (Multiple::ZERO, Nanos(0));
+        for hop in self.path.steps(acknowledged.telemetry) {
+            let queue = Bytes(hop.queue.0.min(hop.queue_before.0));
+            let utilisation = Multiple::of_link(hop.transmitted, hop.rate, hop.span)
+                .plus(Multiple::of_link(queue, hop.rate, base_rtt));
+            if utilisation > busiest {
+                (busiest, span) = (utilisation, hop.span);
+            }
+        }
+        self.estimate = self.estimate.averaged(busiest, span, base_rtt);
+    }
+
+    /// `ComputeWind`: the window, and the stage that follows if this is the first ACK of a round trip.
+    fn compute(&self) -> (u64, u32) {
+        let Parameters { utilisation, stages, additive_increase, .. } = *self.parameters;
+        let (window, stage) = if self.estimate >= utilisation || self.stage >= stages {
+            (self.estimate.divides(utilisation.of(self.reference)), 0)
+        } else {
+            (self.reference, self.stage + 1)
+        };
+        let grown = window.saturating_add(additive_increase.0);
+        (grown.clamp(self.least, self.most), stage)
+    }
+}
+
+impl CongestionControl for Control {
+    #[inline]
+    fn transmitted(&mut self, _: Picos, packet: &Transmitted) {
+        self.rounds.transmitted(packet);
+    }
+
+    fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
+        let over = self.rounds.acknowledged(acknowledged.bytes);
+        if !self.path.knows(acknowledged.telemetry) {
+            return self.path.learn(acknowledged.telemetry);
+        }
+        self.measure(acknowledged);
+        self.path.learn(acknowledged.telemetry);
+        let (window, stage) = self.compute();
+        self.window = window;
+        self.rate = rate_of(Bytes(window), self.parameters.base_rtt);
+        if over {
+            (self.reference, self.stage) = (window, stage);
+        }
+    }
+
+    #[inline]
+    fn rate(&mut self, _: Picos) -> BitsPerSecond {
+        self.rate
+    }
+
+    #[inline]
+    fn window(&self, _: Picos) -> Option<Bytes> {
+        Some(Bytes(self.window))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::path::tests::stamp;
+    use super::*;
+
+    /// A bandwidth-delay product of 50 kB.
+    fn parameters() -> Parameters {
+        Parameters {
+            base_rtt: Picos(4_000_000),
+            utilisation: Multiple::from_millionths(950_000),
+            stages: 5,
+            additive_increase: Bytes(100),
+            line_rate: BitsPerSecond(100_000_000_000),
+            minimum_rate: BitsPerSecond(1_000_000_000),
+        }
+    }
+
+    impl Control {
+        fn send(&mut self, packets: u64) {
+            let packet = Transmitted { wire: Bytes(1098), payload: Bytes(1000), again: false };
+            (0..packets).for_each(|_| self.transmitted(Picos(0), &packet));
+        }
+
+        /// The window after an ACK of a packet that one switch has stamped.
+        fn acknowledge(&mut self, microseconds: u64, transmitted: u64, queue: u64) -> u64 {
+            let acknowledged = Acknowledged {
+                bytes: Bytes(1000),
+                round_trip: None,
+                congestion_echo: false,
+                telemetry: &[stamp(microseconds, transmitted, queue)],
+            };
+            self.acknowledged(Picos(0), &acknowledged);
+            self.window
+        }
+    }
+
+    #[test]
+    fn the_papers_algorithm_step_by_step() {
+        let mut control = Control::new(parameters().into());
+        control.send(50);
+        assert_eq!(control.acknowledge(10, 0, 0), 50_000, "the first stamps say nothing yet");
+        // Full, and the smaller queue of the two is none: u = 1, U = 1. 50,000 x 0.95 + 100.
+        assert_eq!(control.acknowledge(11, 12_500, 12_500), 47_599);
+        assert_eq!(control.rate, BitsPerSecond(95_198_000_000));
+        // u = 1 + 12,500 / 50,000; U = 3/4 x 1 + 1/4 x 1.25 = 1.0625. The reference is still 50,000.
+        assert_eq!(control.acknowledge(12, 25_000, 12_500), 44_804);
+        // A quarter of the rate: U = 3/4 x 1.0625 + 1/4 x 1/4 = 0.859375, so it only grows, to the bound.
+        assert_eq!(control.acknowledge(13, 28_125, 0), 50_000);
+        assert_eq!(control.stage, 0, "within a round trip the stage stays");
+    }
+
+    #[test]
+    fn the_reference_changes_once_a_round_trip_and_growth_has_stages() {
+        let mut control = Control::new(Parameters { stages: 2, ..parameters() }.into());
+        control.send(1);
+        control.acknowledge(10, 0, 0);
+        let mut sent = 0;
+        let mut round_trip = |control: &mut Control, at: u64, bytes: u64| {
+            sent += bytes;
+            control.send(1);
+            control.acknowledge(at, sent, 0);
+            (control.reference, control.stage)
+        };
+        assert_eq!(round_trip(&mut control, 14, 50_000), (47_599, 0));
+        // Over a whole base RTT at 1.9 times the rate, were it possible: 47,599 x 0.95 / 1.9 + 100.
+        assert_eq!(round_trip(&mut control, 18, 95_000), (23_899, 0));
+        // Half: additive increase for two round trips, then the window doubles nearly.
+        assert_eq!(round_trip(&mut control, 22, 25_000), (23_999, 1));
+        assert_eq!(round_trip(&mut control, 26, 25_000), (24_099, 2));
+        assert_eq!(round_trip(&mut control, 30, 25_000), (45_888, 0));
+    }
+
+    #[test]
+    fn the_window_stays_above_the_least_rate_s() {
+        let mut control = Control::new(parameters().into());
+        control.send(1);
+        for at in 0..50 {
+            control.acknowledge(10 + 4 * at, 50_000 * at, 1_000_000);
+            control.send(1);
+        }
+        assert_eq!(control.window, 500);
+        assert_eq!(control.rate, BitsPerSecond(1_000_000_000));
+    }
+}

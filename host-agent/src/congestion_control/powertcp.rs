@@ -1,0 +1,190 @@
+//! `PowerTCP` (Addanki et al., "`PowerTCP`: Pushing the Performance Limits of Datacenter Networks", NSDI 2022).
+//!
+//! Voltage is what waits at a hop plus the bandwidth-delay product, current is how fast packets come in: the change
+//! of the queue plus what leaves. Their product is power, and the window is divided by its ratio to the power of a
+//! link that is just full: Algorithm 1 of the paper. The rate is window / base RTT.
+//!
+//! Where the paper leaves something open, this does as the authors' simulators (`inet-tub/ns3-datacenter`): the
+//! estimate begins at 1, a hop's current is at least half of its rate, the first ACK only leaves its stamps, and the
+//! window of a round trip ago is the one with which the round trip began.
+
+use std::sync::Arc;
+
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+use super::multiple::Multiple;
+use super::path::{Path, Step};
+use super::rounds::Rounds;
+use super::{Acknowledged, CongestionControl, Transmitted, rate_of};
+
+/// What can be tuned, of both versions. A host's queue pairs share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// tau: the base round-trip time, above zero.
+    pub base_rtt: Picos,
+    /// gamma: the weight of a new window, up to 1.
+    pub gain: Multiple,
+    /// beta: bytes that the window grows by.
+    pub additive_increase: Bytes,
+    /// The rate at which a queue pair starts, and the highest.
+    pub line_rate: BitsPerSecond,
+    /// The lowest rate.
+    pub minimum_rate: BitsPerSecond,
+}
+
+/// The window of either version.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Bounds.
+    least: u64,
+    most: u64,
+    /// Bytes that may be unacknowledged.
+    pub bytes: u64,
+    /// The window with which the round trip began (`cwnd_old`).
+    pub reference: u64,
+    /// Window / base RTT.
+    pub rate: BitsPerSecond,
+}
+
+impl Window {
+    pub fn new(parameters: &Parameters) -> Self {
+        let Parameters { base_rtt, line_rate, minimum_rate, .. } = *parameters;
+        let most = line_rate.bytes_in(base_rtt).0;
+        let least = minimum_rate.bytes_in(base_rtt).0.min(most);
+        Self { least, most, bytes: most, reference: most, rate: line_rate }
+    }
+
+    /// `UpdateWindow`: gamma (`cwnd_old` / power + beta) + (1 - gamma) cwnd.
+    pub fn update(&mut self, power: Multiple, parameters: &Parameters) {
+        let Parameters { gain, additive_increase, base_rtt, .. } = *parameters;
+        let wanted = power.divides(self.reference).saturating_add(additive_increase.0);
+        let kept = Multiple::ONE.minus(gain).of(self.bytes);
+        let window = gain.of(wanted).saturating_add(kept);
+        self.bytes = window.clamp(self.least, self.most);
+        self.rate = rate_of(Bytes(self.bytes), base_rtt);
+    }
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Control {
+    parameters: Arc<Parameters>,
+    window: Window,
+    /// Smoothed power of the hop that has most, as a multiple of a full link's.
+    power: Multiple,
+    rounds: Rounds,
+    path: Path,
+}
+
+impl Control {
+    /// A queue pair that has sent nothing.
+    pub fn new(parameters: Arc<Parameters>) -> Self {
+        Self {
+            window: Window::new(&parameters),
+            power: Multiple::ONE,
+            rounds: Rounds::default(),
+            path: Path::default(),
+            parameters,
+        }
+    }
+
+    /// `NormPower`.
+    fn measure(&mut self, acknowledged: &Acknowledged<'_>) {
+        let base_rtt = self.parameters.base_rtt.to_nanos();
+        let (mut greatest, mut span) = (Multiple::ZERO, Nanos(0));
+        for step in self.path.steps(acknowledged.telemetry) {
+            let power = current(&step).times(voltage(&step, base_rtt));
+            if power > greatest {
+                (greatest, span) = (power, step.span);
+            }
+        }
+        self.power = self.power.averaged(greatest, span, base_rtt);
+    }
+}
+
+/// lambda / b: what came in, as a multiple of the port's rate, at least 1/2.
+fn current(step: &Step) -> Multiple {
+    let came_in = (step.transmitted.0 + step.queue.0).saturating_sub(step.queue_before.0);
+    Multiple::of_link(Bytes(came_in), step.rate, step.span).max(Multiple::HALF)
+}
+
+/// nu / (b tau): the queue and the bandwidth-delay product, as a multiple of the latter.
+fn voltage(step: &Step, base_rtt: Nanos) -> Multiple {
+    Multiple::of_link(step.queue, step.rate, base_rtt).plus(Multiple::ONE)
+}
+
+impl CongestionControl for Control {
+    #[inline]
+    fn transmitted(&mut self, _: Picos, packet: &Transmitted) {
+        self.rounds.transmitted(packet);
+    }
+
+    fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
+        let over = self.rounds.acknowledged(acknowledged.bytes);
+        if !self.path.knows(acknowledged.telemetry) {
+            return self.path.learn(acknowledged.telemetry);
+        }
+        self.measure(acknowledged);
+        self.path.learn(acknowledged.telemetry);
+        self.window.update(self.power, &self.parameters);
+        if over {
+            self.window.reference = self.window.bytes;
+        }
+    }
+
+    #[inline]
+    fn rate(&mut self, _: Picos) -> BitsPerSecond {
+        self.window.rate
+    }
+
+    #[inline]
+    fn window(&self, _: Picos) -> Option<Bytes> {
+        Some(Bytes(self.window.bytes))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::path::tests::stamp;
+    use super::*;
+
+    /// A bandwidth-delay product of 50 kB.
+    pub fn parameters() -> Parameters {
+        Parameters {
+            base_rtt: Picos(4_000_000),
+            gain: Multiple::from_millionths(900_000),
+            additive_increase: Bytes(300),
+            line_rate: BitsPerSecond(100_000_000_000),
+            minimum_rate: BitsPerSecond(1_000_000_000),
+        }
+    }
+
+    impl Control {
+        /// The window after an ACK of a packet that one switch has stamped.
+        fn acknowledge(&mut self, microseconds: u64, transmitted: u64, queue: u64) -> u64 {
+            let acknowledged = Acknowledged {
+                bytes: Bytes(1000),
+                round_trip: None,
+                congestion_echo: false,
+                telemetry: &[stamp(microseconds, transmitted, queue)],
+            };
+            self.acknowledged(Picos(0), &acknowledged);
+            self.window.bytes
+        }
+    }
+
+    #[test]
+    fn the_papers_algorithm_step_by_step() {
+        let mut control = Control::new(parameters().into());
+        let packet = Transmitted { wire: Bytes(1098), payload: Bytes(1000), again: false };
+        (0..50).for_each(|_| control.transmitted(Picos(0), &packet));
+        assert_eq!(control.acknowledge(10, 0, 0), 50_000, "the first stamps say nothing yet");
+        // Twice the rate came in, since as much as was sent now waits: current 2, voltage 1.25, power 2.5.
+        // Smoothed: 3/4 x 1 + 1/4 x 2.5 = 1.375. 0.9 (50,000 / 1.375 + 300) + 0.1 x 50,000.
+        assert_eq!(control.acknowledge(11, 12_500, 12_500), 37_996);
+        assert_eq!(control.window.rate, BitsPerSecond(75_992_000_000));
+        // The queue is gone and nothing came in: current at least 1/2, voltage 1. Smoothed: 1.15625.
+        assert_eq!(control.acknowledge(12, 12_500, 0), 42_987);
+        assert_eq!(control.window.reference, 50_000, "within a round trip it stays");
+    }
+}

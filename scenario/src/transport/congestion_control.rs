@@ -1,0 +1,82 @@
+//! Who sets a sender's rate.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::{Dcqcn, Dctcp, Hpcc, PowerTcp, Timely};
+
+/// Who sets a sender's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// Nobody: line rate.
+    None,
+    /// DCQCN.
+    Dcqcn(Dcqcn),
+    /// DCTCP.
+    Dctcp(Dctcp),
+    /// HPCC.
+    Hpcc(Hpcc),
+    /// `PowerTCP`.
+    PowerTcp(PowerTcp),
+    /// theta-PowerTCP.
+    ThetaPowerTcp(PowerTcp),
+    /// TIMELY.
+    Timely(Timely),
+}
+
+impl CongestionControl {
+    /// As a file names it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dcqcn(_) => "dcqcn",
+            Self::Dctcp(_) => "dctcp",
+            Self::Hpcc(_) => "hpcc",
+            Self::PowerTcp(_) => "powertcp",
+            Self::ThetaPowerTcp(_) => "theta-powertcp",
+            Self::Timely(_) => "timely",
+        }
+    }
+
+    /// Whether it lives on ECN marks.
+    pub const fn needs_marks(&self) -> bool {
+        matches!(self, Self::Dcqcn(_) | Self::Dctcp(_))
+    }
+
+    /// Whether it lives on what switches write into packets.
+    pub const fn needs_telemetry(&self) -> bool {
+        matches!(self, Self::Hpcc(_) | Self::PowerTcp(_))
+    }
+}
+
+/// As a file has it: its name, and its parameters in a table of that name.
+impl Serialize for CongestionControl {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry("congestion_control", self.name())?;
+        match self {
+            Self::None => {}
+            Self::Dcqcn(parameters) => map.serialize_entry("dcqcn", parameters)?,
+            Self::Dctcp(parameters) => map.serialize_entry("dctcp", parameters)?,
+            Self::Hpcc(parameters) => map.serialize_entry("hpcc", parameters)?,
+            Self::PowerTcp(parameters) => map.serialize_entry("powertcp", parameters)?,
+            Self::ThetaPowerTcp(parameters) => map.serialize_entry("theta_powertcp", parameters)?,
+            Self::Timely(parameters) => map.serialize_entry("timely", parameters)?,
+        }
+        map.end()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CongestionControlKeys {
+    None,
+    #[default]
+    Dcqcn,
+    Dctcp,
+    Hpcc,
+    Powertcp,
+    ThetaPowertcp,
+    Timely,
+}

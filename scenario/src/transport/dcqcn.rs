@@ -1,0 +1,199 @@
+//! DCQCN's parameters.
+
+use host_agent::congestion_control::dcqcn::Parameters;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitsPerSecond, Bytes, Picos};
+
+use super::Inner;
+use crate::quantity::{self, Rate, Size, Time};
+use crate::ratio::Ratio;
+use crate::report::ScenarioError;
+
+/// Stages of fast recovery at most. A sender that was silent for long goes through all of them at
+/// its next packet, one by one.
+pub const MOST_STAGES: u32 = 1 << 16;
+
+/// DCQCN's parameters (Zhu et al., SIGCOMM 2015), each a profile's unless the file sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Dcqcn {
+    /// Where parameters that the file does not set come from.
+    pub profile: Profile,
+    /// Time between updates of alpha.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub alpha_update_interval: Picos,
+    /// Least time between rate cuts.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate_decrease_interval: Picos,
+    /// Period of the rate increase timer.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rate_increase_timer: Picos,
+    /// Bytes sent that count as one rate increase event; `None` for no byte counter.
+    #[serde(serialize_with = "serialize_byte_counter")]
+    pub byte_counter: Option<Bytes>,
+    /// Weight of an update of alpha, g; at most 1.
+    pub g: Ratio,
+    /// Stages of fast recovery, F.
+    pub fast_recovery_stages: u32,
+    /// Step of additive increase.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub additive_increase: BitsPerSecond,
+    /// Step of hyper increase.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub hyper_increase: BitsPerSecond,
+    /// The rate is never cut below this.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub minimum_rate: BitsPerSecond,
+    /// Least time between two CNPs of a queue pair; zero is a CNP for each marked packet.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub cnp_interval: Picos,
+}
+
+/// A published set of DCQCN parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The HPCC simulator's, for 100 Gbit/s.
+    #[default]
+    Hpcc,
+    /// The DCQCN paper's, for 40 Gbit/s.
+    Paper,
+    /// The ConWeave simulator's, for 100 Gbit/s.
+    Conweave,
+}
+
+impl Profile {
+    /// The published values, at the rate that they were published for.
+    pub fn published(self) -> Parameters {
+        let gigabits = |gigabits: u64| BitsPerSecond(gigabits * 1_000_000_000);
+        match self {
+            Self::Hpcc => Parameters::hpcc(gigabits(100)),
+            Self::Paper => Parameters::paper(gigabits(40)),
+            Self::Conweave => Parameters::conweave(gigabits(100)),
+        }
+    }
+
+    /// The profile's parameters.
+    pub fn parameters(self) -> Dcqcn {
+        let published = self.published();
+        Dcqcn {
+            profile: self,
+            alpha_update_interval: published.alpha_interval,
+            rate_decrease_interval: published.rate_decrease_interval,
+            rate_increase_timer: published.rate_increase_interval,
+            byte_counter: published.rate_increase_bytes,
+            g: Ratio::new(1, 256),
+            fast_recovery_stages: published.fast_recovery_stages,
+            additive_increase: published.additive_increase,
+            hyper_increase: published.hyper_increase,
+            minimum_rate: published.minimum_rate,
+            cnp_interval: published.notification_interval,
+        }
+    }
+}
+
+/// DCQCN (Zhu et al., SIGCOMM 2015).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct DcqcnKeys {
+    /// Where parameters that are not set here come from: "hpcc", "paper" or "conweave". Default
+    /// "hpcc".
+    profile: Profile,
+    /// Time between updates of alpha, above zero. hpcc 1 us, paper 55 us, conweave 1 us.
+    alpha_update_interval: Option<Time>,
+    /// Least time between rate cuts, above zero. hpcc 4 us, paper 50 us, conweave 4 us.
+    rate_decrease_interval: Option<Time>,
+    /// Period of the rate increase timer, above zero. hpcc 300 us, paper 55 us, conweave 300 us.
+    rate_increase_timer: Option<Time>,
+    /// Bytes sent that count as one rate increase event, above zero; "none" is no byte counter.
+    /// hpcc none, paper 10 MB, conweave none.
+    byte_counter: Option<ByteCounter>,
+    /// Weight of an update of alpha, g: a ratio up to 1. 1/256 in all profiles.
+    g: Option<Ratio>,
+    /// Stages of fast recovery, F, up to 65,536. hpcc 1, paper 5, conweave 1.
+    #[schemars(range(max = MOST_STAGES))]
+    fast_recovery_stages: Option<u32>,
+    /// Step of additive increase. hpcc 20 Mbit/s, paper 40 Mbit/s, conweave 40 Mbit/s.
+    additive_increase: Option<Rate>,
+    /// Step of hyper increase. hpcc 200 Mbit/s, paper 400 Mbit/s, conweave 100 Mbit/s.
+    hyper_increase: Option<Rate>,
+    /// The rate is never cut below this. hpcc 1 Gbit/s, paper 40 Mbit/s, conweave 100 Mbit/s.
+    minimum_rate: Option<Rate>,
+    /// Least time between two CNPs of a queue pair; "0s" is a CNP for each marked packet.
+    /// hpcc 0 s, paper 50 us, conweave 4 us.
+    cnp_interval: Option<Time>,
+}
+
+/// A size above zero, or "none".
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct ByteCounter(Option<Bytes>);
+
+impl TryFrom<String> for ByteCounter {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "none" => Ok(Self(None)),
+            text => match quantity::parse(text)? {
+                Bytes(0) => Err("a byte counter of no bytes\nwrite \"none\" for none".into()),
+                bytes => Ok(Self(Some(bytes))),
+            },
+        }
+    }
+}
+
+impl JsonSchema for ByteCounter {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ByteCounter".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let size = generator.subschema_for::<Size>();
+        schemars::json_schema!({ "oneOf": [{ "const": "none" }, size] })
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde hands a reference to the field")]
+fn serialize_byte_counter<S: serde::Serializer>(
+    value: &Option<Bytes>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&value.map_or_else(|| "none".into(), quantity::display))
+}
+
+impl DcqcnKeys {
+    pub(super) fn resolve(&self, place: &Inner<'_>) -> Result<Dcqcn, ScenarioError> {
+        if let Some(stages) = self.fast_recovery_stages
+            && stages > MOST_STAGES
+        {
+            let help = format!("write a number up to {MOST_STAGES}; the paper has 5");
+            let title = format!("{stages} stages of fast recovery");
+            return Err(place.wrong("fast_recovery_stages", &title, &help));
+        }
+        let base = self.profile.parameters();
+        Ok(Dcqcn {
+            profile: self.profile,
+            alpha_update_interval: place.time(
+                "alpha_update_interval",
+                self.alpha_update_interval,
+                base.alpha_update_interval,
+            )?,
+            rate_decrease_interval: place.time(
+                "rate_decrease_interval",
+                self.rate_decrease_interval,
+                base.rate_decrease_interval,
+            )?,
+            rate_increase_timer: place.time(
+                "rate_increase_timer",
+                self.rate_increase_timer,
+                base.rate_increase_timer,
+            )?,
+            byte_counter: self.byte_counter.map_or(base.byte_counter, |counter| counter.0),
+            g: place.weight("g", self.g, base.g)?,
+            fast_recovery_stages: self.fast_recovery_stages.unwrap_or(base.fast_recovery_stages),
+            additive_increase: self.additive_increase.map_or(base.additive_increase, |rate| rate.0),
+            hyper_increase: self.hyper_increase.map_or(base.hyper_increase, |rate| rate.0),
+            minimum_rate: self.minimum_rate.map_or(base.minimum_rate, |rate| rate.0),
+            cnp_interval: self.cnp_interval.map_or(base.cnp_interval, |time| time.0),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The parameters of `PowerTCP` and theta-PowerTCP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitsPerSecond, Bytes};
+
+use super::Inner;
+use crate::quantity::{self, Rate, Size};
+use crate::ratio::Probability;
+use crate::report::ScenarioError;
+
+/// The parameters of either version (Addanki et al., NSDI 2022).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PowerTcp {
+    /// gamma: the weight of a new window.
+    pub gain: Probability,
+    /// beta: what the window grows by; `None` is 6/1000 of the bandwidth-delay product.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "quantity::serialize_option"
+    )]
+    pub additive_increase: Option<Bytes>,
+    /// The rate never falls below this.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub minimum_rate: BitsPerSecond,
+}
+
+/// PowerTCP or theta-PowerTCP (Addanki et al., NSDI 2022).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PowerTcpKeys {
+    /// gamma: the weight of a new window, above 0, up to 1. Default 0.9.
+    gain: Option<Probability>,
+    /// beta: what the window grows by, above zero. Default: 6/1000 of line rate x `base_rtt`, as in the authors'
+    /// simulator (150 Mbit/s at 25 Gbit/s).
+    additive_increase: Option<Size>,
+    /// The rate never falls below this. Default "1Mbps"; the authors' simulator has 100 Mbit/s at 25 Gbit/s.
+    minimum_rate: Option<Rate>,
+}
+
+impl PowerTcpKeys {
+    pub(super) fn resolve(&self, place: &Inner<'_>) -> Result<PowerTcp, ScenarioError> {
+        Ok(PowerTcp {
+            gain: place.part("gain", self.gain, 900_000)?,
+            additive_increase: place.size("additive_increase", self.additive_increase)?,
+            minimum_rate: self.minimum_rate.map_or(BitsPerSecond(1_000_000), |rate| rate.0),
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! A window beside congestion control.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::quantity::{self, Size};
+
+/// Bytes that may be unacknowledged, whatever congestion control says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// How many.
+    #[serde(rename = "window", serialize_with = "serialize")]
+    pub size: WindowSize,
+    /// Whether it shrinks in proportion to the rate that congestion control sets.
+    #[serde(rename = "window_scales")]
+    pub scales: bool,
+}
+
+/// How large a window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowSize {
+    /// No limit.
+    #[default]
+    Unlimited,
+    /// The bandwidth-delay product: the host's line rate x the base RTT.
+    Bdp,
+    /// So many bytes, above zero.
+    Bytes(Bytes),
+}
+
+/// "none", "bdp", or a size above zero.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct WindowKeys(pub WindowSize);
+
+impl TryFrom<String> for WindowKeys {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Ok(Self(match text.as_str() {
+            "none" => WindowSize::Unlimited,
+            "bdp" => WindowSize::Bdp,
+            text => match quantity::parse(text)? {
+                Bytes(0) => return Err("a window of no bytes\nwrite \"none\" for none".into()),
+                bytes => WindowSize::Bytes(bytes),
+            },
+        }))
+    }
+}
+
+impl JsonSchema for WindowKeys {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Window".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let size = generator.subschema_for::<Size>();
+        schemars::json_schema!({ "oneOf": [{ "enum": ["none", "bdp"] }, size] })
+    }
+}
+
+fn serialize<S: serde::Serializer>(size: &WindowSize, out: S) -> Result<S::Ok, S::Error> {
+    match size {
+        WindowSize::Unlimited => out.serialize_str("none"),
+        WindowSize::Bdp => out.serialize_str("bdp"),
+        WindowSize::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+    }
+}
