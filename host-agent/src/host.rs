@@ -51,6 +51,15 @@ pub struct HostConfig {
     pub window: Option<WindowLimit>,
 }
 
+/// What the sender of a flow has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounts {
+    /// Data packets that were sent again.
+    pub retransmitted_packets: u64,
+    /// CNPs that it received.
+    pub notifications: u64,
+}
+
 /// What happened on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEvent {
@@ -60,10 +69,8 @@ pub enum HostEvent {
         flow: u32,
         /// When the ACK arrived.
         at: Picos,
-        /// Data packets that were sent again.
-        retransmitted_packets: u64,
-        /// CNPs that the sender received.
-        notifications: u64,
+        /// What its sender has counted.
+        counts: SenderCounts,
     },
     /// The last byte of a flow that this host receives has arrived in order.
     FlowDelivered {
@@ -292,6 +299,14 @@ impl Host {
         self.events.pop_front()
     }
 
+    /// What the sender of `qp` has counted so far, if it has not completed.
+    pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
+        let slot = self.requesters.slot_of(qp)?;
+        let Requester { retransmitted_packets, notifications, .. } =
+            *self.requesters.occupant(slot);
+        Some(SenderCounts { retransmitted_packets, notifications })
+    }
+
     /// The counters since the start.
     pub fn counters(&self) -> &HostCounters {
         &self.counters
@@ -434,8 +449,10 @@ impl Host {
         let event = HostEvent::FlowCompleted {
             flow,
             at: now,
-            retransmitted_packets: requester.retransmitted_packets,
-            notifications: requester.notifications,
+            counts: SenderCounts {
+                retransmitted_packets: requester.retransmitted_packets,
+                notifications: requester.notifications,
+            },
         };
         if let Some(at) = requester.timer_entry.take() {
             self.timers.remove(&(at, slot));

@@ -34,7 +34,7 @@ mod segmentation;
 
 pub use counters::HostCounters;
 pub use flow::FlowRequest;
-pub use host::{Host, HostConfig, HostEvent};
+pub use host::{Host, HostConfig, HostEvent, SenderCounts};
 pub use reliability::Reliability;
 pub use requester::WindowLimit;
 pub use responder::ResponderRequest;

@@ -70,8 +70,14 @@ impl Row for FlowRow<'_> {
             about: "`fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty \
                     if the flow did not complete.",
         },
-        Column { name: "retransmitted_packets", about: "Data packets sent again (go-back-N)." },
-        Column { name: "cnps", about: "Congestion notification packets its sender received." },
+        Column {
+            name: "retransmitted_packets",
+            about: "Data packets sent again, so far if it did not complete.",
+        },
+        Column {
+            name: "cnps",
+            about: "Congestion notification packets its sender received, so far if it did not complete.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {

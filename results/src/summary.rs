@@ -156,7 +156,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "ended",
         about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
                 `deadlock` (with `stop = \"deadlock\"`) or `interrupted` (by Ctrl-C or another signal: \
-                all results go up to `emulated_ns`).",
+                all results go up to `emulated_ns`, samples up to the last one before).",
     },
     Column {
         name: "unfinished",

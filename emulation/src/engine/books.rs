@@ -8,7 +8,6 @@ use results::{DropTotals, Measurements, RunEnd, Summary};
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
 
-use super::flows::flow_row;
 use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
@@ -29,9 +28,7 @@ impl<W: Wires> Engine<'_, W> {
         }
         self.tell_notes()?;
         self.hear_of_last_pauses()?;
-        for flow in self.active.values() {
-            self.recorder.record.flow(&flow_row(self.scenario, flow, None))?;
-        }
+        self.tell_unfinished()?;
         let missing = self.active.values().filter(|flow| !flow.long_lived).count();
         let substrate_losses =
             self.parts.iter_mut().map(|part| part.core.medium.substrate_losses()).sum();

@@ -1,5 +1,6 @@
 //! Flows: when they start and end, on both of their hosts.
 
+use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart};
 use scenario::Scenario;
 use topology::HostId;
@@ -51,16 +52,34 @@ impl<W: Wires> Engine<'_, W> {
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
         self.command(flow.destination, completion.at + self.lookahead, close);
         self.flows_completed += 1;
-        self.recorder.record.flow(&flow_row(self.scenario, &flow, Some(completion)))?;
+        self.recorder.record.flow(&flow_row(
+            self.scenario,
+            &flow,
+            Some(completion.at),
+            completion.counts,
+        ))?;
+        Ok(())
+    }
+
+    /// The rows of flows that have not completed.
+    pub(super) fn tell_unfinished(&mut self) -> Result<(), RunError> {
+        for flow in self.active.values() {
+            let (request, _) = queue_pairs::queue_pair(self.scenario, flow);
+            let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
+            let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
+            let counts = sender.sender_counts(request.qp).unwrap_or_default();
+            self.recorder.record.flow(&flow_row(self.scenario, flow, None, counts))?;
+        }
         Ok(())
     }
 }
 
-/// A flow's row; `completion` is missing if it did not complete.
+/// A flow's row; `completed` is missing if it did not complete.
 pub(super) fn flow_row<'a>(
     scenario: &'a Scenario,
     flow: &'a Flow,
-    completion: Option<Completion>,
+    completed: Option<Picos>,
+    counts: SenderCounts,
 ) -> FlowRow<'a> {
     let fabric = scenario.fabric();
     FlowRow {
@@ -71,10 +90,10 @@ pub(super) fn flow_row<'a>(
         priority: flow.priority,
         bytes: flow.bytes,
         start: flow.start.to_nanos(),
-        fct: completion.map(|completion| completion.at.since(flow.start).to_nanos_ceil()),
+        fct: completed.map(|at| at.since(flow.start).to_nanos_ceil()),
         ideal: paths::ideal(scenario, flow).to_nanos_ceil(),
-        retransmitted_packets: completion.map_or(0, |it| it.retransmitted_packets),
-        cnps: completion.map_or(0, |it| it.notifications),
+        retransmitted_packets: counts.retransmitted_packets,
+        cnps: counts.notifications,
         long_lived: flow.long_lived,
     }
 }

@@ -7,7 +7,7 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::priority;
 use fabric_core::wire::link_delay;
 use fabric_core::wire::pfc::quantum_duration;
-use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest};
+use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
 use scenario::{CaptureFilter, Scenario};
 use topology::{HostId, NodeId, WireId};
 use units::Picos;
@@ -25,10 +25,8 @@ use crate::queue_pairs;
 pub struct Completion {
     /// When its last ACK arrived.
     pub at: Picos,
-    /// Data packets that were sent again.
-    pub retransmitted_packets: u64,
-    /// CNPs that its sender received.
-    pub notifications: u64,
+    /// What its sender has counted.
+    pub counts: SenderCounts,
 }
 
 /// What a host is told of its flows.
@@ -250,10 +248,8 @@ impl HostNode {
 
     fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
-            if let HostEvent::FlowCompleted { flow, at, retransmitted_packets, notifications } =
-                event
-            {
-                let completion = Completion { at, retransmitted_packets, notifications };
+            if let HostEvent::FlowCompleted { flow, at, counts } = event {
+                let completion = Completion { at, counts };
                 core.journal.note(at, self.node, Note::Completed { flow, completion });
             }
         }

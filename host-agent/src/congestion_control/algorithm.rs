@@ -19,7 +19,7 @@ pub enum Algorithm {
     Dctcp(dctcp::Parameters),
     /// HPCC.
     Hpcc(hpcc::Parameters),
-    /// `PowerTCP`.
+    /// PowerTCP.
     PowerTcp(powertcp::Parameters),
     /// theta-PowerTCP.
     ThetaPowerTcp(powertcp::Parameters),

@@ -26,7 +26,7 @@ pub struct Parameters {
     pub utilisation: Multiple,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub stages: u32,
-    /// `W_AI`: bytes that the window grows by.
+    /// W_AI: bytes that the window grows by.
     pub additive_increase: Bytes,
     /// The rate at which a queue pair starts, and the highest.
     pub line_rate: BitsPerSecond,

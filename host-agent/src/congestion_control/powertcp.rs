@@ -1,4 +1,4 @@
-//! `PowerTCP` (Addanki et al., "`PowerTCP`: Pushing the Performance Limits of Datacenter Networks", NSDI 2022).
+//! PowerTCP (Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022).
 //!
 //! Voltage is what waits at a hop plus the bandwidth-delay product, current is how fast packets come in: the change
 //! of the queue plus what leaves. Their product is power, and the window is divided by its ratio to the power of a

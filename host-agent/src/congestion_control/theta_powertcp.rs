@@ -1,4 +1,4 @@
-//! theta-PowerTCP (Addanki et al., NSDI 2022): `PowerTCP` without help of the switches.
+//! theta-PowerTCP (Addanki et al., NSDI 2022): PowerTCP without help of the switches.
 //!
 //! The gradient of the round-trip time stands for the current and the round-trip time for the voltage: Algorithm 2 of
 //! the paper. The window changes once a round trip. As in the authors' simulator (`inet-tub/ns3-datacenter`,

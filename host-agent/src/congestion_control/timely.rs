@@ -1,5 +1,5 @@
 //! TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015), and its patched
-//! form (Zhu et al., "ECN or Delay", `CoNEXT` 2016).
+//! form (Zhu et al., "ECN or Delay", CoNEXT 2016).
 //!
 //! The rate follows the gradient of the round-trip time between two thresholds: Algorithm 1 of the paper. The patched
 //! form, Algorithm 2 of the second paper, also looks at the round-trip time itself between them, so that flows become
@@ -20,9 +20,9 @@ use super::{Acknowledged, CongestionControl, Transmitted};
 /// What can be tuned. A host's queue pairs share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// `T_low`: below it the rate always grows.
+    /// T_low: below it the rate always grows.
     pub low: Picos,
-    /// `T_high`: above it the rate always falls; at least `low`.
+    /// T_high: above it the rate always falls; at least `low`.
     pub high: Picos,
     /// minRTT: the span by which differences of round trips are divided; above zero.
     pub minimum_rtt: Picos,
@@ -124,7 +124,7 @@ impl Control {
     }
 
     /// The patched form between the thresholds: rate = delta (1 - w) + rate (1 - beta w error), where the error is
-    /// (RTT - `T_low`) / `T_low`, and the weight w goes from 0 at a gradient of -1/4 to 1 at 1/4.
+    /// (RTT - T_low) / T_low, and the weight w goes from 0 at a gradient of -1/4 to 1 at 1/4.
     fn follow_round_trip(&mut self, round_trip: Picos) {
         let Parameters { low, minimum_rtt, decrease, additive_increase, .. } = *self.parameters;
         // w = 2 gradient + 1/2, of minRTT.

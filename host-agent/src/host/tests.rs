@@ -121,8 +121,7 @@ fn a_flow_goes_back_to_back_and_ends_with_its_last_acknowledgement() {
     let completed = HostEvent::FlowCompleted {
         flow: 40,
         at: Picos(3000),
-        retransmitted_packets: 0,
-        notifications: 0,
+        counts: SenderCounts { retransmitted_packets: 0, notifications: 0 },
     };
     assert_eq!(events(&mut sender), [completed]);
     assert!(sender.is_idle());
@@ -188,8 +187,7 @@ fn a_loss_is_reported_once_and_repaired() {
     let completed = HostEvent::FlowCompleted {
         flow: 40,
         at: Picos(7_000_000),
-        retransmitted_packets: 2,
-        notifications: 0,
+        counts: SenderCounts { retransmitted_packets: 2, notifications: 0 },
     };
     assert_eq!(events(&mut sender), [completed]);
     let counters = sender.counters();

@@ -1,7 +1,7 @@
 //! Reliable delivery between two hosts over wires that lose packets.
 
 use fabric_core::wire::roce::{Opcode, RocePacket, Syndrome};
-use host_agent::HostEvent;
+use host_agent::{HostEvent, SenderCounts};
 use units::Picos;
 
 use crate::testbed::{IdealWire, LINE_RATE, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed};
@@ -29,12 +29,7 @@ fn the_completion_time_on_an_ideal_wire_is_a_closed_form() {
         testbed.events,
         [
             HostEvent::FlowDelivered { qp: 1, bytes: 10_000, at: delivered },
-            HostEvent::FlowCompleted {
-                flow: 1,
-                at: completed,
-                retransmitted_packets: 0,
-                notifications: 0,
-            },
+            HostEvent::FlowCompleted { flow: 1, at: completed, counts: SenderCounts::default() },
         ]
     );
     testbed.assert_delivered(&[(0, 1, 10_000)]);

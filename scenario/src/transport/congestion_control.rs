@@ -17,7 +17,7 @@ pub enum CongestionControl {
     Dctcp(Dctcp),
     /// HPCC.
     Hpcc(Hpcc),
-    /// `PowerTCP`.
+    /// PowerTCP.
     PowerTcp(PowerTcp),
     /// theta-PowerTCP.
     ThetaPowerTcp(PowerTcp),

@@ -16,7 +16,7 @@ pub struct Hpcc {
     pub utilisation: Probability,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub max_stage: u32,
-    /// `W_AI`: what the window grows by; `None` is 1/100 of what eta leaves of the bandwidth-delay product.
+    /// W_AI: what the window grows by; `None` is 1/100 of what eta leaves of the bandwidth-delay product.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "quantity::serialize_option"

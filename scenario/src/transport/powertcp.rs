@@ -1,4 +1,4 @@
-//! The parameters of `PowerTCP` and theta-PowerTCP.
+//! The parameters of PowerTCP and theta-PowerTCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

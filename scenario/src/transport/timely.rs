@@ -14,10 +14,10 @@ use crate::report::ScenarioError;
 pub struct Timely {
     /// Which version runs.
     pub form: TimelyForm,
-    /// `T_low`: below it the rate always grows.
+    /// T_low: below it the rate always grows.
     #[serde(serialize_with = "quantity::serialize")]
     pub low: Picos,
-    /// `T_high`: above it the rate always falls.
+    /// T_high: above it the rate always falls.
     #[serde(serialize_with = "quantity::serialize")]
     pub high: Picos,
     /// minRTT: what differences of round trips are divided by.
@@ -53,7 +53,7 @@ pub enum TimelyForm {
     /// That of its paper.
     #[default]
     Original,
-    /// That of Zhu et al., "ECN or Delay", `CoNEXT` 2016.
+    /// That of Zhu et al., "ECN or Delay", CoNEXT 2016.
     Patched,
 }
 

@@ -124,7 +124,7 @@ const ACCEPTED: [&[&str]; 7] = [
 const REFUSED: [(&[&str], &str, &str); 11] = [
     (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum", "a quantum of"),
     (
-        &[r#"host.transport.dcqcn={fast_recovery_stages=65537}"#],
+        &["host.transport.dcqcn={fast_recovery_stages=65537}"],
         "fast_recovery_stages",
         "65537 stages",
     ),

@@ -1,6 +1,5 @@
 //! What a person sees while a run goes on: a bar on a terminal, a line now and then elsewhere.
 
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use emulation::engine::Progress;
@@ -31,11 +30,11 @@ struct Course {
 impl RunProgress {
     /// Of a run that begins now and emulates at most `duration`.
     pub fn new(duration: Nanos) -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
-            let template = "{bar:20} {pos} of at most {len} us  {msg}  {elapsed}{prefix}";
-            let style = ProgressStyle::with_template(template).expect("it is well-formed");
-            ProgressBar::new(duration.0 / 1000).with_style(style)
-        });
+        // Cut to the width of the terminal: a second line would stay.
+        let style = ProgressStyle::with_template("{bar:12} {wide_msg}").expect("it is well-formed");
+        let bar = ProgressBar::new(duration.0 / 1000).with_style(style);
+        // Hidden where standard error is no terminal, or one that cannot move its cursor.
+        let bar = Some(bar).filter(|bar| !bar.is_hidden());
         Self { bar, started: now(), course: Course::new(duration) }
     }
 
@@ -49,10 +48,7 @@ impl RunProgress {
             return;
         };
         bar.set_position(progress.now.0 / 1000);
-        bar.set_message(done(progress));
-        if let Some(left) = self.course.time_left(elapsed, progress.now) {
-            bar.set_prefix(format!(", {} left", wall(left)));
-        }
+        bar.set_message(self.course.state(elapsed, progress));
     }
 
     /// The bar goes.
@@ -70,20 +66,26 @@ impl Course {
 
     /// The line to print after `elapsed` of wall time, if one is due.
     fn line(&mut self, elapsed: Duration, progress: Progress) -> Option<String> {
+        // The pace is that since the first call.
+        let state = self.state(elapsed, progress);
+        (elapsed >= self.next_line).then(|| {
+            self.next_line = elapsed + LINE_PERIOD;
+            state
+        })
+    }
+
+    /// How far the run is, what matters most first.
+    fn state(&mut self, elapsed: Duration, progress: Progress) -> String {
         let left = self.time_left(elapsed, progress.now);
-        if elapsed < self.next_line {
-            return None;
-        }
-        self.next_line = elapsed + LINE_PERIOD;
         let left = left.map(|left| format!(", at most {} left", wall(left)));
-        Some(format!(
-            "{} of at most {} emulated, {}; {} elapsed{}",
+        format!(
+            "{} of at most {} emulated{}; {} elapsed, {}",
             span(progress.now),
             span(self.duration),
-            done(progress),
+            left.unwrap_or_default(),
             wall(elapsed),
-            left.unwrap_or_default()
-        ))
+            done(progress),
+        )
     }
 
     /// Wall time until the duration is over at the pace so far; the run may end earlier. `None` until there is a pace.
@@ -139,10 +141,10 @@ mod tests {
         assert_eq!(
             printed,
             [
-                "100 ms of at most 1 s emulated, 1 flow done, 2,000,000 packet-hops; 10 s elapsed, \
-                 at most 1 min 30 s left",
-                "250 ms of at most 1 s emulated, 1 flow done, 2,000,000 packet-hops; 25 s elapsed, \
-                 at most 1 min 15 s left",
+                "100 ms of at most 1 s emulated, at most 1 min 30 s left; 10 s elapsed, \
+                 1 flow done, 2,000,000 packet-hops",
+                "250 ms of at most 1 s emulated, at most 1 min 15 s left; 25 s elapsed, \
+                 1 flow done, 2,000,000 packet-hops",
             ]
         );
     }

@@ -119,7 +119,12 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
                 super::say(named(run, &what, &why));
                 Exit::Unsound
             }
-            Err(Failure::Interrupted) => Exit::Interrupted,
+            Err(Failure::Interrupted) => {
+                super::say(format_args!(
+                    "run {index} was interrupted; the same command runs it again"
+                ));
+                Exit::Interrupted
+            }
         };
     })
     .map_err(|error| no_thread(&error))?;
