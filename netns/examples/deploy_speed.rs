@@ -47,7 +47,11 @@ fn plan(namespaces: usize, links: usize) -> Plan {
         let b = (a + 1 + number / namespaces) % namespaces;
         LinkSpec { a: end(a, number, 0), b: end(b, number, 1), mtu: 1500 }
     };
-    Plan { namespaces: (0..namespaces).map(node).collect(), links: (0..links).map(link).collect() }
+    Plan {
+        namespaces: (0..namespaces).map(node).collect(),
+        links: (0..links).map(link).collect(),
+        ..Plan::default()
+    }
 }
 
 fn end(namespace: usize, link: usize, side: u8) -> EndSpec {

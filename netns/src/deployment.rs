@@ -10,12 +10,13 @@ use crate::error::Error;
 use crate::fabric::{FabricId, FabricLock};
 use crate::namespace::{self, Namespace};
 use crate::offload;
-use crate::plan::{EndSpec, NamespaceSpec, Plan};
+use crate::plan::{EndSpec, LinkKind, NamespaceSpec, Plan};
 use crate::privilege;
 use crate::request::{AskState, BirthOfEnd, Configure, MakeLink, Step};
 use crate::route_socket::RouteSocket;
 use crate::run_directory;
 use crate::settings;
+use crate::tap::Tap;
 
 /// How often an interface without a carrier is looked at. Linkwatch runs at least once a second,
 /// and a loaded machine may let it wait.
@@ -29,6 +30,8 @@ const CARRIER_INTERVAL: Duration = Duration::from_millis(1);
 /// A binary that is to clean up on Ctrl-C turns the signal into an orderly return.
 #[derive(Debug)]
 pub struct Deployment {
+    /// By link, if links are tap devices. Declared first, because each keeps its namespace alive.
+    taps: Vec<[Tap; 2]>,
     /// Declared before `lock`: the fabric is its owner's until its namespaces are gone.
     namespaces: Vec<Namespace>,
     interface_indexes: Vec<[u32; 2]>,
@@ -49,6 +52,7 @@ pub fn deploy(plan: &Plan) -> Result<Deployment, Error> {
     privilege::check()?;
     run_directory::prepare_namespaces()?;
     let mut deployment = Deployment {
+        taps: Vec::new(),
         namespaces: Vec::with_capacity(plan.namespaces.len()),
         interface_indexes: plan.interface_indexes(),
         lock: FabricLock::allocate()?,
@@ -78,6 +82,13 @@ impl Deployment {
         self.interface_indexes[position]
     }
 
+    /// Takes the ends `a` and `b` of all links out, in the plan's order; none if links are veth pairs.
+    ///
+    /// A tap keeps its namespace alive, so the deployment is gone only when all taps are dropped.
+    pub fn take_taps(&mut self) -> Vec<[Tap; 2]> {
+        std::mem::take(&mut self.taps)
+    }
+
     /// Removes everything, as dropping does, and tells what could not be removed.
     ///
     /// # Errors
@@ -91,15 +102,22 @@ impl Deployment {
         for spec in &plan.namespaces {
             self.make_namespace(spec)?;
         }
-        self.make_links(plan)?;
         let mut ends = vec![Vec::new(); self.namespaces.len()];
         for (link, indexes) in plan.links.iter().zip(&self.interface_indexes) {
-            for (end, &index) in link.ends().into_iter().zip(indexes) {
-                ends[end.namespace].push((end, index));
+            for (spec, &index) in link.ends().into_iter().zip(indexes) {
+                ends[spec.namespace].push(End { spec, index, mtu: link.mtu });
             }
         }
+        match plan.link_kind {
+            LinkKind::Veth => self.make_links(plan)?,
+            LinkKind::Tap => self.make_taps(plan, &ends)?,
+        }
         for (namespace, ends) in self.namespaces.iter().zip(&ends) {
-            configure(namespace, ends)?;
+            configure(namespace, ends, plan.link_kind)?;
+        }
+        // A tap device has its carrier from the beginning.
+        if plan.link_kind == LinkKind::Tap {
+            return Ok(());
         }
         for (namespace, ends) in self.namespaces.iter().zip(&ends) {
             await_carriers(namespace, ends)?;
@@ -143,20 +161,58 @@ impl Deployment {
             .collect();
         socket.execute(&requests)
     }
+
+    /// `ends` has those of each namespace, in the plan's order.
+    fn make_taps(&mut self, plan: &Plan, ends: &[Vec<End<'_>>]) -> Result<(), Error> {
+        let mut taps = Vec::with_capacity(ends.len());
+        for (namespace, ends) in self.namespaces.iter().zip(ends) {
+            namespace.enter_with_this_thread()?;
+            let make = |&End { spec, index, .. }: &End<'_>| {
+                Tap::make(&spec.interface, index).map_err(|(step, source)| {
+                    let action = format!("make the tap device {}: {step}", spec.interface);
+                    Error::namespace(namespace.name(), action, source)
+                })
+            };
+            taps.push(ends.iter().map(make).collect::<Result<Vec<_>, _>>()?.into_iter());
+        }
+        let mut next = |end: &EndSpec| taps[end.namespace].next().expect("each end has its tap");
+        self.taps = plan.links.iter().map(|link| link.ends().map(&mut next)).collect();
+        Ok(())
+    }
 }
 
-fn configure(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Error> {
+/// One end of a link in its namespace.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    spec: &'a EndSpec,
+    index: u32,
+    mtu: u32,
+}
+
+impl<'a> End<'a> {
+    /// All that the end is asked once its interface exists.
+    fn steps(self, kind: LinkKind) -> impl Iterator<Item = Step<'a>> {
+        let Self { spec, index, mtu } = self;
+        let finish = (kind == LinkKind::Tap).then_some(Step::FinishTap { end: spec, index, mtu });
+        finish.into_iter().chain(Step::of_end(spec, index))
+    }
+}
+
+fn configure(namespace: &Namespace, ends: &[End<'_>], kind: LinkKind) -> Result<(), Error> {
     namespace.enter_with_this_thread()?;
     let mut socket = open_socket(namespace.name())?;
-    for (end, _) in ends {
-        offload::switch_off(&socket, &end.interface).map_err(|(offload, source)| {
-            let action = format!("switch off {offload} of {}", end.interface);
-            Error::namespace(namespace.name(), action, source)
-        })?;
+    // A tap device has offloads only if they are asked for.
+    if kind == LinkKind::Veth {
+        for End { spec, .. } in ends {
+            offload::switch_off(&socket, &spec.interface).map_err(|(offload, source)| {
+                let action = format!("switch off {offload} of {}", spec.interface);
+                Error::namespace(namespace.name(), action, source)
+            })?;
+        }
     }
     let requests: Vec<_> = [Step::LoopbackUp]
         .into_iter()
-        .chain(ends.iter().flat_map(|&(end, index)| Step::of_end(end, index)))
+        .chain(ends.iter().flat_map(|end| end.steps(kind)))
         .map(|step| Configure { namespace: namespace.name(), step })
         .collect();
     socket.execute(&requests)
@@ -167,7 +223,7 @@ fn configure(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Erro
 /// The end of a pair that is brought up first gets its carrier with the second, and the kernel then
 /// installs its queueing discipline from a work queue (linkwatch); until it has, it drops without a
 /// word whatever is sent. Since Linux 6.8 asking for the state does that work at once.
-fn await_carriers(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(), Error> {
+fn await_carriers(namespace: &Namespace, ends: &[End<'_>]) -> Result<(), Error> {
     if ends.is_empty() {
         return Ok(());
     }
@@ -175,7 +231,7 @@ fn await_carriers(namespace: &Namespace, ends: &[(&EndSpec, u32)]) -> Result<(),
     let mut socket = open_socket(namespace.name())?;
     let requests: Vec<_> = ends
         .iter()
-        .map(|&(end, index)| AskState { namespace: namespace.name(), end, index })
+        .map(|&End { spec, index, .. }| AskState { namespace: namespace.name(), end: spec, index })
         .collect();
     for _ in 0..CARRIER_ATTEMPTS {
         let mut up = 0;

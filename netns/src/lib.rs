@@ -1,4 +1,4 @@
-//! Network namespaces, veth pairs, addresses and permanent neighbours, made and removed in batches.
+//! Network namespaces, links, addresses and permanent neighbours, made and removed in batches.
 //!
 //! A [`Plan`] says what a fabric consists of; [`deploy`] makes it and returns the [`Deployment`]
 //! that owns it. Dropping the deployment removes everything. What a killed process left behind is
@@ -10,6 +10,7 @@
 //! - `request`, `route_socket`: netlink requests, sent many to a system call.
 //! - `namespace`, `run_directory`, `privilege`: namespaces, their names under `/run/netns`, how to
 //!   enter them, and what a process needs for that.
+//! - `tap`: links of tap devices, whose owner carries the frames.
 //! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
 //! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
 //!
@@ -30,11 +31,13 @@ mod request;
 mod route_socket;
 mod run_directory;
 mod settings;
+mod tap;
 
 pub use deployment::{Deployment, deploy};
 pub use error::Error;
 pub use fabric::FabricId;
 pub use inventory::{FabricStatus, Owner, Report, destroy, destroy_abandoned, list};
 pub use namespace::Namespace;
-pub use plan::{EndSpec, LinkSpec, NamespaceSpec, Plan, RouteSpec};
+pub use plan::{EndSpec, LinkKind, LinkSpec, NamespaceSpec, Plan, RouteSpec};
 pub use plan_check::PlanError;
+pub use tap::{Tap, TapError};

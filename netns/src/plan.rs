@@ -11,8 +11,21 @@ pub(crate) const FIRST_INDEX: u32 = 2;
 pub struct Plan {
     /// The namespaces; links and [`crate::Deployment::namespace`] speak of them by position.
     pub namespaces: Vec<NamespaceSpec>,
-    /// The veth pairs.
+    /// The links.
     pub links: Vec<LinkSpec>,
+    /// What all of them are made of.
+    pub link_kind: LinkKind,
+}
+
+/// What a link is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LinkKind {
+    /// A veth pair: what one end sends, the other receives.
+    #[default]
+    Veth,
+    /// Two tap devices. They receive what the owner of the deployment hands to [`crate::Tap::deliver`], and what is
+    /// sent on them is discarded.
+    Tap,
 }
 
 /// One network namespace.
@@ -25,7 +38,7 @@ pub struct NamespaceSpec {
     pub forwarding: bool,
 }
 
-/// One veth pair.
+/// One link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSpec {
     /// One end.
@@ -44,7 +57,7 @@ impl LinkSpec {
     }
 }
 
-/// One end of a veth pair.
+/// One end of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndSpec {
     /// Position of its namespace in [`Plan::namespaces`].
@@ -115,6 +128,7 @@ mod tests {
         Plan {
             namespaces: vec![node("leaf0"), node("host0")],
             links: vec![LinkSpec { a: end(0, "p0"), b: end(1, "eth0"), mtu: 1500 }],
+            ..Plan::default()
         }
     }
 

@@ -13,7 +13,7 @@ const INTERFACE_NAME_MAX: usize = 15;
 const NODE_NAME_MAX: usize = 255 - FabricId::PREFIX_LEN;
 /// Names that an interface cannot have: the loopback, and two directories under `net/ipv4/conf`.
 const RESERVED_INTERFACES: [&str; 3] = ["lo", "all", "default"];
-/// Smallest and largest MTU of a veth interface: `ETH_MIN_MTU` and `ETH_MAX_MTU`.
+/// Smallest and largest MTU of a veth interface or tap device: `ETH_MIN_MTU` and `ETH_MAX_MTU`.
 const MTU_MIN: u32 = 68;
 const MTU_MAX: u32 = 65535;
 
@@ -119,7 +119,7 @@ pub enum PlanError {
         /// The address.
         mac: [u8; 6],
     },
-    /// An MTU that veth does not take.
+    /// An MTU that no link takes.
     #[error(
         "interface {interface:?} in namespace {namespace:?}: MTU {mtu} is not in {MTU_MIN} to \
          {MTU_MAX}"
@@ -254,6 +254,7 @@ mod tests {
         Plan {
             namespaces: vec![node("leaf0"), node("host0")],
             links: vec![LinkSpec { a: end(0, "p0"), b: end(1, "eth0"), mtu: 1500 }],
+            ..Plan::default()
         }
     }
 

@@ -88,10 +88,33 @@ pub(crate) struct Configure<'a> {
 /// One step of [`Configure`].
 pub(crate) enum Step<'a> {
     LoopbackUp,
-    Address { end: &'a EndSpec, index: u32, address: Ipv4Addr, prefix_len: u8 },
-    Up { end: &'a EndSpec, index: u32 },
-    Neighbour { end: &'a EndSpec, index: u32, address: Ipv4Addr, mac: [u8; 6] },
-    Route { end: &'a EndSpec, index: u32, route: RouteSpec },
+    /// Tells a tap device what a veth pair is told when it is made.
+    FinishTap {
+        end: &'a EndSpec,
+        index: u32,
+        mtu: u32,
+    },
+    Address {
+        end: &'a EndSpec,
+        index: u32,
+        address: Ipv4Addr,
+        prefix_len: u8,
+    },
+    Up {
+        end: &'a EndSpec,
+        index: u32,
+    },
+    Neighbour {
+        end: &'a EndSpec,
+        index: u32,
+        address: Ipv4Addr,
+        mac: [u8; 6],
+    },
+    Route {
+        end: &'a EndSpec,
+        index: u32,
+        route: RouteSpec,
+    },
 }
 
 impl<'a> Step<'a> {
@@ -122,6 +145,17 @@ impl RouteRequest for Configure<'_> {
                 let up = flags_message(LOOPBACK_INDEX, LinkFlags::Up);
                 (RouteNetlinkMessage::SetLink(up), 0)
             }
+            Step::FinishTap { end, index, mtu } => {
+                let mut message = LinkMessage::default();
+                message.header.index = index;
+                message.attributes = vec![
+                    LinkAttribute::Address(end.mac.to_vec()),
+                    LinkAttribute::Mtu(mtu),
+                    // No queueing discipline, and no room for what nobody reads.
+                    LinkAttribute::TxQueueLen(0),
+                ];
+                (RouteNetlinkMessage::SetLink(message), 0)
+            }
             Step::Address { index, address, prefix_len, .. } => {
                 let message = address_message(index, address, prefix_len);
                 (RouteNetlinkMessage::NewAddress(message), new)
@@ -147,6 +181,9 @@ impl fmt::Display for Configure<'_> {
         let namespace = self.namespace;
         match &self.step {
             Step::LoopbackUp => write!(f, "bring up {namespace}/lo"),
+            Step::FinishTap { end, mtu, .. } => {
+                write!(f, "give {namespace}/{} its station and the MTU {mtu}", end.interface)
+            }
             Step::Address { end, address, prefix_len, .. } => {
                 write!(f, "give {namespace}/{} the address {address}/{prefix_len}", end.interface)
             }

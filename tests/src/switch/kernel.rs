@@ -31,6 +31,7 @@ pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let plan = Plan {
         namespaces: vec![NamespaceSpec { name: "switch".to_owned(), forwarding: false }],
         links: (0..PORTS).step_by(2).map(link).collect(),
+        ..Plan::default()
     };
     let deployment = netns::deploy(&plan)
         .unwrap_or_else(|error| panic!("tests of the eBPF program need root: {error}"));

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn};
 use netns::{
-    Deployment, EndSpec, Error, FabricId, LinkSpec, NamespaceSpec, Owner, Plan, RouteSpec,
+    Deployment, EndSpec, Error, FabricId, LinkKind, LinkSpec, NamespaceSpec, Owner, Plan, RouteSpec,
 };
 
 const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 1, 2)];
@@ -36,6 +38,7 @@ fn two_hosts() -> Plan {
     Plan {
         namespaces: vec![node("host0"), node("host1")],
         links: vec![LinkSpec { a: end(0), b: end(1), mtu: 1600 }],
+        ..Plan::default()
     }
 }
 
@@ -125,6 +128,48 @@ fn interfaces_are_as_planned_and_silent() {
     let sums: u64 =
         counters.split_whitespace().skip(1).map(|c| c.parse::<u64>().expect("u64")).sum();
     assert_eq!(sums, 0, "an idle wire carries nothing: {counters}");
+}
+
+#[test]
+fn tap_devices_are_as_planned_and_receive_what_is_delivered() {
+    let mut deployment = deploy(&Plan { link_kind: LinkKind::Tap, ..two_hosts() });
+    let fabric = deployment.fabric();
+    let name = deployment.namespace(0).name();
+    let link = run("ip", &["netns", "exec", name, "ip", "-d", "-o", "link", "show", "eth0"]);
+    assert!(link.starts_with("77: eth0: "), "{link}");
+    for part in ["NOARP", ",UP,LOWER_UP", "mtu 1600", "qdisc noqueue", "02:01:00:00:00:00", "tap"] {
+        assert!(link.contains(part), "{part} is not in {link}");
+    }
+    let taps = deployment.take_taps();
+    let socket = deployment
+        .namespace(1)
+        .enter(|| UdpSocket::bind((HOSTS[1], 4791)).expect("the address is the host's"))
+        .expect("the namespace can be entered");
+    let packet = RocePacket {
+        source: HOSTS[0].to_bits(),
+        destination: HOSTS[1].to_bits(),
+        source_port: 49_152,
+        dscp: 48,
+        ecn: Ecn::NotCapable,
+        ttl: 64,
+        opcode: Opcode::Cnp,
+        ack_request: false,
+        congestion_echo: false,
+        destination_qp: 2,
+        psn: Psn::default(),
+        reth: None,
+        aeth: None,
+        payload_length: 0,
+    };
+    let mut frame = vec![0; packet.frame_length()];
+    let addresses = LinkAddresses { source: mac(0), destination: mac(1) };
+    packet.emit(&addresses, &mut frame).expect("its fields are in range");
+    taps[0][1].deliver(&frame).expect("the interface is up");
+    let mut buffer = [0; 64];
+    let (len, from) = socket.recv_from(&mut buffer).expect("the datagram arrives");
+    assert_eq!((&buffer[..len], from.ip()), (&frame[42..], HOSTS[0].into()));
+    drop((deployment, taps));
+    assert_eq!(traces(fabric), [""; 0]);
 }
 
 #[test]

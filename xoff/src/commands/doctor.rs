@@ -276,6 +276,7 @@ fn pair() -> Result<Deployment, String> {
     let plan = Plan {
         namespaces: vec![namespace("switch"), namespace("host")],
         links: vec![LinkSpec { a: end(0), b: end(1), mtu: 1500 }],
+        ..Plan::default()
     };
     netns::deploy(&plan).map_err(|error| super::with_causes(&error))
 }

@@ -38,6 +38,7 @@ impl Ceiling {
         let plan = Plan {
             namespaces: vec![node("sender"), node("receiver")],
             links: vec![LinkSpec { a: end(0), b: end(1), mtu: 1500 }],
+            ..Plan::default()
         };
         let deployment = netns::deploy(&plan).context("the kernel benchmark needs root")?;
         let socket = deployment.namespace(0).enter(PacketSocket::open)??;

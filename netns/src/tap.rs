@@ -1,0 +1,111 @@
+//! Tap devices: interfaces that receive what a process writes to a descriptor.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::mem;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+/// `linux/if_tun.h`: `TUNSETIFINDEX`, which `libc` lacks.
+const TUNSETIFINDEX: libc::Ioctl = 0x4004_54da;
+
+/// One end of a link of tap devices.
+///
+/// Its interface has a carrier while this exists. Then the interface goes with its namespace: one that goes by itself
+/// keeps the process waiting for 20 ms.
+#[derive(Debug)]
+pub struct Tap {
+    device: File,
+    interface: String,
+}
+
+/// Why an interface did not receive a frame.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the tap device {interface} did not take a frame of {length} bytes: {source}{}",
+    advice(source)
+)]
+pub struct TapError {
+    /// Name of the interface.
+    pub interface: String,
+    /// Length of the frame in bytes.
+    pub length: usize,
+    /// What the kernel answered.
+    pub source: io::Error,
+}
+
+impl Tap {
+    /// Makes an interface in the calling thread's namespace. On failure names the step.
+    ///
+    /// With `O_NONBLOCK` the kernel runs a native XDP program before it builds an skb (`tun_can_build_skb`), without
+    /// it afterwards, and a frame takes 2.6 times as long.
+    pub(crate) fn make(interface: &str, index: u32) -> Result<Self, (&'static str, io::Error)> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+        let opened = options.open("/dev/net/tun");
+        let device =
+            opened.map_err(|error| ("open /dev/net/tun (CONFIG_TUN, `modprobe tun`)", error))?;
+        let fd = device.as_raw_fd();
+        // SAFETY: TUNSETIFINDEX reads an integer, which outlives the call.
+        succeeded(unsafe { libc::ioctl(fd, TUNSETIFINDEX, &raw const index) })
+            .map_err(|error| ("choose its index", error))?;
+        // SAFETY: `ifreq` is plain data, for which all zeros is a value.
+        let mut request: libc::ifreq = unsafe { mem::zeroed() };
+        assert!(
+            interface.len() < request.ifr_name.len(),
+            "the plan's check bounds interface names"
+        );
+        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+            *to = from.cast_signed();
+        }
+        let flags = libc::IFF_TAP | libc::IFF_NO_PI;
+        request.ifr_ifru.ifru_flags = flags.try_into().expect("these flags have 16 bits");
+        // SAFETY: TUNSETIFF takes an `ifreq` whose name is zero-terminated (asserted) and which outlives the call.
+        succeeded(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
+            .map_err(|error| ("TUNSETIFF", error))?;
+        // SAFETY: TUNSETPERSIST takes a number.
+        succeeded(unsafe { libc::ioctl(fd, libc::TUNSETPERSIST, 1) })
+            .map_err(|error| ("TUNSETPERSIST", error))?;
+        Ok(Self { device, interface: interface.to_owned() })
+    }
+
+    /// Lets the interface receive a frame. On return its XDP program has run on it, even if the interface is down.
+    pub fn deliver(&self, frame: &[u8]) -> Result<(), TapError> {
+        loop {
+            match (&self.device).write(frame) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let (interface, length) = (self.interface.clone(), frame.len());
+                    return Err(TapError { interface, length, source });
+                }
+            }
+        }
+    }
+}
+
+fn succeeded(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EBADFD) => " (the interface was deleted)",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_interface_and_what_is_wrong_with_it() {
+        let source = io::Error::from_raw_os_error(libc::EBADFD);
+        let error = TapError { interface: "h0".to_owned(), length: 60, source };
+        let message = error.to_string();
+        for part in ["tap device h0", "60 bytes", "was deleted"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
