@@ -157,12 +157,19 @@ impl SwitchProgram {
         Ok((Self { ebpf, ring, clock }, tables))
     }
 
-    /// Attaches to a port's interface, from inside its namespace.
-    pub fn attach(&mut self, interface_index: u32) -> Result<PortLinks, ProgramError> {
+    /// Attaches the switch's XDP program to a port's interface, from inside its namespace. Without the auditor, for
+    /// interfaces on which nothing is sent.
+    pub fn attach_arrival(&mut self, interface_index: u32) -> Result<XdpLinkId, ProgramError> {
         let target = format!("interface {interface_index}");
-        let xdp = xdp(&mut self.ebpf, SWITCH_PORT)?
+        xdp(&mut self.ebpf, SWITCH_PORT)?
             .attach_to_if_index(interface_index, XdpMode::Driver)
-            .map_err(|source| attach_error(SWITCH_PORT, &target, source))?;
+            .map_err(|source| attach_error(SWITCH_PORT, &target, source))
+    }
+
+    /// Attaches both programs to a port's interface, from inside its namespace.
+    pub fn attach(&mut self, interface_index: u32) -> Result<PortLinks, ProgramError> {
+        let xdp = self.attach_arrival(interface_index)?;
+        let target = format!("interface {interface_index}");
         let name = interface_name(interface_index)
             .map_err(|source| lookup_error(&target, source.into()))?;
         // By clsact: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
