@@ -168,7 +168,8 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
     let switches = || (0..fabric.switch_count()).map(SwitchId);
     let capacities: Vec<_> =
         switches().map(|switch| switch_settings::capacity(scenario, switch)).collect();
-    let mut datapath = KernelWires::deploy(fabric, &capacities, switch_settings::policy(scenario))?;
+    let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
+    let mut datapath = KernelWires::deploy(fabric, links, &capacities, policy)?;
     for (switch, tables) in switches().zip(&mut datapath.tables) {
         switch_settings::configure(scenario, switch, tables);
     }

@@ -1,8 +1,9 @@
-//! The kernel datapath: namespaces, veth pairs, XDP switches, AF_XDP hosts.
+//! The kernel datapath: namespaces, links, XDP switches, AF_XDP hosts.
 //!
-//! When a frame is sent on a veth, the peer's native XDP program runs before the system call returns. So the
-//! engine sends one frame, takes its record, and goes on. If the record does not come, the engine waits, and
-//! then the run fails: it never reports results that a lost frame has falsified.
+//! When a frame is sent on a veth, the peer's native XDP program runs before the system call returns. So does that of
+//! a tap device when a frame is written to it. So the engine sends one frame, takes its record, and goes on. If the
+//! record does not come, the engine waits, and then the run fails: it never reports results that a lost frame has
+//! falsified.
 
 mod deploy;
 
@@ -11,15 +12,17 @@ use std::thread;
 use std::time::Duration;
 
 use fabric_core::arrival::Outcome;
+use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
-use fabric_core::frame::mark_admitted;
+use fabric_core::frame::{ByteFrame, mark_admitted};
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::Policy;
 use fabric_core::wire::{
     HopControlFrame, LinkAddresses, LinkDelayFrame, RocePacket, hop_control, link_delay,
 };
 use host_agent::af_xdp;
-use netns::Deployment;
+use netns::{Deployment, Tap};
+use scenario::LinkKind;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
@@ -36,7 +39,7 @@ use crate::stations;
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE};
-use deploy::{plan, start_hosts, start_switches};
+use deploy::{open_links, plan, start_hosts, start_switches};
 
 /// Looks into a ring before sleeping.
 const SPINS: u32 = 1000;
@@ -78,14 +81,23 @@ struct Switch {
 pub struct KernelWires {
     /// By host; those of a part only. A host is in the part of its switch, so one part sends and receives on it.
     hosts: Sockets,
-    /// The sockets of all switches: a part sends what arrives at its nodes.
-    senders: Arc<[PacketSocket]>,
+    /// Those of the whole fabric: a part sends what arrives at its nodes.
+    links: Links,
     deployment: Arc<Deployment>,
     /// By switch; those of a part only.
     switches: Vec<Option<Switch>>,
     /// Attached as long as it is here.
     host_program: Arc<HostProgram>,
     wire_names: Arc<[String]>,
+}
+
+/// What frames are sent through.
+#[derive(Clone)]
+enum Links {
+    /// Veth pairs: the sockets of switches, by their numbers. Hosts send through their own.
+    Veth(Arc<[PacketSocket]>),
+    /// Tap devices: by wire, the one at its end.
+    Tap(Arc<[Tap]>),
 }
 
 /// The bytes of frames.
@@ -103,22 +115,22 @@ impl KernelWires {
     /// entry per switch. The tables still have to be configured.
     pub fn deploy(
         fabric: &Fabric,
+        links: LinkKind,
         capacities: &[Capacity],
         policy: Policy,
     ) -> Result<Deployed<Self>, DeployError> {
         let addresses = stations::addresses(fabric);
-        let deployment = netns::deploy(&plan(fabric, &addresses))?;
-        let (mut switches, mut senders) = (Vec::new(), Vec::new());
+        let mut deployment = netns::deploy(&plan(fabric, links, &addresses))?;
+        let mut switches = Vec::with_capacity(capacities.len());
         let mut tables = Vec::with_capacity(capacities.len());
-        for started in start_switches(fabric, &deployment, capacities, policy)? {
+        for started in start_switches(fabric, links, &deployment, capacities, policy)? {
             switches.push(Some(started.switch));
-            senders.push(started.socket);
             tables.push(started.tables);
         }
         let (host_program, hosts) = start_hosts(fabric, &deployment)?;
         let wires = Self {
             hosts: Sockets(hosts.into_iter().map(Some).collect()),
-            senders: senders.into(),
+            links: open_links(fabric, links, &mut deployment)?,
             deployment: Arc::new(deployment),
             switches,
             host_program: Arc::new(host_program),
@@ -259,7 +271,7 @@ impl Wires for KernelWires {
         let part = |members: &Members| {
             let mut part = Self {
                 hosts: Sockets(self.hosts.0.iter().map(|_| None).collect()),
-                senders: Arc::clone(&self.senders),
+                links: self.links.clone(),
                 deployment: Arc::clone(&self.deployment),
                 switches: self.switches.iter().map(|_| None).collect(),
                 host_program: Arc::clone(&self.host_program),
@@ -292,8 +304,16 @@ impl Wires for KernelWires {
 
     /// The auditor at TC egress sees the frame when its last bit arrives, and tells from the mark and the switch's clock
     /// when its transmission began. So the clock must not be before that.
-    fn depart(&mut self, _: &mut KernelFrames, departing: &Departing<'_>, _: FrameId) {
-        self.switch_mut(departing.switch).program.set_clock(departing.now);
+    ///
+    /// A frame that is written to a tap device has left no interface. There the auditor is a call.
+    fn depart(&mut self, frames: &mut KernelFrames, departing: &Departing<'_>, frame: FrameId) {
+        let &Departing { switch, tables, port, now, .. } = departing;
+        match self.links {
+            Links::Veth(_) => self.switch_mut(switch).program.set_clock(now),
+            Links::Tap(_) => {
+                audit(&ByteFrame(frames.frames[frame].as_mut_slice()), tables, port.into(), now);
+            }
+        }
     }
 
     fn send(
@@ -307,14 +327,18 @@ impl Wires for KernelWires {
             self.switch_mut(switch).program.set_clock(crossing.now);
         }
         let frame = frames.frames[frame].as_slice();
-        let sent = match wire.from {
-            NodeKind::Switch(SwitchId(switch)) => {
-                let interface = FIRST_INTERFACE + u32::from(wire.from_port);
-                let socket = &self.senders[switch as usize];
-                let mark = low_half(crossing.started);
-                socket.send(interface, frame, mark).map_err(Into::into)
+        let sent = match (&self.links, wire.from) {
+            (Links::Tap(taps), _) => {
+                taps[crossing.wire.0 as usize].deliver(frame).map_err(Into::into)
             }
-            NodeKind::Host(HostId(host)) => self.host_mut(host).send(frame).map_err(Into::into),
+            (Links::Veth(sockets), NodeKind::Switch(SwitchId(switch))) => {
+                let interface = FIRST_INTERFACE + u32::from(wire.from_port);
+                let mark = low_half(crossing.started);
+                sockets[switch as usize].send(interface, frame, mark).map_err(Into::into)
+            }
+            (Links::Veth(_), NodeKind::Host(HostId(host))) => {
+                self.host_mut(host).send(frame).map_err(Into::into)
+            }
         };
         sent.map_err(|source| DatapathError::Send { wire: self.name(crossing), source })
     }

@@ -56,6 +56,7 @@ seed = 9223372036854775807
 stop = "deadlock"
 [datapath]
 kind = "memory"
+links = "tap"
 [topology]
 kind = "custom"
 switches = ["s0", "s1"]

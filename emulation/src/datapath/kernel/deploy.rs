@@ -9,18 +9,19 @@ use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::wire::{LinkAddresses, ethernet};
 use host_agent::af_xdp;
-use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, Tap};
+use scenario::LinkKind;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
-use topology::{Fabric, NodeId, NodeKind};
+use topology::{Fabric, NodeId, NodeKind, Wire};
 
-use super::Switch;
+use super::{Links, Switch};
 use crate::switch_settings::FIRST_INTERFACE;
 
 /// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
 pub const FIRST_HOST_INTERFACE: u32 = 1000;
-/// A veth's MTU: the longest frame that a record holds, less the Ethernet header.
+/// An interface's MTU: the longest frame that a record holds, less the Ethernet header.
 const MTU: u32 = 3186;
 const _: () = assert!(MTU as usize + ethernet::LEN == MAX_FRAME);
 
@@ -56,8 +57,8 @@ pub enum DeployError {
     },
 }
 
-/// The namespaces and veth pairs of a fabric.
-pub(super) fn plan(fabric: &Fabric, addresses: &[LinkAddresses]) -> Plan {
+/// The namespaces and links of a fabric.
+pub(super) fn plan(fabric: &Fabric, kind: LinkKind, addresses: &[LinkAddresses]) -> Plan {
     let namespaces = fabric
         .nodes()
         .iter()
@@ -89,23 +90,60 @@ pub(super) fn plan(fabric: &Fabric, addresses: &[LinkAddresses]) -> Plan {
             },
         }
     };
-    let links = fabric
-        .wires()
-        .iter()
-        // Each link is two wires; only the one from the lower node is handled, for both.
-        .filter(|wire| wire.from.0 < wire.to.0)
+    let links = forth(fabric)
         .map(|wire| LinkSpec {
             a: end(wire.from, wire.from_port),
             b: end(wire.to, wire.to_port),
             mtu: MTU,
         })
         .collect();
-    Plan { namespaces, links }
+    let link_kind = match kind {
+        LinkKind::Veth => netns::LinkKind::Veth,
+        LinkKind::Tap => netns::LinkKind::Tap,
+    };
+    Plan { namespaces, links, link_kind }
+}
+
+/// Of the two wires of each link the one from the lower node.
+fn forth(fabric: &Fabric) -> impl Iterator<Item = &Wire> {
+    fabric.wires().iter().filter(|wire| wire.from.0 < wire.to.0)
+}
+
+/// Opens the switches' sockets, or takes the tap devices.
+pub(super) fn open_links(
+    fabric: &Fabric,
+    kind: LinkKind,
+    deployment: &mut Deployment,
+) -> Result<Links, DeployError> {
+    match kind {
+        LinkKind::Veth => {
+            let first = fabric.host_count() as usize;
+            let open = |number: usize| {
+                let node = || fabric.nodes()[number].name.clone();
+                let opened = deployment.namespace(number).enter(PacketSocket::open)?;
+                opened.map_err(|source| DeployError::Socket { node: node(), source })
+            };
+            let sockets: Result<_, _> = (first..fabric.nodes().len()).map(open).collect();
+            Ok(Links::Veth(sockets?))
+        }
+        LinkKind::Tap => {
+            let mut taps: Vec<Option<Tap>> = fabric.wires().iter().map(|_| None).collect();
+            for (wire, [a, b]) in forth(fabric).zip(deployment.take_taps()) {
+                // A port's wire leads away from it; frames of the other one arrive there.
+                let [forth, back] = [(wire.from, wire.from_port), (wire.to, wire.to_port)]
+                    .map(|(node, port)| fabric.node(node).ports[usize::from(port)].0 as usize);
+                (taps[forth], taps[back]) = (Some(b), Some(a));
+            }
+            let taps = taps.into_iter().map(|tap| tap.expect("a link is two wires"));
+            Ok(Links::Tap(taps.collect()))
+        }
+    }
 }
 
 /// Loads the switches' programs and attaches them to their ports.
 pub(super) fn start_switches(
     fabric: &Fabric,
+    kind: LinkKind,
     deployment: &Deployment,
     capacities: &[Capacity],
     policy: Policy,
@@ -117,12 +155,14 @@ pub(super) fn start_switches(
         let capacity = capacities[number];
         let name = fabric.nodes()[first + number].name.clone();
         let of_node = |source| DeployError::Program { node: name.clone(), source };
-        let socket = deployment.namespace(first + number).enter(|| {
-            for port in 0..capacity.ports {
-                program.attach(FIRST_INTERFACE + port).map_err(of_node)?;
-            }
-            PacketSocket::open()
-                .map_err(|source| DeployError::Socket { node: name.clone(), source })
+        deployment.namespace(first + number).enter(|| {
+            (FIRST_INTERFACE..).take(capacity.ports as usize).try_for_each(|interface| {
+                let attached = match kind {
+                    LinkKind::Veth => program.attach(interface).map(drop),
+                    LinkKind::Tap => program.attach_arrival(interface).map(drop),
+                };
+                attached.map_err(of_node)
+            })
         })??;
         let switch = Switch {
             #[cfg(feature = "log-events")]
@@ -130,7 +170,7 @@ pub(super) fn start_switches(
             name: name.clone(),
             program,
         };
-        Ok(StartedSwitch { switch, socket, tables })
+        Ok(StartedSwitch { switch, tables })
     };
     // The verifier is most of a deployment's time and runs on as many cores as call it.
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -162,10 +202,9 @@ pub(super) fn start_switches(
     })
 }
 
-/// A running switch: its program, its socket and its tables.
+/// A running switch: its program and its tables.
 pub(super) struct StartedSwitch {
     pub switch: Switch,
-    pub socket: PacketSocket,
     pub tables: SwitchTables,
 }
 
