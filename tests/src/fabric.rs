@@ -68,6 +68,9 @@ const SAME_FILES: [&str; 17] = [
 /// Every frame of every wire in the capture.
 pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;
 
+/// Links are tap devices.
+pub const OVER_TAPS: &str = "datapath.links=tap";
+
 /// Runs a scenario's text with overrides on top.
 pub type Runner = fn(&str, &[&str]) -> Run;
 
@@ -111,14 +114,22 @@ pub fn in_kernel_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run
     Run::new(DatapathKind::Kernel, text, overrides, Some(results_folder()), THREADS)
 }
 
+/// The same where links are tap devices.
+pub fn over_taps_on<const THREADS: usize>(text: &str, overrides: &[&str]) -> Run {
+    let overrides: Vec<&str> = overrides.iter().copied().chain([OVER_TAPS]).collect();
+    in_kernel_on::<THREADS>(text, &overrides)
+}
+
 fn results_folder() -> TempDir {
     tempfile::tempdir().expect("a folder for results")
 }
 
-/// Runs a scenario on both datapaths, asserts that they agree, and returns the kernel's run.
+/// Runs a scenario on both datapaths, and on the kernel's over both kinds of links, asserts that they agree, and
+/// returns the kernel's run over veth pairs.
 pub fn on_both(text: &str, overrides: &[&str]) -> Run {
     let (memory, kernel) = (in_memory(text, overrides), in_kernel(text, overrides));
     kernel.assert_same_as(&memory);
+    over_taps_on::<1>(text, overrides).assert_same_as(&memory);
     kernel
 }
 

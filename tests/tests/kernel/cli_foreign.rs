@@ -12,19 +12,26 @@ use switch_user::packet_socket::PacketSocket;
 use tests::command::{
     Finished, Running, ScenarioFolder, await_fabrics, isolate, shipped, traces, xoff,
 };
+use tests::fabric::OVER_TAPS;
 
 const STAR_NODES: usize = 10;
 /// Interface indices of the star's switch start with 2, for h0.
 const TOWARDS_H0: u32 = 2;
+/// Links of a run of some seconds, and as many bytes as take that long.
+const VETHS: [&str; 2] = ["--set", "flows.0.bytes=2MB"];
+const TAPS: [&str; 4] = ["--set", "flows.0.bytes=20MB", "--set", OVER_TAPS];
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb6];
 
 /// A run of some seconds during which a program does something in the namespace of `node`.
 fn disturbed(node: &str, disturb: impl FnOnce(&str)) -> Finished {
+    disturbed_over(&VETHS, node, disturb)
+}
+
+fn disturbed_over(links: &[&str], node: &str, disturb: impl FnOnce(&str)) -> Finished {
     isolate();
     let before = traces();
     let star = shipped("star-incast");
-    let longer = ["--set", "flows.0.bytes=2MB", "--json"];
-    let run = Running::start(&mut xoff(["run", &star].into_iter().chain(longer)));
+    let run = Running::start(&mut xoff(["run", &star, "--json"].iter().chain(links).copied()));
     let namespaces = await_fabrics(1, STAR_NODES);
     let namespace = namespaces.iter().find(|name| name.ends_with(&format!("-{node}")));
     let namespace = namespace.expect("every node has a namespace").clone();
@@ -133,10 +140,38 @@ fn a_frame_for_a_hosts_kernel_changes_nothing() {
     frame[..6].fill(0xff);
     frame[12..14].copy_from_slice(&LOCAL_EXPERIMENT);
     let finished = disturbed("s0", |namespace| send(namespace, TOWARDS_H0, &frame));
+    assert_undisturbed(finished, &VETHS);
+}
+
+/// Nobody reads what leaves through a tap device.
+#[test]
+fn what_is_sent_over_tap_devices_changes_nothing() {
+    let finished = disturbed_over(&TAPS, "h3", |namespace| {
+        in_namespace(namespace, &["ping", "-n", "-c", "20", "-i", "0.01", "-W", "1", "10.0.1.1"]);
+    });
+    assert_undisturbed(finished, &TAPS);
+    let finished =
+        disturbed_over(&TAPS, "s0", |namespace| send(namespace, TOWARDS_H0, &[0xff; 60]));
+    assert_undisturbed(finished, &TAPS);
+}
+
+#[test]
+fn a_tap_device_that_is_deleted_is_noticed() {
+    let finished = disturbed_over(&TAPS, "s0", |namespace| {
+        in_namespace(namespace, &["ip", "link", "delete", "h0"]);
+    });
+    let finished = finished.assert_code(1);
+    for words in ["wire h0->s0: ", "tap device h0", "the interface was deleted"] {
+        assert!(finished.stderr.contains(words), "{words}: {}", finished.stderr);
+    }
+}
+
+#[track_caller]
+fn assert_undisturbed(finished: Finished, links: &[&str]) {
     let disturbed = emulated(&finished.assert_code(0).stdout);
     let star = shipped("star-incast");
-    let lone = ["--set", "flows.0.bytes=2MB", "--json", "--datapath", "memory"];
-    let lone = Running::start(&mut xoff(["run", &star].into_iter().chain(lone))).finish();
+    let lone = ["run", &star, "--json", "--datapath", "memory"];
+    let lone = Running::start(&mut xoff(lone.iter().chain(links).copied())).finish();
     assert_eq!(disturbed, emulated(&lone.assert_code(0).stdout));
 }
 
@@ -151,10 +186,15 @@ fn emulated(summary: &str) -> serde_json::Value {
 
 #[test]
 fn a_living_fabric_can_be_looked_at() {
+    can_be_looked_at(&VETHS, "\"operstate\":\"UP\"");
+    can_be_looked_at(&TAPS, "\"LOWER_UP\"");
+}
+
+fn can_be_looked_at(links: &[&str], carrier: &str) {
     let folder = ScenarioFolder::new();
-    let finished = disturbed("h3", |namespace| {
+    let finished = disturbed_over(links, "h3", |namespace| {
         let link = in_namespace(namespace, &["ip", "-json", "address", "show", "s0"]);
-        for words in ["\"10.0.1.4\"", "\"02:01:00:00:00:03\"", "\"operstate\":\"UP\""] {
+        for words in ["\"10.0.1.4\"", "\"02:01:00:00:00:03\"", carrier] {
             assert!(link.contains(words), "{words}: {link}");
         }
         let neighbours = in_namespace(namespace, &["ip", "neighbour"]);

@@ -10,9 +10,12 @@ use tests::command::{
     await_unloaded, bpf_objects_of, finish, guardian_of, isolate, kill, limit, shipped,
     take_interrupted, traces, xoff,
 };
+use tests::fabric::OVER_TAPS;
 
 /// Nodes of `single-flow.toml`.
 const NODES: usize = 5;
+/// Hosts among them.
+const HOSTS: usize = 2;
 
 /// A run that has come into its event loop, and what it must not leave.
 struct Endless {
@@ -22,14 +25,20 @@ struct Endless {
 }
 
 fn endless(out: &str) -> Endless {
+    endless_with(&[], NODES, out)
+}
+
+/// `sockets` are those that it opens.
+fn endless_with(set: &[&str], sockets: usize, out: &str) -> Endless {
     let scenario = shipped("single-flow");
-    let arguments = ["run", &scenario, "--out", out].into_iter().chain(ENDLESS);
+    let arguments = ["run", &scenario, "--out", out];
+    let arguments = arguments.into_iter().chain(ENDLESS).chain(set.iter().copied());
     let run = Running::start(&mut xoff(arguments));
     await_fabrics(1, NODES);
     let mut objects = BpfObjects::new();
     await_that("the last socket of a fabric is opened", || {
         objects.extend(bpf_objects_of(run.id()));
-        sockets_of(run.id()) >= NODES
+        sockets_of(run.id()) >= sockets
     });
     let guardian = guardian_of(run.id());
     assert!(objects.len() > 10, "{objects:?}");
@@ -87,6 +96,20 @@ fn what_a_crash_leaves_goes_with_the_guardian() {
         assert!(folder.entries().is_empty(), "after signal {signal}");
         await_unloaded(&objects);
     }
+}
+
+/// A tap device can outlive its process, but not its namespace.
+#[test]
+fn what_a_crash_leaves_of_tap_devices_goes_with_the_guardian() {
+    isolate();
+    let (before, folder) = (traces(), ScenarioFolder::new());
+    let Endless { run, guardian, objects } =
+        endless_with(&["--set", OVER_TAPS], HOSTS, &folder.path("results"));
+    run.signal(libc::SIGKILL);
+    run.finish().assert_code(137);
+    await_that("a guardian ends", || !Path::new(&format!("/proc/{guardian}/fd/0")).exists());
+    assert_eq!(traces(), before);
+    await_unloaded(&objects);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tests::fabric::{
-    CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, shapes, shipped,
-    shipped_files,
+    CAPTURE_ALL, exactness, in_kernel, in_kernel_on, in_memory, on_both, over_taps_on, shapes,
+    shipped, shipped_files,
 };
 
 #[test]
@@ -43,7 +43,8 @@ fn threads_change_nothing() {
         in_kernel_on::<2>(&text, &[]).assert_same_as(&in_memory(&text, &[]));
     }
     let memory = shapes::turmoil(in_memory, 6);
-    for run in [in_kernel_on::<2>, in_kernel_on::<3>, in_kernel_on::<7>] {
+    let over_veths = [in_kernel_on::<2>, in_kernel_on::<3>, in_kernel_on::<7>];
+    for run in over_veths.into_iter().chain([over_taps_on::<2>, over_taps_on::<7>]) {
         shapes::turmoil(run, 6).assert_same_as(&memory);
     }
 }
