@@ -37,6 +37,7 @@ mod sizes;
 mod switch;
 mod topology_keys;
 pub mod transport;
+mod warnings;
 
 #[cfg(test)]
 mod tests;

@@ -21,9 +21,11 @@ pub mod validate;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
+use scenario::Scenario;
 
 use crate::guardian;
 
@@ -149,6 +151,18 @@ fn print(text: &str, exit: Exit) -> Exit {
         }
         _ => exit,
     }
+}
+
+/// Reads a scenario, and says what is wrong with it or hardly meant.
+fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
+    let scenario = Scenario::load(file, sets).map_err(|error| {
+        say(error);
+        Exit::BadInput
+    })?;
+    for warning in scenario.warnings() {
+        say(format_args!("warning: {warning}"));
+    }
+    Ok(scenario)
 }
 
 /// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.

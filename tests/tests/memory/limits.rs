@@ -113,7 +113,9 @@ const ACCEPTED: [&[&str]; 7] = [
         r#"switch.headroom={kind="dsh"}"#,
     ],
     &[r#"switch.scheduler={kind="dwrr",quantum="4294967295B"}"#],
-    &[r#"host.transport.dcqcn={fast_recovery_stages=65536,rate_increase_timer="1ps"}"#],
+    &[
+        r#"host.transport={kind="roce-rc",dcqcn={fast_recovery_stages=65536,rate_increase_timer="1ps"}}"#,
+    ],
     &["switch.lossless=[]", r#"topology.host_link={rate="100Gbps",delay="1s"}"#],
     &[r#"switch.headroom={kind="sih",bytes="4GiB"}"#, "switch.lossless=[]"],
     &["switch.lossless=[]", "switch.ports=4294967295"],
@@ -124,7 +126,7 @@ const ACCEPTED: [&[&str]; 7] = [
 const REFUSED: [(&[&str], &str, &str); 11] = [
     (&[r#"switch.scheduler={kind="dwrr",quantum="4GiB"}"#], "quantum", "a quantum of"),
     (
-        &["host.transport.dcqcn={fast_recovery_stages=65537}"],
+        &[r#"host.transport={kind="roce-rc",dcqcn={fast_recovery_stages=65537}}"#],
         "fast_recovery_stages",
         "65537 stages",
     ),

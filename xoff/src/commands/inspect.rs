@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use scenario::Scenario;
-
 use super::Exit;
 use crate::inspect;
 
@@ -19,11 +17,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    match Scenario::load(&arguments.file, &arguments.sets) {
+    match super::load(&arguments.file, &arguments.sets) {
         Ok(scenario) => super::print(&inspect::report(&scenario), Exit::Success),
-        Err(error) => {
-            super::say(error);
-            Exit::BadInput
-        }
+        Err(exit) => exit,
     }
 }

@@ -50,12 +50,9 @@ enum Format {
 pub fn execute(arguments: &Arguments) -> Exit {
     let mut sets = arguments.sets.clone();
     sets.extend(arguments.datapath.iter().map(|kind| format!("datapath.kind={kind:?}")));
-    let mut scenario = match Scenario::load(&arguments.file, &sets) {
+    let mut scenario = match super::load(&arguments.file, &sets) {
         Ok(scenario) => scenario,
-        Err(error) => {
-            super::say(error);
-            return Exit::BadInput;
-        }
+        Err(exit) => return exit,
     };
     if let Some(Format::Hpcc) = arguments.format {
         scenario.results.hpcc.get_or_insert_default();

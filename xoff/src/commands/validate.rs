@@ -22,20 +22,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    match Scenario::load(&arguments.file, &arguments.sets) {
-        Ok(scenario) => {
-            let text = if arguments.resolved {
-                scenario.to_toml()
-            } else {
-                describe(&arguments.file, &scenario)
-            };
-            super::print(&text, Exit::Success)
-        }
-        Err(error) => {
-            super::say(error);
-            Exit::BadInput
-        }
-    }
+    let scenario = match super::load(&arguments.file, &arguments.sets) {
+        Ok(scenario) => scenario,
+        Err(exit) => return exit,
+    };
+    let text =
+        if arguments.resolved { scenario.to_toml() } else { describe(&arguments.file, &scenario) };
+    super::print(&text, Exit::Success)
 }
 
 /// A scenario in a line.
