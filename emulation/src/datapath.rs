@@ -255,11 +255,10 @@ impl FrameKind {
     pub fn of_roce(packet: &RocePacket) -> Self {
         match (packet.opcode, packet.aeth) {
             (Opcode::Cnp, _) => Self::Cnp,
-            (
-                Opcode::Acknowledge,
-                Some(AethFields { syndrome: Syndrome::NakSequenceError, .. }),
-            ) => Self::Nak,
-            (Opcode::Acknowledge, _) => Self::Ack,
+            (Opcode::Acknowledge, Some(AethFields { syndrome: Syndrome::Ack, .. }) | None) => {
+                Self::Ack
+            }
+            (Opcode::Acknowledge, Some(_)) => Self::Nak,
             _ => Self::Data,
         }
     }

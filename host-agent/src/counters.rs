@@ -19,7 +19,7 @@ pub struct HostCounters {
     pub data_packets_received: u64,
     /// Payload bytes received in order.
     pub delivered_bytes: u64,
-    /// Data packets dropped because their PSN came after the one expected.
+    /// Data packets whose PSN came after the one expected. Go-back-N drops them, selective repeat keeps them.
     pub out_of_order_packets: u64,
     /// Data packets dropped because their PSN had been received.
     pub duplicate_packets: u64,

@@ -33,19 +33,29 @@ pub struct FlowRequest {
     pub bytes: u64,
 }
 
+/// Which packets of a WRITE say in a RETH where their bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The first packet of a message, for all that follow it in order.
+    FirstOfMessage,
+    /// Each packet for itself, so that it can be taken in any order: it is an RDMA WRITE Only.
+    EveryPacket,
+}
+
 /// The packets of one flow.
 #[derive(Debug)]
 pub struct Flow {
     request: FlowRequest,
     source: u32,
     segmentation: Segmentation,
+    placement: Placement,
 }
 
 impl Flow {
     /// A flow from `source` in packets of at most `payload` bytes.
-    pub fn new(request: &FlowRequest, source: u32, payload: u16) -> Self {
+    pub fn new(request: &FlowRequest, source: u32, payload: u16, placement: Placement) -> Self {
         let segmentation = Segmentation::new(request.bytes, u64::from(payload));
-        Self { request: *request, source, segmentation }
+        Self { request: *request, source, segmentation, placement }
     }
 
     /// What was asked for.
@@ -82,21 +92,24 @@ impl Flow {
     pub fn packet(&self, number: u64) -> RocePacket {
         let (message, position) = self.segmentation.place(number);
         let last = self.segmentation.ends_message(number, position);
-        let (opcode, carries_reth) = match (position == 0, last) {
-            (true, true) => (Opcode::WriteOnly, true),
-            (true, false) => (Opcode::WriteFirst, true),
-            (false, false) => (Opcode::WriteMiddle, false),
-            (false, true) => (Opcode::WriteLast, false),
-        };
-        let reth = carries_reth.then(|| {
-            let message = self.segmentation.message(message);
-            RethFields {
-                virtual_address: message.start,
-                remote_key: self.request.qp,
-                dma_length: message.bytes.try_into().expect("a message is at most 1 GiB"),
-            }
-        });
         let payload = self.segmentation.payload_of(number);
+        let (opcode, placed) = match (self.placement, position == 0, last) {
+            (Placement::EveryPacket, ..) => {
+                (Opcode::WriteOnly, Some((self.segmentation.bytes_before(number), payload)))
+            }
+            (_, false, false) => (Opcode::WriteMiddle, None),
+            (_, false, true) => (Opcode::WriteLast, None),
+            (_, true, _) => {
+                let message = self.segmentation.message(message);
+                let opcode = if last { Opcode::WriteOnly } else { Opcode::WriteFirst };
+                (opcode, Some((message.start, message.bytes)))
+            }
+        };
+        let reth = placed.map(|(virtual_address, bytes)| RethFields {
+            virtual_address,
+            remote_key: self.request.qp,
+            dma_length: bytes.try_into().expect("a message is at most 1 GiB"),
+        });
         RocePacket {
             source: self.source,
             destination: self.request.destination,
@@ -122,6 +135,11 @@ pub(crate) mod tests {
 
     /// In packets of up to 1000 bytes.
     pub(crate) fn flow(bytes: u64, initial_psn: u32) -> Flow {
+        placed(bytes, initial_psn, Placement::FirstOfMessage)
+    }
+
+    /// In packets of up to 1000 bytes with RETHs where `placement` has them.
+    pub(crate) fn placed(bytes: u64, initial_psn: u32, placement: Placement) -> Flow {
         let request = FlowRequest {
             flow: 0,
             destination: 2,
@@ -131,7 +149,7 @@ pub(crate) mod tests {
             priority: Priority::new(3),
             bytes,
         };
-        Flow::new(&request, 1, 1000)
+        Flow::new(&request, 1, 1000, placement)
     }
 
     #[test]
@@ -158,6 +176,19 @@ pub(crate) mod tests {
         let (opcode, psn) = (Opcode::WriteLast, Psn::new(1));
         let last = RocePacket { opcode, psn, ack_request: true, payload_length: 500, ..middle };
         assert_eq!([0, 1, 2].map(|number| flow.packet(number)), [first, middle, last]);
+    }
+
+    #[test]
+    fn a_packet_that_places_itself_is_a_write_of_its_own() {
+        let flow = placed(2500, 5, Placement::EveryPacket);
+        let packets = [0, 1, 2].map(|number| flow.packet(number));
+        assert_eq!(packets.map(|packet| packet.opcode), [Opcode::WriteOnly; 3]);
+        let reths = packets.map(|packet| packet.reth.expect("each has one"));
+        assert_eq!(reths.map(|reth| reth.virtual_address), [0, 1000, 2000]);
+        assert_eq!(reths.map(|reth| reth.dma_length), [1000, 1000, 500]);
+        assert_eq!(packets.map(|packet| packet.payload_length), [1000, 1000, 500]);
+        assert_eq!(packets.map(|packet| packet.ack_request), [false, false, true]);
+        assert_eq!(packets.map(|packet| packet.frame_length()), [1074, 1074, 574]);
     }
 
     #[test]

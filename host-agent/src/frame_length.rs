@@ -14,11 +14,9 @@ const SHORTEST_FRAME: u64 = 60;
 /// Frame length of an ACK or a NAK, without FCS.
 pub const ACK_FRAME: Bytes = Bytes(ROCE_HEADERS + AETH);
 
-/// Length of a data frame without FCS: `payload` is padded to four bytes, and a message's first
-/// packet carries a RETH.
-pub const fn data_frame(payload: Bytes, first_of_message: bool) -> Bytes {
-    let length =
-        ROCE_HEADERS + payload.0.next_multiple_of(4) + if first_of_message { RETH } else { 0 };
+/// Length of a data frame, with a RETH or without one, and without FCS: `payload` is padded to four bytes.
+pub const fn data_frame(payload: Bytes, reth: bool) -> Bytes {
+    let length = ROCE_HEADERS + payload.0.next_multiple_of(4) + if reth { RETH } else { 0 };
     Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
 }
 

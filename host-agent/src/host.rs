@@ -39,7 +39,7 @@ pub struct HostConfig {
     pub cnp_priority: Priority,
     /// In-order packets for which one ACK is sent, unless one asks for it earlier.
     pub ack_interval: u32,
-    /// How long a packet stays unacknowledged, with no progress, before the flow goes back to it.
+    /// How long a packet stays unacknowledged, with no progress, before it is sent again.
     pub retransmission_timeout: Picos,
     /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
@@ -97,8 +97,8 @@ pub struct Host {
     fresh: Box<(Control, Feedback)>,
     requesters: QueuePairTable<Requester<Sender, Control>>,
     responders: QueuePairTable<Responder<Receiver, Feedback>>,
-    /// Retransmission timers, one entry at most per requester. Progress does not move an entry; when it is due, it is
-    /// put back at the requester's current deadline.
+    /// Retransmission timers, one entry at most per requester. Progress does not move an entry to a later instant;
+    /// when it is due, it is put back at the requester's current deadline.
     timers: BTreeSet<(Picos, u32)>,
     /// The first of them, cached: it is read far more often than it changes.
     first_timer: Option<Picos>,
@@ -138,9 +138,10 @@ impl Host {
     /// If the queue pair is sending already.
     pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
         self.counters.flows_started += 1;
-        let flow = Flow::new(request, self.config.address, self.config.payload);
-        let reliability = self.config.reliability.sender(&self.config);
-        let requester = Requester::new(flow, reliability, self.fresh.0.clone(), self.config.window);
+        let HostConfig { address, payload, reliability, window, .. } = self.config;
+        let flow = Flow::new(request, address, payload, reliability.placement());
+        let reliability = reliability.sender(&self.config);
+        let requester = Requester::new(flow, reliability, self.fresh.0.clone(), window);
         let slot = self.requesters.insert(request.qp, requester);
         self.schedule(now, slot);
     }
@@ -358,7 +359,9 @@ impl Host {
         };
         match aeth.syndrome {
             Syndrome::Ack => self.counters.acknowledgements_received += 1,
-            Syndrome::NakSequenceError => self.counters.naks_received += 1,
+            Syndrome::NakSequenceError | Syndrome::SelectiveNak => {
+                self.counters.naks_received += 1;
+            }
         }
         let requester = self.requesters.occupant(slot);
         let answer = Answer { psn: packet.psn, aeth };
@@ -366,7 +369,10 @@ impl Host {
             requester.receive_answer(now, &answer, packet.congestion_echo, self.config.link_rate);
         self.counters.rate_cuts += requester.take_cuts();
         match outcome {
-            Outcome::Useful => self.schedule(now, slot),
+            Outcome::Useful => {
+                self.update_timer(slot);
+                self.schedule(now, slot);
+            }
             Outcome::Completed => self.complete(now, slot),
             Outcome::Stale => {
                 self.counters.stale_acknowledgements += 1;
@@ -407,11 +413,7 @@ impl Host {
         self.counters.data_packets_sent += 1;
         self.counters.payload_bytes_sent += u64::from(packet.payload_length);
         self.counters.retransmitted_packets += u64::from(again);
-        if requester.timer_entry.is_none()
-            && let Some(deadline) = requester.retransmission_deadline()
-        {
-            self.set_timer(slot, deadline);
-        }
+        self.update_timer(slot);
         self.schedule(now, slot);
         packet
     }
@@ -429,6 +431,21 @@ impl Host {
         } else {
             self.nic.schedule(queue, slot);
         }
+    }
+
+    /// Gives a queue pair's timer an entry that is no later than its deadline.
+    #[inline]
+    fn update_timer(&mut self, slot: u32) {
+        let requester = self.requesters.occupant(slot);
+        let Some(deadline) = requester.retransmission_deadline() else {
+            return;
+        };
+        match requester.timer_entry {
+            Some(at) if at <= deadline => return,
+            Some(at) => _ = self.timers.remove(&(at, slot)),
+            None => {}
+        }
+        self.set_timer(slot, deadline);
     }
 
     fn set_timer(&mut self, slot: u32, at: Picos) {
@@ -470,7 +487,9 @@ impl Host {
         let counter = match packet.aeth.map(|aeth| aeth.syndrome) {
             None => &mut self.counters.cnps_sent,
             Some(Syndrome::Ack) => &mut self.counters.acknowledgements_sent,
-            Some(Syndrome::NakSequenceError) => &mut self.counters.naks_sent,
+            Some(Syndrome::NakSequenceError | Syndrome::SelectiveNak) => {
+                &mut self.counters.naks_sent
+            }
         };
         *counter += 1;
     }

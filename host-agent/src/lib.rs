@@ -33,9 +33,9 @@ mod round_trip;
 mod segmentation;
 
 pub use counters::HostCounters;
-pub use flow::FlowRequest;
+pub use flow::{FlowRequest, Placement};
 pub use host::{Host, HostConfig, HostEvent, SenderCounts};
-pub use reliability::Reliability;
+pub use reliability::{Reliability, SelectiveRepeat};
 pub use requester::WindowLimit;
 pub use responder::ResponderRequest;
 pub use segmentation::{Message, Segmentation};

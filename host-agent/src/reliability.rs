@@ -7,19 +7,26 @@
 //!
 //! 1. In a folder here, types that implement the two traits, with their tests.
 //! 2. In `scheme.rs`, the only place that names the schemes: a variant of [`Reliability`], `Sender` and `Receiver`.
-//! 3. In `scenario/src/transport.rs` a key in `RoceRcKeys`: there is none yet.
-//! 4. In `emulation/src/host_settings.rs` the scheme that the key selects, which is always go-back-N today.
+//! 3. In `scenario/src/reliability.rs` a variant of `Reliability` and of `ReliabilityKey`; its parameters are keys in
+//!    `RoceRcKeys` in `scenario/src/transport.rs`. The compiler asks for the line in
+//!    `emulation/src/host_settings.rs`.
+//! 4. What the compiler does not ask for: a check in `tests/src/fabric/`.
 
 mod go_back_n;
 mod scheme;
+mod selective_repeat;
 
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{AethFields, RocePacket};
 pub use scheme::Reliability;
 pub(crate) use scheme::{Receiver, Sender};
+pub use selective_repeat::Parameters as SelectiveRepeat;
 use units::{Bytes, Picos};
 
 use crate::flow::Flow;
+
+/// Packets that may be unacknowledged: fewer than half the PSN space, so that order stays defined.
+const OUTSTANDING_PACKETS: u64 = (1 << 23) - 1;
 
 /// The requester's part: which packet goes next, and what the responder's answers do.
 pub trait ReliableSender {
@@ -29,7 +36,8 @@ pub trait ReliableSender {
     /// Takes note that the [`next`](Self::next) packet starts at `now`; there is one.
     fn transmit(&mut self, now: Picos, flow: &Flow) -> Transmission;
 
-    /// Payload bytes that may still be on their way: sent, neither acknowledged nor taken for lost.
+    /// Payload bytes that a window counts when the [`next`](Self::next) packet is to start: sent, neither
+    /// acknowledged nor taken for lost. Zero for a packet that may start whatever the window.
     fn outstanding(&self, flow: &Flow) -> Bytes;
 
     /// Takes an ACK or NAK.
@@ -68,7 +76,7 @@ pub struct Transmission {
 /// What a responder tells its requester: an ACK or NAK without addresses and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The last packet acknowledged, or the one that a NAK asks for.
+    /// The last packet acknowledged, or the one that a NAK expects.
     pub psn: Psn,
     /// ACK or NAK, and messages completed.
     pub aeth: AethFields,

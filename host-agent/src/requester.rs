@@ -156,7 +156,8 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         }
         let round_trip = if self.congestion_control.measures_round_trips() {
             // A NAK answers a packet after those that it acknowledges.
-            self.round_trips.acknowledge(answered.first_open, now).filter(|_| !answered.loss)
+            let answers_another = answered.loss || answer.aeth.arrived().is_some();
+            self.round_trips.acknowledge(answered.first_open, now).filter(|_| !answers_another)
         } else {
             None
         };

@@ -1,15 +1,19 @@
-//! ACK extended transport header (InfiniBand Architecture 1.4, 9.3.5; syndromes in table 46).
+//! ACK extended transport header (InfiniBand Architecture 1.4, 9.3.5; syndromes in table 46, NAK codes in
+//! table 47).
 //!
 //! ```text
 //!  0  syndrome                 1
-//!  1  message sequence number  3
+//!  1  message sequence number  3   of a selective NAK: the PSN of the packet that has arrived
 //! ```
+//!
+//! The selective NAK is xoff's own: docs/selective-repeat.md specifies it.
 
 use core::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{EmitError, Layer, ParseError};
+use super::psn::Psn;
 
 /// The widest message sequence number.
 pub const MAXIMUM_MESSAGE_SEQUENCE_NUMBER: u32 = 0x00ff_ffff;
@@ -35,6 +39,9 @@ pub enum Syndrome {
     Ack,
     /// A PSN was skipped: the PSN given is the one expected (0x60).
     NakSequenceError,
+    /// A packet has arrived ahead of the PSN given, which is the one expected (0x7f: the last of the NAK codes
+    /// that InfiniBand reserves).
+    SelectiveNak,
 }
 
 impl Syndrome {
@@ -44,6 +51,7 @@ impl Syndrome {
         match syndrome {
             0x1f => Some(Self::Ack),
             0x60 => Some(Self::NakSequenceError),
+            0x7f => Some(Self::SelectiveNak),
             _ => None,
         }
     }
@@ -54,6 +62,7 @@ impl Syndrome {
         match self {
             Self::Ack => 0x1f,
             Self::NakSequenceError => 0x60,
+            Self::SelectiveNak => 0x7f,
         }
     }
 }
@@ -63,6 +72,7 @@ impl fmt::Display for Syndrome {
         f.pad(match self {
             Self::Ack => "ACK",
             Self::NakSequenceError => "NAK",
+            Self::SelectiveNak => "SELECTIVE_NAK",
         })
     }
 }
@@ -72,8 +82,24 @@ impl fmt::Display for Syndrome {
 pub struct Fields {
     /// ACK or NAK.
     pub syndrome: Syndrome,
-    /// Message sequence number, 24 bits: messages completed at the responder.
+    /// Message sequence number, 24 bits: messages completed at the responder. Of a selective NAK, the PSN of the
+    /// packet that has arrived.
     pub message_sequence_number: u32,
+}
+
+impl Fields {
+    /// A selective NAK: packet `arrived` has arrived ahead of the one expected.
+    pub const fn selective_nak(arrived: Psn) -> Self {
+        Self { syndrome: Syndrome::SelectiveNak, message_sequence_number: arrived.value() }
+    }
+
+    /// The packet that a selective NAK says has arrived.
+    pub const fn arrived(&self) -> Option<Psn> {
+        match self.syndrome {
+            Syndrome::SelectiveNak => Some(Psn::new(self.message_sequence_number)),
+            Syndrome::Ack | Syndrome::NakSequenceError => None,
+        }
+    }
 }
 
 impl Header {
@@ -117,7 +143,11 @@ impl fmt::Display for Header {
             Some(syndrome) => write!(f, "{syndrome}")?,
             None => write!(f, "syndrome {:#04x}", self.syndrome)?,
         }
-        write!(f, " msn {}", super::read_u24(self.message_sequence_number))
+        let number = super::read_u24(self.message_sequence_number);
+        match Syndrome::from_wire(self.syndrome) {
+            Some(Syndrome::SelectiveNak) => write!(f, " arrived {number}"),
+            _ => write!(f, " msn {number}"),
+        }
     }
 }
 
@@ -130,6 +160,7 @@ mod tests {
         for (bytes, text) in [
             ([0x1f, 0x00, 0x00, 0x05], "ACK msn 5"),
             ([0x60, 0xff, 0x00, 0x01], "NAK msn 16711681"),
+            ([0x7f, 0x00, 0x01, 0x02], "SELECTIVE_NAK arrived 258"),
         ] {
             let (header, _) = Header::parse(&bytes).unwrap();
             assert_eq!(header.to_string(), text);
@@ -138,6 +169,18 @@ mod tests {
             assert_eq!(buffer, bytes);
         }
         Header::parse(&[0x1f, 0, 0]).unwrap_err();
+    }
+
+    #[test]
+    fn a_selective_nak_names_a_packet_where_others_count_messages() {
+        let nak = Fields::selective_nak(Psn::new(0x0001_0203));
+        let mut buffer = [0; LEN];
+        Header::new(nak).emit(&mut buffer).unwrap();
+        assert_eq!(buffer, [0x7f, 0x01, 0x02, 0x03]);
+        assert_eq!(nak.arrived(), Some(Psn::new(0x0001_0203)));
+        for syndrome in [Syndrome::Ack, Syndrome::NakSequenceError] {
+            assert_eq!(Fields { syndrome, ..nak }.arrived(), None);
+        }
     }
 
     #[test]

@@ -106,7 +106,10 @@ impl fmt::Display for RocePacket {
         let Self { source_port, opcode, destination_qp, psn, .. } = self;
         write!(f, "{source}:{source_port} > {destination} {opcode} qp {destination_qp} psn {psn}")?;
         if let Some(aeth) = self.aeth {
-            write!(f, " {} msn {}", aeth.syndrome, aeth.message_sequence_number)?;
+            match aeth.arrived() {
+                Some(psn) => write!(f, " {} arrived {psn}", aeth.syndrome)?,
+                None => write!(f, " {} msn {}", aeth.syndrome, aeth.message_sequence_number)?,
+            }
         }
         if self.congestion_echo {
             f.write_str(" BECN")?;
@@ -171,5 +174,9 @@ mod tests {
         };
         let text = "10.0.1.1:50000 > 10.0.1.2 ACKNOWLEDGE qp 7 psn 9 ACK msn 5 BECN";
         assert_eq!(echo.to_string(), text);
+        let aeth = Some(AethFields::selective_nak(Psn::new(12)));
+        let nak = RocePacket { congestion_echo: false, aeth, ..echo };
+        let text = "10.0.1.1:50000 > 10.0.1.2 ACKNOWLEDGE qp 7 psn 9 SELECTIVE_NAK arrived 12";
+        assert_eq!(nak.to_string(), text);
     }
 }

@@ -4,8 +4,9 @@ use fabric_core::wire::roce::RocePacket;
 use units::{Bytes, Picos};
 
 use super::go_back_n::{GoBackNRequester, GoBackNResponder};
+use super::selective_repeat::{Parameters, SelectiveRepeatRequester, SelectiveRepeatResponder};
 use super::{Answer, Answered, Reception, ReliableReceiver, ReliableSender, Transmission};
-use crate::flow::Flow;
+use crate::flow::{Flow, Placement};
 use crate::host::HostConfig;
 use crate::responder::ResponderRequest;
 
@@ -14,13 +15,30 @@ use crate::responder::ResponderRequest;
 pub enum Reliability {
     /// Go-back-N, as reliable connections of `InfiniBand` have it.
     GoBackN,
+    /// Selective repeat, as IRN has it (Mittal et al., SIGCOMM 2018).
+    SelectiveRepeat(Parameters),
 }
 
 impl Reliability {
+    /// Which packets carry a RETH.
+    pub const fn placement(self) -> Placement {
+        match self {
+            Self::GoBackN => Placement::FirstOfMessage,
+            Self::SelectiveRepeat(_) => Placement::EveryPacket,
+        }
+    }
+
     /// The sending end of a flow that has sent nothing.
     pub(crate) fn sender(self, config: &HostConfig) -> Sender {
         match self {
             Self::GoBackN => Sender::GoBackN(GoBackNRequester::new(config.retransmission_timeout)),
+            Self::SelectiveRepeat(parameters) => {
+                Sender::SelectiveRepeat(Box::new(SelectiveRepeatRequester::new(
+                    config.retransmission_timeout,
+                    parameters,
+                    config.ack_interval,
+                )))
+            }
         }
     }
 
@@ -30,6 +48,9 @@ impl Reliability {
             Self::GoBackN => {
                 Receiver::GoBackN(GoBackNResponder::new(request.initial_psn, config.ack_interval))
             }
+            Self::SelectiveRepeat(_) => Receiver::SelectiveRepeat(Box::new(
+                SelectiveRepeatResponder::new(request, config.payload, config.ack_interval),
+            )),
         }
     }
 }
@@ -38,6 +59,8 @@ impl Reliability {
 #[derive(Debug)]
 pub(crate) enum Sender {
     GoBackN(GoBackNRequester),
+    /// In a box, so that it does not make every queue pair longer.
+    SelectiveRepeat(Box<SelectiveRepeatRequester>),
 }
 
 impl ReliableSender for Sender {
@@ -45,6 +68,7 @@ impl ReliableSender for Sender {
     fn next(&self, flow: &Flow) -> Option<u64> {
         match self {
             Self::GoBackN(sender) => sender.next(flow),
+            Self::SelectiveRepeat(sender) => sender.next(flow),
         }
     }
 
@@ -52,6 +76,7 @@ impl ReliableSender for Sender {
     fn transmit(&mut self, now: Picos, flow: &Flow) -> Transmission {
         match self {
             Self::GoBackN(sender) => sender.transmit(now, flow),
+            Self::SelectiveRepeat(sender) => sender.transmit(now, flow),
         }
     }
 
@@ -59,6 +84,7 @@ impl ReliableSender for Sender {
     fn outstanding(&self, flow: &Flow) -> Bytes {
         match self {
             Self::GoBackN(sender) => sender.outstanding(flow),
+            Self::SelectiveRepeat(sender) => sender.outstanding(flow),
         }
     }
 
@@ -66,6 +92,7 @@ impl ReliableSender for Sender {
     fn receive(&mut self, now: Picos, answer: &Answer, flow: &Flow) -> Answered {
         match self {
             Self::GoBackN(sender) => sender.receive(now, answer, flow),
+            Self::SelectiveRepeat(sender) => sender.receive(now, answer, flow),
         }
     }
 
@@ -73,12 +100,14 @@ impl ReliableSender for Sender {
     fn retransmission_deadline(&self) -> Option<Picos> {
         match self {
             Self::GoBackN(sender) => sender.retransmission_deadline(),
+            Self::SelectiveRepeat(sender) => sender.retransmission_deadline(),
         }
     }
 
     fn expire(&mut self, now: Picos) {
         match self {
             Self::GoBackN(sender) => sender.expire(now),
+            Self::SelectiveRepeat(sender) => sender.expire(now),
         }
     }
 
@@ -86,6 +115,7 @@ impl ReliableSender for Sender {
     fn is_complete(&self, flow: &Flow) -> bool {
         match self {
             Self::GoBackN(sender) => sender.is_complete(flow),
+            Self::SelectiveRepeat(sender) => sender.is_complete(flow),
         }
     }
 }
@@ -94,6 +124,8 @@ impl ReliableSender for Sender {
 #[derive(Debug)]
 pub(crate) enum Receiver {
     GoBackN(GoBackNResponder),
+    /// In a box, so that it does not make every queue pair longer.
+    SelectiveRepeat(Box<SelectiveRepeatResponder>),
 }
 
 impl ReliableReceiver for Receiver {
@@ -101,6 +133,7 @@ impl ReliableReceiver for Receiver {
     fn receive(&mut self, packet: &RocePacket) -> (Reception, Option<Answer>) {
         match self {
             Self::GoBackN(receiver) => receiver.receive(packet),
+            Self::SelectiveRepeat(receiver) => receiver.receive(packet),
         }
     }
 
@@ -108,6 +141,7 @@ impl ReliableReceiver for Receiver {
     fn delivered_bytes(&self) -> u64 {
         match self {
             Self::GoBackN(receiver) => receiver.delivered_bytes(),
+            Self::SelectiveRepeat(receiver) => receiver.delivered_bytes(),
         }
     }
 }

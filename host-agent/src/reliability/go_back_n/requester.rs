@@ -4,10 +4,9 @@ use fabric_core::wire::roce::Syndrome;
 use units::{Bytes, Picos};
 
 use crate::flow::Flow;
-use crate::reliability::{Answer, Answered, Outcome, ReliableSender, Transmission};
-
-/// Packets that may be unacknowledged: fewer than half the PSN space, so that order stays defined.
-const OUTSTANDING_PACKETS: u64 = (1 << 23) - 1;
+use crate::reliability::{
+    Answer, Answered, OUTSTANDING_PACKETS, Outcome, ReliableSender, Transmission,
+};
 
 /// Requester of one flow.
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl ReliableSender for GoBackNRequester {
         // An ACK covers its own PSN; a NAK covers those before the one that it asks for.
         let first_open = match aeth.syndrome {
             Syndrome::Ack => psn.next(),
-            Syndrome::NakSequenceError => *psn,
+            Syndrome::NakSequenceError | Syndrome::SelectiveNak => *psn,
         };
         let oldest = flow.psn(self.oldest_unacked);
         if first_open.is_before(oldest) {

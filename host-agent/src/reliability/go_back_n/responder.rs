@@ -39,7 +39,7 @@ impl GoBackNResponder {
     fn answer(&self, syndrome: Syndrome) -> Answer {
         let psn = match syndrome {
             Syndrome::Ack => Psn::new(self.expected_psn.value().wrapping_sub(1)),
-            Syndrome::NakSequenceError => self.expected_psn,
+            Syndrome::NakSequenceError | Syndrome::SelectiveNak => self.expected_psn,
         };
         let message_sequence_number = self.message_sequence_number;
         Answer { psn, aeth: AethFields { syndrome, message_sequence_number } }

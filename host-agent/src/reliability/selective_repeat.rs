@@ -1,0 +1,27 @@
+//! Selective repeat: the responder takes packets in any order, and the requester sends again only what is
+//! missing (IRN: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, 3.1).
+//!
+//! docs/selective-repeat.md specifies the packets. Each carries a RETH, so that the responder knows where its
+//! bytes go even while earlier packets are missing (IRN, 5.3).
+//!
+//! The cap on packets in flight (BDP-FC, IRN 3.2) is not part of the scheme: it is a window, which counts from the
+//! oldest packet that is not acknowledged to the newest sent.
+
+mod packet_set;
+mod requester;
+mod responder;
+#[cfg(test)]
+mod tests;
+
+pub use requester::SelectiveRepeatRequester;
+pub use responder::SelectiveRepeatResponder;
+use units::Picos;
+
+/// Parameters of selective repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Retransmission timeout while few packets are in flight, above zero (`RTO_low` in IRN, 100 us there).
+    pub rto_low: Picos,
+    /// It holds while fewer packets than this are in flight; 0 or 1 for never (N in IRN, 3 there).
+    pub rto_low_packets: u32,
+}
