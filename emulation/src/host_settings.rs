@@ -5,7 +5,7 @@ use fabric_core::priority::Priority;
 use host_agent::congestion_control::{
     Algorithm, Fraction, Multiple, dcqcn, dctcp, hpcc, powertcp, timely,
 };
-use host_agent::{HostConfig, Reliability, WindowLimit};
+use host_agent::{HostConfig, Reliability, SelectiveRepeat, WindowLimit};
 use scenario::transport::{
     CongestionControl, Dcqcn, Dctcp, Hpcc, PowerTcp, RoceRc, Start, Timely, TimelyForm, WindowSize,
 };
@@ -63,7 +63,7 @@ impl<'a> HostSettings<'a> {
             ack_interval: settings.ack_interval,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
-            reliability: Reliability::GoBackN,
+            reliability: reliability(self.scenario),
             congestion_control: self.algorithm(link_rate),
             window: self.window(link_rate),
         }
@@ -147,6 +147,18 @@ impl<'a> HostSettings<'a> {
             line_rate: link_rate,
             minimum_rate: powertcp.minimum_rate.min(link_rate),
         }
+    }
+}
+
+/// How queue pairs repair losses.
+pub fn reliability(scenario: &Scenario) -> Reliability {
+    let Transport::RoceRc(transport) = &scenario.host.transport;
+    match transport.reliability {
+        scenario::Reliability::GoBackN => Reliability::GoBackN,
+        scenario::Reliability::SelectiveRepeat(scenario::SelectiveRepeat {
+            rto_low,
+            rto_low_packets,
+        }) => Reliability::SelectiveRepeat(SelectiveRepeat { rto_low, rto_low_packets }),
     }
 }
 

@@ -17,7 +17,7 @@
 //!                                  + (m - 1) max(s(k), .., s(j))
 //! ```
 //!
-//! A message is three such runs: its first packet, which carries a RETH, its middle packets, and
+//! A message is three such runs: its first packet, which always carries a RETH, its middle packets, and
 //! its last. On hops of one rate and for one message this is `sum of s(1, j) + sum of d(j) + the
 //! rest of the packets at line rate`.
 //!
@@ -33,6 +33,7 @@
 //! same holds for every `q`-th packet, which the receiver acknowledges. A convex function minus a linear one is
 //! largest at one of its ends, so only the first and the last ACK of a run matter.
 
+pub use host_agent::Placement;
 use host_agent::frame_length::{ACK_FRAME, data_frame};
 use host_agent::{Message, Segmentation};
 use units::{Bytes, Picos};
@@ -46,6 +47,8 @@ pub struct FlowShape {
     pub bytes: Bytes,
     /// Payload bytes of a full packet, at least 1.
     pub payload: Bytes,
+    /// Which packets carry a RETH.
+    pub placement: Placement,
     /// Packets of a message that are acknowledged together, at least 1; its last packet is
     /// acknowledged in any case.
     pub ack_interval: u32,
@@ -74,6 +77,8 @@ struct LoneFlow<'a> {
     /// Serialisation times of a full packet that does not start a message.
     full: Vec<u64>,
     payload: u64,
+    /// Whether such packets carry a RETH.
+    reth: bool,
     ack_interval: u64,
     acks: AckTrain,
 }
@@ -81,10 +86,11 @@ struct LoneFlow<'a> {
 impl<'a> LoneFlow<'a> {
     fn new(path: &'a [Hop], back: &[Hop], flow: FlowShape) -> Self {
         let there = Pipeline::new(path, flow.wire_overhead);
-        let full = there.serialisation(data_frame(flow.payload, false));
+        let reth = flow.placement == Placement::EveryPacket;
+        let full = there.serialisation(data_frame(flow.payload, reth));
         let ack_interval = u64::from(flow.ack_interval);
         let acks = AckTrain::new(back, flow.wire_overhead);
-        Self { there, full, payload: flow.payload.0, ack_interval, acks }
+        Self { there, full, payload: flow.payload.0, reth, ack_interval, acks }
     }
 
     fn send(&mut self, message: Message) {
@@ -108,7 +114,7 @@ impl<'a> LoneFlow<'a> {
             }
         }
         self.there.send(&self.full, packets - 1 - sent);
-        let last = data_frame(Bytes(bytes - (packets - 1) * self.payload), false);
+        let last = data_frame(Bytes(bytes - (packets - 1) * self.payload), self.reth);
         let last = self.there.serialisation(last);
         self.there.send(&last, 1);
         self.acks.send(1, self.there.arrival());
@@ -240,7 +246,8 @@ mod tests {
 
     fn flow(bytes: u64, payload: u64, ack_interval: u32) -> FlowShape {
         let (bytes, payload) = (Bytes(bytes), Bytes(payload));
-        FlowShape { bytes, payload, ack_interval, wire_overhead: OVERHEAD }
+        let placement = Placement::FirstOfMessage;
+        FlowShape { bytes, payload, placement, ack_interval, wire_overhead: OVERHEAD }
     }
 
     #[test]
@@ -254,6 +261,15 @@ mod tests {
         let by_hand = 4 * first + 999 * full + 4 * 1_000_000 + 4 * (ack + 1_000_000);
         // Behind the longer first packet the last one still waits at no further hop.
         assert_eq!(completion(&path, &path, flow(1_000_000, 1000, 4)), Picos(by_hand));
+    }
+
+    #[test]
+    fn a_reth_in_each_packet_takes_its_time() {
+        let path = [hop(100, 1000); 4];
+        let (packet, ack) = ((1074 + 24) * 80, (62 + 24) * 80);
+        let by_hand = 3 * packet + 1000 * packet + 4 * 1_000_000 + 4 * (ack + 1_000_000);
+        let flow = FlowShape { placement: Placement::EveryPacket, ..flow(1_000_000, 1000, 4) };
+        assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
 
     #[test]
@@ -299,7 +315,8 @@ mod tests {
             let packets = bytes.div_ceil(payload);
             for number in 1..=packets {
                 let carried = payload.min(bytes - (number - 1) * payload);
-                let arrival = there.send(0, data_frame(Bytes(carried), number == 1));
+                let reth = number == 1 || flow.placement == Placement::EveryPacket;
+                let arrival = there.send(0, data_frame(Bytes(carried), reth));
                 if number == packets || number.is_multiple_of(interval) {
                     completion = acks.send(arrival, ACK_FRAME);
                 }
@@ -320,14 +337,16 @@ mod tests {
     }
 
     fn any_flow() -> impl Strategy<Value = FlowShape> {
-        (prop_oneof![1u64..8, 64u64..3072], prop_oneof![1u32..9, Just(u32::MAX)]).prop_map(
-            |(payload, ack_interval)| FlowShape {
+        let placements =
+            prop::sample::select(&[Placement::FirstOfMessage, Placement::EveryPacket][..]);
+        (prop_oneof![1u64..8, 64u64..3072], prop_oneof![1u32..9, Just(u32::MAX)], placements)
+            .prop_map(|(payload, ack_interval, placement)| FlowShape {
                 bytes: Bytes(0),
                 payload: Bytes(payload),
+                placement,
                 ack_interval,
                 wire_overhead: OVERHEAD,
-            },
-        )
+            })
     }
 
     proptest! {

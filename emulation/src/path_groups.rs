@@ -6,7 +6,7 @@ use scenario::Scenario;
 use topology::{Fabric, HostId, Racks};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::ideal::{FlowShape, completion};
+use crate::ideal::{FlowShape, Placement, completion};
 
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,9 @@ fn round_trip(scenario: &Scenario, source: HostId, destination: HostId) -> (Pico
     let there = first(source, destination);
     let payload = scenario.host.payload;
     let wire_overhead = scenario.switch.wire_overhead;
-    let packet = FlowShape { bytes: payload, payload, ack_interval: 1, wire_overhead };
+    // A message's only packet has a RETH in any case.
+    let placement = Placement::FirstOfMessage;
+    let packet = FlowShape { bytes: payload, payload, placement, ack_interval: 1, wire_overhead };
     let rtt = completion(&there, &first(destination, source), packet);
     let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();
     (rtt, slowest)

@@ -9,6 +9,7 @@ use topology::{HostId, WireId};
 use units::Picos;
 use workload::Flow;
 
+use crate::host_settings::reliability;
 use crate::ideal::{FlowShape, completion};
 use crate::queue_pairs::queue_pair;
 use crate::switch_settings::ecmp_seed;
@@ -46,6 +47,7 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
         FlowShape {
             bytes: flow.bytes,
             payload: scenario.host.payload,
+            placement: reliability(scenario).placement(),
             ack_interval: scenario.host.ack_interval,
             wire_overhead: scenario.switch.wire_overhead,
         },

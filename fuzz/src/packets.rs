@@ -50,6 +50,7 @@ pub fn packets() -> Vec<RocePacket> {
         RocePacket { ecn: roce::Ecn::CongestionExperienced, payload_length: 1, ..DATA },
         answer(Syndrome::Ack),
         answer(Syndrome::NakSequenceError),
+        answer(Syndrome::SelectiveNak),
         RocePacket { opcode: Opcode::Cnp, payload_length: 0, ..DATA },
     ]
 }

@@ -9,7 +9,7 @@ use super::pause::PauseResponse;
 use super::priority::Priority;
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
-use super::transport::{Transport, TransportKeys};
+use super::transport::{RoceRc, Transport, TransportKeys};
 
 /// Largest payload: a frame of a native XDP program is one linear piece of a page, which leaves
 /// some 3.5 kB for headers and payload.
@@ -28,7 +28,7 @@ pub struct Host {
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
-    /// packet.
+    /// packet; selective repeat sends that packet alone.
     #[serde(serialize_with = "quantity::serialize")]
     pub retransmission_timeout: Picos,
     /// How fast the NIC obeys a PAUSE.
@@ -52,7 +52,8 @@ pub(super) struct HostKeys {
     #[schemars(range(min = 1))]
     ack_interval: u32,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
-    /// packet; above zero. Default "4194us", InfiniBand's 4.096 us x 2^10.
+    /// packet (selective repeat: that packet alone; `RTO_high` in IRN, 320 us there); above zero. Default
+    /// "4194us", InfiniBand's 4.096 us x 2^10.
     retransmission_timeout: Time,
     /// How long after a PAUSE a NIC may still start frames: "standard" (3840 B at line rate) or a
     /// shorter time. Default "standard".
@@ -98,6 +99,9 @@ impl HostKeys {
             let help = "write a time well above the round trip, such as \"4194us\"";
             return wrong("retransmission_timeout", "a timeout of no time", help);
         }
+        let transport = self.transport.resolve(document)?;
+        let Transport::RoceRc(RoceRc { reliability, .. }) = &transport;
+        reliability.check(self.retransmission_timeout.0, document)?;
         Ok(Host {
             payload: self.payload.0,
             cnp_priority: self.cnp_priority.0,
@@ -105,7 +109,7 @@ impl HostKeys {
             ack_interval: self.ack_interval,
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
-            transport: self.transport.resolve(document)?,
+            transport,
         })
     }
 }

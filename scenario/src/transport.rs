@@ -1,4 +1,4 @@
-//! `host.transport`: what carries flows, and who sets a sender's rate.
+//! `host.transport`: what carries flows, how losses are repaired, and who sets a sender's rate.
 
 mod congestion_control;
 mod dcqcn;
@@ -15,6 +15,7 @@ use units::Picos;
 use super::document::Document;
 use super::quantity::{self, Quantity, Size, Time};
 use super::ratio::{Probability, Ratio};
+use super::reliability::{Reliability, ReliabilityKey};
 use super::report::ScenarioError;
 
 pub use congestion_control::CongestionControl;
@@ -31,13 +32,16 @@ pub use window::{Window, WindowSize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Transport {
-    /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE, go-back-N.
+    /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRc),
 }
 
 /// `RoCEv2` reliable connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RoceRc {
+    /// How losses are repaired.
+    #[serde(flatten)]
+    pub reliability: Reliability,
     /// Who sets the sender's rate.
     #[serde(flatten)]
     pub congestion_control: CongestionControl,
@@ -54,7 +58,7 @@ pub struct RoceRc {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub(super) enum TransportKeys {
-    /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE, go-back-N.
+    /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRcKeys),
 }
 
@@ -62,6 +66,14 @@ pub(super) enum TransportKeys {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RoceRcKeys {
+    /// How losses are repaired: "go-back-n", or "selective-repeat" as IRN has it (docs/selective-repeat.md), with a
+    /// RETH in each packet. Default "go-back-n".
+    reliability: ReliabilityKey,
+    /// Selective repeat: the retransmission timeout while few packets are in flight, above zero and at most
+    /// `host.retransmission_timeout`, which holds otherwise. Default "100us".
+    rto_low: Option<Time>,
+    /// Selective repeat: `rto_low` holds while fewer packets than this are in flight; 0 for never. Default 3.
+    rto_low_packets: Option<u32>,
     /// Who sets the sender's rate: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", or "none", which
     /// is line rate. Default "dcqcn".
     congestion_control: CongestionControlKeys,
@@ -138,6 +150,8 @@ impl TransportKeys {
 
 impl RoceRcKeys {
     fn resolve(&self, place: &Place<'_>) -> Result<RoceRc, ScenarioError> {
+        let reliability =
+            self.reliability.resolve(self.rto_low, self.rto_low_packets, place.document)?;
         // All are checked, so that a mistake shows before a sweep comes to it.
         let dcqcn = self.dcqcn.resolve(&place.of("dcqcn"))?;
         let dctcp = self.dctcp.resolve(&place.of("dctcp"))?;
@@ -157,7 +171,7 @@ impl RoceRcKeys {
             CongestionControlKeys::Timely => CongestionControl::Timely(timely),
         };
         let window = Window { size: self.window.0, scales: self.window_scales };
-        Ok(RoceRc { congestion_control, base_rtt: self.base_rtt.0, window })
+        Ok(RoceRc { reliability, congestion_control, base_rtt: self.base_rtt.0, window })
     }
 }
 

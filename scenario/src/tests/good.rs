@@ -6,8 +6,8 @@ use topology::{HostId, SwitchId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
-    CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities, Scenario,
-    Selection, Stop, Threshold, ThresholdUpdate, Transport, json_schema,
+    CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities, Reliability,
+    Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport, json_schema,
 };
 use super::{INCAST, with};
 
@@ -143,7 +143,26 @@ fn overrides_replace_and_add() {
     assert_eq!(fixed.switch.threshold, expected);
     let quiet = with("host.transport.congestion_control=none").unwrap().host.transport;
     let Transport::RoceRc(quiet) = quiet;
+    assert_eq!(quiet.reliability, Reliability::GoBackN);
     assert_eq!(quiet.congestion_control, CongestionControl::None);
+}
+
+#[test]
+fn selective_repeat_has_the_published_timers_unless_told() {
+    for (keys, rto_low, rto_low_packets) in [
+        ("", Picos(100_000_000), 3),
+        (", rto_low = \"7us\", rto_low_packets = 9", Picos(7_000_000), 9),
+    ] {
+        let keys = format!(
+            "host.transport={{ kind = \"roce-rc\", reliability = \"selective-repeat\"{keys} }}"
+        );
+        let scenario = with(&keys).unwrap();
+        let Transport::RoceRc(transport) = scenario.host.transport;
+        let expected = SelectiveRepeat { rto_low, rto_low_packets };
+        assert_eq!(transport.reliability, Reliability::SelectiveRepeat(expected));
+        let again = Scenario::parse(&scenario.to_toml(), Path::new("again.toml"), &[]);
+        assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+    }
 }
 
 /// One run of a sweep may take the only links of a rate down.

@@ -410,3 +410,35 @@ fn throughput_of_nothing() {
        = help: add `interval`; `xoff schema` describes every key
     ");
 }
+
+#[test]
+fn a_short_timeout_above_the_long_one() {
+    let text = format!(
+        "{SMALL}[host]\nretransmission_timeout = \"50us\"\n\
+         transport = {{ kind = \"roce-rc\", reliability = \"selective-repeat\" }}\n"
+    );
+    assert_snapshot!(report(&text), @r#"
+    error: an `rto_low` of 100us above the retransmission timeout of 50us
+      --> bad.toml:14:13
+       |
+    14 | transport = { kind = "roce-rc", reliability = "selective-repeat" }
+       |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: write at most `host.retransmission_timeout`; IRN has 100us and 320us (`host.transport.rto_low` is not set)
+    "#);
+    assert!(with("host.retransmission_timeout=\"50us\"").is_ok(), "go-back-N has one timeout");
+}
+
+#[test]
+fn a_short_timeout_of_no_time() {
+    let text = format!("{SMALL}[host]\ntransport = {{ kind = \"roce-rc\", rto_low = \"0s\" }}\n");
+    assert_snapshot!(report(&text), @r#"
+    error: a timeout of no time
+      --> bad.toml:13:43
+       |
+    13 | transport = { kind = "roce-rc", rto_low = "0s" }
+       |                                           ^^^^
+       |
+       = help: write a time above the round trip, such as "100us"
+    "#);
+}

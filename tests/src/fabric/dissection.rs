@@ -194,6 +194,7 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
 fn syndrome(syndrome: Syndrome) -> String {
     match syndrome {
         Syndrome::NakSequenceError => 0x60.to_string(),
+        Syndrome::SelectiveNak => 0x7f.to_string(),
         Syndrome::Ack => 0x1f.to_string(),
     }
 }

@@ -56,9 +56,13 @@ const CNP: RocePacket = RocePacket {
     ..NAK
 };
 
+/// Packet 9 is missing and packet 12 has arrived.
+const SELECTIVE_NAK: RocePacket =
+    RocePacket { aeth: Some(AethFields::selective_nak(Psn::new(12))), ..NAK };
+
 /// Whole frames as scapy 2.8.0 built them (`Ether / IP / UDP / BTH` of `scapy.contrib.roce`, with
 /// migreq=1 and chksum=0): payload pattern computed in Python, IPv4 checksum and ICRC by scapy.
-const SCAPY: [(RocePacket, &str); 3] = [
+const SCAPY: [(RocePacket, &str); 4] = [
     (
         WRITE_ONLY,
         "02 02 00 00 00 03 02 01 00 00 00 00 08 00 45 62
@@ -74,6 +78,13 @@ const SCAPY: [(RocePacket, &str); 3] = [
          00 30 00 00 40 00 40 11 23 fb 0a 00 01 02 0a 00
          01 01 c0 00 12 b7 00 1c 00 00 11 40 ff ff 00 00
          00 07 00 00 00 09 60 00 00 05 13 c2 c6 57",
+    ),
+    (
+        SELECTIVE_NAK,
+        "02 02 00 00 00 03 02 01 00 00 00 00 08 00 45 c0
+         00 30 00 00 40 00 40 11 23 fb 0a 00 01 02 0a 00
+         01 01 c0 00 12 b7 00 1c 00 00 11 40 ff ff 00 00
+         00 07 00 00 00 09 7f 00 00 0c 7e 3d 60 26",
     ),
     (
         CNP,
@@ -249,7 +260,7 @@ fn packets() -> impl Strategy<Value = RocePacket> {
             let (source, destination, source_port, dscp, ecn, ttl) = network;
             let ([ack_request, echo], destination_qp, psn, payload_length) = transport;
             let (virtual_address, remote_key, dma_length) = reth;
-            let syndrome = if ack { Syndrome::Ack } else { Syndrome::NakSequenceError };
+            let syndrome = if ack { Syndrome::Ack } else { Syndrome::SelectiveNak };
             RocePacket {
                 source,
                 destination,

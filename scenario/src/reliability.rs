@@ -1,0 +1,83 @@
+//! How queue pairs repair losses: keys of `host.transport`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use super::document::Document;
+use super::quantity::{self, Quantity, Time};
+use super::report::ScenarioError;
+
+/// How queue pairs repair losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reliability", rename_all = "kebab-case")]
+pub enum Reliability {
+    /// Go-back-N, as reliable connections of `InfiniBand` have it.
+    GoBackN,
+    /// Selective repeat.
+    SelectiveRepeat(SelectiveRepeat),
+}
+
+/// Selective repeat's parameters (IRN: Mittal et al., SIGCOMM 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SelectiveRepeat {
+    /// Retransmission timeout while few packets are in flight, at most `host.retransmission_timeout`.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub rto_low: Picos,
+    /// It holds while fewer packets than this are in flight.
+    pub rto_low_packets: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReliabilityKey {
+    #[default]
+    GoBackN,
+    SelectiveRepeat,
+}
+
+impl ReliabilityKey {
+    /// The scheme with the values of its keys, which are checked even if another scheme is chosen.
+    pub(super) fn resolve(
+        self,
+        rto_low: Option<Time>,
+        rto_low_packets: Option<u32>,
+        document: &Document<'_>,
+    ) -> Result<Reliability, ScenarioError> {
+        let Quantity(rto_low) = rto_low.unwrap_or(Quantity(Picos(100_000_000)));
+        if rto_low == Picos::ZERO {
+            let help = "write a time above the round trip, such as \"100us\"";
+            let key = "host.transport.rto_low";
+            return Err(document.error(key, "a timeout of no time", help));
+        }
+        let rto_low_packets = rto_low_packets.unwrap_or(3);
+        Ok(match self {
+            Self::GoBackN => Reliability::GoBackN,
+            Self::SelectiveRepeat => {
+                Reliability::SelectiveRepeat(SelectiveRepeat { rto_low, rto_low_packets })
+            }
+        })
+    }
+}
+
+impl Reliability {
+    /// Checks it against the timeout that holds while many packets are in flight.
+    pub(super) fn check(
+        &self,
+        retransmission_timeout: Picos,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        match self {
+            Self::SelectiveRepeat(SelectiveRepeat { rto_low, .. })
+                if *rto_low > retransmission_timeout =>
+            {
+                let [low, high] = [*rto_low, retransmission_timeout].map(quantity::display);
+                let title =
+                    format!("an `rto_low` of {low} above the retransmission timeout of {high}");
+                let help = "write at most `host.retransmission_timeout`; IRN has 100us and 320us";
+                Err(document.error("host.transport.rto_low", &title, help))
+            }
+            _ => Ok(()),
+        }
+    }
+}
