@@ -1,5 +1,5 @@
--- Wireshark dissector for the frames of xoff's own: local experimental EtherType 0x88b5.
--- docs/link-delay.md and docs/hop-control.md specify them.
+-- Wireshark dissector for what is xoff's own: frames of the local experimental EtherType 0x88b5
+-- (docs/link-delay.md, docs/hop-control.md) and selective NAKs in RoCEv2 (docs/selective-repeat.md).
 -- Try it: tshark -X lua_script:dissectors/xoff.lua -r capture.pcapng
 
 local ETHER_TYPE = 0x88b5
@@ -154,3 +154,33 @@ function xoff.dissector(buffer, packet, root)
 end
 
 DissectorTable.get("ethertype"):add(ETHER_TYPE, xoff)
+
+-- Selective NAKs. Wireshark's own dissector has read the packet; this one says what the NAK code means.
+
+local SELECTIVE_NAK = 0x7f
+
+local selective_nak = Proto("xoff_selective_nak", "xoff selective NAK")
+local selective_nak_fields = {
+  expected = ProtoField.uint24("xoff_selective_nak.expected", "Expected PSN"),
+  arrived = ProtoField.uint24("xoff_selective_nak.arrived", "Arrived PSN"),
+}
+selective_nak.fields = selective_nak_fields
+
+local syndrome = Field.new("infiniband.aeth.syndrome")
+local message_sequence_number = Field.new("infiniband.aeth.msn")
+local packet_sequence_number = Field.new("infiniband.bth.psn")
+
+function selective_nak.dissector(_, packet, root)
+  local kind = syndrome()
+  if not kind or kind.value ~= SELECTIVE_NAK then
+    return
+  end
+  local expected, arrived = packet_sequence_number(), message_sequence_number()
+  local tree = root:add(selective_nak)
+  tree:add(selective_nak_fields.expected, expected.range)
+  tree:add(selective_nak_fields.arrived, arrived.range)
+  packet.cols.info:append(
+    string.format(" selective NAK expects %d, has %d", expected.value, arrived.value))
+end
+
+register_postdissector(selective_nak)

@@ -26,6 +26,7 @@ pub mod priorities;
 pub mod recurrence;
 pub mod results;
 pub mod schemes;
+pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
 pub mod worst_case;

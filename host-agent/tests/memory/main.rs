@@ -2,4 +2,5 @@
 
 mod go_back_n;
 mod nic;
+mod selective_repeat;
 mod testbed;

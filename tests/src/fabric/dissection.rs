@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fabric_core::wire::link_delay::Kind;
-use fabric_core::wire::{EthernetAddress, Syndrome};
+use fabric_core::wire::{EthernetAddress, RocePacket, Syndrome};
 use units::Nanos;
 
 use super::Run;
@@ -104,6 +104,22 @@ pub fn assert_dissector_agrees(run: &Run) -> usize {
         assert_eq!(line, expected, "{frame}");
     }
     frames.len()
+}
+
+/// Asserts that the dissector that ships reads each selective NAK of a capture as our own reader does. How many there
+/// are.
+pub fn assert_selective_naks_agree(run: &Run) -> usize {
+    let names = ["_ws.malformed", "xoff_selective_nak.expected", "xoff_selective_nak.arrived"];
+    let options = ["-X", &dissector(), "-Y", "xoff_selective_nak"];
+    let text = tshark(&run.capture_path(), &options, names.map(str::to_owned).into_iter());
+    let line = |packet: RocePacket| {
+        let arrived = packet.aeth?.arrived()?;
+        Some(format!("\t{}\t{arrived}", packet.psn))
+    };
+    let frames = run.frames();
+    let expected: Vec<_> = frames.iter().filter_map(CapturedFrame::roce).filter_map(line).collect();
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    expected.len()
 }
 
 /// What the dissector that ships prints of hop control frames: for each the line that sums it up, or what is wrong

@@ -13,6 +13,7 @@ mod fabric_headroom;
 mod fabric_measures;
 mod fabric_multipath;
 mod fabric_pfc;
+mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;
 mod fabric_transport;

@@ -3,7 +3,9 @@
 use fabric_core::hop_control::{FlowList, HopControl};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
-use tests::fabric::dissection::{EVERY_KIND, assert_tshark_agrees, dissected_hop_control};
+use tests::fabric::dissection::{
+    EVERY_KIND, assert_selective_naks_agree, assert_tshark_agrees, dissected_hop_control,
+};
 use tests::fabric::in_memory;
 use tests::switch::frame::hop_control_bytes;
 
@@ -24,6 +26,14 @@ fn tshark_takes_short_payloads_for_payloads() {
         run.assert_sound();
         assert_tshark_agrees(&run);
     }
+}
+
+#[test]
+fn tshark_and_the_dissector_take_selective_naks_for_what_they_are() {
+    let run = in_memory(EVERY_KIND, &["host.transport.reliability=selective-repeat"]);
+    run.assert_sound();
+    assert_tshark_agrees(&run);
+    assert_ne!(assert_selective_naks_agree(&run), 0);
 }
 
 const SOURCE: [u8; 6] = [2, 2, 0, 0, 0, 3];
