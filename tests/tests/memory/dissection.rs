@@ -30,7 +30,8 @@ fn tshark_takes_short_payloads_for_payloads() {
 
 #[test]
 fn tshark_and_the_dissector_take_selective_naks_for_what_they_are() {
-    let run = in_memory(EVERY_KIND, &["host.transport.reliability=selective-repeat"]);
+    let transport = r#"host.transport={ kind = "roce-rc", reliability = "selective-repeat" }"#;
+    let run = in_memory(EVERY_KIND, &[transport]);
     run.assert_sound();
     assert_tshark_agrees(&run);
     assert_ne!(assert_selective_naks_agree(&run), 0);
