@@ -307,8 +307,11 @@ fn without_congestion_control_a_mark_is_counted_only() {
     assert_eq!(sent(&mut sender, Picos(FIRST)).len(), 2);
     let at = Picos(5_000_000);
     sender.handle_packet(at, &acknowledgement(Syndrome::Ack, 12));
-    let completed =
-        HostEvent::FlowCompleted { flow: 40, at, retransmitted_packets: 0, notifications: 2 };
+    let completed = HostEvent::FlowCompleted {
+        flow: 40,
+        at,
+        counts: SenderCounts { retransmitted_packets: 0, notifications: 2 },
+    };
     assert_eq!(events(&mut sender), [completed]);
 }
 
