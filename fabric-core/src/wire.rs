@@ -28,6 +28,7 @@ pub mod pfc;
 pub mod psn;
 pub mod reth;
 pub mod roce;
+pub mod telemetry;
 pub mod udp;
 
 pub use aeth::{Fields as AethFields, Header as AethHeader, Syndrome};
@@ -47,6 +48,7 @@ pub use pfc::{Frame as PfcFrame, Header as PfcHeader};
 pub use psn::Psn;
 pub use reth::{Fields as RethFields, Header as RethHeader};
 pub use roce::RocePacket;
+pub use telemetry::{Fields as TelemetryFields, Stamp as HopTelemetry};
 pub use udp::Header as UdpHeader;
 
 /// The header at the start of `bytes`, and what follows it.

@@ -31,6 +31,7 @@ pub const DATA: RocePacket = RocePacket {
     reth: None,
     aeth: None,
     payload_length: 100,
+    telemetry: None,
 };
 
 /// A packet of every opcode, with and without padding.

@@ -145,6 +145,7 @@ pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
         reth: None,
         aeth: None,
         payload_length: 1000,
+        telemetry: None,
     };
     let mut frame = vec![0; packet.frame_length()];
     let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 0], destination: station(port) };

@@ -32,6 +32,8 @@ pub enum Layer {
     Cnp,
     /// Invariant CRC.
     Icrc,
+    /// Telemetry without its stamps.
+    Telemetry,
 }
 
 impl fmt::Display for Layer {
@@ -49,6 +51,7 @@ impl fmt::Display for Layer {
             Self::Aeth => "AETH",
             Self::Cnp => "CNP",
             Self::Icrc => "ICRC",
+            Self::Telemetry => "telemetry",
         })
     }
 }
@@ -110,7 +113,7 @@ pub enum ParseError {
     Protocol(u8),
     /// Another UDP destination port than `RoCEv2`'s 4791.
     UdpPort(u16),
-    /// The UDP length disagrees with the IP total length.
+    /// The UDP length disagrees with the IP total length, and what it leaves is too short for telemetry.
     UdpLength {
         /// From the IP total length.
         expected: usize,
@@ -159,6 +162,31 @@ pub enum ParseError {
     },
     /// The payload is not the pattern of its queue pair and PSN.
     PayloadPattern,
+    /// A checksum of UDP options other than the zero that goes with no UDP checksum.
+    OptionChecksum(u16),
+    /// A UDP option other than telemetry.
+    UdpOption {
+        /// Its kind.
+        kind: u8,
+        /// What an experimental option says that it is.
+        identifier: u16,
+    },
+    /// Telemetry that is not as long as it says, or has room for more than 8 stamps or for none.
+    TelemetryLength {
+        /// As it says, in bytes.
+        length: u8,
+        /// The bytes behind its header.
+        stamps: usize,
+    },
+    /// Flags of telemetry that do not exist.
+    TelemetryFlags(u8),
+    /// Telemetry with more stamps than it has room for.
+    TelemetryHops {
+        /// Stamps, as it says.
+        hops: u8,
+        /// Stamps for which there is room.
+        room: u8,
+    },
 }
 
 impl fmt::Display for ParseError {
@@ -222,6 +250,19 @@ impl fmt::Display for ParseError {
             }
             Self::PayloadPattern => {
                 f.write_str("the payload is not the pattern of its queue pair and PSN")
+            }
+            Self::OptionChecksum(found) => {
+                write!(f, "checksum {found:#06x} of UDP options, not 0")
+            }
+            Self::UdpOption { kind, identifier } => {
+                write!(f, "UDP option of kind {kind}, {identifier:#06x}, is not telemetry")
+            }
+            Self::TelemetryLength { length, stamps } => {
+                write!(f, "telemetry of length {length} before {stamps} bytes of stamps")
+            }
+            Self::TelemetryFlags(found) => write!(f, "unknown flags {found:#04x} of telemetry"),
+            Self::TelemetryHops { hops, room } => {
+                write!(f, "telemetry with {hops} stamps and room for {room}")
             }
         }
     }

@@ -4,8 +4,10 @@
 //!
 //! ```text
 //! Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | RETH 16 or AETH 4 or CNP 16 or none
-//!             | payload | pad 0-3 | ICRC 4 | zeros to the Ethernet minimum of 60
+//!             | payload | pad 0-3 | ICRC 4 | telemetry or none | zeros to the Ethernet minimum of 60
 //! ```
+//!
+//! The UDP datagram ends with the ICRC; telemetry is a UDP option behind it (see `telemetry`).
 
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -23,6 +25,7 @@ pub use super::bth::Opcode;
 pub use super::ethernet::LinkAddresses;
 pub use super::ipv4::Ecn;
 pub use super::reth::Fields as RethFields;
+pub use super::telemetry::Fields as TelemetryFields;
 
 /// UDP destination port of RoCEv2 (IANA).
 pub const UDP_PORT: u16 = 4791;
@@ -31,7 +34,8 @@ pub const UDP_PORT: u16 = 4791;
 const ICRC_LEN: usize = 4;
 
 /// A RoCEv2 packet: every field that its bytes carry, except for the payload itself, which is a
-/// function of the queue pair and PSN (see `payload`), and the ICRC, a function of the rest.
+/// function of the queue pair and PSN (see `payload`), the ICRC, a function of the rest, and the stamps of its
+/// telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RocePacket {
     /// Source IPv4 address, host order.
@@ -63,6 +67,8 @@ pub struct RocePacket {
     pub aeth: Option<AethFields>,
     /// Payload bytes, without padding; zero for ACK and CNP.
     pub payload_length: u16,
+    /// What the packet says of its stamps, if it has room for them.
+    pub telemetry: Option<TelemetryFields>,
 }
 
 impl RocePacket {
@@ -72,11 +78,26 @@ impl RocePacket {
         frame_length(self.ip_total_length())
     }
 
-    /// IP header to ICRC, in bytes.
+    /// IP header to ICRC or, in a packet with telemetry, to the last stamp, in bytes.
     #[inline]
     pub const fn ip_total_length(&self) -> usize {
+        ipv4::LEN + self.udp_length() + self.surplus_length()
+    }
+
+    /// UDP header to ICRC, in bytes.
+    #[inline]
+    pub const fn udp_length(&self) -> usize {
         let payload = (self.payload_length as usize).next_multiple_of(4);
-        ipv4::LEN + udp::LEN + bth::LEN + extension_length(self.opcode) + payload + ICRC_LEN
+        udp::LEN + bth::LEN + extension_length(self.opcode) + payload + ICRC_LEN
+    }
+
+    /// Bytes of telemetry.
+    #[inline]
+    const fn surplus_length(&self) -> usize {
+        match self.telemetry {
+            None => 0,
+            Some(telemetry) => telemetry.length(),
+        }
     }
 
     /// Bytes of zeros between payload and ICRC, 0 to 3.
@@ -117,7 +138,13 @@ impl fmt::Display for RocePacket {
         if self.opcode.has_payload() {
             write!(f, " {} bytes", self.payload_length)?;
         }
-        if self.ecn == Ecn::CongestionExperienced { f.write_str(" CE") } else { Ok(()) }
+        if self.ecn == Ecn::CongestionExperienced {
+            f.write_str(" CE")?;
+        }
+        match self.telemetry {
+            None => Ok(()),
+            Some(telemetry) => write!(f, " {telemetry}"),
+        }
     }
 }
 
@@ -140,6 +167,7 @@ mod tests {
         reth: None,
         aeth: None,
         payload_length: 0,
+        telemetry: None,
     };
 
     #[test]
@@ -157,6 +185,12 @@ mod tests {
             let packet = RocePacket { opcode, payload_length, ..PACKET };
             assert_eq!(packet.pad_count(), pad_count, "{packet}");
             assert_eq!(packet.frame_length(), frame_length, "{packet}");
+            for room in 1..=8 {
+                let telemetry = TelemetryFields::with_room(room);
+                let with_room = RocePacket { telemetry, ..packet };
+                let length = 14 + packet.ip_total_length() + 8 + 8 * usize::from(room);
+                assert_eq!(with_room.frame_length(), length, "{with_room}");
+            }
         }
         assert_eq!(PACKET.ip_total_length(), 44);
     }
@@ -174,6 +208,9 @@ mod tests {
         };
         let text = "10.0.1.1:50000 > 10.0.1.2 ACKNOWLEDGE qp 7 psn 9 ACK msn 5 BECN";
         assert_eq!(echo.to_string(), text);
+        let telemetry = Some(TelemetryFields { room: 5, hops: 2, echo: true, exceeded: true });
+        let stamped = RocePacket { telemetry, ..echo };
+        assert_eq!(stamped.to_string(), format!("{text} telemetry 2 of 5 exceeded echo"));
         let aeth = Some(AethFields::selective_nak(Psn::new(12)));
         let nak = RocePacket { congestion_echo: false, aeth, ..echo };
         let text = "10.0.1.1:50000 > 10.0.1.2 ACKNOWLEDGE qp 7 psn 9 SELECTIVE_NAK arrived 12";

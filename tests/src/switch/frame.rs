@@ -51,6 +51,7 @@ pub fn data(host: u32, priority: u8, ecn: Ecn, payload_length: u16) -> RocePacke
         reth: None,
         aeth: None,
         payload_length,
+        telemetry: None,
     }
 }
 

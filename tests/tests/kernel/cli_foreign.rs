@@ -117,6 +117,7 @@ fn a_forged_congestion_notification_to_a_host_is_noticed() {
         reth: None,
         aeth: None,
         payload_length: 0,
+        telemetry: None,
     };
     let mut frame = vec![0; packet.frame_length()];
     let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 1], destination: [2, 1, 0, 0, 0, 1] };

@@ -22,7 +22,7 @@ use crate::switch_settings::FIRST_INTERFACE;
 /// Interface index of host 0. Hosts' indices differ, so that one program can tell its hosts apart.
 pub const FIRST_HOST_INTERFACE: u32 = 1000;
 /// An interface's MTU: the longest frame that a record holds, less the Ethernet header.
-const MTU: u32 = 3186;
+const MTU: u32 = 3218;
 const _: () = assert!(MTU as usize + ethernet::LEN == MAX_FRAME);
 
 /// Why a fabric could not be set up.

@@ -1,18 +1,29 @@
 //! A RoCEv2 packet to the bytes of its frame, and back with everything checked.
 
 use super::super::error::{EmitError, Layer, ParseError};
+use super::super::telemetry::{self, Stamp};
 use super::super::{aeth, bth, cnp, ethernet, icrc, ipv4, payload, reth, udp};
-use super::{LinkAddresses, Opcode, RocePacket, UDP_PORT, frame_length};
+use super::{LinkAddresses, Opcode, RocePacket, TelemetryFields, UDP_PORT, frame_length};
 
 #[cfg(test)]
 mod tests;
 
 impl RocePacket {
-    /// Writes the whole frame, payload pattern and ICRC included, and returns its length.
+    /// Writes the whole frame, payload pattern and ICRC included, and returns its length. Stamps are zeros.
     ///
     /// IPv4 has DF set and identification 0, UDP no checksum. Nothing beyond the frame is touched,
     /// and a packet that `parse` would not give back is an error.
     pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
+        self.emit_stamped(addresses, &[], buffer)
+    }
+
+    /// The same with the stamps of its telemetry, if it has any.
+    pub fn emit_stamped(
+        &self,
+        addresses: &LinkAddresses,
+        stamps: &[Stamp],
+        buffer: &mut [u8],
+    ) -> Result<usize, EmitError> {
         let total = self.check()?;
         let (needed, available) = (self.frame_length(), buffer.len());
         let too_small = EmitError::BufferTooSmall { needed, available };
@@ -21,8 +32,8 @@ impl RocePacket {
         let ethernet = ethernet::Header::new(*addresses, ethernet::ETHER_TYPE_IPV4);
         let ip_packet = ethernet.emit(frame)?;
         let rest = self.ipv4(total).emit(ip_packet)?;
-        let rest =
-            udp::Header::new(self.source_port, UDP_PORT, total - ipv4::LEN as u16).emit(rest)?;
+        let udp_length = self.udp_length();
+        let rest = udp::Header::new(self.source_port, UDP_PORT, udp_length as u16).emit(rest)?;
         let rest = self.bth().emit(rest)?;
         let rest = match (self.reth, self.aeth) {
             (Some(fields), _) => reth::Header::new(fields).emit(rest)?,
@@ -35,21 +46,24 @@ impl RocePacket {
         payload::fill(self.destination_qp, self.psn, payload);
         rest.fill(0);
 
-        let covered = usize::from(total) - icrc::LEN;
+        let covered = ipv4::LEN + udp_length - icrc::LEN;
         let ip_packet = frame.get_mut(ethernet::LEN..).ok_or(too_small)?;
         let (covered, trailer) = ip_packet.split_at_mut_checked(covered).ok_or(too_small)?;
-        icrc::Trailer::new(icrc::compute(covered)).emit(trailer)?;
+        let surplus = icrc::Trailer::new(icrc::compute(covered)).emit(trailer)?;
+        if let Some(fields) = self.telemetry {
+            telemetry::emit(fields, stamps, surplus)?;
+        }
         Ok(needed)
     }
 
     /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification
     /// and DF, BTH bits that mean nothing here (solicited event, migration, reserved next to ACK
-    /// request), and the values of both paddings.
+    /// request), the values of both paddings, and stamps (see `telemetry::stamps`).
     ///
     /// The ICRC is checked before anything that it covers is believed.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
         let (ipv4, ip_packet) = ip_packet_of(frame)?;
-        let (udp, segment) = segment_of(ip_packet)?;
+        let (udp, segment, telemetry) = segment_of(ip_packet)?;
         let (bth, opcode, rest) = transport_of(segment)?;
         let (reth, aeth, body) = match opcode {
             Opcode::WriteFirst | Opcode::WriteOnly => {
@@ -89,6 +103,7 @@ impl RocePacket {
             reth,
             aeth,
             payload_length: payload.len() as u16,
+            telemetry,
         })
     }
 
@@ -101,6 +116,14 @@ impl RocePacket {
             || (self.payload_length != 0 && !opcode.has_payload())
         {
             return Err(EmitError::HeadersOfOpcode(opcode));
+        }
+        if let Some(TelemetryFields { room, hops, .. }) = self.telemetry {
+            let room_fits = (1..=telemetry::MOST_HOPS).contains(&room);
+            for (field, value, fits) in [("room", room, room_fits), ("hops", hops, hops <= room)] {
+                if !fits {
+                    return Err(EmitError::FieldTooWide { field, value: value.into() });
+                }
+            }
         }
         let messages = self.aeth.map_or(0, |aeth| aeth.message_sequence_number);
         for (field, value, maximum) in [
@@ -162,16 +185,20 @@ fn ip_packet_of(frame: &[u8]) -> Result<(&ipv4::Header, &[u8]), ParseError> {
     }
 }
 
-/// The UDP header, and what lies between it and an ICRC that verifies.
-fn segment_of(ip_packet: &[u8]) -> Result<(&udp::Header, &[u8]), ParseError> {
-    let (expected, total) = (ip_packet.len().saturating_sub(ipv4::LEN), ip_packet.len());
+/// The UDP header, what lies between it and an ICRC that verifies, and the telemetry behind that.
+fn segment_of(
+    ip_packet: &[u8],
+) -> Result<(&udp::Header, &[u8], Option<TelemetryFields>), ParseError> {
+    let (most, total) = (ip_packet.len().saturating_sub(ipv4::LEN), ip_packet.len());
     let (udp, _) = udp::Header::parse(ip_packet.get(ipv4::LEN..).unwrap_or_default())?;
     if udp.destination_port() != UDP_PORT {
         return Err(ParseError::UdpPort(udp.destination_port()));
     }
-    let found = usize::from(udp.length());
-    if found != expected {
-        return Err(ParseError::UdpLength { expected, found });
+    let length = usize::from(udp.length());
+    let wrong_length = ParseError::UdpLength { expected: most, found: length };
+    let surplus = most.checked_sub(length).ok_or(wrong_length)?;
+    if length < udp::LEN || (1..telemetry::LEN).contains(&surplus) {
+        return Err(wrong_length);
     }
     if udp.checksum() != 0 {
         return Err(ParseError::UdpChecksum(udp.checksum()));
@@ -179,12 +206,17 @@ fn segment_of(ip_packet: &[u8]) -> Result<(&udp::Header, &[u8]), ParseError> {
     if !total.is_multiple_of(4) {
         return Err(ParseError::Unaligned { total });
     }
-    let available = expected.saturating_sub(udp::LEN);
+    let (datagram, surplus) = ip_packet.split_at_checked(total - surplus).ok_or(wrong_length)?;
+    let available = length - udp::LEN;
     let cut = ParseError::Truncated { layer: Layer::Icrc, needed: icrc::LEN, available };
-    let (covered, trailer) = ip_packet.split_last_chunk::<{ icrc::LEN }>().ok_or(cut)?;
+    let (covered, trailer) = datagram.split_last_chunk::<{ icrc::LEN }>().ok_or(cut)?;
     let segment = covered.get(ipv4::LEN + udp::LEN..).ok_or(cut)?;
     let (expected, found) = (icrc::compute(covered), icrc::Trailer::parse(trailer)?.0.crc());
-    if found == expected { Ok((udp, segment)) } else { Err(ParseError::Icrc { expected, found }) }
+    if found != expected {
+        return Err(ParseError::Icrc { expected, found });
+    }
+    let telemetry = (!surplus.is_empty()).then(|| telemetry::parse(surplus)).transpose()?;
+    Ok((udp, segment, telemetry))
 }
 
 /// The BTH, its opcode, and what follows it.

@@ -29,6 +29,7 @@ const WRITE_ONLY: RocePacket = RocePacket {
     }),
     aeth: None,
     payload_length: 6,
+    telemetry: None,
 };
 
 const NAK: RocePacket = RocePacket {
@@ -46,6 +47,7 @@ const NAK: RocePacket = RocePacket {
     reth: None,
     aeth: Some(AethFields { syndrome: Syndrome::NakSequenceError, message_sequence_number: 5 }),
     payload_length: 0,
+    telemetry: None,
 };
 
 const CNP: RocePacket = RocePacket {
@@ -102,7 +104,7 @@ fn emitted(packet: &RocePacket) -> Vec<u8> {
     frame
 }
 
-/// The frame with its IPv4 checksum and its ICRC made right again.
+/// The frame of a packet without telemetry with its IPv4 checksum and its ICRC made right again.
 fn sealed(mut frame: Vec<u8>) -> Vec<u8> {
     let (ipv4, _) = ipv4::Header::parse(&frame[14..]).unwrap();
     let (checksum, end) = (ipv4.expected_checksum(), 14 + usize::from(ipv4.total_length()));
@@ -250,13 +252,22 @@ fn the_largest_value_of_each_field_and_the_longest_packet_are_carried() {
     }
 }
 
+/// Telemetry, or none.
+fn telemetry() -> impl Strategy<Value = Option<TelemetryFields>> {
+    (0..=8u8, any::<u8>(), any::<[bool; 2]>()).prop_map(|(room, hops, [echo, exceeded])| {
+        let hops = hops % (room + 1);
+        let fields = TelemetryFields { room, hops, echo, exceeded };
+        (room > 0).then_some(fields)
+    })
+}
+
 fn packets() -> impl Strategy<Value = RocePacket> {
     let opcodes = (0..=u8::MAX).filter_map(Opcode::from_wire).collect::<Vec<_>>();
     let network = (any::<u32>(), any::<u32>(), any::<u16>(), 0..64u8, 0..4u8, any::<u8>());
     let transport = (any::<[bool; 2]>(), 0..1u32 << 24, any::<u32>(), 0..600u16);
-    let extensions = (any::<(u64, u32, u32)>(), any::<bool>(), 0..1u32 << 24);
+    let extensions = (any::<(u64, u32, u32)>(), any::<bool>(), 0..1u32 << 24, telemetry());
     (select(opcodes), network, transport, extensions).prop_map(
-        |(opcode, network, transport, (reth, ack, message_sequence_number))| {
+        |(opcode, network, transport, (reth, ack, message_sequence_number, telemetry))| {
             let (source, destination, source_port, dscp, ecn, ttl) = network;
             let ([ack_request, echo], destination_qp, psn, payload_length) = transport;
             let (virtual_address, remote_key, dma_length) = reth;
@@ -280,6 +291,7 @@ fn packets() -> impl Strategy<Value = RocePacket> {
                 }),
                 aeth: opcode.has_aeth().then_some(AethFields { syndrome, message_sequence_number }),
                 payload_length: if opcode.has_payload() { payload_length } else { 0 },
+                telemetry,
             }
         },
     )
@@ -310,8 +322,8 @@ proptest! {
     #[test]
     fn one_flipped_bit_is_found(packet in packets(), bit: Index) {
         let mut frame = emitted(&packet);
-        // The MAC addresses and the Ethernet padding are the FCS's to protect.
-        let bit = bit.index(8 * (2 + packet.ip_total_length())) + 8 * 12;
+        // The MAC addresses, telemetry and the Ethernet padding are the FCS's to protect.
+        let bit = bit.index(8 * (2 + 20 + packet.udp_length())) + 8 * 12;
         frame[bit / 8] ^= 1 << (bit % 8);
         // The ICRC leaves BECN out, which means something in an ACK.
         let becn = 8 * (14 + 20 + 8 + 4) + 6;
