@@ -12,6 +12,7 @@ mod slab;
 use fabric_core::arrival::Outcome;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
     AethFields, HopControlFrame, LinkDelayFrame, Opcode, ParseError, PfcFrame, RocePacket,
     Syndrome, experimental, mac_control,
@@ -141,12 +142,12 @@ pub trait FrameStore {
     /// A frame on its way from one store to another.
     type Frame: Send;
 
-    /// Takes a frame out of the store.
-    fn take(&mut self, frame: FrameId) -> Self::Frame;
-    /// Puts a frame in that another store has given away.
-    fn put(&mut self, frame: Self::Frame) -> FrameId;
-    /// The frame of a packet that a host sends on `wire`.
-    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId;
+    /// Takes a frame out of the store. Stamps that are not in it are added to `stamps`.
+    fn take(&mut self, frame: FrameId, stamps: &mut Vec<Stamps>) -> Self::Frame;
+    /// Puts a frame in that another store has given away. Stamps that are not in it are the next of `stamps`.
+    fn put(&mut self, frame: Self::Frame, stamps: &mut impl Iterator<Item = Stamps>) -> FrameId;
+    /// The frame of a packet that a host sends on `wire`, with stamps that it echoes.
+    fn roce(&mut self, wire: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId;
     /// The frame of a hop control message from the station `source` to its neighbour.
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
     /// The frame of a link delay message.
@@ -155,6 +156,10 @@ pub trait FrameStore {
     fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame;
     /// Marks congestion in a packet that leaves a switch.
     fn mark(&mut self, frame: FrameId);
+    /// Adds a switch's stamp to a packet that leaves it, if the packet has telemetry.
+    fn stamp(&mut self, frame: FrameId, stamp: Stamp);
+    /// A packet's stamps, first hop first; none of another frame.
+    fn stamps(&self, frame: FrameId) -> &[Stamp];
     /// Says that a frame is needed soon, so that the processor can load it.
     fn prefetch(&self, _frame: FrameId) {}
     /// Forgets a frame.
@@ -205,7 +210,7 @@ pub trait Wires: Sharing + Sized + Send {
         orders: &mut Orders,
     ) -> Result<Option<Outcome>, DatapathError>;
 
-    /// What a host has received of the frame that was sent to it, if anything by now.
+    /// What a host has received of the frame that was sent to it, if anything by now. The store keeps the frame.
     fn poll_host(
         &mut self,
         frames: &mut Self::Frames,

@@ -32,6 +32,7 @@ mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
 mod sampler;
+mod stamper;
 mod switch_node;
 mod switch_recorder;
 #[cfg(test)]

@@ -61,6 +61,7 @@ impl<'a> HostSettings<'a> {
             ack_priority: Priority::new(settings.ack_priority),
             cnp_priority: Priority::new(settings.cnp_priority),
             ack_interval: settings.ack_interval,
+            telemetry_hops: settings.telemetry_hops,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
             reliability: reliability(self.scenario),

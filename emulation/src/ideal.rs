@@ -34,7 +34,7 @@
 //! largest at one of its ends, so only the first and the last ACK of a run matter.
 
 pub use host_agent::Placement;
-use host_agent::frame_length::{ACK_FRAME, data_frame};
+use host_agent::frame_length::{ack_frame, data_frame};
 use host_agent::{Message, Segmentation};
 use units::{Bytes, Picos};
 
@@ -54,6 +54,8 @@ pub struct FlowShape {
     pub ack_interval: u32,
     /// Preamble, FCS and inter-frame gap: bytes on the wire beyond the frame.
     pub wire_overhead: Bytes,
+    /// Stamps for which packets and their ACKs have room, 0 to 8.
+    pub telemetry_hops: u8,
 }
 
 /// From the first bit of the first packet to the last bit of the last ACK, over idle wires.
@@ -80,23 +82,32 @@ struct LoneFlow<'a> {
     /// Whether such packets carry a RETH.
     reth: bool,
     ack_interval: u64,
+    telemetry_hops: u8,
     acks: AckTrain,
 }
 
 impl<'a> LoneFlow<'a> {
     fn new(path: &'a [Hop], back: &[Hop], flow: FlowShape) -> Self {
         let there = Pipeline::new(path, flow.wire_overhead);
-        let reth = flow.placement == Placement::EveryPacket;
-        let full = there.serialisation(data_frame(flow.payload, reth));
-        let ack_interval = u64::from(flow.ack_interval);
-        let acks = AckTrain::new(back, flow.wire_overhead);
-        Self { there, full, payload: flow.payload.0, reth, ack_interval, acks }
+        let (hops, reth) = (flow.telemetry_hops, flow.placement == Placement::EveryPacket);
+        let full = there.serialisation(data_frame(flow.payload, reth, hops));
+        let acks = AckTrain::new(back, ack_frame(hops), flow.wire_overhead);
+        Self {
+            there,
+            full,
+            payload: flow.payload.0,
+            reth,
+            ack_interval: flow.ack_interval.into(),
+            telemetry_hops: hops,
+            acks,
+        }
     }
 
     fn send(&mut self, message: Message) {
         let Message { bytes, packets, .. } = message;
         let interval = self.ack_interval;
-        let first = self.there.serialisation(data_frame(Bytes(bytes.min(self.payload)), true));
+        let first = data_frame(Bytes(bytes.min(self.payload)), true, self.telemetry_hops);
+        let first = self.there.serialisation(first);
         self.there.send(&first, 1);
         if packets == 1 || interval == 1 {
             self.acks.send(1, self.there.arrival());
@@ -114,7 +125,8 @@ impl<'a> LoneFlow<'a> {
             }
         }
         self.there.send(&self.full, packets - 1 - sent);
-        let last = data_frame(Bytes(bytes - (packets - 1) * self.payload), self.reth);
+        let rest = Bytes(bytes - (packets - 1) * self.payload);
+        let last = data_frame(rest, self.reth, self.telemetry_hops);
         let last = self.there.serialisation(last);
         self.there.send(&last, 1);
         self.acks.send(1, self.there.arrival());
@@ -185,9 +197,9 @@ struct AckTrain {
 }
 
 impl AckTrain {
-    fn new(hops: &[Hop], wire_overhead: Bytes) -> Self {
+    fn new(hops: &[Hop], ack: Bytes, wire_overhead: Bytes) -> Self {
         let (mut slowest, mut all) = (0, 0u64);
-        for (hop, time) in hops.iter().zip(serialisation(hops, ACK_FRAME, wire_overhead.0)) {
+        for (hop, time) in hops.iter().zip(serialisation(hops, ack, wire_overhead.0)) {
             slowest = time.max(slowest);
             all = all.saturating_add(time).saturating_add(hop.delay.0);
         }
@@ -246,8 +258,14 @@ mod tests {
 
     fn flow(bytes: u64, payload: u64, ack_interval: u32) -> FlowShape {
         let (bytes, payload) = (Bytes(bytes), Bytes(payload));
-        let placement = Placement::FirstOfMessage;
-        FlowShape { bytes, payload, placement, ack_interval, wire_overhead: OVERHEAD }
+        FlowShape {
+            bytes,
+            payload,
+            placement: Placement::FirstOfMessage,
+            ack_interval,
+            wire_overhead: OVERHEAD,
+            telemetry_hops: 0,
+        }
     }
 
     #[test]
@@ -269,6 +287,14 @@ mod tests {
         let (packet, ack) = ((1074 + 24) * 80, (62 + 24) * 80);
         let by_hand = 3 * packet + 1000 * packet + 4 * 1_000_000 + 4 * (ack + 1_000_000);
         let flow = FlowShape { placement: Placement::EveryPacket, ..flow(1_000_000, 1000, 4) };
+        assert_eq!(completion(&path, &path, flow), Picos(by_hand));
+    }
+
+    #[test]
+    fn telemetry_lengthens_packets_and_their_acks() {
+        let path = [hop(100, 0)];
+        let by_hand = (1074 + 48 + 24 + 2 * (1058 + 48 + 24) + 62 + 48 + 24) * 80;
+        let flow = FlowShape { telemetry_hops: 5, ..flow(3000, 1000, 4) };
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
 
@@ -316,9 +342,10 @@ mod tests {
             for number in 1..=packets {
                 let carried = payload.min(bytes - (number - 1) * payload);
                 let reth = number == 1 || flow.placement == Placement::EveryPacket;
-                let arrival = there.send(0, data_frame(Bytes(carried), reth));
+                let frame = data_frame(Bytes(carried), reth, flow.telemetry_hops);
+                let arrival = there.send(0, frame);
                 if number == packets || number.is_multiple_of(interval) {
-                    completion = acks.send(arrival, ACK_FRAME);
+                    completion = acks.send(arrival, ack_frame(flow.telemetry_hops));
                 }
             }
         }
@@ -337,16 +364,20 @@ mod tests {
     }
 
     fn any_flow() -> impl Strategy<Value = FlowShape> {
-        let placements =
+        let payload = prop_oneof![1u64..8, 64u64..3072];
+        let placement =
             prop::sample::select(&[Placement::FirstOfMessage, Placement::EveryPacket][..]);
-        (prop_oneof![1u64..8, 64u64..3072], prop_oneof![1u32..9, Just(u32::MAX)], placements)
-            .prop_map(|(payload, ack_interval, placement)| FlowShape {
+        let ack_interval = prop_oneof![1u32..9, Just(u32::MAX)];
+        (payload, placement, ack_interval, 0..=8u8).prop_map(
+            |(payload, placement, ack_interval, telemetry_hops)| FlowShape {
                 bytes: Bytes(0),
                 payload: Bytes(payload),
                 placement,
                 ack_interval,
                 wire_overhead: OVERHEAD,
-            })
+                telemetry_hops,
+            },
+        )
     }
 
     proptest! {

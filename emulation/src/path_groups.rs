@@ -114,9 +114,15 @@ fn round_trip(scenario: &Scenario, source: HostId, destination: HostId) -> (Pico
     let there = first(source, destination);
     let payload = scenario.host.payload;
     let wire_overhead = scenario.switch.wire_overhead;
-    // A message's only packet has a RETH in any case.
-    let placement = Placement::FirstOfMessage;
-    let packet = FlowShape { bytes: payload, payload, placement, ack_interval: 1, wire_overhead };
+    let packet = FlowShape {
+        bytes: payload,
+        payload,
+        // A message's only packet has a RETH in any case.
+        placement: Placement::FirstOfMessage,
+        ack_interval: 1,
+        wire_overhead,
+        telemetry_hops: scenario.host.telemetry_hops,
+    };
     let rtt = completion(&there, &first(destination, source), packet);
     let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();
     (rtt, slowest)

@@ -50,6 +50,7 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
             placement: reliability(scenario).placement(),
             ack_interval: scenario.host.ack_interval,
             wire_overhead: scenario.switch.wire_overhead,
+            telemetry_hops: scenario.host.telemetry_hops,
         },
     )
 }

@@ -133,6 +133,7 @@ fn config() -> HostConfig {
         ack_priority: Priority::new(3),
         cnp_priority: Priority::new(6),
         ack_interval: 2,
+        telemetry_hops: 3,
         retransmission_timeout: Picos(4_000_000),
         pause_response: Picos(1500),
         reliability: Reliability::GoBackN,

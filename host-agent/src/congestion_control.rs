@@ -31,10 +31,10 @@ pub mod timely;
 pub use algorithm::Algorithm;
 pub(crate) use algorithm::{Control, Feedback};
 use enum_dispatch::enum_dispatch;
+pub use fabric_core::wire::HopTelemetry;
 pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
-pub use path::MAX_HOPS;
 use units::{BitsPerSecond, Bytes, Picos};
 
 /// The sending end's part: it is told what happens to its queue pair, and says how fast it may send.
@@ -124,21 +124,11 @@ pub struct Acknowledged<'a> {
     pub round_trip: Option<Picos>,
     /// What the receiver's [`echo`](CongestionFeedback::echo) said.
     pub congestion_echo: bool,
-    /// Stamps of the switches on the packet's path, first hop first; empty if they do not stamp packets.
+    /// Stamps of the switches on the path of the packet that this ACK or NAK answers, first hop first, at most 8. Empty
+    /// unless packets [have room](crate::HostConfig::telemetry_hops) for them.
     pub telemetry: &'a [HopTelemetry],
-}
-
-/// A switch's stamp about the port that a packet left by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HopTelemetry {
-    /// When it left, by the switch's clock.
-    pub at: Picos,
-    /// Bytes that the port had transmitted before it.
-    pub transmitted: Bytes,
-    /// Bytes in the egress queue behind it.
-    pub queue: Bytes,
-    /// The port's rate.
-    pub rate: BitsPerSecond,
+    /// Whether the path had more hops than the packet had room for, so that stamps of the last ones are missing.
+    pub telemetry_exceeded: bool,
 }
 
 /// How a loss became known.

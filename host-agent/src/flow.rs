@@ -125,6 +125,7 @@ impl Flow {
             reth,
             aeth: None,
             payload_length: payload.try_into().expect("a payload is at most the host's"),
+            telemetry: None,
         }
     }
 }
@@ -170,6 +171,7 @@ pub(crate) mod tests {
             reth: Some(RethFields { virtual_address: 0, remote_key: 9, dma_length: 2500 }),
             aeth: None,
             payload_length: 1000,
+            telemetry: None,
         };
         let (opcode, psn) = (Opcode::WriteMiddle, Psn::new(0));
         let middle = RocePacket { opcode, psn, reth: None, ..first };

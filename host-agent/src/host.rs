@@ -8,6 +8,7 @@ use fabric_core::queue::{QueueSet, one_per_priority};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
+use fabric_core::wire::telemetry::{self, Stamp};
 use units::{BitsPerSecond, Picos};
 
 use crate::congestion_control::{self, Control, Feedback};
@@ -17,7 +18,7 @@ use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Sender};
-use crate::requester::{Requester, WindowLimit};
+use crate::requester::{Echo, Requester, WindowLimit};
 use crate::responder::{Responder, ResponderRequest};
 
 /// The configuration of a host.
@@ -39,6 +40,9 @@ pub struct HostConfig {
     pub cnp_priority: Priority,
     /// In-order packets for which one ACK is sent, unless one asks for it earlier.
     pub ack_interval: u32,
+    /// Stamps of switches for which each data packet has room, 0 to 8; 0 for no telemetry. Each takes 8 bytes of the
+    /// packet and of its ACK, and the first 8 bytes more.
+    pub telemetry_hops: u8,
     /// How long a packet stays unacknowledged, with no progress, before it is sent again.
     pub retransmission_timeout: Picos,
     /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
@@ -110,10 +114,11 @@ impl Host {
     /// A host with no queue pair.
     ///
     /// # Panics
-    /// On a configuration that no host can have: no payload or no rate.
+    /// On a configuration that no host can have: no payload, no rate, or telemetry of more than 8 hops.
     pub fn new(config: HostConfig) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
+        assert!(config.telemetry_hops <= telemetry::MOST_HOPS, "a packet has room for 8 stamps");
         let fresh = Box::new(config.congestion_control.ends(config.link_rate));
         Self {
             config,
@@ -165,17 +170,22 @@ impl Host {
         Some(delivered)
     }
 
-    /// Takes a packet whose last bit arrived at `now`.
+    /// Takes a packet without stamps whose last bit arrived at `now`.
     pub fn handle_packet(&mut self, now: Picos, packet: &RocePacket) {
+        self.handle_stamped(now, packet, &[]);
+    }
+
+    /// Takes a packet with its stamps, first hop first, whose last bit arrived at `now`.
+    pub fn handle_stamped(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         if packet.destination != self.config.address {
             self.counters.misdelivered += 1;
             return;
         }
         match packet.opcode {
             Opcode::WriteFirst | Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteOnly => {
-                self.handle_data(now, packet);
+                self.handle_data(now, packet, stamps);
             }
-            Opcode::Acknowledge => self.handle_acknowledgement(now, packet),
+            Opcode::Acknowledge => self.handle_acknowledgement(now, packet, stamps),
             Opcode::Cnp => self.handle_notification(now, packet),
         }
     }
@@ -276,6 +286,12 @@ impl Host {
         None
     }
 
+    /// The stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned; none unless it echoes some.
+    #[inline]
+    pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
+        self.nic.stamps_of(packet)
+    }
+
     /// The earliest instant from `from` on at which [`poll_link_delay`](Self::poll_link_delay) or
     /// [`poll_transmit`](Self::poll_transmit) has something, unless something arrives before.
     #[inline]
@@ -313,7 +329,7 @@ impl Host {
         &self.counters
     }
 
-    fn handle_data(&mut self, now: Picos, packet: &RocePacket) {
+    fn handle_data(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         let config = &self.config;
         let counters = &mut self.counters;
         let responder = self
@@ -345,11 +361,12 @@ impl Host {
             Reception::Mismatch => counters.message_mismatches += 1,
         }
         if let Some(answer) = answer {
-            self.nic.queue_acknowledgement(responder.acknowledgement(config, &answer));
+            let answer = responder.acknowledgement(config, &answer, packet.telemetry);
+            self.nic.queue_acknowledgement(answer, stamps);
         }
     }
 
-    fn handle_acknowledgement(&mut self, now: Picos, packet: &RocePacket) {
+    fn handle_acknowledgement(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         let Some(slot) = self.sending_to(packet) else {
             return;
         };
@@ -365,8 +382,8 @@ impl Host {
         }
         let requester = self.requesters.occupant(slot);
         let answer = Answer { psn: packet.psn, aeth };
-        let outcome =
-            requester.receive_answer(now, &answer, packet.congestion_echo, self.config.link_rate);
+        let echo = Echo::of(packet, stamps);
+        let outcome = requester.receive_answer(now, &answer, &echo, self.config.link_rate);
         self.counters.rate_cuts += requester.take_cuts();
         match outcome {
             Outcome::Useful => {

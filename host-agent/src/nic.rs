@@ -11,6 +11,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::telemetry::{Stamp, Stamps};
 use units::Picos;
 
 use crate::pause::PauseTimers;
@@ -38,6 +39,10 @@ pub struct Nic {
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<RocePacket>,
     acknowledgements: VecDeque<RocePacket>,
+    /// The stamps of those acknowledgements that echo some.
+    echoes: VecDeque<Stamps>,
+    /// Those of the last one that was taken.
+    echoed: Stamps,
     /// By [`QueueId::place`].
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
@@ -56,6 +61,8 @@ impl Nic {
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
             acknowledgements: VecDeque::new(),
+            echoes: VecDeque::new(),
+            echoed: Stamps::default(),
             paced: QueueSet::EMPTY,
             ready: QueueSet::EMPTY,
             next_turn: 0,
@@ -79,9 +86,27 @@ impl Nic {
         self.notifications.push_back(packet);
     }
 
-    /// Queues an ACK or NAK.
-    pub fn queue_acknowledgement(&mut self, packet: RocePacket) {
+    /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
+    pub fn queue_acknowledgement(&mut self, packet: RocePacket, stamps: &[Stamp]) {
+        if packet.telemetry.is_some() {
+            let mut echo = Stamps::default();
+            for (place, stamp) in echo.iter_mut().zip(stamps) {
+                *place = *stamp;
+            }
+            self.echoes.push_back(echo);
+        }
         self.acknowledgements.push_back(packet);
+    }
+
+    /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
+    #[inline]
+    pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
+        match packet.telemetry {
+            Some(telemetry) if telemetry.echo => {
+                self.echoed.get(..telemetry.hops.into()).unwrap_or(&self.echoed)
+            }
+            _ => &[],
+        }
     }
 
     /// Puts a queue pair at the end of the round.
@@ -106,6 +131,11 @@ impl Nic {
             if let Some(packet) = queue.front()
                 && !self.pause.is_paused(queue_of(&self.pause, packet), now)
             {
+                if packet.telemetry.is_some()
+                    && let Some(stamps) = self.echoes.pop_front()
+                {
+                    self.echoed = stamps;
+                }
                 return queue.pop_front();
             }
         }
@@ -235,6 +265,7 @@ mod tests {
             reth: None,
             aeth: None,
             payload_length: 0,
+            telemetry: None,
         }
     }
 
@@ -307,7 +338,7 @@ mod tests {
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
         pause(&mut nic, Picos(0), 7);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(300)));
-        nic.queue_acknowledgement(control(Opcode::Acknowledge, 1));
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 1), &[]);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
         assert_eq!(nic.pop_queue_pair(Picos(300)), Some(10), "the others are paused");
         assert_eq!(nic.pop_queue_pair(Picos(300)), None);
@@ -343,7 +374,7 @@ mod tests {
     #[test]
     fn control_goes_first_cnp_before_ack_unless_paused() {
         let mut nic = nic();
-        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3));
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3), &[]);
         nic.queue_notification(control(Opcode::Cnp, 6));
         pause(&mut nic, Picos(0), 3);
         assert_eq!(nic.pop_control(Picos(0)).map(|packet| packet.opcode), Some(Opcode::Cnp));

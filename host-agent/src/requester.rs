@@ -1,9 +1,9 @@
 //! The sending end of a queue pair: a flow, its reliability and its congestion control.
 
-use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::roce::{RocePacket, TelemetryFields};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::congestion_control::{Acknowledged, CongestionControl, Loss, Transmitted};
+use crate::congestion_control::{Acknowledged, CongestionControl, HopTelemetry, Loss, Transmitted};
 use crate::flow::{Flow, FlowRequest};
 use crate::host::HostConfig;
 use crate::reliability::{Answer, Outcome, ReliableSender};
@@ -39,6 +39,31 @@ pub struct Requester<R, C> {
     pub notifications: u64,
     counted_cuts: u64,
     round_trips: RoundTrips,
+}
+
+/// What an ACK or NAK says of the path, besides its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Echo<'a> {
+    /// Whether packets were marked.
+    pub congestion: bool,
+    /// See [`Acknowledged::telemetry`].
+    pub telemetry: &'a [HopTelemetry],
+    /// See [`Acknowledged::telemetry_exceeded`].
+    pub telemetry_exceeded: bool,
+}
+
+impl<'a> Echo<'a> {
+    /// Of a packet with these stamps. Stamps that are not an echo are those of the way back, and mean nothing.
+    #[inline]
+    pub fn of(packet: &RocePacket, stamps: &'a [HopTelemetry]) -> Self {
+        let echo = Self { congestion: packet.congestion_echo, ..Self::default() };
+        match packet.telemetry {
+            Some(TelemetryFields { echo: true, exceeded, .. }) => {
+                Self { telemetry: stamps, telemetry_exceeded: exceeded, ..echo }
+            }
+            _ => echo,
+        }
+    }
 }
 
 impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
@@ -123,6 +148,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         // Only ACKs move a window, and it may shrink to less than what a responder answers together.
         let clocked = self.window(now).is_some();
         packet.ack_request |= transmission.ack_request | clocked;
+        packet.telemetry = TelemetryFields::with_room(config.telemetry_hops);
         self.retransmitted_packets += u64::from(transmission.again);
         if self.congestion_control.measures_round_trips() {
             self.round_trips.start(transmission.number, now);
@@ -147,7 +173,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         &mut self,
         now: Picos,
         answer: &Answer,
-        congestion_echo: bool,
+        echo: &Echo<'_>,
         line_rate: BitsPerSecond,
     ) -> Outcome {
         let answered = self.reliability.receive(now, answer, &self.flow);
@@ -162,7 +188,14 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
             None
         };
         let bytes = answered.bytes;
-        let acknowledged = Acknowledged { bytes, round_trip, congestion_echo, telemetry: &[] };
+        let Echo { congestion, telemetry, telemetry_exceeded } = *echo;
+        let acknowledged = Acknowledged {
+            bytes,
+            round_trip,
+            congestion_echo: congestion,
+            telemetry,
+            telemetry_exceeded,
+        };
         self.congestion_control.acknowledged(now, &acknowledged);
         if answered.loss {
             self.congestion_control.lost(now, Loss::Reported);

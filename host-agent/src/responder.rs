@@ -2,7 +2,7 @@
 
 use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
-use fabric_core::wire::roce::{Ecn, Opcode, RocePacket};
+use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, TelemetryFields};
 use units::Picos;
 
 use crate::congestion_control::CongestionFeedback;
@@ -60,13 +60,19 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
         self.reliability.receive(packet)
     }
 
-    /// The ACK or NAK that carries `answer`.
-    pub fn acknowledgement(&mut self, config: &HostConfig, answer: &Answer) -> RocePacket {
+    /// The ACK or NAK that carries `answer` and echoes the `telemetry` of the packet that it answers.
+    pub fn acknowledgement(
+        &mut self,
+        config: &HostConfig,
+        answer: &Answer,
+        telemetry: Option<TelemetryFields>,
+    ) -> RocePacket {
         RocePacket {
             opcode: Opcode::Acknowledge,
             congestion_echo: self.feedback.echo(),
             psn: answer.psn,
             aeth: Some(answer.aeth),
+            telemetry: telemetry.filter(|fields| !fields.echo).map(TelemetryFields::echoed),
             ..self.packet(config.address, config.ack_priority)
         }
     }
@@ -92,6 +98,7 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
             reth: None,
             aeth: None,
             payload_length: 0,
+            telemetry: None,
         }
     }
 }
@@ -144,13 +151,29 @@ mod tests {
             reth: None,
             aeth: None,
             payload_length: 0,
+            telemetry: None,
         };
         assert_eq!(responder.notification(&config), notification);
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 4 };
         let answer = Answer { psn: Psn::new(12), aeth };
         let (opcode, psn, aeth) = (Opcode::Acknowledge, Psn::new(12), Some(aeth));
         let expected = RocePacket { opcode, psn, aeth, dscp: 24, ..notification };
-        assert_eq!(responder.acknowledgement(&config, &answer), expected);
+        assert_eq!(responder.acknowledgement(&config, &answer, None), expected);
+    }
+
+    #[test]
+    fn an_answer_echoes_the_telemetry_of_its_packet() {
+        let config = config(2);
+        let mut responder = responder(&config);
+        let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 4 };
+        let answer = Answer { psn: Psn::new(12), aeth };
+        let received = TelemetryFields { room: 5, hops: 3, echo: false, exceeded: false };
+        let echo = TelemetryFields { echo: true, ..received };
+        for (received, expected) in [(None, None), (Some(received), Some(echo)), (Some(echo), None)]
+        {
+            let acknowledgement = responder.acknowledgement(&config, &answer, received);
+            assert_eq!(acknowledgement.telemetry, expected);
+        }
     }
 
     #[test]
@@ -161,7 +184,7 @@ mod tests {
         let answer = Answer { psn: Psn::new(12), aeth };
         for marked in [false, true, false] {
             assert_eq!(responder.calls_for_notification(Picos(5), marked), marked);
-            assert_eq!(responder.acknowledgement(&config, &answer).congestion_echo, marked);
+            assert_eq!(responder.acknowledgement(&config, &answer, None).congestion_echo, marked);
         }
     }
 }

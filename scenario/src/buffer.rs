@@ -39,9 +39,9 @@ impl Scenario {
         }
     }
 
-    /// The longest frame of the fabric, without FCS: a full payload behind a RETH.
+    /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry.
     pub fn longest_frame(&self) -> Bytes {
-        data_frame(self.host.payload, true)
+        data_frame(self.host.payload, true, self.host.telemetry_hops)
     }
 
     /// How fast a node obeys a PAUSE.

@@ -27,6 +27,10 @@ pub struct Host {
     pub ack_priority: u8,
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
+    /// Stamps of switches for which each data packet has room, 0 to 8; 0: no telemetry. No key sets it yet.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub telemetry_hops: u8,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
     /// packet; selective repeat sends that packet alone.
     #[serde(serialize_with = "quantity::serialize")]
@@ -107,6 +111,7 @@ impl HostKeys {
             cnp_priority: self.cnp_priority.0,
             ack_priority: self.ack_priority.unwrap_or(self.cnp_priority).0,
             ack_interval: self.ack_interval,
+            telemetry_hops: 0,
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
             transport,

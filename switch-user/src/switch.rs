@@ -23,7 +23,7 @@ use fabric_core::departure::{Departure, Fate};
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
-use fabric_core::queue::QueueSet;
+use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{PortUse, Scheme, Selected};
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
@@ -101,6 +101,8 @@ pub struct Transmission<F> {
     pub frame: F,
     /// Its length.
     pub length: u32,
+    /// The queue that it has left.
+    pub queue: QueueId,
     /// Mark congestion in it first.
     pub mark: bool,
     /// Whether the port has more to send, paused or not.
@@ -315,7 +317,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let mut requeued = 0;
         loop {
             let paused = self.paused(port.into(), nanos);
-            let Some(Selection { slot, length, .. }) = self.queues.select(number, paused) else {
+            let Some(Selection { slot, length, queue }) = self.queues.select(number, paused) else {
                 return Ok(None);
             };
             let orders = &mut self.orders;
@@ -326,8 +328,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 S::depart(self.tables.unshared(), policy, slot, nanos, &mut send)
             };
             let left = left.expect("the traffic manager names slots that hold a packet");
-            if let Fate::Requeued(queue) = left.fate {
-                self.queues.enqueue(number, queue, slot, length);
+            if let Fate::Requeued(other) = left.fate {
+                self.queues.enqueue(number, other, slot, length);
                 requeued += 1;
                 assert!(
                     requeued <= self.requeue_limit(),
@@ -345,7 +347,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             match fate {
                 Fate::Sent { mark } => {
                     let more = !self.is_idle(port);
-                    return Ok(Some(Transmission { frame, length, mark, more }));
+                    return Ok(Some(Transmission { frame, length, queue, mark, more }));
                 }
                 Fate::Dropped(reason) => {
                     observer.dropped(now, ingress, reason, Some(priority), length)?;

@@ -17,8 +17,9 @@ use fabric_core::cell::Sharing;
 use fabric_core::frame::{ByteFrame, mark_admitted};
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::Policy;
+use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, RocePacket, hop_control, link_delay,
+    HopControlFrame, LinkAddresses, LinkDelayFrame, RocePacket, hop_control, link_delay, telemetry,
 };
 use host_agent::af_xdp;
 use netns::{Deployment, Tap};
@@ -188,24 +189,24 @@ fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
 impl FrameStore for KernelFrames {
     type Frame = Vec<u8>;
 
-    fn take(&mut self, frame: FrameId) -> Vec<u8> {
+    fn take(&mut self, frame: FrameId, _: &mut Vec<Stamps>) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.frames[frame]);
         self.frames.remove(frame);
         bytes
     }
 
-    fn put(&mut self, bytes: Vec<u8>) -> FrameId {
+    fn put(&mut self, bytes: Vec<u8>, _: &mut impl Iterator<Item = Stamps>) -> FrameId {
         let frame = self.frames.add();
         self.frames[frame] = bytes;
         frame
     }
 
-    fn roce(&mut self, wire: WireId, packet: &RocePacket) -> FrameId {
+    fn roce(&mut self, wire: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId {
         let frame = self.frames.add();
         let buffer = &mut self.frames[frame];
         buffer.resize(packet.frame_length(), 0);
         packet
-            .emit(&self.addresses[wire.0 as usize], buffer)
+            .emit_stamped(&self.addresses[wire.0 as usize], stamps, buffer)
             .expect("hosts send packets whose fields are in range");
         frame
     }
@@ -228,6 +229,14 @@ impl FrameStore for KernelFrames {
 
     fn mark(&mut self, frame: FrameId) {
         mark_admitted(&mut self.frames[frame]);
+    }
+
+    fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
+        telemetry::stamp(&mut self.frames[frame], stamp);
+    }
+
+    fn stamps(&self, frame: FrameId) -> &[Stamp] {
+        telemetry::stamps(&self.frames[frame])
     }
 
     fn discard(&mut self, frame: FrameId) {
@@ -396,7 +405,6 @@ impl Wires for KernelWires {
         };
         self.host_mut(host).receive(&mut read);
         let Some(parsed) = parsed else { return Ok(None) };
-        frames.frames.remove(frame);
         parsed.map(Some).map_err(|what| self.foreign(crossing, what))
     }
 

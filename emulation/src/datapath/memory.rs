@@ -14,6 +14,7 @@ use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::tables::Tables;
 use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
+use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
     HopControlFrame, LinkAddresses, LinkDelayFrame, hop_control, ipv4, link_delay,
 };
@@ -35,6 +36,14 @@ pub enum MemoryFrame {
     HopControl(HopControlFrame),
     /// A link delay frame.
     LinkDelay(LinkDelayFrame),
+}
+
+impl MemoryFrame {
+    /// Whether stamps belong to it that must move with it.
+    #[inline]
+    fn has_stamps(&self) -> bool {
+        matches!(self, Self::Roce(RocePacket { telemetry: Some(fields), .. }) if fields.hops > 0)
+    }
 }
 
 /// UDP's protocol number.
@@ -159,6 +168,8 @@ impl Default for Line {
 #[derive(Debug)]
 pub struct MemoryFrames {
     frames: Slab<Line>,
+    /// By frame; as many as the frames of packets with stamps need. Beside the frames, which fill their cache lines.
+    stamps: Vec<Stamps>,
     /// By wire.
     addresses: Arc<[LinkAddresses]>,
 }
@@ -166,7 +177,7 @@ pub struct MemoryFrames {
 impl MemoryFrames {
     /// No frames yet; wires have these addresses.
     pub fn new(addresses: Arc<[LinkAddresses]>) -> Self {
-        Self { frames: Slab::default(), addresses }
+        Self { frames: Slab::default(), stamps: Vec::new(), addresses }
     }
 
     #[inline(always)]
@@ -175,24 +186,48 @@ impl MemoryFrames {
         self.frames[id] = Line(frame);
         id
     }
+
+    /// The place of a frame's stamps.
+    fn stamps_mut(&mut self, frame: FrameId) -> &mut Stamps {
+        let number = frame.0 as usize;
+        if number >= self.stamps.len() {
+            self.stamps.resize(number + 1, Stamps::default());
+        }
+        &mut self.stamps[number]
+    }
 }
 
 impl FrameStore for MemoryFrames {
     type Frame = MemoryFrame;
 
     #[inline]
-    fn take(&mut self, frame: FrameId) -> MemoryFrame {
+    fn take(&mut self, frame: FrameId, stamps: &mut Vec<Stamps>) -> MemoryFrame {
         self.frames.remove(frame);
-        self.frames[frame].0
+        let taken = self.frames[frame].0;
+        if taken.has_stamps() {
+            stamps.push(*self.stamps_mut(frame));
+        }
+        taken
     }
 
     #[inline]
-    fn put(&mut self, frame: MemoryFrame) -> FrameId {
-        self.insert(frame)
+    fn put(&mut self, frame: MemoryFrame, stamps: &mut impl Iterator<Item = Stamps>) -> FrameId {
+        let id = self.insert(frame);
+        if frame.has_stamps()
+            && let Some(stamps) = stamps.next()
+        {
+            *self.stamps_mut(id) = stamps;
+        }
+        id
     }
 
-    fn roce(&mut self, _: WireId, packet: &RocePacket) -> FrameId {
-        self.insert(MemoryFrame::Roce(*packet))
+    fn roce(&mut self, _: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId {
+        let id = self.insert(MemoryFrame::Roce(*packet));
+        if !stamps.is_empty() {
+            let places = self.stamps_mut(id).iter_mut();
+            places.zip(stamps).for_each(|(place, stamp)| *place = *stamp);
+        }
+        id
     }
 
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
@@ -213,6 +248,24 @@ impl FrameStore for MemoryFrames {
     fn mark(&mut self, frame: FrameId) {
         if let MemoryFrame::Roce(packet) = &mut self.frames[frame].0 {
             packet.ecn = Ecn::CongestionExperienced;
+        }
+    }
+
+    fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
+        if let MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) =
+            &mut self.frames[frame].0
+            && let Some(place) = fields.claim()
+        {
+            self.stamps_mut(frame)[usize::from(place)] = stamp;
+        }
+    }
+
+    fn stamps(&self, frame: FrameId) -> &[Stamp] {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) if fields.hops > 0 => {
+                &self.stamps[frame.0 as usize][..usize::from(fields.hops)]
+            }
+            _ => &[],
         }
     }
 
@@ -250,7 +303,8 @@ impl FrameStore for MemoryFrames {
     }
 
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
-        write_frame(&self.addresses[wire.0 as usize], &self.frames[frame].0, buffer);
+        let addresses = &self.addresses[wire.0 as usize];
+        write_frame(addresses, &self.frames[frame].0, self.stamps(frame), buffer);
         buffer
     }
 }
@@ -344,7 +398,6 @@ impl Wires for MemoryWires {
         _: &Crossing,
         frame: FrameId,
     ) -> Result<Option<HostArrival>, DatapathError> {
-        frames.discard(frame);
         Ok(Some(match frames.frames[frame].0 {
             MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
             MemoryFrame::HopControl(frame) => HostArrival::HopControl(frame.control),
@@ -362,13 +415,18 @@ impl Wires for MemoryWires {
 }
 
 /// Writes a frame's bytes, as they cross a link with these addresses.
-pub fn write_frame(addresses: &LinkAddresses, frame: &MemoryFrame, buffer: &mut Vec<u8>) {
+pub fn write_frame(
+    addresses: &LinkAddresses,
+    frame: &MemoryFrame,
+    stamps: &[Stamp],
+    buffer: &mut Vec<u8>,
+) {
     buffer.clear();
     match frame {
         MemoryFrame::Roce(packet) => {
             buffer.resize(MAX_FRAME, 0);
             let length = packet
-                .emit(addresses, buffer)
+                .emit_stamped(addresses, stamps, buffer)
                 .expect("a packet with at most 3072 bytes of payload fits a frame");
             buffer.truncate(length);
         }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabric_core::wire::telemetry::Stamps;
 use results::Measurements;
 use scenario::CaptureFilter;
 use topology::NodeId;
@@ -25,7 +26,17 @@ pub struct Letter<F> {
 }
 
 /// What one part sends to another in a window.
-pub type Mail<F> = Vec<Letter<F>>;
+pub struct Mail<F> {
+    letters: Vec<Letter<F>>,
+    /// Those of frames that do not contain theirs, in the order of the letters.
+    stamps: Vec<Stamps>,
+}
+
+impl<F> Default for Mail<F> {
+    fn default() -> Self {
+        Self { letters: Vec::new(), stamps: Vec::new() }
+    }
+}
 
 /// What happens in a part, counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,7 +118,7 @@ impl<W: Wires> Core<W> {
             later: vec![BinaryHeap::new(); nodes].into(),
             soon: Picos::MAX,
             upcoming: Upcoming::new(nodes),
-            outboxes: (0..parts).map(|_| Vec::new()).collect(),
+            outboxes: (0..parts).map(|_| Mail::default()).collect(),
             unopened: Vec::new(),
             unopened_from: Picos::MAX,
             spare: Vec::new(),
@@ -135,13 +146,14 @@ impl<W: Wires> Core<W> {
             let later = later.iter().map(|Reverse(arrival)| arrival);
             inbox.iter().chain(later).map(move |arrival| (node, arrival.port()))
         });
-        let unopened = self.unopened.iter().flatten().map(|letter| (letter.to, letter.port));
+        let unopened = self.unopened.iter().flat_map(|mail| &mail.letters);
+        let unopened = unopened.map(|letter| (letter.to, letter.port));
         delivered.chain(unopened)
     }
 
     /// How many frames are on their way to nodes of this part.
     pub fn frames_on_their_way(&self) -> usize {
-        self.flying + self.unopened.iter().map(Vec::len).sum::<usize>()
+        self.flying + self.unopened.iter().map(|mail| mail.letters.len()).sum::<usize>()
     }
 
     /// Takes the mail for another part.
@@ -152,10 +164,10 @@ impl<W: Wires> Core<W> {
 
     /// Takes mail from another part; it is opened when the part runs.
     pub fn receive_mail(&mut self, mail: Mail<<W::Frames as FrameStore>::Frame>) {
-        if mail.is_empty() {
+        if mail.letters.is_empty() {
             return self.spare.push(mail);
         }
-        let first = mail.iter().map(|letter| letter.at.0).min().unwrap_or(u64::MAX);
+        let first = mail.letters.iter().map(|letter| letter.at.0).min().unwrap_or(u64::MAX);
         self.unopened_from = Picos(self.unopened_from.0.min(first));
         self.unopened.push(mail);
     }
@@ -164,10 +176,12 @@ impl<W: Wires> Core<W> {
     pub fn begin(&mut self, window: Window) {
         self.unopened_from = Picos::MAX;
         for mut mail in std::mem::take(&mut self.unopened) {
-            for Letter { to, at, port, frame } in mail.drain(..) {
-                let frame = self.frames.put(frame);
+            let mut stamps = mail.stamps.drain(..);
+            for Letter { to, at, port, frame } in mail.letters.drain(..) {
+                let frame = self.frames.put(frame, &mut stamps);
                 self.deliver(to, at, port, frame);
             }
+            drop(stamps);
             self.spare.push(mail);
         }
         self.window_end = window.end;
@@ -250,9 +264,9 @@ impl<W: Wires> Core<W> {
         if part == self.part {
             self.deliver(index, arrival, transmitter.to_port, frame);
         } else {
-            let frame = self.frames.take(frame);
-            let letter = Letter { to: index, at: arrival, port: transmitter.to_port, frame };
-            self.outboxes[part as usize].push(letter);
+            let mail = &mut self.outboxes[part as usize];
+            let frame = self.frames.take(frame, &mut mail.stamps);
+            mail.letters.push(Letter { to: index, at: arrival, port: transmitter.to_port, frame });
         }
     }
 

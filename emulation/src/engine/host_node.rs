@@ -194,7 +194,11 @@ impl HostNode {
         match arrival {
             HostArrival::Roce(packet) => {
                 let before = self.host.counters().delivered_bytes;
-                self.host.handle_packet(now, &packet);
+                if packet.telemetry.is_some() {
+                    self.host.handle_stamped(now, &packet, core.frames.stamps(frame));
+                } else {
+                    self.host.handle_packet(now, &packet);
+                }
                 let bytes = self.host.counters().delivered_bytes - before;
                 if self.follows_deliveries && bytes > 0 {
                     let flow = queue_pairs::flow_of(packet.destination_qp);
@@ -207,6 +211,7 @@ impl HostNode {
                 self.note_pauses(core, now, &crossing, &control);
             }
         }
+        core.frames.discard(frame);
         self.kick(core, now);
         self.take_events(core);
         Ok(())
@@ -237,7 +242,8 @@ impl HostNode {
                 let frame = core.frames.link_delay(&response);
                 core.transmit(now, self.node, &mut self.out, frame, link_delay::LEN as u32);
             } else if let Some(packet) = self.host.poll_transmit(now) {
-                let frame = core.frames.roce(self.out.wire, &packet);
+                let stamps = self.host.stamps_of(&packet);
+                let frame = core.frames.roce(self.out.wire, &packet, stamps);
                 let length = packet.frame_length() as u32;
                 core.transmit(now, self.node, &mut self.out, frame, length);
             }

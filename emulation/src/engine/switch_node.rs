@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
+use fabric_core::queue::QueueId;
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::{
     Arrival, CONTROL_FRAME_LENGTH, ControlTransmission, Due, Switch, Transmission,
@@ -17,6 +18,7 @@ use super::arrivals::{PORT_BITS, port_key};
 use super::core::Core;
 use super::journal::{Journal, Note};
 use super::sampler::Sampler;
+use super::stamper::Stamper;
 use super::switch_recorder::Followed;
 use super::transmitter::{Receiver, Transmitter};
 use crate::datapath::{Crossing, DatapathError, Departing, FrameId, FrameStore, Wires};
@@ -44,6 +46,8 @@ pub struct SwitchNode {
     /// What results follow of it.
     pub followed: Followed,
     sampler: Sampler,
+    /// If packets have telemetry.
+    stamper: Option<Stamper>,
 }
 
 impl SwitchNode {
@@ -65,6 +69,8 @@ impl SwitchNode {
         let ports: Box<[Port]> = fabric.switch(id).ports.iter().map(port).collect();
         let sampler =
             Sampler::new(&switch, ports.len() as u16, switch_settings::spread_classes(scenario));
+        let rates = ports.iter().map(|port| port.out.timing.rate);
+        let stamper = (scenario.host.telemetry_hops > 0).then(|| Stamper::new(rates));
         Self {
             switch,
             wakes: BinaryHeap::with_capacity(ports.len()),
@@ -73,6 +79,7 @@ impl SwitchNode {
             node: fabric.switch_node(id),
             followed: Followed::new(scenario, id),
             sampler,
+            stamper,
         }
     }
 
@@ -224,7 +231,7 @@ impl SwitchNode {
                 }
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
-            self.transmit(core, now, port, frame, CONTROL_FRAME_LENGTH);
+            self.transmit(core, now, port, frame, CONTROL_FRAME_LENGTH, None);
             if !rests {
                 self.wake_when_free(port);
             }
@@ -233,11 +240,11 @@ impl SwitchNode {
         let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
         let Ok(sent) = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
-        if let Some(Transmission { frame, length, mark, more }) = sent {
+        if let Some(Transmission { frame, length, queue, mark, more }) = sent {
             if mark {
                 core.frames.mark(frame);
             }
-            self.transmit(core, now, port, frame, length);
+            self.transmit(core, now, port, frame, length, Some(queue));
             if more {
                 self.wake_when_free(port);
                 if let Some(next) = self.switch.prefetch_next(port) {
@@ -258,7 +265,11 @@ impl SwitchNode {
         port: u16,
         frame: FrameId,
         length: u32,
+        queue: Option<QueueId>,
     ) {
+        if self.stamper.is_some() {
+            self.stamp(core, now, port, frame, length, queue);
+        }
         let departing = Departing {
             switch: self.id.0,
             tables: self.switch.tables(),
@@ -268,6 +279,26 @@ impl SwitchNode {
         };
         core.medium.depart(&mut core.frames, &departing, frame);
         core.transmit(now, self.node, &mut self.ports[usize::from(port)].out, frame, length);
+    }
+
+    /// Stamps a frame that has left `queue`, if it has telemetry, and counts it in any case.
+    #[cold]
+    fn stamp<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+        length: u32,
+        queue: Option<QueueId>,
+    ) {
+        let Some(stamper) = &mut self.stamper else { return };
+        let number = usize::from(port);
+        let queues = self.switch.queues();
+        let waiting = queue.map_or(0, |queue| queues.queue_bytes(number, queue));
+        let wire_length = self.ports[number].out.timing.on_the_wire(length);
+        let stamp = stamper.transmit(now, port, wire_length, waiting);
+        core.frames.stamp(frame, stamp);
     }
 
     /// Lets ports send hop control frames that a departure has queued there.

@@ -34,10 +34,16 @@ impl Timing {
         }
     }
 
+    /// Bytes on the wire of a frame of `length` bytes.
+    #[inline]
+    pub fn on_the_wire(&self, length: u32) -> u64 {
+        u64::from(length) + u64::from(self.overhead)
+    }
+
     /// How long a frame of `length` bytes occupies the port.
     #[inline]
     pub fn serialise(&self, length: u32) -> Picos {
-        let bytes = u64::from(length) + u64::from(self.overhead);
+        let bytes = self.on_the_wire(length);
         // A division would be most of the work of a transmission. The usual rates need only a product.
         if self.byte == 0 {
             self.rate.serialise(bytes)

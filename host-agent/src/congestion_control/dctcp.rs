@@ -197,8 +197,13 @@ mod tests {
             for _ in 0..packets {
                 let bytes = Bytes(1000);
                 let round_trip = None;
-                let acknowledged =
-                    Acknowledged { bytes, round_trip, congestion_echo, telemetry: &[] };
+                let acknowledged = Acknowledged {
+                    bytes,
+                    round_trip,
+                    congestion_echo,
+                    telemetry: &[],
+                    telemetry_exceeded: false,
+                };
                 self.acknowledged(Picos(0), &acknowledged);
             }
             self.window

@@ -108,13 +108,13 @@ impl CongestionControl for Control {
         self.rounds.transmitted(packet);
     }
 
-    fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
+    fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let over = self.rounds.acknowledged(acknowledged.bytes);
-        if !self.path.knows(acknowledged.telemetry) {
-            return self.path.learn(acknowledged.telemetry);
+        if !self.path.knows(now, acknowledged.telemetry) {
+            return self.path.learn(now, acknowledged.telemetry);
         }
         self.measure(acknowledged);
-        self.path.learn(acknowledged.telemetry);
+        self.path.learn(now, acknowledged.telemetry);
         let (window, stage) = self.compute();
         self.window = window;
         self.rate = rate_of(Bytes(window), self.parameters.base_rtt);
@@ -139,10 +139,10 @@ mod tests {
     use super::super::path::tests::stamp;
     use super::*;
 
-    /// A bandwidth-delay product of 50 kB.
+    /// A bandwidth-delay product of 51,200 B. Stamps tell bytes to 128, so 1024 ns, 12,800 B, are the unit here.
     fn parameters() -> Parameters {
         Parameters {
-            base_rtt: Picos(4_000_000),
+            base_rtt: Picos(4_096_000),
             utilisation: Multiple::from_millionths(950_000),
             stages: 5,
             additive_increase: Bytes(100),
@@ -158,12 +158,13 @@ mod tests {
         }
 
         /// The window after an ACK of a packet that one switch has stamped.
-        fn acknowledge(&mut self, microseconds: u64, transmitted: u64, queue: u64) -> u64 {
+        fn acknowledge(&mut self, units: u64, transmitted: u64, queue: u64) -> u64 {
             let acknowledged = Acknowledged {
                 bytes: Bytes(1000),
                 round_trip: None,
                 congestion_echo: false,
-                telemetry: &[stamp(microseconds, transmitted, queue)],
+                telemetry: &[stamp(1024 * units, transmitted, queue)],
+                telemetry_exceeded: false,
             };
             self.acknowledged(Picos(0), &acknowledged);
             self.window
@@ -174,14 +175,14 @@ mod tests {
     fn the_papers_algorithm_step_by_step() {
         let mut control = Control::new(parameters().into());
         control.send(50);
-        assert_eq!(control.acknowledge(10, 0, 0), 50_000, "the first stamps say nothing yet");
-        // Full, and the smaller queue of the two is none: u = 1, U = 1. 50,000 x 0.95 + 100.
-        assert_eq!(control.acknowledge(11, 12_500, 12_500), 47_599);
-        assert_eq!(control.rate, BitsPerSecond(95_198_000_000));
-        // u = 1 + 12,500 / 50,000; U = 3/4 x 1 + 1/4 x 1.25 = 1.0625. The reference is still 50,000.
-        assert_eq!(control.acknowledge(12, 25_000, 12_500), 44_804);
+        assert_eq!(control.acknowledge(10, 0, 0), 51_200, "the first stamps say nothing yet");
+        // Full, and the smaller queue of the two is none: u = 1, U = 1. 51,200 x 0.95 + 100.
+        assert_eq!(control.acknowledge(11, 12_800, 12_800), 48_739);
+        assert_eq!(control.rate, BitsPerSecond(95_193_359_375));
+        // u = 1 + 12,800 / 51,200; U = 3/4 x 1 + 1/4 x 1.25 = 1.0625. The reference is still 51,200.
+        assert_eq!(control.acknowledge(12, 25_600, 12_800), 45_877);
         // A quarter of the rate: U = 3/4 x 1.0625 + 1/4 x 1/4 = 0.859375, so it only grows, to the bound.
-        assert_eq!(control.acknowledge(13, 28_125, 0), 50_000);
+        assert_eq!(control.acknowledge(13, 28_800, 0), 51_200);
         assert_eq!(control.stage, 0, "within a round trip the stage stays");
     }
 
@@ -197,13 +198,13 @@ mod tests {
             control.acknowledge(at, sent, 0);
             (control.reference, control.stage)
         };
-        assert_eq!(round_trip(&mut control, 14, 50_000), (47_599, 0));
-        // Over a whole base RTT at 1.9 times the rate, were it possible: 47,599 x 0.95 / 1.9 + 100.
-        assert_eq!(round_trip(&mut control, 18, 95_000), (23_899, 0));
+        assert_eq!(round_trip(&mut control, 14, 51_200), (48_739, 0));
+        // Over a whole base RTT at 1.9 times the rate, were it possible: 48,739 x 0.95 / 1.9 + 100.
+        assert_eq!(round_trip(&mut control, 18, 97_280), (24_469, 0));
         // Half: additive increase for two round trips, then the window doubles nearly.
-        assert_eq!(round_trip(&mut control, 22, 25_000), (23_999, 1));
-        assert_eq!(round_trip(&mut control, 26, 25_000), (24_099, 2));
-        assert_eq!(round_trip(&mut control, 30, 25_000), (45_888, 0));
+        assert_eq!(round_trip(&mut control, 22, 25_600), (24_569, 1));
+        assert_eq!(round_trip(&mut control, 26, 25_600), (24_669, 2));
+        assert_eq!(round_trip(&mut control, 30, 25_600), (46_970, 0));
     }
 
     #[test]
@@ -211,10 +212,10 @@ mod tests {
         let mut control = Control::new(parameters().into());
         control.send(1);
         for at in 0..50 {
-            control.acknowledge(10 + 4 * at, 50_000 * at, 1_000_000);
+            control.acknowledge(10 + 4 * at, 51_200 * at, 1_000_000);
             control.send(1);
         }
-        assert_eq!(control.window, 500);
+        assert_eq!(control.window, 512);
         assert_eq!(control.rate, BitsPerSecond(1_000_000_000));
     }
 }

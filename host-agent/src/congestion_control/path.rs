@@ -1,11 +1,8 @@
 //! What the switches of a path have stamped, from one ACK to the next.
 
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::HopTelemetry;
-
-/// Switches that stamp a packet at most.
-pub const MAX_HOPS: usize = 8;
 
 /// What happened at a hop between two packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,79 +19,102 @@ pub struct Step {
     pub rate: BitsPerSecond,
 }
 
+/// Stamps of Ethernet's fastest ports can be this far apart; see [`HopTelemetry::horizon`].
+const ALWAYS_NEAR: Nanos = Nanos(250_000);
+
 /// The stamps of the last packet that was acknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     stamps: Vec<HopTelemetry>,
+    learned_at: Picos,
 }
 
 impl Path {
-    /// Whether there are stamps of as many hops to compare these with, and of at least one. Packets of a flow take one
-    /// path; of another number of hops is another path.
+    /// Whether there are stamps to compare these with, which came at `now`: of as many hops, at least one, and recent
+    /// enough that their counters have not wrapped. Packets of a flow take one path; of another number of hops is
+    /// another path.
     #[inline]
-    pub fn knows(&self, stamps: &[HopTelemetry]) -> bool {
-        !stamps.is_empty() && stamps.len() == self.stamps.len()
+    pub fn knows(&self, now: Picos, stamps: &[HopTelemetry]) -> bool {
+        // Between two ACKs may be less or more time than between their stamps, by what round trips differ.
+        let age = now.since(self.learned_at).to_nanos();
+        let is_near = |stamp: &HopTelemetry| age.0 < stamp.horizon().0 / 2;
+        !stamps.is_empty()
+            && stamps.len() == self.stamps.len()
+            && (age < ALWAYS_NEAR || stamps.iter().all(is_near))
     }
 
     /// What has happened at each hop since the last stamps; hops that have not moved in time are left out.
     #[inline]
     pub fn steps(&self, stamps: &[HopTelemetry]) -> impl Iterator<Item = Step> {
-        stamps.iter().zip(&self.stamps).filter_map(|(stamp, before)| {
-            let span = stamp.at.since(before.at).to_nanos();
-            (span > Nanos(0)).then(|| Step {
-                span,
-                transmitted: Bytes(stamp.transmitted.0 - before.transmitted.0),
-                queue: stamp.queue,
-                queue_before: before.queue,
-                rate: stamp.rate,
+        stamps.iter().zip(&self.stamps).filter_map(|(stamp, &before)| {
+            let since = stamp.since(before);
+            (since.elapsed > Nanos(0)).then(|| Step {
+                span: since.elapsed,
+                transmitted: since.transmitted,
+                queue: stamp.queue(),
+                queue_before: before.queue(),
+                rate: stamp.rate(),
             })
         })
     }
 
-    /// Keeps the stamps; an ACK without any changes nothing.
+    /// Keeps stamps that came at `now`; an ACK without any changes nothing.
     #[inline]
-    pub fn learn(&mut self, stamps: &[HopTelemetry]) {
+    pub fn learn(&mut self, now: Picos, stamps: &[HopTelemetry]) {
         if !stamps.is_empty() {
             self.stamps.clear();
             self.stamps.extend_from_slice(stamps);
+            self.learned_at = now;
         }
     }
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::*;
-    use units::Picos;
+    use fabric_core::wire::telemetry::{Measured, RateCode};
 
-    /// A stamp of a port of 100 Gbit/s.
-    pub fn stamp(microseconds: u64, transmitted: u64, queue: u64) -> HopTelemetry {
-        HopTelemetry {
-            at: Picos(microseconds * 1_000_000),
+    use super::*;
+
+    /// A stamp of a port of 100 Gbit/s. It tells bytes transmitted to 128 B, and queues to 16 B.
+    pub fn stamp(nanos: u64, transmitted: u64, queue: u64) -> HopTelemetry {
+        HopTelemetry::new(&Measured {
+            rate: RateCode::nearest(BitsPerSecond(100_000_000_000)),
+            at: Nanos(nanos),
             transmitted: Bytes(transmitted),
             queue: Bytes(queue),
-            rate: BitsPerSecond(100_000_000_000),
-        }
+        })
     }
 
     #[test]
     fn a_step_is_what_happened_between_two_stamps() {
         let mut path = Path::default();
-        assert!(!path.knows(&[]), "no stamps say nothing");
-        let first = [stamp(10, 5000, 700), stamp(12, 0, 0)];
-        assert!(!path.knows(&first));
-        path.learn(&first);
-        assert!(path.knows(&first) && !path.knows(&first[..1]), "another path");
-        path.learn(&[]);
-        assert!(path.knows(&first), "an ACK without stamps changes nothing");
-        let second = [stamp(11, 17_500, 300), stamp(12, 0, 0)];
+        let now = Picos(0);
+        assert!(!path.knows(now, &[]), "no stamps say nothing");
+        let first = [stamp(10_000, 5120, 704), stamp(12_000, 0, 0)];
+        assert!(!path.knows(now, &first));
+        path.learn(now, &first);
+        assert!(path.knows(now, &first) && !path.knows(now, &first[..1]), "another path");
+        path.learn(now, &[]);
+        assert!(path.knows(now, &first), "an ACK without stamps changes nothing");
+        let second = [stamp(11_000, 17_920, 304), stamp(12_000, 0, 0)];
         let steps: Vec<Step> = path.steps(&second).collect();
         let step = Step {
             span: Nanos(1000),
-            transmitted: Bytes(12_500),
-            queue: Bytes(300),
-            queue_before: Bytes(700),
+            transmitted: Bytes(12_800),
+            queue: Bytes(304),
+            queue_before: Bytes(704),
             rate: BitsPerSecond(100_000_000_000),
         };
         assert_eq!(steps, [step], "the second hop has not moved");
+    }
+
+    /// 2^27 B take 10.7 ms at 100 Gbit/s.
+    #[test]
+    fn stamps_after_which_counters_may_have_wrapped_are_not_compared() {
+        let mut path = Path::default();
+        let stamps = [stamp(10_000, 0, 0)];
+        path.learn(Picos(0), &stamps);
+        assert!(path.knows(Picos(5_000_000_000), &stamps));
+        assert!(!path.knows(Picos(5_400_000_000), &stamps));
     }
 }

@@ -119,13 +119,13 @@ impl CongestionControl for Control {
         self.rounds.transmitted(packet);
     }
 
-    fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
+    fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let over = self.rounds.acknowledged(acknowledged.bytes);
-        if !self.path.knows(acknowledged.telemetry) {
-            return self.path.learn(acknowledged.telemetry);
+        if !self.path.knows(now, acknowledged.telemetry) {
+            return self.path.learn(now, acknowledged.telemetry);
         }
         self.measure(acknowledged);
-        self.path.learn(acknowledged.telemetry);
+        self.path.learn(now, acknowledged.telemetry);
         self.window.update(self.power, &self.parameters);
         if over {
             self.window.reference = self.window.bytes;
@@ -148,10 +148,10 @@ pub(super) mod tests {
     use super::super::path::tests::stamp;
     use super::*;
 
-    /// A bandwidth-delay product of 50 kB.
+    /// A bandwidth-delay product of 51,200 B. Stamps tell bytes to 128, so 1024 ns, 12,800 B, are the unit here.
     pub fn parameters() -> Parameters {
         Parameters {
-            base_rtt: Picos(4_000_000),
+            base_rtt: Picos(4_096_000),
             gain: Multiple::from_millionths(900_000),
             additive_increase: Bytes(300),
             line_rate: BitsPerSecond(100_000_000_000),
@@ -161,12 +161,13 @@ pub(super) mod tests {
 
     impl Control {
         /// The window after an ACK of a packet that one switch has stamped.
-        fn acknowledge(&mut self, microseconds: u64, transmitted: u64, queue: u64) -> u64 {
+        fn acknowledge(&mut self, units: u64, transmitted: u64, queue: u64) -> u64 {
             let acknowledged = Acknowledged {
                 bytes: Bytes(1000),
                 round_trip: None,
                 congestion_echo: false,
-                telemetry: &[stamp(microseconds, transmitted, queue)],
+                telemetry: &[stamp(1024 * units, transmitted, queue)],
+                telemetry_exceeded: false,
             };
             self.acknowledged(Picos(0), &acknowledged);
             self.window.bytes
@@ -178,13 +179,13 @@ pub(super) mod tests {
         let mut control = Control::new(parameters().into());
         let packet = Transmitted { wire: Bytes(1098), payload: Bytes(1000), again: false };
         (0..50).for_each(|_| control.transmitted(Picos(0), &packet));
-        assert_eq!(control.acknowledge(10, 0, 0), 50_000, "the first stamps say nothing yet");
+        assert_eq!(control.acknowledge(10, 0, 0), 51_200, "the first stamps say nothing yet");
         // Twice the rate came in, since as much as was sent now waits: current 2, voltage 1.25, power 2.5.
-        // Smoothed: 3/4 x 1 + 1/4 x 2.5 = 1.375. 0.9 (50,000 / 1.375 + 300) + 0.1 x 50,000.
-        assert_eq!(control.acknowledge(11, 12_500, 12_500), 37_996);
-        assert_eq!(control.window.rate, BitsPerSecond(75_992_000_000));
+        // Smoothed: 3/4 x 1 + 1/4 x 2.5 = 1.375. 0.9 (51,200 / 1.375 + 300) + 0.1 x 51,200.
+        assert_eq!(control.acknowledge(11, 12_800, 12_800), 38_902);
+        assert_eq!(control.window.rate, BitsPerSecond(75_980_468_750));
         // The queue is gone and nothing came in: current at least 1/2, voltage 1. Smoothed: 1.15625.
-        assert_eq!(control.acknowledge(12, 12_500, 0), 42_987);
-        assert_eq!(control.window.reference, 50_000, "within a round trip it stays");
+        assert_eq!(control.acknowledge(12, 12_800, 0), 44_012);
+        assert_eq!(control.window.reference, 51_200, "within a round trip it stays");
     }
 }

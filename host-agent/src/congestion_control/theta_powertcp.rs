@@ -115,6 +115,7 @@ mod tests {
                 round_trip: Some(Picos(round_trip * 1000)),
                 congestion_echo: false,
                 telemetry: &[],
+                telemetry_exceeded: false,
             };
             self.acknowledged(Picos(nanos * 1000), &acknowledged);
             self.window.bytes
@@ -126,14 +127,14 @@ mod tests {
         let mut control = Control::new(parameters().into());
         control.send();
         control.send();
-        assert_eq!(control.acknowledge(100_000, 4000), 50_000, "the first one is kept");
-        assert_eq!(control.acknowledge(101_000, 9000), 50_000, "within the round trip");
+        assert_eq!(control.acknowledge(100_000, 4096), 51_200, "the first one is kept");
+        assert_eq!(control.acknowledge(101_000, 9000), 51_200, "within the round trip");
         control.send();
-        // Since the first, 4 us: 1 + 1/4 and 5/4 of the base RTT. 0.9 (50,000 / 1.5625 + 300) + 0.1 x 50,000.
-        assert_eq!(control.acknowledge(104_000, 5000), 34_069);
+        // 1024 ns more in 4096 ns: 1 + 1/4 and 5/4 of the base RTT. 0.9 (51,200 / 1.5625 + 300) + 0.1 x 51,200.
+        assert_eq!(control.acknowledge(104_096, 5120), 34_881);
         control.send();
-        // It falls by 4 us in 4 us: at least 1/2, x 1/4: power 1/8 for a whole base RTT, and the bound.
-        assert_eq!(control.acknowledge(108_000, 1000), 50_000);
+        // It falls by as much as time passes: at least 1/2, x 1/4: power 1/8 for a whole base RTT, and the bound.
+        assert_eq!(control.acknowledge(108_192, 1024), 51_200);
         assert_eq!(control.power, Multiple::ratio(1, 8));
     }
 }

@@ -214,6 +214,7 @@ mod tests {
                 round_trip: Some(Picos(microseconds * US)),
                 congestion_echo: false,
                 telemetry: &[],
+                telemetry_exceeded: false,
             };
             self.acknowledged(Picos(0), &acknowledged);
             self.rate(Picos(0)).0 / MBPS

@@ -31,6 +31,7 @@ pub fn config(address: u32) -> HostConfig {
         ack_priority: Priority::new(3),
         cnp_priority: Priority::new(6),
         ack_interval: 2,
+        telemetry_hops: 0,
         retransmission_timeout: TIMEOUT,
         pause_response: Picos(1500),
         reliability: Reliability::GoBackN,
@@ -89,7 +90,7 @@ fn acknowledgement(syndrome: Syndrome, psn: u32) -> RocePacket {
     let mut receiver = host(RECEIVER, Algorithm::LineRate);
     receiver.open_responder(&responder(1));
     let answer = Answer { psn: Psn::new(psn), aeth };
-    receiver.responders.occupant(0).acknowledgement(&config(RECEIVER), &answer)
+    receiver.responders.occupant(0).acknowledgement(&config(RECEIVER), &answer, None)
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl CongestionControl for Recorder {
     }
 
     fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
-        let Acknowledged { bytes, round_trip, congestion_echo, telemetry } = acknowledged;
+        let Acknowledged { bytes, round_trip, congestion_echo, telemetry, .. } = acknowledged;
         let round_trip = round_trip.map(|span| span.0);
         let told =
             Told::Acknowledged(now.0, bytes.0, round_trip, *congestion_echo, telemetry.len());
@@ -87,12 +87,9 @@ impl Requester<Sender, Recorder> {
 
     fn answer(&mut self, now: u64, syndrome: Syndrome, psn: u32, echo: bool) -> Outcome {
         let aeth = AethFields { syndrome, message_sequence_number: 0 };
-        self.receive_answer(
-            Picos(now),
-            &Answer { psn: Psn::new(psn), aeth },
-            echo,
-            config(1).link_rate,
-        )
+        let echo = Echo { congestion: echo, ..Echo::default() };
+        let answer = Answer { psn: Psn::new(psn), aeth };
+        self.receive_answer(Picos(now), &answer, &echo, config(1).link_rate)
     }
 }
 
@@ -234,4 +231,31 @@ fn a_window_limits_beside_congestion_control_and_scales_with_the_rate() {
     requester.congestion_control.rate = BitsPerSecond(u64::MAX);
     requester.answer(30, Syndrome::Ack, 6, false);
     assert_eq!(requester.send(30), [8, 9, 10]);
+}
+
+/// Stamps of the way back are not those of the data.
+#[test]
+fn only_an_echo_has_telemetry() {
+    let stamps = [HopTelemetry::default(); 2];
+    let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: true };
+    let told = |telemetry| {
+        let packet = RocePacket { telemetry, ..flow(1, 0).packet(0) };
+        let echo = Echo::of(&packet, &stamps);
+        (echo.telemetry.len(), echo.telemetry_exceeded)
+    };
+    assert_eq!(told(Some(fields)), (2, true));
+    assert_eq!(told(Some(TelemetryFields { exceeded: false, ..fields })), (2, false));
+    assert_eq!(told(Some(TelemetryFields { echo: false, ..fields })), (0, false));
+    assert_eq!(told(None), (0, false));
+    let mut requester = requester(1000);
+    requester.send(0);
+    let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 0 };
+    let echo = Echo { telemetry: &stamps, ..Echo::default() };
+    requester.receive_answer(
+        Picos(5),
+        &Answer { psn: Psn::new(0), aeth },
+        &echo,
+        config(1).link_rate,
+    );
+    assert_eq!(requester.told().last(), Some(&Told::Acknowledged(5, 1000, Some(5), false, 2)));
 }

@@ -3,4 +3,5 @@
 mod go_back_n;
 mod nic;
 mod selective_repeat;
+mod telemetry;
 mod testbed;

@@ -119,6 +119,7 @@ pub fn config(host: usize) -> HostConfig {
         ack_priority: Priority::new(5),
         cnp_priority: Priority::new(6),
         ack_interval: 1,
+        telemetry_hops: 0,
         retransmission_timeout: Picos(100_000_000),
         pause_response: Picos::ZERO,
         reliability: Reliability::GoBackN,

@@ -146,6 +146,7 @@ mod tests {
             reth: (number == 0).then_some(reth),
             aeth: None,
             payload_length: if number == 3 { 500 } else { 1000 },
+            telemetry: None,
         }
     }
 
