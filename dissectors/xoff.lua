@@ -1,5 +1,6 @@
--- Wireshark dissector for what is xoff's own: frames of the local experimental EtherType 0x88b5
--- (docs/link-delay.md, docs/hop-control.md) and selective NAKs in RoCEv2 (docs/selective-repeat.md).
+-- Wireshark dissectors for what is xoff's own: frames of the local experimental EtherType 0x88b5 (docs/link-delay.md,
+-- docs/hop-control.md), selective NAKs in RoCEv2 (docs/selective-repeat.md), and the telemetry behind RoCEv2 datagrams
+-- (docs/telemetry.md).
 -- Try it: tshark -X lua_script:dissectors/xoff.lua -r capture.pcapng
 
 local ETHER_TYPE = 0x88b5
@@ -184,3 +185,109 @@ function selective_nak.dissector(_, packet, root)
 end
 
 register_postdissector(selective_nak)
+
+-- Telemetry: a UDP option (RFC 9868) between the end of the UDP datagram and the end of the IP packet.
+
+local ROCE_PORT = 4791
+local EXPERIMENTAL, EXID = 127, 0x584f
+local OPTION_HEADER, STAMP, MOST_HOPS = 8, 8, 8
+local ECHO, EXCEEDED = 1, 2
+local RATE_UNIT, TRANSMITTED_UNIT, QUEUE_UNIT = 3906250, 128, 16
+
+local xoff_telemetry = Proto("xoff_telemetry", "xoff telemetry")
+local option = {
+  room = ProtoField.uint8("xoff_telemetry.room", "Room for stamps"),
+  hops = ProtoField.uint8("xoff_telemetry.hops", "Stamps"),
+  echo = ProtoField.bool("xoff_telemetry.echo", "Echo", 8, nil, ECHO),
+  exceeded = ProtoField.bool("xoff_telemetry.exceeded", "Path longer than the room", 8, nil, EXCEEDED),
+  stamp = ProtoField.none("xoff_telemetry.stamp", "Stamp"),
+  rate = ProtoField.uint64("xoff_telemetry.rate", "Rate (bit/s)"),
+  time = ProtoField.uint32("xoff_telemetry.time", "Time (ns, modulo 2^24)"),
+  transmitted = ProtoField.uint32("xoff_telemetry.transmitted", "Transmitted (B, modulo 2^27)"),
+  queue = ProtoField.uint32("xoff_telemetry.queue", "Queue (B)"),
+}
+local option_fields = {}
+for _, field in pairs(option) do
+  option_fields[#option_fields + 1] = field
+end
+xoff_telemetry.fields = option_fields
+
+local malformed_telemetry = ProtoExpert.new(
+  "xoff_telemetry.malformed", "Not telemetry", expert.group.MALFORMED, expert.severity.ERROR)
+xoff_telemetry.experts = { malformed_telemetry }
+
+local ip_length, udp_length, udp_port =
+  Field.new("ip.len"), Field.new("udp.length"), Field.new("udp.dstport")
+
+-- The numbers in these two are floats: the exponent, and as many bits of the significand behind the first.
+
+local function rate_of(code)
+  return (16 + code % 16) * 2 ^ math.floor(code / 16) * RATE_UNIT
+end
+
+local function queue_of(code)
+  local exponent, fraction = math.floor(code / 256), code % 256
+  return (exponent == 0 and fraction or (256 + fraction) * 2 ^ (exponent - 1)) * QUEUE_UNIT
+end
+
+local function dissect_stamp(buffer, tree, number)
+  local rate, time = rate_of(buffer(0, 1):uint()), buffer(1, 3):uint()
+  local transmitted = buffer(4, 4):bitfield(0, 20) * TRANSMITTED_UNIT
+  local queue = queue_of(buffer(4, 4):bitfield(20, 12))
+  local stamp = tree:add(option.stamp, buffer())
+  stamp:append_text(string.format(" %d: %.4g Gbit/s, %d ns, %d B transmitted, %d B queued",
+    number, rate / 1e9, time, transmitted, queue))
+  stamp:add(option.rate, buffer(0, 1), UInt64(rate % 2 ^ 32, math.floor(rate / 2 ^ 32)))
+  stamp:add(option.time, buffer(1, 3))
+  stamp:add(option.transmitted, buffer(4, 3), transmitted)
+  stamp:add(option.queue, buffer(6, 2), queue)
+end
+
+local function dissect_option(buffer, tree)
+  local length = buffer:len()
+  if length < OPTION_HEADER then
+    return "Shorter than telemetry"
+  end
+  if buffer(0, 2):uint() ~= 0 then
+    return "A checksum of options without one of the datagram"
+  end
+  if buffer(2, 1):uint() ~= EXPERIMENTAL or buffer(4, 2):uint() ~= EXID then
+    return "Another UDP option"
+  end
+  local room = (length - OPTION_HEADER) / STAMP
+  local told = buffer(3, 1):uint() + 2
+  if told ~= length or room ~= math.floor(room) or room < 1 or room > MOST_HOPS then
+    return "Room for part of a stamp, for none, or for more than 8"
+  end
+  tree:add(option.room, buffer(3, 1), room)
+  tree:add(option.echo, buffer(6, 1))
+  tree:add(option.exceeded, buffer(6, 1))
+  tree:add(option.hops, buffer(7, 1))
+  local hops = buffer(7, 1):uint()
+  if hops > room then
+    return "More stamps than room"
+  end
+  for hop = 1, hops do
+    dissect_stamp(buffer(OPTION_HEADER + STAMP * (hop - 1), STAMP):tvb(), tree, hop)
+  end
+end
+
+function xoff_telemetry.dissector(buffer, packet, root)
+  local length, datagram, port = ip_length(), udp_length(), udp_port()
+  if not (length and datagram and port) or port.value ~= ROCE_PORT then
+    return
+  end
+  local first = datagram.offset - 4 + datagram.value
+  local last = length.offset - 2 + length.value
+  if first >= last or last > buffer:len() then
+    return
+  end
+  local surplus = buffer(first, last - first)
+  local tree = root:add(xoff_telemetry, surplus)
+  local wrong = dissect_option(surplus:tvb(), tree)
+  if wrong then
+    tree:add_proto_expert_info(malformed_telemetry, wrong)
+  end
+end
+
+register_postdissector(xoff_telemetry)

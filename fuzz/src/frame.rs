@@ -9,9 +9,10 @@ use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::map_abi::address_to_u64;
 use fabric_core::record;
 use fabric_core::wire::{
-    AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, IcrcTrailer,
-    Ipv4Header, LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame, RethHeader,
-    RocePacket, UdpHeader, ethernet, hop_control, ipv4, link_delay, pause, pfc, roce::UDP_PORT,
+    AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, HopTelemetry,
+    IcrcTrailer, Ipv4Header, LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame,
+    RethHeader, RocePacket, UdpHeader, ethernet, hop_control, ipv4, link_delay, pause, pfc,
+    roce::UDP_PORT, telemetry,
 };
 
 use crate::packets::{self, ADDRESSES, BTH, frame_of};
@@ -36,6 +37,7 @@ pub fn check(bytes: &[u8]) {
         if let Ok(Parsed::Ipv4(fields)) = ByteFrame(repaired.clone().as_mut_slice()).parse() {
             forwarding_keeps_a_packet(&repaired, &fields);
         }
+        stamping_keeps_a_packet(&repaired);
     }
 }
 
@@ -139,7 +141,11 @@ fn a_packet_is_its_bytes(bytes: &[u8]) {
     let Ok(packet) = RocePacket::parse(bytes) else { return };
     assert!(!packet.to_string().is_empty());
     let (ethernet, _) = EthernetHeader::parse(bytes).expect("a packet has one");
-    let emitted = frame_of(&packet, &ethernet.addresses());
+    let mut emitted = vec![0; packet.frame_length()];
+    let stamps = telemetry::stamps(bytes);
+    assert_eq!(stamps.len(), packet.telemetry.map_or(0, |telemetry| telemetry.hops.into()));
+    let length = packet.emit_stamped(&ethernet.addresses(), stamps, &mut emitted);
+    assert_eq!(length, Ok(emitted.len()));
     assert_eq!(RocePacket::parse(&emitted), Ok(packet));
 
     let mut canonical = bytes.to_vec();
@@ -149,11 +155,29 @@ fn a_packet_is_its_bytes(bytes: &[u8]) {
     canonical[BTH + 1] = canonical[BTH + 1] & 0x30 | 0x40;
     canonical[BTH + 8] &= 0x80;
     let end = ethernet::LEN + packet.ip_total_length();
-    let trailer = end - 4;
+    let trailer = ethernet::LEN + ipv4::LEN + packet.udp_length() - 4;
     canonical[trailer - usize::from(packet.pad_count())..trailer].fill(0);
     canonical[end..].fill(0);
+    if packet.telemetry.is_some() {
+        let places = trailer + 4 + telemetry::LEN;
+        canonical[places + stamps.len() * telemetry::STAMP_LEN..].fill(0);
+    }
     packets::repair_packet(&mut canonical);
     assert_eq!(emitted, canonical);
+}
+
+/// A stamp leaves a packet a packet, and changes nothing before the telemetry.
+fn stamping_keeps_a_packet(bytes: &[u8]) {
+    let mut stamped = bytes.to_vec();
+    telemetry::stamp(&mut stamped, HopTelemetry::default());
+    let Ok(packet) = RocePacket::parse(bytes) else { return };
+    let claimed = packet.telemetry.map(|mut fields| {
+        let _ = fields.claim();
+        fields
+    });
+    assert_eq!(RocePacket::parse(&stamped), Ok(RocePacket { telemetry: claimed, ..packet }));
+    let end = ethernet::LEN + ipv4::LEN + packet.udp_length();
+    assert_eq!(stamped[..end], bytes[..end]);
 }
 
 /// A switch's rewriting leaves a packet with a right checksum, and changes what it should alone.

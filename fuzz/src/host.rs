@@ -6,7 +6,9 @@
 
 use emulation::datapath::HostArrival;
 use fabric_core::priority::Priority;
-use fabric_core::wire::{AethFields, Opcode, Psn, RethFields, RocePacket, Syndrome, roce};
+use fabric_core::wire::{
+    AethFields, Opcode, Psn, RethFields, RocePacket, Syndrome, roce, telemetry,
+};
 use host_agent::congestion_control::Algorithm;
 use host_agent::congestion_control::dcqcn::Parameters;
 use host_agent::{FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest};
@@ -150,7 +152,7 @@ fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
     }
     match HostArrival::parse(&frame) {
         Ok(HostArrival::Roce(packet)) => {
-            host.handle_packet(now, &packet);
+            host.handle_stamped(now, &packet, telemetry::stamps(&frame));
             u64::from(packet.payload_length)
         }
         Ok(HostArrival::HopControl(control)) => {

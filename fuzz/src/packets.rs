@@ -3,8 +3,8 @@
 use fabric_core::wire::link_delay;
 use fabric_core::wire::{
     AethFields, Ipv4Header, LinkAddresses, LinkDelayFrame, Opcode, PauseFrame, PfcFrame, Psn,
-    RethFields, RocePacket, Syndrome, aeth, bth, cnp, ethernet, icrc, ipv4, payload, pfc, reth,
-    roce, udp,
+    RethFields, RocePacket, Syndrome, TelemetryFields, aeth, bth, cnp, ethernet, icrc, ipv4,
+    payload, pfc, reth, roce, telemetry, udp,
 };
 use fabric_core::wire::{EthernetHeader, IcrcTrailer};
 
@@ -34,7 +34,7 @@ pub const DATA: RocePacket = RocePacket {
     telemetry: None,
 };
 
-/// A packet of every opcode, with and without padding.
+/// A packet of every opcode, with and without padding and telemetry.
 pub fn packets() -> Vec<RocePacket> {
     let reth = RethFields { virtual_address: 0, remote_key: 9, dma_length: 203 };
     let answer = |syndrome| RocePacket {
@@ -43,6 +43,7 @@ pub fn packets() -> Vec<RocePacket> {
         payload_length: 0,
         ..DATA
     };
+    let echo = Some(TelemetryFields { room: 8, hops: 8, echo: true, exceeded: true });
     vec![
         DATA,
         RocePacket { opcode: Opcode::WriteFirst, reth: Some(reth), ..DATA },
@@ -53,6 +54,8 @@ pub fn packets() -> Vec<RocePacket> {
         answer(Syndrome::NakSequenceError),
         answer(Syndrome::SelectiveNak),
         RocePacket { opcode: Opcode::Cnp, payload_length: 0, ..DATA },
+        RocePacket { telemetry: TelemetryFields::with_room(3), ..DATA },
+        RocePacket { telemetry: echo, ..answer(Syndrome::Ack) },
     ]
 }
 
@@ -107,12 +110,24 @@ pub fn repair_packet(frame: &mut [u8]) {
     let is_shortest = frame.len() == ethernet::MINIMUM_FRAME_LENGTH;
     let total = if is_shortest && (fits..=most).contains(&told) { told } else { most };
     frame[16..18].copy_from_slice(&(total as u16).to_be_bytes());
-    frame[38..40].copy_from_slice(&((total - ipv4::LEN) as u16).to_be_bytes());
-    let end = ethernet::LEN + total - icrc::LEN;
+    let datagram = datagram_length(frame, total);
+    frame[38..40].copy_from_slice(&(datagram as u16).to_be_bytes());
+    let end = ethernet::LEN + ipv4::LEN + datagram - icrc::LEN;
     fill_payload(&mut frame[BTH..end]);
     repair_checksum(frame);
     let crc = icrc::compute(&frame[ethernet::LEN..end]);
     IcrcTrailer::new(crc).emit(&mut frame[end..]).expect("the trailer has its place");
+}
+
+/// The UDP length of an IP packet of `total` bytes: as the frame says if telemetry lies behind the datagram, otherwise
+/// all of the packet.
+fn datagram_length(frame: &[u8], total: usize) -> usize {
+    let most = total - ipv4::LEN;
+    let told = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
+    let fits = (udp::LEN + bth::LEN + icrc::LEN..most).contains(&told);
+    let surplus = frame.get(ethernet::LEN + ipv4::LEN + told..ethernet::LEN + total);
+    let is_telemetry = surplus.is_some_and(|surplus| telemetry::parse(surplus).is_ok());
+    if fits && is_telemetry { told } else { most }
 }
 
 /// Writes the pattern into the payload of what starts with a BTH.

@@ -27,9 +27,7 @@ pub struct Host {
     pub ack_priority: u8,
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
-    /// Stamps of switches for which each data packet has room, 0 to 8; 0: no telemetry. No key sets it yet.
-    #[doc(hidden)]
-    #[serde(skip)]
+    /// Stamps of switches for which each data packet has room, 0 to 8; 0: no telemetry.
     pub telemetry_hops: u8,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
     /// packet; selective repeat sends that packet alone.
@@ -55,6 +53,11 @@ pub(super) struct HostKeys {
     /// once. Default 4.
     #[schemars(range(min = 1))]
     ack_interval: u32,
+    /// Stamps of switches for which data packets and their ACKs have room, 0 to 8: docs/telemetry.md. 0 is no
+    /// telemetry. Default: as many as the longest path has switches if `transport.congestion_control` needs them, or
+    /// else 0.
+    #[schemars(range(max = 8))]
+    pub(super) telemetry_hops: Option<u8>,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
     /// packet (selective repeat: that packet alone; `RTO_high` in IRN, 320 us there); above zero. Default
     /// "4194us", InfiniBand's 4.096 us x 2^10.
@@ -74,6 +77,7 @@ impl Default for HostKeys {
             cnp_priority: Priority(6),
             ack_priority: None,
             ack_interval: 4,
+            telemetry_hops: None,
             retransmission_timeout: Quantity(Picos(4_194_000_000)),
             pause_response: PauseResponse::Standard,
             transport: TransportKeys::default(),

@@ -36,6 +36,7 @@ mod results;
 mod shape;
 mod sizes;
 mod switch;
+mod telemetry;
 mod topology_keys;
 pub mod transport;
 mod warnings;
@@ -45,6 +46,7 @@ mod tests;
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -346,7 +348,11 @@ impl ScenarioKeys {
         let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let racks = Racks::of(&fabric).into();
+        let racks = Arc::new(Racks::of(&fabric));
+        let telemetry = self.host.telemetry_hops;
+        let mut host = self.host.resolve(document)?;
+        host.telemetry_hops =
+            telemetry::room(telemetry, &host.transport, &fabric, &racks, document)?;
         let expansion = Expansion { document, fabric: &fabric, racks, folder, duration, read };
         let (workloads, sources) = expansion.expand(self.flows)?;
         let results = self.results.resolve(&workloads, &fabric, document)?;
@@ -366,7 +372,7 @@ impl ScenarioKeys {
             datapath: self.datapath,
             shape,
             switch: self.switch.resolve(&rates, document)?,
-            host: self.host.resolve(document)?,
+            host,
             workloads,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,

@@ -29,6 +29,7 @@ pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
+pub mod telemetry;
 pub mod worst_case;
 
 use std::collections::BTreeSet;
@@ -165,8 +166,7 @@ impl Run {
         };
         let overrides: Vec<String> =
             overrides.iter().chain([&datapath]).map(|&text| text.to_owned()).collect();
-        let scenario = Scenario::parse(text, Path::new("test.toml"), &overrides)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let scenario = parse(text, &overrides);
         let interrupted = AtomicBool::new(false);
         let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
         let threads = Threads::Exactly(NonZeroUsize::new(threads).expect("at least one"));
@@ -328,6 +328,12 @@ impl Run {
         let text = String::from_utf8(bytes).expect("a summary is text");
         text.lines().filter(|line| !is_machine(line)).collect::<Vec<_>>().join("\n").into_bytes()
     }
+}
+
+/// The scenario of a text with overrides on top.
+fn parse(text: &str, overrides: &[String]) -> Scenario {
+    Scenario::parse(text, Path::new("test.toml"), overrides)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The first line or byte in which two files differ.

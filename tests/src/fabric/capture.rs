@@ -1,6 +1,7 @@
 //! `capture.pcapng` as frames on the wires of a fabric.
 
-use fabric_core::wire::{LinkDelayFrame, PfcFrame, RocePacket};
+use fabric_core::wire::telemetry::{self, Stamps};
+use fabric_core::wire::{HopTelemetry, LinkDelayFrame, PfcFrame, RocePacket};
 use topology::{Fabric, Wire, WireId};
 use units::Picos;
 
@@ -34,9 +35,16 @@ pub struct CapturedFrame {
     pub length: u64,
     /// What it is.
     pub content: Content,
+    stamps: Stamps,
 }
 
 impl CapturedFrame {
+    /// The stamps of a packet with telemetry; none of another frame.
+    pub fn stamps(&self) -> &[HopTelemetry] {
+        let telemetry = self.roce().and_then(|packet| packet.telemetry);
+        &self.stamps[..telemetry.map_or(0, |telemetry| usize::from(telemetry.hops))]
+    }
+
     /// The RoCEv2 packet, if it is one.
     pub fn roce(&self) -> Option<RocePacket> {
         match self.content {
@@ -123,7 +131,11 @@ fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame 
     let wire = fabric.wire(id);
     let length = captured as u64;
     let start = Picos(arrival_ns * 1000).since(transit(wire, length));
-    CapturedFrame { wire: id, arrival_ns, start_ns: start.to_nanos().0, length, content }
+    let mut stamps = Stamps::default();
+    for (place, stamp) in stamps.iter_mut().zip(telemetry::stamps(bytes)) {
+        *place = *stamp;
+    }
+    CapturedFrame { wire: id, arrival_ns, start_ns: start.to_nanos().0, length, content, stamps }
 }
 
 /// From a frame's first bit sent to its last bit received, with 24 bytes around it.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fabric_core::wire::link_delay::Kind;
-use fabric_core::wire::{EthernetAddress, RocePacket, Syndrome};
+use fabric_core::wire::{EthernetAddress, HopTelemetry, RocePacket, Syndrome, TelemetryFields};
 use units::Nanos;
 
 use super::Run;
@@ -120,6 +120,47 @@ pub fn assert_selective_naks_agree(run: &Run) -> usize {
     let expected: Vec<_> = frames.iter().filter_map(CapturedFrame::roce).filter_map(line).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     expected.len()
+}
+
+/// Asserts that the dissector that ships reads the telemetry of each packet of a capture as our own reader does, and
+/// finds no fault with any. How many packets have some.
+pub fn assert_dissected_telemetry(run: &Run) -> usize {
+    let script = dissector();
+    let of_telemetry = ["room", "hops", "echo", "exceeded", "rate", "time", "transmitted", "queue"]
+        .map(|name| format!("xoff_telemetry.{name}"));
+    let fields = ["_ws.malformed", "_ws.expert.severity"].map(str::to_owned);
+    let fields = fields.into_iter().chain(of_telemetry);
+    let text = tshark(&run.capture_path(), &["-X", &script, "-Y", "xoff_telemetry"], fields);
+    let frames = run.frames();
+    let with_telemetry = frames.iter().filter_map(|frame| {
+        let telemetry = frame.roce()?.telemetry?;
+        Some((telemetry, frame.stamps()))
+    });
+    let mut lines = text.lines();
+    let mut count = 0;
+    for (telemetry, stamps) in with_telemetry {
+        let TelemetryFields { room, hops, echo, exceeded } = telemetry;
+        let (echo, exceeded) = (u8::from(echo), u8::from(exceeded));
+        let zero = HopTelemetry::default();
+        let each = |field: fn(&HopTelemetry, HopTelemetry) -> u64| {
+            let values: Vec<_> =
+                stamps.iter().map(|stamp| field(stamp, zero).to_string()).collect();
+            values.join(",")
+        };
+        let expected = [
+            String::new(),
+            String::new(),
+            format!("{room}\t{hops}\t{echo}\t{exceeded}"),
+            each(|stamp, _| stamp.rate().0),
+            each(|stamp, zero| stamp.since(zero).elapsed.0),
+            each(|stamp, zero| stamp.since(zero).transmitted.0),
+            each(|stamp, _| stamp.queue().0),
+        ];
+        assert_eq!(lines.next(), Some(&*expected.join("\t")), "{telemetry}");
+        count += 1;
+    }
+    assert_eq!(lines.next(), None, "the dissector takes nothing else for telemetry");
+    count
 }
 
 /// What the dissector that ships prints of hop control frames: for each the line that sums it up, or what is wrong

@@ -16,5 +16,6 @@ mod fabric_pfc;
 mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;
+mod fabric_telemetry;
 mod fabric_transport;
 mod netns;

@@ -19,4 +19,5 @@ mod queueing;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;
+mod telemetry;
 mod transport;

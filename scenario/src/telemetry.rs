@@ -1,0 +1,120 @@
+//! `host.telemetry_hops`: stamps of switches for which packets have room.
+
+use fabric_core::wire::telemetry::MOST_HOPS;
+use topology::{Fabric, Racks};
+
+use super::document::Document;
+use super::report::ScenarioError;
+use super::transport::Transport;
+
+/// The room for stamps: what the file says, or else one for each switch of the longest path if congestion control lives
+/// on them, and none if not.
+pub(super) fn room(
+    given: Option<u8>,
+    transport: &Transport,
+    fabric: &Fabric,
+    racks: &Racks,
+    document: &Document<'_>,
+) -> Result<u8, ScenarioError> {
+    let Transport::RoceRc(roce) = transport;
+    let control = &roce.congestion_control;
+    let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+    if let Some(room) = given {
+        if room > MOST_HOPS {
+            let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
+            return wrong("host.telemetry_hops", &format!("room for {room} stamps"), &help);
+        }
+        if room == 0 && control.needs_telemetry() {
+            let title = format!("no telemetry for {}, which lives on it", control.name());
+            let help = "leave the key out, and packets have room for the longest path";
+            return wrong("host.telemetry_hops", &title, help);
+        }
+        return Ok(room);
+    }
+    if !control.needs_telemetry() {
+        return Ok(0);
+    }
+    let longest = longest_path(fabric, racks);
+    u8::try_from(longest).ok().filter(|&room| room <= MOST_HOPS).map_or_else(
+        || {
+            let title = format!(
+                "{} on paths through {longest} switches; telemetry has room for {MOST_HOPS}",
+                control.name()
+            );
+            let help = "choose another algorithm, or write `host.telemetry_hops = 8`, and the last switches of such \
+                        paths say nothing";
+            wrong("host.transport.congestion_control", &title, help)
+        },
+        Ok,
+    )
+}
+
+/// Switches of the longest path between two hosts.
+fn longest_path(fabric: &Fabric, racks: &Racks) -> u32 {
+    let edges: Vec<_> = (0..racks.len()).map(|rack| racks.switch(rack)).collect();
+    let to_rack = |rack: usize| {
+        let towards = fabric.switches_towards(racks.hosts(rack)[0]);
+        towards
+            .into_iter()
+            .filter(|(_, switch)| edges.contains(switch))
+            .map(|(links, _)| links + 1)
+            .max()
+    };
+    (0..racks.len()).filter_map(to_rack).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Scenario;
+
+    const BASE: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n\
+                        host_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                        fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                        [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
+
+    fn room(text: &str, sets: &[&str]) -> Result<u8, String> {
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse(text, Path::new("a.toml"), &sets);
+        scenario.map(|scenario| scenario.host.telemetry_hops).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn packets_have_room_for_the_longest_path_where_it_is_needed() {
+        let hpcc = "host.transport={kind=\"roce-rc\",congestion_control=\"hpcc\"}";
+        assert_eq!(room(BASE, &[]), Ok(0));
+        assert_eq!(room(BASE, &[hpcc]), Ok(3), "leaf, spine, leaf");
+        assert_eq!(room(BASE, &[hpcc, "host.telemetry_hops=5"]), Ok(5));
+        assert_eq!(room(BASE, &["host.telemetry_hops=8"]), Ok(8));
+        for (sets, part) in [
+            (&["host.telemetry_hops=9"][..], "room for 9 stamps"),
+            (&[hpcc, "host.telemetry_hops=0"], "no telemetry for hpcc"),
+        ] {
+            let error = room(BASE, sets).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// A row of nine switches.
+    #[test]
+    fn a_path_beyond_eight_switches_is_an_error_where_telemetry_is_needed() {
+        let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
+        let link = |a: &str, b: &str| {
+            format!("{{ a = \"{a}\", b = \"{b}\", rate = \"10Gbps\", delay = \"1us\" }}")
+        };
+        let mut links: Vec<String> =
+            names.windows(2).map(|pair| link(&pair[0], &pair[1])).collect();
+        links.extend([link("h0", "s0"), link("h1", "s8")]);
+        let row = format!(
+            "[topology]\nkind = \"custom\"\nswitches = {names:?}\nhosts = [\"h0\", \"h1\"]\nlinks = [{}]\n\
+             [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n",
+            links.join(", ")
+        );
+        let powertcp = "host.transport={kind=\"roce-rc\",congestion_control=\"powertcp\"}";
+        assert_eq!(room(&row, &[]), Ok(0));
+        let error = room(&row, &[powertcp]).unwrap_err();
+        assert!(error.contains("powertcp on paths through 9 switches"), "{error}");
+        assert_eq!(room(&row, &[powertcp, "host.telemetry_hops=8"]), Ok(8));
+    }
+}
