@@ -206,8 +206,8 @@ pub fn stamp(frame: &mut [u8], stamp: Stamp) {
     let Ok(mut fields) = header.fields(places.len()) else { return };
     let place = fields.claim();
     *header = Header::new(fields);
-    let places = places.chunks_exact_mut(STAMP_LEN);
-    if let Some(place) = place.and_then(|place| places.skip(place.into()).next()) {
+    let mut places = places.chunks_exact_mut(STAMP_LEN);
+    if let Some(place) = place.and_then(|place| places.nth(place.into())) {
         place.copy_from_slice(stamp.as_bytes());
     }
 }

@@ -159,6 +159,7 @@ fn tap_devices_are_as_planned_and_receive_what_is_delivered() {
         psn: Psn::default(),
         reth: None,
         aeth: None,
+        telemetry: None,
         payload_length: 0,
     };
     let mut frame = vec![0; packet.frame_length()];

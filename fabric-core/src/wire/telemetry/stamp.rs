@@ -91,7 +91,7 @@ impl Stamp {
     pub const fn new(measured: &Measured) -> Self {
         let Measured { rate, at, transmitted, queue } = measured;
         let time = at.0 & mask(TIME_BITS);
-        let transmitted = transmitted.0 / TRANSMITTED_UNIT & mask(TRANSMITTED_BITS);
+        let transmitted = (transmitted.0 / TRANSMITTED_UNIT) & mask(TRANSMITTED_BITS);
         let word = (rate.0 as u64) << 56
             | time << (TRANSMITTED_BITS + QUEUE_BITS)
             | transmitted << QUEUE_BITS
