@@ -8,7 +8,7 @@ use crate::testbed::{IdealWire, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Te
 
 const RTO_LOW: Picos = Picos(20_000_000);
 
-/// RTO_high is 100 us.
+/// `RTO_high` is 100 us.
 fn selective_repeat(config: &mut HostConfig) {
     let parameters = SelectiveRepeat { rto_low: RTO_LOW, rto_low_packets: 3 };
     config.reliability = Reliability::SelectiveRepeat(parameters);
@@ -61,7 +61,7 @@ fn a_lost_nak_costs_one_packet_and_no_timeout() {
     assert_eq!((counters.timeouts, counters.retransmitted_packets), (0, 2));
 }
 
-/// With 20 packets in flight the timer is set to RTO_high. The ACK of the last but one makes it the earlier RTO_low.
+/// With 20 packets in flight the timer is set to `RTO_high`. The ACK of the last but one makes it the earlier `RTO_low`.
 #[test]
 fn the_timer_moves_to_an_earlier_instant_as_packets_are_acknowledged() {
     let lost = LosingWire { inner: IdealWire, matches: is_data, nth: 19 };

@@ -103,6 +103,7 @@ impl ReliableReceiver for SelectiveRepeatResponder {
 
 #[cfg(test)]
 mod tests {
+    use Reception::{Duplicate, OutOfOrder};
     use fabric_core::wire::roce::RethFields;
 
     use super::*;
@@ -120,22 +121,20 @@ mod tests {
     }
 
     /// All before this packet has arrived.
-    fn ack(first_open: u32) -> Option<Answer> {
+    fn ack(first_open: u32) -> Answer {
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: first_open };
-        Some(Answer { psn: Psn::new(INITIAL_PSN + first_open - 1), aeth })
+        Answer { psn: Psn::new(INITIAL_PSN + first_open - 1), aeth }
     }
 
     /// All before `expected` has arrived, and `arrived`.
-    fn nak(expected: u32, arrived: u32) -> Option<Answer> {
+    fn nak(expected: u32, arrived: u32) -> Answer {
         let aeth = AethFields::selective_nak(Psn::new(INITIAL_PSN + arrived));
-        Some(Answer { psn: Psn::new(INITIAL_PSN + expected), aeth })
+        Answer { psn: Psn::new(INITIAL_PSN + expected), aeth }
     }
 
     fn in_order(bytes: u64) -> Reception {
         Reception::InOrder { bytes, message_complete: true }
     }
-
-    use Reception::{Duplicate, OutOfOrder};
 
     /// Packet by packet: number, what becomes of it, the answer, bytes delivered then.
     #[test]
@@ -155,7 +154,7 @@ mod tests {
             (6, Duplicate, ack(7), 6500),
         ] {
             let answered = responder.receive(&flow.packet(number));
-            assert_eq!(answered, (reception, answer), "packet {number}");
+            assert_eq!(answered, (reception, Some(answer)), "packet {number}");
             assert_eq!(responder.delivered_bytes(), delivered, "packet {number}");
         }
     }
@@ -166,12 +165,12 @@ mod tests {
         for (number, answer) in [
             (0, None),
             (1, None),
-            (2, ack(3)),
+            (2, Some(ack(3))),
             (3, None),
-            (5, nak(4, 5)),
+            (5, Some(nak(4, 5))),
             // The NAK has acknowledged packet 3.
-            (4, ack(6)),
-            (6, ack(7)),
+            (4, Some(ack(6))),
+            (6, Some(ack(7))),
         ] {
             assert_eq!(responder.receive(&flow.packet(number)).1, answer, "packet {number}");
         }
@@ -200,7 +199,7 @@ mod tests {
         for packet in refused {
             assert_eq!(responder.receive(&packet), (Reception::Mismatch, None), "{packet}");
         }
-        assert_eq!(responder.receive(&good), (OutOfOrder, nak(0, 2)));
+        assert_eq!(responder.receive(&good), (OutOfOrder, Some(nak(0, 2))));
     }
 
     #[test]

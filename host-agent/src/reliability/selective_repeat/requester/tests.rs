@@ -1,6 +1,6 @@
 //! Answers and instants by hand: what the requester sends, tells and waits for.
 
-use fabric_core::wire::psn::Psn;
+use Outcome::{BeyondSent, Completed, Stale, Useful};
 use fabric_core::wire::roce::AethFields;
 
 use super::*;
@@ -70,8 +70,6 @@ const NOTHING: [u64; 0] = [];
 fn answered(outcome: Outcome, bytes: u64, first_open: u64, loss: bool) -> Answered {
     Answered { outcome, bytes: Bytes(bytes), first_open, loss }
 }
-
-use Outcome::{BeyondSent, Completed, Stale, Useful};
 
 #[test]
 fn one_lost_packet_is_sent_again_once_and_new_ones_follow() {
