@@ -11,7 +11,9 @@ use fabric_core::wire::{
 };
 use host_agent::congestion_control::Algorithm;
 use host_agent::congestion_control::dcqcn::Parameters;
-use host_agent::{FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest};
+use host_agent::{
+    FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest, SelectiveRepeat,
+};
 use units::{BitsPerSecond, Picos};
 
 use crate::packets::{self, ADDRESSES, DATA, frame_of};
@@ -59,6 +61,18 @@ pub fn seeds() -> Seeds {
         RocePacket { ecn: roce::Ecn::CongestionExperienced, ..data(1, Opcode::WriteMiddle, 1000) };
     let received = [data(0, Opcode::WriteFirst, 1000), marked, data(2, Opcode::WriteLast, 500)];
     let lossy = [received[0], received[2], received[1], received[0]];
+    // Each packet places itself; the second comes last.
+    let placed = [(0, 1000), (2000, 1000), (4000, 1000), (3000, 1000), (1000, 1000)].map(
+        |(virtual_address, dma_length)| RocePacket {
+            reth: Some(RethFields { virtual_address, remote_key: RECEIVING, dma_length }),
+            ..data(virtual_address as u32 / 1000, Opcode::WriteOnly, 1000)
+        },
+    );
+    let selective = |expected, arrived| RocePacket {
+        aeth: Some(AethFields::selective_nak(Psn::new(arrived))),
+        ..answer(expected, Syndrome::SelectiveNak)
+    };
+    let repaired = [selective(1, 2), selective(1, 4), selective(3, 4), answer(4, Syndrome::Ack)];
     let acknowledged = [
         answer(1, Syndrome::Ack),
         notification,
@@ -72,6 +86,8 @@ pub fn seeds() -> Seeds {
         frames(&received),
         frames(&lossy),
         frames(&acknowledged),
+        frames(&placed),
+        frames(&repaired),
         packets::control_frames(),
         [frames(&received), packets::control_frames(), frames(&acknowledged)].concat(),
     ];
@@ -88,9 +104,16 @@ fn input_of(frames: &[Vec<u8>]) -> Vec<u8> {
     input
 }
 
-/// Hands the frames to a host that sends one flow and receives another.
-pub fn check(mut input: &[u8]) {
-    let mut host = Host::new(config());
+/// Hands the frames to a host that sends one flow and receives another, with each reliability.
+pub fn check(input: &[u8]) {
+    let selective = SelectiveRepeat { rto_low: Picos(1_000_000), rto_low_packets: 3 };
+    for reliability in [Reliability::GoBackN, Reliability::SelectiveRepeat(selective)] {
+        check_with(reliability, input);
+    }
+}
+
+fn check_with(reliability: Reliability, mut input: &[u8]) {
+    let mut host = Host::new(HostConfig { reliability, ..config() });
     let request = FlowRequest {
         flow: 0,
         destination: PEER,

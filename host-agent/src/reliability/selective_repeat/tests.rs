@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::{AethFields, RocePacket, Syndrome};
 use proptest::prelude::*;
 use units::Picos;
 use workload::random::mix;
@@ -10,9 +11,10 @@ use workload::random::mix;
 use super::*;
 use crate::flow::tests::placed;
 use crate::flow::{Flow, Placement};
-use crate::reliability::{Answer, Outcome, Reception, ReliableReceiver, ReliableSender};
+use crate::reliability::{
+    Answer, Outcome, Reception, ReliableReceiver, ReliableSender, Transmission,
+};
 use crate::responder::ResponderRequest;
-use fabric_core::wire::psn::Psn;
 
 /// From one end to the other, in steps; a step is the time of a packet on the wire.
 const DELAY: u64 = 10;
@@ -174,11 +176,66 @@ impl Line {
     }
 }
 
+/// What a requester goes through.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Transmit,
+    Expire,
+    Receive(Answer),
+}
+
+/// Answers to packets up to `most`, right and wrong ones.
+fn steps(most: u32) -> impl Strategy<Value = Vec<Step>> {
+    let syndromes = vec![Syndrome::Ack, Syndrome::NakSequenceError, Syndrome::SelectiveNak];
+    let number = || prop_oneof![0..most, any::<u32>()].prop_map(|number| number & 0x00ff_ffff);
+    let answers = (number(), prop::sample::select(syndromes), number()).prop_map(
+        |(psn, syndrome, message_sequence_number)| {
+            let aeth = AethFields { syndrome, message_sequence_number };
+            Step::Receive(Answer { psn: Psn::new(psn), aeth })
+        },
+    );
+    let step = prop_oneof![4 => Just(Step::Transmit), 1 => Just(Step::Expire), 4 => answers];
+    prop::collection::vec(step, 1..300)
+}
+
 fn psn() -> impl Strategy<Value = u32> {
     prop_oneof![0u32..1 << 24, (1u32 << 24) - 50..1 << 24]
 }
 
 proptest! {
+    /// Answers that no responder gives: the requester acknowledges no more than the flow has, and always has a
+    /// packet to send, a timer or the end.
+    #[test]
+    fn no_answer_confuses_the_requester(packets in 1u64..150, steps in steps(200)) {
+        let mut line = Line::new(packets, 1, 0, Path::default());
+        let bytes = line.flow.request().bytes;
+        let mut acknowledged = 0;
+        for (now, step) in (0..).map(Picos).zip(steps) {
+            let Line { requester, flow, .. } = &mut line;
+            match step {
+                Step::Transmit if requester.next(flow).is_some() => {
+                    let Transmission { number, .. } = requester.transmit(now, flow);
+                    prop_assert!(number < packets);
+                }
+                Step::Transmit => {}
+                Step::Expire if requester.retransmission_deadline().is_some() => {
+                    requester.expire(now);
+                    prop_assert!(requester.next(flow).is_some());
+                }
+                Step::Expire => {}
+                Step::Receive(answer) => {
+                    acknowledged += requester.receive(now, &answer, flow).bytes.0;
+                }
+            }
+            prop_assert!(requester.outstanding(flow).0 <= bytes);
+            prop_assert!(acknowledged <= bytes);
+            let goes_on = requester.next(flow).is_some()
+                || requester.retransmission_deadline().is_some()
+                || requester.is_complete(flow);
+            prop_assert!(goes_on, "{requester:?}");
+        }
+    }
+
     #[test]
     fn every_byte_is_delivered_once_whatever_the_path_does(
         packets in 1u64..400,
