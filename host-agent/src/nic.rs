@@ -39,10 +39,6 @@ pub struct Nic {
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<RocePacket>,
     acknowledgements: VecDeque<RocePacket>,
-    /// The stamps of those acknowledgements that echo some.
-    echoes: VecDeque<Stamps>,
-    /// Those of the last one that was taken.
-    echoed: Stamps,
     /// By [`QueueId::place`].
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
@@ -50,6 +46,10 @@ pub struct Nic {
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
+    /// The stamps of those acknowledgements that echo some.
+    echoes: VecDeque<Stamps>,
+    /// Those of the last one that was taken; apart, for the sake of hosts without telemetry.
+    echoed: Box<Stamps>,
 }
 
 impl Nic {
@@ -62,7 +62,7 @@ impl Nic {
             notifications: VecDeque::new(),
             acknowledgements: VecDeque::new(),
             echoes: VecDeque::new(),
-            echoed: Stamps::default(),
+            echoed: Box::default(),
             paced: QueueSet::EMPTY,
             ready: QueueSet::EMPTY,
             next_turn: 0,
@@ -89,13 +89,18 @@ impl Nic {
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
     pub fn queue_acknowledgement(&mut self, packet: RocePacket, stamps: &[Stamp]) {
         if packet.telemetry.is_some() {
-            let mut echo = Stamps::default();
-            for (place, stamp) in echo.iter_mut().zip(stamps) {
-                *place = *stamp;
-            }
-            self.echoes.push_back(echo);
+            self.queue_echo(stamps);
         }
         self.acknowledgements.push_back(packet);
+    }
+
+    #[cold]
+    fn queue_echo(&mut self, stamps: &[Stamp]) {
+        let mut echo = Stamps::default();
+        for (place, stamp) in echo.iter_mut().zip(stamps) {
+            *place = *stamp;
+        }
+        self.echoes.push_back(echo);
     }
 
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
@@ -103,7 +108,7 @@ impl Nic {
     pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
         match packet.telemetry {
             Some(telemetry) if telemetry.echo => {
-                self.echoed.get(..telemetry.hops.into()).unwrap_or(&self.echoed)
+                self.echoed.get(..telemetry.hops.into()).unwrap_or(&*self.echoed)
             }
             _ => &[],
         }
@@ -131,10 +136,8 @@ impl Nic {
             if let Some(packet) = queue.front()
                 && !self.pause.is_paused(queue_of(&self.pause, packet), now)
             {
-                if packet.telemetry.is_some()
-                    && let Some(stamps) = self.echoes.pop_front()
-                {
-                    self.echoed = stamps;
+                if packet.telemetry.is_some() {
+                    *self.echoed = self.echoes.pop_front().unwrap_or_default();
                 }
                 return queue.pop_front();
             }

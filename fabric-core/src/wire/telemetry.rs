@@ -103,7 +103,7 @@ impl Fields {
     /// Bytes on the wire, stamps included.
     #[inline]
     pub const fn length(self) -> usize {
-        surplus_length(self.room)
+        LEN + STAMP_LEN * self.room as usize
     }
 }
 

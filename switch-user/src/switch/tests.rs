@@ -28,7 +28,11 @@ const IN: u16 = 0;
 const OUT: u16 = 2;
 /// The lossless classes.
 const CLASS: Priority = Priority::new(3);
+/// The queue of [`CLASS`].
+const QUEUE: QueueId = QueueId::data(3);
 const OTHER: Priority = Priority::new(4);
+/// The queue of [`OTHER`].
+const OTHER_QUEUE: QueueId = QueueId::data(4);
 /// A lossy class, which finds no room.
 const LOSSY: Priority = Priority::new(0);
 const LENGTH: u32 = 1000;
@@ -356,12 +360,17 @@ impl<S: Scheme> Bench<S> {
 
 /// A packet that is sent as it came, others waiting behind it.
 const fn packet(frame: u32) -> Sent {
-    Sent::Packet(Transmission { frame, length: LENGTH, mark: false, more: true })
+    Sent::Packet(Transmission { frame, length: LENGTH, queue: QUEUE, mark: false, more: true })
 }
 
 /// The last packet of its port.
 const fn last(frame: u32) -> Sent {
-    Sent::Packet(Transmission { frame, length: LENGTH, mark: false, more: false })
+    last_of(QUEUE, frame)
+}
+
+/// The last packet of its port, of any queue.
+const fn last_of(queue: QueueId, frame: u32) -> Sent {
+    Sent::Packet(Transmission { frame, length: LENGTH, queue, mark: false, more: false })
 }
 
 const fn departed([ingress, port]: [u16; 2], length: u32) -> Told {

@@ -123,14 +123,14 @@ fn stamps_fill_the_room_and_what_exceeds_it_is_named() {
 
 #[test]
 fn an_echo_is_left_alone() {
-    let telemetry = Fields { room: 2, hops: 1, echo: false, exceeded: false }.echoed();
-    let echo = RocePacket { telemetry: Some(telemetry), ..ACK };
+    let fields = Fields { room: 2, hops: 1, echo: false, exceeded: false }.echoed();
+    let echo = RocePacket { telemetry: Some(fields), ..ACK };
     let mut frame = vec![0; echo.frame_length()];
     assert_eq!(echo.emit_stamped(&LINK, &[stamp_at(5)], &mut frame), Ok(frame.len()));
     let before = frame.clone();
     stamp(&mut frame, stamp_at(6));
     assert_eq!(frame, before);
-    assert_eq!(told(&frame), (telemetry, &[stamp_at(5)][..]));
+    assert_eq!(told(&frame), (fields, &[stamp_at(5)][..]));
 }
 
 #[test]

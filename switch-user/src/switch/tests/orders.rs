@@ -23,7 +23,7 @@ fn a_pause_wakes_its_port_and_goes_ahead_of_packets() {
         [Told::Queued(ControlEvent::Pause), told(IN, CLASS.bit(), ControlEvent::Pause, 1)];
     assert_eq!(bench.told()[4..], of_pause, "after four admitted packets");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
-    assert_eq!(bench.sends(START, IN), Some(last(1)));
+    assert_eq!(bench.sends(START, IN), Some(last_of(OTHER_QUEUE, 1)));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_paused_class_waits_for_the_expiry_and_others_do_not() {
     assert_eq!(bench.sends(START, OUT), None);
     assert!(!bench.switch.is_idle(OUT));
     assert_eq!(bench.due(START + PAUSE), Some(Due { port: OUT, pauses_changed: true }));
-    assert_eq!(bench.sends(START + PAUSE, OUT), Some(last(2)));
+    assert_eq!(bench.sends(START + PAUSE, OUT), Some(last_of(OTHER_QUEUE, 2)));
 }
 
 #[test]

@@ -85,8 +85,8 @@ impl Bench<Test> {
     }
 }
 
-const fn sent(frame: u32, length: u32, more: bool) -> Sent {
-    Sent::Packet(Transmission { frame, length, mark: false, more })
+const fn sent(frame: u32, length: u32, queue: QueueId, more: bool) -> Sent {
+    Sent::Packet(Transmission { frame, length, queue, mark: false, more })
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_packet_that_moves_waits_in_its_new_queue() {
     let held = queue.shared_bytes.load() + queue.headroom_bytes.load();
     assert_eq!(held, both, "they hold their buffer");
     bench.hold(&[]);
-    let both = [(1, true), (3, false)].map(|(frame, more)| Some(sent(frame, MOVED, more)));
+    let both = [(1, true), (3, false)].map(|(frame, more)| Some(sent(frame, MOVED, backup, more)));
     assert_eq!([(); 2].map(|()| bench.sends(NOW, OUT)), both);
     assert_eq!(bench.woken(), [IN]);
     assert_eq!(bench.sends(NOW, IN), Some(resume(IN, CLASS.bit())));
@@ -171,7 +171,7 @@ fn a_packet_may_move_more_than_once_at_a_time() {
     let bytes = [first, second].map(|queue| bench.bytes(queue)[0]);
     assert_eq!(bytes, [0, MOVED_TWICE.into()]);
     bench.hold(&[]);
-    assert_eq!(bench.sends(NOW, OUT), Some(sent(1, MOVED_TWICE, false)));
+    assert_eq!(bench.sends(NOW, OUT), Some(sent(1, MOVED_TWICE, second, false)));
     assert!(bench.is_empty());
 }
 
