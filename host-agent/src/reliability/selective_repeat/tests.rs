@@ -217,15 +217,14 @@ proptest! {
                     let Transmission { number, .. } = requester.transmit(now, flow);
                     prop_assert!(number < packets);
                 }
-                Step::Transmit => {}
                 Step::Expire if requester.retransmission_deadline().is_some() => {
                     requester.expire(now);
                     prop_assert!(requester.next(flow).is_some());
                 }
-                Step::Expire => {}
                 Step::Receive(answer) => {
                     acknowledged += requester.receive(now, &answer, flow).bytes.0;
                 }
+                Step::Transmit | Step::Expire => {}
             }
             prop_assert!(requester.outstanding(flow).0 <= bytes);
             prop_assert!(acknowledged <= bytes);
