@@ -8,9 +8,10 @@
 //! 1. In a file or folder here, types that implement the two traits, with their tests. One whose receiver says
 //!    nothing has the feedback of `line_rate`.
 //! 2. In `algorithm.rs`, the only place that names the algorithms: a variant of [`Algorithm`], which has its
-//!    parameters, of `Control`, and of `Feedback` if it has one of its own. The compiler asks for the arms.
-//! 3. In `scenario/src/transport.rs` a variant of `CongestionControl` and of `CongestionControlKey`, and the
-//!    parameters in `RoceRcKeys`: keys of `host.transport`. The compiler asks for the line in
+//!    parameters, of `Control`, and of `Feedback` if it has one of its own. The compiler asks for the arm in `ends`;
+//!    `enum_dispatch` writes the others.
+//! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys`, and a variant of `CongestionControl`
+//!    and of `CongestionControlKeys` (`transport/congestion_control.rs`). The compiler asks for the line in
 //!    `emulation/src/host_settings.rs`.
 //! 4. What the compiler does not ask for: the names in the documentation of the key `congestion_control`, which is
 //!    the schema's, README.md's list of what xoff does not do yet, a check in `tests/src/fabric/congestion.rs`.
