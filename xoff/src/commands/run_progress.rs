@@ -173,7 +173,7 @@ mod tests {
         left(&mut course, 0, 0);
         assert_eq!(left(&mut course, 1000, 1), Some(Duration::from_nanos(u64::MAX)));
         let line = course.line(Duration::from_secs(1000), at(1)).expect("it is due");
-        assert!(line.ends_with("; 16 min 40 s elapsed, at most 5124095 h 34 min left"), "{line}");
+        assert!(line.contains(", at most 5124095 h 34 min left; 16 min 40 s elapsed"), "{line}");
     }
 
     #[test]
