@@ -18,6 +18,8 @@ from scapy.utils import RawPcapNgReader
 
 ROCE_PORT = 4791
 MAC_CONTROL = 0x8808
+# Ethernet and IPv4 without options.
+IPV4_HEADERS = 14 + 20
 
 
 def main(path):
@@ -30,7 +32,8 @@ def main(path):
         if UDP not in packet or packet[UDP].dport != ROCE_PORT or BTH not in packet:
             wrong.append(f"packet {number} is not RoCEv2: {packet.summary()}")
             continue
-        bth = packet[BTH]
+        # Telemetry lies behind the datagram; scapy would take it for payload.
+        bth = Ether(frame[: IPV4_HEADERS + packet[UDP].len])[BTH]
         found, computed = struct.pack("!I", bth.icrc), bth.compute_icrc(b"")
         if found == computed:
             right[bth.opcode] += 1
