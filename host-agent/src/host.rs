@@ -1,5 +1,7 @@
 //! The host, which connects queue pairs, NIC and timers.
 
+mod event;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use fabric_core::hop_control::HopControl;
@@ -20,6 +22,8 @@ use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Sender};
 use crate::requester::{Echo, Requester, WindowLimit};
 use crate::responder::{Responder, ResponderRequest};
+
+pub use event::{HostEvent, SenderCounts};
 
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,38 +57,6 @@ pub struct HostConfig {
     pub congestion_control: congestion_control::Algorithm,
     /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
     pub window: Option<WindowLimit>,
-}
-
-/// What the sender of a flow has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderCounts {
-    /// Data packets that were sent again.
-    pub retransmitted_packets: u64,
-    /// CNPs that it received.
-    pub notifications: u64,
-}
-
-/// What happened on a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostEvent {
-    /// The last byte of a flow that this host sends is acknowledged; its queue pair is gone.
-    FlowCompleted {
-        /// The flow's number.
-        flow: u32,
-        /// When the ACK arrived.
-        at: Picos,
-        /// What its sender has counted.
-        counts: SenderCounts,
-    },
-    /// The last byte of a flow that this host receives has arrived in order.
-    FlowDelivered {
-        /// Queue pair number.
-        qp: u32,
-        /// Payload bytes received in order.
-        bytes: u64,
-        /// When the last packet arrived.
-        at: Picos,
-    },
 }
 
 /// One RoCEv2 host, without I/O.
