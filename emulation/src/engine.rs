@@ -256,14 +256,14 @@ impl<'a, W: Wires> Engine<'a, W> {
         let mut looked_at = 0;
         let mut windows = 0;
         loop {
-            let Some(window) = self.next_window()? else {
+            let Some(mut window) = self.next_window()? else {
                 self.now = self.scenario.duration;
                 return Ok(RunEnd::Duration);
             };
             if self.scenario.stop == Stop::Deadlock && self.deadlocks.is_deadlocked() {
                 return Ok(RunEnd::Deadlock);
             }
-            self.start_flows(window.end);
+            self.start_flows(&mut window);
             self.run_window(crew, window)?;
             self.exchange();
             self.tell_notes()?;

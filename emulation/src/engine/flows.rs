@@ -8,15 +8,26 @@ use units::Picos;
 use workload::Flow;
 
 use super::host_node::{Command, Completion};
+use super::part::Window;
 use super::{Engine, RunError};
 use crate::datapath::Wires;
 use crate::partition::Place;
 use crate::{paths, queue_pairs};
 
+/// Flows that start in a window, if not at one instant.
+const MOST_STARTS: u32 = 1 << 14;
+
 impl<W: Wires> Engine<'_, W> {
-    /// Tells the hosts of flows that start before `end`.
-    pub(super) fn start_flows(&mut self, end: Picos) {
-        while self.stream.next_start().is_some_and(|start| start < end) {
+    /// Tells the hosts of flows that start in `window`, which ends earlier if there are very many: then the run can be
+    /// interrupted between them.
+    pub(super) fn start_flows(&mut self, window: &mut Window) {
+        let mut started = 0;
+        while let Some(start) = self.stream.next_start().filter(|&start| start < window.end) {
+            if started >= MOST_STARTS && start > window.start {
+                window.end = start;
+                break;
+            }
+            started += 1;
             let flow = self.stream.next().expect("it has a start");
             self.classes |= 1 << flow.priority;
             let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
