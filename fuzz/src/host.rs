@@ -163,6 +163,7 @@ fn config() -> HostConfig {
         pause_response: Picos(1500),
         reliability: Reliability::GoBackN,
         congestion_control: Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE)),
+        window: None,
     }
 }
 

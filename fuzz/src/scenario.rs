@@ -8,7 +8,8 @@ use std::io;
 use std::path::Path;
 
 use emulation::engine::{Engine, ThreadUse};
-use emulation::{host_settings, paths, queue_pairs, run, switch_settings};
+use emulation::host_settings::HostSettings;
+use emulation::{paths, queue_pairs, run, switch_settings};
 use host_agent::Host;
 use scenario::{Scenario, ScenarioError};
 use switch_user::tables::SwitchTables;
@@ -150,8 +151,9 @@ fn flows_are_as_documented(scenario: &Scenario) {
 
 /// `Host::new` panics on a configuration that no host can have.
 fn hosts_can_be_made(scenario: &Scenario) {
+    let settings = HostSettings::of(scenario);
     for host in (0..scenario.fabric().host_count()).map(HostId) {
-        drop(Host::new(host_settings::host_config(scenario, host)));
+        drop(Host::new(settings.config(host)));
     }
 }
 
