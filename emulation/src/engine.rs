@@ -254,7 +254,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         watch: &mut Watch<'_>,
     ) -> Result<RunEnd, RunError> {
         let mut looked_at = 0;
-        let mut windows = 0;
+        let mut others = 0;
         loop {
             let Some(mut window) = self.next_window()? else {
                 self.now = self.scenario.duration;
@@ -263,7 +263,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             if self.scenario.stop == Stop::Deadlock && self.deadlocks.is_deadlocked() {
                 return Ok(RunEnd::Deadlock);
             }
-            self.start_flows(&mut window);
+            others += self.start_flows(&mut window);
             self.run_window(crew, window)?;
             self.exchange();
             self.tell_notes()?;
@@ -271,8 +271,9 @@ impl<'a, W: Wires> Engine<'a, W> {
                 self.now = self.tally().last_activity;
                 return Ok(RunEnd::Drained);
             }
-            windows += 1;
-            let steps = self.tally().packet_hops + windows;
+            others += 1;
+            // Windows and starts of flows are steps, too.
+            let steps = self.tally().packet_hops + others;
             if steps - looked_at >= STEPS_PER_LOOK {
                 looked_at = steps;
                 if watch.interrupted.load(Ordering::Relaxed) {

@@ -15,12 +15,12 @@ use crate::partition::Place;
 use crate::{paths, queue_pairs};
 
 /// Flows that start in a window, if not at one instant.
-const MOST_STARTS: u32 = 1 << 14;
+const MOST_STARTS: u64 = 1 << 14;
 
 impl<W: Wires> Engine<'_, W> {
     /// Tells the hosts of flows that start in `window`, which ends earlier if there are very many: then the run can be
-    /// interrupted between them.
-    pub(super) fn start_flows(&mut self, window: &mut Window) {
+    /// interrupted between them. Returns how many.
+    pub(super) fn start_flows(&mut self, window: &mut Window) -> u64 {
         let mut started = 0;
         while let Some(start) = self.stream.next_start().filter(|&start| start < window.end) {
             if started >= MOST_STARTS && start > window.start {
@@ -42,6 +42,7 @@ impl<W: Wires> Engine<'_, W> {
             });
             self.active.insert(flow.id, flow);
         }
+        started
     }
 
     fn command(&mut self, host: HostId, at: Picos, command: Command) {
