@@ -12,10 +12,11 @@ mod slab;
 use fabric_core::arrival::Outcome;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::wire::tcp::{Direction, SackBlocks};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
-    AethFields, HopControlFrame, LinkDelayFrame, Opcode, ParseError, PfcFrame, RocePacket,
-    Syndrome, experimental, mac_control,
+    AethFields, HopControlFrame, LinkDelayFrame, Opcode, Packet, ParseError, PfcFrame, RocePacket,
+    Syndrome, TcpSegment, experimental, mac_control,
 };
 use switch_user::tables::SwitchTables;
 use topology::{WireEnds, WireId};
@@ -27,9 +28,9 @@ pub use slab::FrameId;
 /// A frame's kind, for capture filters and injected faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// RDMA WRITE.
+    /// RDMA WRITE, or a TCP segment of the end that sends data.
     Data,
-    /// ACK.
+    /// ACK, of RoCEv2 or TCP.
     Ack,
     /// NAK.
     Nak,
@@ -51,8 +52,8 @@ pub type Orders = Vec<(Order, Option<FrameId>)>;
 /// What a host's NIC received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostArrival {
-    /// A RoCEv2 packet.
-    Roce(RocePacket),
+    /// A RoCEv2 packet or TCP segment.
+    Packet(Packet),
     /// A hop control frame, PFC or another.
     HopControl(HopControl),
     /// A link delay frame.
@@ -137,17 +138,26 @@ pub enum DatapathError {
     },
 }
 
+/// What few packets have, and a store may keep beside their frames.
+#[derive(Clone, Copy, Debug)]
+pub enum Aside {
+    /// Stamps of telemetry.
+    Stamps(Stamps),
+    /// SACK blocks.
+    Sack(SackBlocks),
+}
+
 /// Keeps the frames of a part of the fabric.
 pub trait FrameStore {
     /// A frame on its way from one store to another.
     type Frame: Send;
 
-    /// Takes a frame out of the store. Stamps that are not in it are added to `stamps`.
-    fn take(&mut self, frame: FrameId, stamps: &mut Vec<Stamps>) -> Self::Frame;
-    /// Puts a frame in that another store has given away. Stamps that are not in it are the next of `stamps`.
-    fn put(&mut self, frame: Self::Frame, stamps: &mut impl Iterator<Item = Stamps>) -> FrameId;
+    /// Takes a frame out of the store. What is kept beside it is added to `aside`.
+    fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> Self::Frame;
+    /// Puts a frame in that another store has given away. What is kept beside it is the next of `aside`.
+    fn put(&mut self, frame: Self::Frame, aside: &mut impl Iterator<Item = Aside>) -> FrameId;
     /// The frame of a packet that a host sends on `wire`, with stamps that it echoes.
-    fn roce(&mut self, wire: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId;
+    fn packet(&mut self, wire: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId;
     /// The frame of a hop control message from the station `source` to its neighbour.
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
     /// The frame of a link delay message.
@@ -250,12 +260,28 @@ impl HostArrival {
                 }
                 Err(error) => Err(error),
             },
-            _ => RocePacket::parse(bytes).map(Self::Roce),
+            _ => Packet::parse(bytes).map(Self::Packet),
         }
     }
 }
 
 impl FrameKind {
+    /// Of a packet.
+    pub fn of_packet(packet: &Packet) -> Self {
+        match packet {
+            Packet::Roce(packet) => Self::of_roce(packet),
+            Packet::Tcp(segment) => Self::of_segment(segment),
+        }
+    }
+
+    /// Of a TCP segment: what the end that sends data sends is data, SYN too.
+    pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
+        match segment.ports.connection() {
+            Some((_, Direction::FromServer)) => Self::Ack,
+            _ => Self::Data,
+        }
+    }
+
     /// Of a RoCEv2 packet.
     pub fn of_roce(packet: &RocePacket) -> Self {
         match (packet.opcode, packet.aeth) {

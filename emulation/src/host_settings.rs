@@ -3,11 +3,12 @@
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use host_agent::congestion_control::{
-    Algorithm, Fraction, Multiple, dcqcn, dctcp, hpcc, powertcp, timely,
+    Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, timely,
 };
-use host_agent::{HostConfig, Reliability, SelectiveRepeat, WindowLimit};
+use host_agent::{HostConfig, Protocol, Reliability, SelectiveRepeat, WindowLimit, tcp};
 use scenario::transport::{
-    CongestionControl, Dcqcn, Dctcp, Hpcc, PowerTcp, RoceRc, Start, Timely, TimelyForm, WindowSize,
+    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, RoceRc, Start, Timely, TimelyForm,
+    Window, WindowSize,
 };
 use scenario::{Scenario, Transport};
 use topology::HostId;
@@ -23,35 +24,38 @@ const INITIAL_PAYLOADS: u64 = 10;
 #[derive(Debug)]
 pub struct HostSettings<'a> {
     scenario: &'a Scenario,
-    transport: RoceRc,
-    base_rtt: Picos,
+    /// By transport, where windows depend on it.
+    base_rtts: Vec<Picos>,
 }
 
 impl<'a> HostSettings<'a> {
     /// Those of `scenario`.
     pub fn of(scenario: &'a Scenario) -> Self {
-        let Transport::RoceRc(transport) = scenario.host.transport;
         // Looking for it takes the longer the more racks there are; most scenarios need it not.
-        let needed = transport.window.size == WindowSize::Bdp
-            || !matches!(
-                transport.congestion_control,
-                CongestionControl::None
-                    | CongestionControl::Dcqcn(_)
-                    | CongestionControl::Timely(_)
-            );
-        let base_rtt = match transport.base_rtt {
+        let needed = |transport: &Transport| {
+            let control = transport.congestion_control();
+            transport.window().size == WindowSize::Bdp
+                || !matches!(
+                    control,
+                    CongestionControl::None
+                        | CongestionControl::Cubic(_)
+                        | CongestionControl::Dcqcn(_)
+                        | CongestionControl::Timely(_)
+                )
+        };
+        let base_rtt = |transport: &Transport| match transport.base_rtt() {
             Some(base_rtt) => base_rtt,
-            None if needed => longest_base_rtt(scenario),
+            None if needed(transport) => longest_base_rtt(scenario, transport),
             None => Picos::ZERO,
         };
-        Self { scenario, transport, base_rtt }
+        Self { scenario, base_rtts: scenario.transports().iter().map(base_rtt).collect() }
     }
 
-    /// A host's NIC and transport.
+    /// A host's NIC.
     pub fn config(&self, host: HostId) -> HostConfig {
         let fabric = self.scenario.fabric();
-        let link_rate = fabric.wire(fabric.host(host).ports[0]).rate;
         let settings = &self.scenario.host;
+        let link_rate = self.link_rate(host);
         HostConfig {
             address: FIRST_HOST_ADDRESS + host.0,
             station: station(fabric, fabric.host_node(host), 0),
@@ -61,57 +65,98 @@ impl<'a> HostSettings<'a> {
             ack_priority: Priority::new(settings.ack_priority),
             cnp_priority: Priority::new(settings.cnp_priority),
             ack_interval: settings.ack_interval,
-            telemetry_hops: settings.telemetry_hops,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
-            reliability: reliability(self.scenario),
-            congestion_control: self.algorithm(link_rate),
-            window: self.window(link_rate),
         }
     }
 
-    fn window(&self, link_rate: BitsPerSecond) -> Option<WindowLimit> {
-        let window = self.transport.window;
+    /// What carries a host's flows, as flows name it.
+    pub fn transports(&self, host: HostId) -> Vec<host_agent::Transport> {
+        let link_rate = self.link_rate(host);
+        let one = |(transport, base_rtt): (&Transport, &Picos)| {
+            let of = TransportSettings { scenario: self.scenario, base_rtt: *base_rtt, link_rate };
+            host_agent::Transport {
+                protocol: protocol(transport),
+                congestion_control: of.algorithm(transport.congestion_control()),
+                window: of.window(transport.window()),
+            }
+        };
+        self.scenario.transports().iter().zip(&self.base_rtts).map(one).collect()
+    }
+
+    fn link_rate(&self, host: HostId) -> BitsPerSecond {
+        let fabric = self.scenario.fabric();
+        fabric.wire(fabric.host(host).ports[0]).rate
+    }
+}
+
+/// One transport of a host.
+struct TransportSettings<'a> {
+    scenario: &'a Scenario,
+    base_rtt: Picos,
+    link_rate: BitsPerSecond,
+}
+
+impl TransportSettings<'_> {
+    fn window(&self, window: Window) -> Option<WindowLimit> {
         let bytes = match window.size {
             WindowSize::Unlimited => return None,
-            WindowSize::Bdp => link_rate.bytes_in(self.base_rtt),
+            WindowSize::Bdp => self.bandwidth_delay(),
             WindowSize::Bytes(bytes) => bytes,
         };
         Some(WindowLimit { bytes, scales: window.scales })
     }
 
-    fn algorithm(&self, link_rate: BitsPerSecond) -> Algorithm {
-        match &self.transport.congestion_control {
+    fn algorithm(&self, control: &CongestionControl) -> Algorithm {
+        match control {
             CongestionControl::None => Algorithm::LineRate,
-            CongestionControl::Dcqcn(dcqcn) => Algorithm::Dcqcn(dcqcn_parameters(dcqcn, link_rate)),
-            CongestionControl::Dctcp(dctcp) => Algorithm::Dctcp(self.dctcp(dctcp, link_rate)),
-            CongestionControl::Hpcc(hpcc) => Algorithm::Hpcc(self.hpcc(hpcc, link_rate)),
-            CongestionControl::PowerTcp(powertcp) => {
-                Algorithm::PowerTcp(self.powertcp(powertcp, link_rate))
+            CongestionControl::Cubic(cubic) => Algorithm::Cubic(self.cubic(cubic)),
+            CongestionControl::Dcqcn(dcqcn) => {
+                Algorithm::Dcqcn(dcqcn_parameters(dcqcn, self.link_rate))
             }
+            CongestionControl::Dctcp(dctcp) => Algorithm::Dctcp(self.dctcp(dctcp)),
+            CongestionControl::Hpcc(hpcc) => Algorithm::Hpcc(self.hpcc(hpcc)),
+            CongestionControl::PowerTcp(powertcp) => Algorithm::PowerTcp(self.powertcp(powertcp)),
             CongestionControl::ThetaPowerTcp(powertcp) => {
-                Algorithm::ThetaPowerTcp(self.powertcp(powertcp, link_rate))
+                Algorithm::ThetaPowerTcp(self.powertcp(powertcp))
             }
             CongestionControl::Timely(timely) => {
-                Algorithm::Timely(timely_parameters(timely, link_rate))
+                Algorithm::Timely(timely_parameters(timely, self.link_rate))
             }
         }
     }
 
-    fn bandwidth_delay(&self, link_rate: BitsPerSecond) -> Bytes {
-        link_rate.bytes_in(self.base_rtt)
+    fn bandwidth_delay(&self) -> Bytes {
+        self.link_rate.bytes_in(self.base_rtt)
     }
 
-    fn dctcp(&self, dctcp: &Dctcp, link_rate: BitsPerSecond) -> dctcp::Parameters {
+    /// The first window of a flow that starts slowly.
+    fn initial_window(&self, given: Option<Bytes>) -> Bytes {
+        given.unwrap_or(Bytes(self.scenario.host.payload.0 * INITIAL_PAYLOADS))
+    }
+
+    fn cubic(&self, cubic: &Cubic) -> cubic::Parameters {
+        cubic::Parameters {
+            segment: self.scenario.host.payload,
+            scaling: (cubic.c.numerator, cubic.c.denominator),
+            decrease_millionths: cubic.beta.millionths,
+            fast_convergence: cubic.fast_convergence,
+            reno_friendly: cubic.reno_friendly,
+            ecn: cubic.ecn,
+            initial_window: self.initial_window(cubic.initial_window),
+        }
+    }
+
+    fn dctcp(&self, dctcp: &Dctcp) -> dctcp::Parameters {
         let payload = self.scenario.host.payload;
         let minimum_window = dctcp.minimum_window.unwrap_or(payload);
         let (initial_window, maximum_window) = match dctcp.start {
             Start::LineRate => {
-                let whole = self.bandwidth_delay(link_rate).max(minimum_window);
+                let whole = self.bandwidth_delay().max(minimum_window);
                 (whole, whole)
             }
             Start::SlowStart => {
-                let first = Bytes(payload.0 * INITIAL_PAYLOADS).max(minimum_window);
+                let first = self.initial_window(dctcp.initial_window).max(minimum_window);
                 (first, Bytes(u64::MAX))
             }
         };
@@ -126,35 +171,52 @@ impl<'a> HostSettings<'a> {
         }
     }
 
-    fn hpcc(&self, hpcc: &Hpcc, link_rate: BitsPerSecond) -> hpcc::Parameters {
+    fn hpcc(&self, hpcc: &Hpcc) -> hpcc::Parameters {
         let left = u64::from(1_000_000 - hpcc.utilisation.millionths);
-        let usual = part_of(self.bandwidth_delay(link_rate), left, 100_000_000);
+        let usual = part_of(self.bandwidth_delay(), left, 100_000_000);
         hpcc::Parameters {
             base_rtt: self.base_rtt,
             utilisation: Multiple::from_millionths(hpcc.utilisation.millionths),
             stages: hpcc.max_stage,
             additive_increase: hpcc.additive_increase.unwrap_or(usual),
-            line_rate: link_rate,
-            minimum_rate: hpcc.minimum_rate.min(link_rate),
+            line_rate: self.link_rate,
+            minimum_rate: hpcc.minimum_rate.min(self.link_rate),
         }
     }
 
-    fn powertcp(&self, powertcp: &PowerTcp, link_rate: BitsPerSecond) -> powertcp::Parameters {
-        let usual = part_of(self.bandwidth_delay(link_rate), 6, 1000);
+    fn powertcp(&self, powertcp: &PowerTcp) -> powertcp::Parameters {
+        let usual = part_of(self.bandwidth_delay(), 6, 1000);
         powertcp::Parameters {
             base_rtt: self.base_rtt,
             gain: Multiple::from_millionths(powertcp.gain.millionths),
             additive_increase: powertcp.additive_increase.unwrap_or(usual),
-            line_rate: link_rate,
-            minimum_rate: powertcp.minimum_rate.min(link_rate),
+            line_rate: self.link_rate,
+            minimum_rate: powertcp.minimum_rate.min(self.link_rate),
         }
     }
 }
 
+/// A transport's protocol.
+fn protocol(transport: &Transport) -> Protocol {
+    match transport {
+        Transport::RoceRc(roce) => {
+            Protocol::Roce { reliability: reliability(roce), telemetry_hops: roce.telemetry_hops }
+        }
+        Transport::Tcp(tcp) => Protocol::Tcp(tcp::Parameters {
+            initial_timeout: tcp.initial_rto,
+            minimum_timeout: tcp.minimum_rto,
+            maximum_timeout: tcp.maximum_rto,
+            loss_threshold: tcp.loss_threshold,
+            tail_loss_probe: tcp.tail_loss_probe,
+            delayed_ack: tcp.delayed_ack,
+            handshake: tcp.handshake,
+        }),
+    }
+}
+
 /// How queue pairs repair losses.
-pub fn reliability(scenario: &Scenario) -> Reliability {
-    let Transport::RoceRc(transport) = &scenario.host.transport;
-    match transport.reliability {
+pub fn reliability(roce: &RoceRc) -> Reliability {
+    match roce.reliability {
         scenario::Reliability::GoBackN => Reliability::GoBackN,
         scenario::Reliability::SelectiveRepeat(scenario::SelectiveRepeat {
             rto_low,

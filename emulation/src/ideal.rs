@@ -33,6 +33,7 @@
 //! same holds for every `q`-th packet, which the receiver acknowledges. A convex function minus a linear one is
 //! largest at one of its ends, so only the first and the last ACK of a run matter.
 
+use fabric_core::wire::tcp;
 pub use host_agent::Placement;
 use host_agent::frame_length::{ack_frame, data_frame};
 use host_agent::{Message, Segmentation};
@@ -47,15 +48,51 @@ pub struct FlowShape {
     pub bytes: Bytes,
     /// Payload bytes of a full packet, at least 1.
     pub payload: Bytes,
-    /// Which packets carry a RETH.
-    pub placement: Placement,
+    /// What its frames are.
+    pub frames: Frames,
     /// Packets of a message that are acknowledged together, at least 1; its last packet is
     /// acknowledged in any case.
     pub ack_interval: u32,
     /// Preamble, FCS and inter-frame gap: bytes on the wire beyond the frame.
     pub wire_overhead: Bytes,
-    /// Stamps for which packets and their ACKs have room, 0 to 8.
-    pub telemetry_hops: u8,
+}
+
+/// What the frames of a flow are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frames {
+    /// RoCEv2 packets.
+    Roce {
+        /// Which packets carry a RETH.
+        placement: Placement,
+        /// Stamps for which packets and their ACKs have room, 0 to 8.
+        telemetry_hops: u8,
+    },
+    /// TCP segments.
+    Tcp {
+        /// Whether SYNs go before.
+        handshake: bool,
+    },
+}
+
+impl Frames {
+    /// Length of a data frame, the first of a message or another.
+    fn data(self, payload: Bytes, first: bool) -> Bytes {
+        match self {
+            Self::Roce { placement, telemetry_hops } => {
+                let reth = first || placement == Placement::EveryPacket;
+                data_frame(payload, reth, telemetry_hops)
+            }
+            Self::Tcp { .. } => Bytes(tcp::frame_length(payload.0)),
+        }
+    }
+
+    /// Length of the frame of an ACK.
+    fn ack(self) -> Bytes {
+        match self {
+            Self::Roce { telemetry_hops, .. } => ack_frame(telemetry_hops),
+            Self::Tcp { .. } => Bytes(tcp::frame_length(0)),
+        }
+    }
 }
 
 /// From the first bit of the first packet to the last bit of the last ACK, over idle wires.
@@ -67,10 +104,27 @@ pub struct FlowShape {
 pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
     let segmentation = Segmentation::new(flow.bytes.0, flow.payload.0);
     let mut lone = LoneFlow::new(path, back, flow);
-    for message in 0..segmentation.messages() {
-        lone.send(segmentation.message(message));
+    match flow.frames {
+        Frames::Roce { .. } => {
+            for message in 0..segmentation.messages() {
+                lone.send(segmentation.message(message));
+            }
+            lone.completion()
+        }
+        Frames::Tcp { handshake } => {
+            let packets = segmentation.packets();
+            lone.send(Message { start: 0, bytes: flow.bytes.0, packets });
+            let opening = if handshake { opening(path, back, flow.wire_overhead) } else { 0 };
+            Picos(lone.completion().0.saturating_add(opening))
+        }
     }
-    lone.completion()
+}
+
+/// From the first bit of a SYN to the last bit of its answer, in picoseconds.
+fn opening(path: &[Hop], back: &[Hop], wire_overhead: Bytes) -> u64 {
+    let syn = tcp::SYN_FRAME_LENGTH + wire_overhead.0;
+    let hops = path.iter().chain(back);
+    hops.fold(0, |sum: u64, hop| sum.saturating_add(hop.rate.serialise(syn).0 + hop.delay.0))
 }
 
 /// A flow on its way.
@@ -79,26 +133,22 @@ struct LoneFlow<'a> {
     /// Serialisation times of a full packet that does not start a message.
     full: Vec<u64>,
     payload: u64,
-    /// Whether such packets carry a RETH.
-    reth: bool,
+    frames: Frames,
     ack_interval: u64,
-    telemetry_hops: u8,
     acks: AckTrain,
 }
 
 impl<'a> LoneFlow<'a> {
     fn new(path: &'a [Hop], back: &[Hop], flow: FlowShape) -> Self {
         let there = Pipeline::new(path, flow.wire_overhead);
-        let (hops, reth) = (flow.telemetry_hops, flow.placement == Placement::EveryPacket);
-        let full = there.serialisation(data_frame(flow.payload, reth, hops));
-        let acks = AckTrain::new(back, ack_frame(hops), flow.wire_overhead);
+        let full = there.serialisation(flow.frames.data(flow.payload, false));
+        let acks = AckTrain::new(back, flow.frames.ack(), flow.wire_overhead);
         Self {
             there,
             full,
             payload: flow.payload.0,
-            reth,
+            frames: flow.frames,
             ack_interval: flow.ack_interval.into(),
-            telemetry_hops: hops,
             acks,
         }
     }
@@ -106,7 +156,7 @@ impl<'a> LoneFlow<'a> {
     fn send(&mut self, message: Message) {
         let Message { bytes, packets, .. } = message;
         let interval = self.ack_interval;
-        let first = data_frame(Bytes(bytes.min(self.payload)), true, self.telemetry_hops);
+        let first = self.frames.data(Bytes(bytes.min(self.payload)), true);
         let first = self.there.serialisation(first);
         self.there.send(&first, 1);
         if packets == 1 || interval == 1 {
@@ -126,8 +176,7 @@ impl<'a> LoneFlow<'a> {
         }
         self.there.send(&self.full, packets - 1 - sent);
         let rest = Bytes(bytes - (packets - 1) * self.payload);
-        let last = data_frame(rest, self.reth, self.telemetry_hops);
-        let last = self.there.serialisation(last);
+        let last = self.there.serialisation(self.frames.data(rest, false));
         self.there.send(&last, 1);
         self.acks.send(1, self.there.arrival());
     }
@@ -261,10 +310,9 @@ mod tests {
         FlowShape {
             bytes,
             payload,
-            placement: Placement::FirstOfMessage,
+            frames: Frames::Roce { placement: Placement::FirstOfMessage, telemetry_hops: 0 },
             ack_interval,
             wire_overhead: OVERHEAD,
-            telemetry_hops: 0,
         }
     }
 
@@ -286,7 +334,8 @@ mod tests {
         let path = [hop(100, 1000); 4];
         let (packet, ack) = ((1074 + 24) * 80, (62 + 24) * 80);
         let by_hand = 3 * packet + 1000 * packet + 4 * 1_000_000 + 4 * (ack + 1_000_000);
-        let flow = FlowShape { placement: Placement::EveryPacket, ..flow(1_000_000, 1000, 4) };
+        let frames = Frames::Roce { placement: Placement::EveryPacket, telemetry_hops: 0 };
+        let flow = FlowShape { frames, ..flow(1_000_000, 1000, 4) };
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
 
@@ -294,7 +343,8 @@ mod tests {
     fn telemetry_lengthens_packets_and_their_acks() {
         let path = [hop(100, 0)];
         let by_hand = (1074 + 48 + 24 + 2 * (1058 + 48 + 24) + 62 + 48 + 24) * 80;
-        let flow = FlowShape { telemetry_hops: 5, ..flow(3000, 1000, 4) };
+        let frames = Frames::Roce { placement: Placement::FirstOfMessage, telemetry_hops: 5 };
+        let flow = FlowShape { frames, ..flow(3000, 1000, 4) };
         assert_eq!(completion(&path, &path, flow), Picos(by_hand));
     }
 
@@ -341,11 +391,10 @@ mod tests {
             let packets = bytes.div_ceil(payload);
             for number in 1..=packets {
                 let carried = payload.min(bytes - (number - 1) * payload);
-                let reth = number == 1 || flow.placement == Placement::EveryPacket;
-                let frame = data_frame(Bytes(carried), reth, flow.telemetry_hops);
+                let frame = flow.frames.data(Bytes(carried), number == 1);
                 let arrival = there.send(0, frame);
                 if number == packets || number.is_multiple_of(interval) {
-                    completion = acks.send(arrival, ack_frame(flow.telemetry_hops));
+                    completion = acks.send(arrival, flow.frames.ack());
                 }
             }
         }
@@ -367,17 +416,33 @@ mod tests {
         let payload = prop_oneof![1u64..8, 64u64..3072];
         let placement =
             prop::sample::select(&[Placement::FirstOfMessage, Placement::EveryPacket][..]);
+        let roce = (placement, 0..=8u8)
+            .prop_map(|(placement, telemetry_hops)| Frames::Roce { placement, telemetry_hops });
+        let frames = prop_oneof![3 => roce, 1 => Just(Frames::Tcp { handshake: false })];
         let ack_interval = prop_oneof![1u32..9, Just(u32::MAX)];
-        (payload, placement, ack_interval, 0..=8u8).prop_map(
-            |(payload, placement, ack_interval, telemetry_hops)| FlowShape {
-                bytes: Bytes(0),
-                payload: Bytes(payload),
-                placement,
-                ack_interval,
-                wire_overhead: OVERHEAD,
-                telemetry_hops,
-            },
-        )
+        (payload, frames, ack_interval).prop_map(|(payload, frames, ack_interval)| FlowShape {
+            bytes: Bytes(0),
+            payload: Bytes(payload),
+            frames,
+            ack_interval,
+            wire_overhead: OVERHEAD,
+        })
+    }
+
+    /// SYN and its answer are frames of 74 B, data frames 66 B longer than their payload.
+    #[test]
+    fn a_handshake_comes_before_the_first_segment() {
+        let hops = [hop(100, 1000), hop(10, 500)];
+        let of = |handshake| {
+            let flow = FlowShape { frames: Frames::Tcp { handshake }, ..flow(2500, 1000, 1) };
+            completion(&hops, &hops, flow).0
+        };
+        let round_trip = 2 * ((74 + 24) * (80 + 800) + 1_500_000);
+        assert_eq!(of(true) - of(false), round_trip);
+        let data: u64 = [1066, 1066, 566].iter().map(|frame| (frame + 24) * 800).sum();
+        let there = (1066 + 24) * 80 + 1_500_000 + data;
+        let back = (66 + 24) * (80 + 800) + 1_500_000;
+        assert_eq!(of(false), there + back);
     }
 
     proptest! {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Scenario;
+use scenario::{Scenario, Transport};
 use topology::{Fabric, HostId, Racks};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::ideal::{FlowShape, Placement, completion};
+use crate::ideal::{FlowShape, Frames, completion};
+use crate::paths::frames_of;
 
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,8 @@ pub struct PathGroup {
     pub bdp: Bytes,
 }
 
-/// The groups, nearest first.
-pub fn path_groups(scenario: &Scenario, racks: &Racks) -> Vec<PathGroup> {
+/// The groups, nearest first; their base round-trip times are those of `transport`.
+pub fn path_groups(scenario: &Scenario, transport: &Transport, racks: &Racks) -> Vec<PathGroup> {
     let fabric = scenario.fabric();
     let members: Vec<Vec<HostId>> =
         (0..racks.len()).map(|rack| representatives(fabric, racks.hosts(rack))).collect();
@@ -40,7 +41,7 @@ pub fn path_groups(scenario: &Scenario, racks: &Racks) -> Vec<PathGroup> {
             for &sender in &members[source] {
                 let receivers = members[destination].iter().filter(|host| **host != sender);
                 for &receiver in receivers {
-                    let (rtt, rate) = round_trip(scenario, sender, receiver);
+                    let (rtt, rate) = round_trip(scenario, transport, sender, receiver);
                     let bdp = rate.bytes_in(rtt);
                     let group = groups.entry(links).or_insert(PathGroup {
                         links,
@@ -62,9 +63,9 @@ pub fn path_groups(scenario: &Scenario, racks: &Racks) -> Vec<PathGroup> {
     groups.into_values().collect()
 }
 
-/// The longest base round-trip time between two hosts.
-pub fn longest_base_rtt(scenario: &Scenario) -> Picos {
-    let groups = path_groups(scenario, &Racks::of(scenario.fabric()));
+/// The longest base round-trip time between two hosts, for what carries flows.
+pub fn longest_base_rtt(scenario: &Scenario, transport: &Transport) -> Picos {
+    let groups = path_groups(scenario, transport, &Racks::of(scenario.fabric()));
     groups.iter().map(|group| group.base_rtt.1).max().unwrap_or_default()
 }
 
@@ -104,8 +105,21 @@ fn counts(fabric: &Fabric, racks: &Racks, destination: usize) -> Vec<(usize, u32
     (0..racks.len()).map(count).filter(|(_, _, paths)| *paths > 0).collect()
 }
 
+/// The frames of a flow that goes on.
+fn established(frames: Frames) -> Frames {
+    match frames {
+        Frames::Tcp { .. } => Frames::Tcp { handshake: false },
+        roce @ Frames::Roce { .. } => roce,
+    }
+}
+
 /// The base round-trip time between two hosts, and the slowest rate on the way there.
-fn round_trip(scenario: &Scenario, source: HostId, destination: HostId) -> (Picos, BitsPerSecond) {
+fn round_trip(
+    scenario: &Scenario,
+    transport: &Transport,
+    source: HostId,
+    destination: HostId,
+) -> (Picos, BitsPerSecond) {
     let fabric = scenario.fabric();
     let first = |from, to| {
         let path = fabric.path(from, to, |_, group| group[0]);
@@ -117,11 +131,9 @@ fn round_trip(scenario: &Scenario, source: HostId, destination: HostId) -> (Pico
     let packet = FlowShape {
         bytes: payload,
         payload,
-        // A message's only packet has a RETH in any case.
-        placement: Placement::FirstOfMessage,
+        frames: established(frames_of(scenario, transport).0),
         ack_interval: 1,
         wire_overhead,
-        telemetry_hops: scenario.host.telemetry_hops,
     };
     let rtt = completion(&there, &first(destination, source), packet);
     let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();

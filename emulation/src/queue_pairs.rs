@@ -2,7 +2,7 @@
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
-use fabric_core::wire::Psn;
+use fabric_core::wire::{Packet, Psn};
 use host_agent::{FlowRequest, ResponderRequest};
 use scenario::Scenario;
 use workload::Flow;
@@ -21,8 +21,10 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     let source_port = FIRST_SOURCE_PORT + (entropy & 0x3fff) as u16;
     let initial_psn = Psn::new((entropy >> 32) as u32);
     let qp = flow.id + FIRST_QUEUE_PAIR;
+    let transport = scenario.transport_of(flow);
     let request = FlowRequest {
         flow: flow.id,
+        transport,
         destination: FIRST_HOST_ADDRESS + flow.destination.0,
         qp,
         initial_psn,
@@ -32,6 +34,7 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     };
     let responder = ResponderRequest {
         qp,
+        transport,
         peer: FIRST_HOST_ADDRESS + flow.source.0,
         initial_psn,
         source_port,
@@ -40,7 +43,14 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     (request, responder)
 }
 
-/// The flow of a queue pair number.
-pub const fn flow_of(qp: u32) -> u32 {
+/// The flow that a packet belongs to, which a host of it has taken.
+pub fn flow_of_packet(packet: &Packet) -> u32 {
+    let qp = match packet {
+        Packet::Roce(packet) => packet.destination_qp,
+        Packet::Tcp(segment) => {
+            let (connection, _) = segment.ports.connection().expect("a host has taken it");
+            connection
+        }
+    };
     qp - FIRST_QUEUE_PAIR
 }

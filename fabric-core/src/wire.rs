@@ -19,15 +19,18 @@ pub mod experimental;
 pub mod hop_control;
 #[cfg(feature = "icrc")]
 pub mod icrc;
+mod ip_packet;
 pub mod ipv4;
 pub mod link_delay;
 pub mod mac_control;
+pub mod packet;
 pub mod pause;
 pub mod payload;
 pub mod pfc;
 pub mod psn;
 pub mod reth;
 pub mod roce;
+pub mod tcp;
 pub mod telemetry;
 pub mod udp;
 
@@ -43,11 +46,13 @@ pub use icrc::Trailer as IcrcTrailer;
 pub use ipv4::{Ecn, Header as Ipv4Header};
 pub use link_delay::{Frame as LinkDelayFrame, Header as LinkDelayHeader};
 pub use mac_control::Header as MacControlHeader;
+pub use packet::Packet;
 pub use pause::{Frame as PauseFrame, Header as PauseHeader};
 pub use pfc::{Frame as PfcFrame, Header as PfcHeader};
 pub use psn::Psn;
 pub use reth::{Fields as RethFields, Header as RethHeader};
 pub use roce::RocePacket;
+pub use tcp::Segment as TcpSegment;
 pub use telemetry::{Fields as TelemetryFields, Stamp as HopTelemetry};
 pub use udp::Header as UdpHeader;
 

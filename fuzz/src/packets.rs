@@ -142,6 +142,6 @@ fn fill_payload(segment: &mut [u8]) {
     let (qp, psn, pad) = (bth.destination_qp(), bth.psn(), usize::from(bth.pad_count()));
     let Some(end) = segment.len().checked_sub(pad) else { return };
     if let Some(payload) = segment.get_mut(bth::LEN + extension..end) {
-        payload::fill(qp, psn, payload);
+        payload::Pattern::of_packet(qp, psn).fill(payload);
     }
 }

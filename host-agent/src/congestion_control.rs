@@ -17,6 +17,7 @@
 //!    the schema's, README.md's list of what xoff does not do yet, a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
+pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 mod fraction;
@@ -37,6 +38,8 @@ pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
 use units::{BitsPerSecond, Bytes, Picos};
+
+use crate::tcp::Ecn;
 
 /// The sending end's part: it is told what happens to its queue pair, and says how fast it may send.
 ///
@@ -78,6 +81,12 @@ pub trait CongestionControl {
     #[inline]
     fn cuts(&self) -> u64 {
         0
+    }
+
+    /// How a TCP connection that it drives uses ECN.
+    #[inline]
+    fn tcp_ecn(&self) -> Ecn {
+        Ecn::Off
     }
 
     /// Whether [`Acknowledged::round_trip`] is wanted: it costs an entry for each outstanding packet.

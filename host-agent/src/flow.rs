@@ -19,13 +19,15 @@ pub(crate) const TIME_TO_LIVE: u8 = 64;
 pub struct FlowRequest {
     /// The number that events name.
     pub flow: u32,
+    /// What carries it: the place of one of the host's transports.
+    pub transport: u16,
     /// Address of the responder.
     pub destination: u32,
-    /// Queue pair number, the same at both ends, 24 bits.
+    /// Number of its queue pair or connection, the same at both ends, 24 bits.
     pub qp: u32,
-    /// PSN of the first packet.
+    /// PSN of the first packet. TCP's initial sequence number is made of it.
     pub initial_psn: Psn,
-    /// UDP source port: the flow's entropy.
+    /// UDP source port: the flow's entropy. TCP's ports are made of `qp`.
     pub source_port: u16,
     /// Priority of its packets.
     pub priority: Priority,
@@ -143,6 +145,7 @@ pub(crate) mod tests {
     pub(crate) fn placed(bytes: u64, initial_psn: u32, placement: Placement) -> Flow {
         let request = FlowRequest {
             flow: 0,
+            transport: 0,
             destination: 2,
             qp: 9,
             initial_psn: Psn::new(initial_psn),

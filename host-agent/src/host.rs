@@ -7,21 +7,23 @@ use std::collections::{BTreeSet, VecDeque};
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueSet, one_per_priority};
-use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
+use fabric_core::wire::tcp::Direction;
 use fabric_core::wire::telemetry::{self, Stamp};
+use fabric_core::wire::{LinkDelayFrame, Packet, TcpSegment};
 use units::{BitsPerSecond, Picos};
 
-use crate::congestion_control::{self, Control, Feedback};
+use crate::congestion_control::Control;
 use crate::counters::HostCounters;
-use crate::flow::{Flow, FlowRequest};
+use crate::flow::FlowRequest;
 use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
-use crate::reliability::{Answer, Outcome, Receiver, Reception, Reliability, Sender};
-use crate::requester::{Echo, Requester, WindowLimit};
-use crate::responder::{Responder, ResponderRequest};
+use crate::reliability::{self, Answer, Outcome, Reception};
+use crate::requester::{Echo, Requester};
+use crate::responder::ResponderRequest;
+use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Transport};
 
 pub use event::{HostEvent, SenderCounts};
 
@@ -44,22 +46,13 @@ pub struct HostConfig {
     pub cnp_priority: Priority,
     /// In-order packets for which one ACK is sent, unless one asks for it earlier.
     pub ack_interval: u32,
-    /// Stamps of switches for which each data packet has room, 0 to 8; 0 for no telemetry. Each takes 8 bytes of the
-    /// packet and of its ACK, and the first 8 bytes more.
-    pub telemetry_hops: u8,
     /// How long a packet stays unacknowledged, with no progress, before it is sent again.
     pub retransmission_timeout: Picos,
     /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
-    /// How queue pairs repair losses.
-    pub reliability: Reliability,
-    /// How senders set their rate.
-    pub congestion_control: congestion_control::Algorithm,
-    /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
-    pub window: Option<WindowLimit>,
 }
 
-/// One RoCEv2 host, without I/O.
+/// One host, without I/O.
 ///
 /// Its driver calls, after every `start_flow`, `handle_*` and transmission,
 /// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
@@ -69,39 +62,69 @@ pub struct HostConfig {
 pub struct Host {
     config: HostConfig,
     nic: Nic,
-    /// The two ends of congestion control in a queue pair that has seen no congestion.
-    fresh: Box<(Control, Feedback)>,
-    requesters: QueuePairTable<Requester<Sender, Control>>,
-    responders: QueuePairTable<Responder<Receiver, Feedback>>,
-    /// Retransmission timers, one entry at most per requester. Progress does not move an entry to a later instant;
-    /// when it is due, it is put back at the requester's current deadline.
-    timers: BTreeSet<(Picos, u32)>,
+    /// By the numbers that requests name.
+    transports: Box<[FreshTransport]>,
+    senders: QueuePairTable<Sending>,
+    receivers: QueuePairTable<Receiving>,
+    /// One entry at most for each end. Progress does not move an entry to a later instant; when it is due, it is put
+    /// back at the end's current deadline.
+    timers: BTreeSet<(Picos, TimerOf)>,
     /// The first of them, cached: it is read far more often than it changes.
     first_timer: Option<Picos>,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
 }
 
+/// A sending end, and what the host keeps of it.
+#[derive(Debug)]
+struct Sending {
+    end: SendingEnd,
+    /// Whether the NIC knows it as one with something to send.
+    scheduled: bool,
+    /// Instant of its entry among the timers, if it has one.
+    timer_entry: Option<Picos>,
+}
+
+/// A receiving end, and what the host keeps of it.
+#[derive(Debug)]
+struct Receiving {
+    end: ReceivingEnd,
+    /// Instant of its entry among the timers, if it has one.
+    timer_entry: Option<Picos>,
+}
+
+/// Whose timer it is, by slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerOf {
+    Sender(u32),
+    Receiver(u32),
+}
+
 impl Host {
-    /// A host with no queue pair.
+    /// A host with no queue pair and no connection. Flows name one of `transports` by its place.
     ///
     /// # Panics
-    /// On a configuration that no host can have: no payload, no rate, or telemetry of more than 8 hops.
-    pub fn new(config: HostConfig) -> Self {
+    /// On a configuration that no host can have: no payload, no rate, no transport, or telemetry of more than 8 hops.
+    pub fn new(config: HostConfig, transports: &[Transport]) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
-        assert!(config.telemetry_hops <= telemetry::MOST_HOPS, "a packet has room for 8 stamps");
-        let fresh = Box::new(config.congestion_control.ends(config.link_rate));
+        assert!(!transports.is_empty(), "something carries flows");
+        let has_room = |transport: &Transport| match transport.protocol {
+            Protocol::Roce { telemetry_hops, .. } => telemetry_hops <= telemetry::MOST_HOPS,
+            Protocol::Tcp(_) => true,
+        };
+        assert!(transports.iter().all(has_room), "a packet has room for 8 stamps");
+        let fresh = |transport: &Transport| FreshTransport::new(*transport, config.link_rate);
         Self {
             config,
-            fresh,
+            transports: transports.iter().map(fresh).collect(),
             nic: Nic::new(PauseTimers::new(
                 config.link_rate,
                 config.pause_response,
                 one_per_priority(None),
             )),
-            requesters: QueuePairTable::new(),
-            responders: QueuePairTable::new(),
+            senders: QueuePairTable::new(),
+            receivers: QueuePairTable::new(),
             timers: BTreeSet::new(),
             first_timer: None,
             events: VecDeque::new(),
@@ -112,42 +135,46 @@ impl Host {
     /// Starts to send a flow, whose packets may go from `now` on.
     ///
     /// # Panics
-    /// If the queue pair is sending already.
+    /// If its queue pair or connection is sending already, or no transport has the number that it names.
     pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
         self.counters.flows_started += 1;
-        let HostConfig { address, payload, reliability, window, .. } = self.config;
-        let flow = Flow::new(request, address, payload, reliability.placement());
-        let reliability = reliability.sender(&self.config);
-        let requester = Requester::new(flow, reliability, self.fresh.0.clone(), window);
-        let slot = self.requesters.insert(request.qp, requester);
+        let transport = &self.transports[usize::from(request.transport)];
+        let end = transport.sending_end(request, &self.config);
+        let sending = Sending { end, scheduled: false, timer_entry: None };
+        let slot = self.senders.insert(request.qp, sending);
         self.schedule(now, slot);
     }
 
     /// Prepares to receive a flow.
     ///
     /// # Panics
-    /// If the queue pair is receiving already.
+    /// If its queue pair or connection is receiving already, or no transport has the number that it names.
     pub fn open_responder(&mut self, request: &ResponderRequest) {
-        let reliability = self.config.reliability.receiver(request, &self.config);
-        let responder = Responder::new(request, reliability, self.fresh.1.clone());
-        self.responders.insert(request.qp, responder);
+        let transport = &self.transports[usize::from(request.transport)];
+        let end = transport.receiving_end(request, &self.config);
+        self.receivers.insert(request.qp, Receiving { end, timer_entry: None });
     }
 
-    /// Forgets the receiving end of queue pair `qp`: once its sender has completed, nothing needs
-    /// it. Returns the bytes that it delivered, or `None` if there is no such queue pair.
+    /// Forgets the receiving end of queue pair or connection `qp`: once its sender has completed, nothing needs
+    /// it. Returns the bytes that it delivered, or `None` if there is no such end.
     pub fn close_responder(&mut self, qp: u32) -> Option<u64> {
-        let slot = self.responders.unlink(qp)?;
-        let delivered = self.responders.occupant(slot).delivered_bytes();
-        self.responders.release(slot);
+        let slot = self.receivers.unlink(qp)?;
+        let receiving = self.receivers.occupant(slot);
+        let delivered = receiving.end.delivered_bytes();
+        if let Some(at) = receiving.timer_entry {
+            self.timers.remove(&(at, TimerOf::Receiver(slot)));
+            self.find_first_timer();
+        }
+        self.receivers.release(slot);
         Some(delivered)
     }
 
-    /// Takes a packet without stamps whose last bit arrived at `now`.
+    /// Takes a RoCEv2 packet without stamps whose last bit arrived at `now`.
     pub fn handle_packet(&mut self, now: Picos, packet: &RocePacket) {
         self.handle_stamped(now, packet, &[]);
     }
 
-    /// Takes a packet with its stamps, first hop first, whose last bit arrived at `now`.
+    /// Takes a RoCEv2 packet with its stamps, first hop first, whose last bit arrived at `now`.
     pub fn handle_stamped(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         if packet.destination != self.config.address {
             self.counters.misdelivered += 1;
@@ -159,6 +186,23 @@ impl Host {
             }
             Opcode::Acknowledge => self.handle_acknowledgement(now, packet, stamps),
             Opcode::Cnp => self.handle_notification(now, packet),
+        }
+    }
+
+    /// Takes a TCP segment whose last bit arrived at `now`.
+    pub fn handle_segment(&mut self, now: Picos, segment: &TcpSegment) {
+        if segment.destination != self.config.address {
+            self.counters.misdelivered += 1;
+            return;
+        }
+        match segment.ports.connection() {
+            Some((connection, Direction::FromClient)) => {
+                self.handle_tcp_data(now, connection, segment);
+            }
+            Some((connection, Direction::FromServer)) => {
+                self.handle_tcp_acknowledgement(now, connection, segment);
+            }
+            None => self.counters.unknown_queue_pair += 1,
         }
     }
 
@@ -217,42 +261,65 @@ impl Host {
         Some(frame)
     }
 
-    /// Runs the retransmission timers that are due at `now`.
+    /// Runs the timers that are due at `now`.
     pub fn handle_deadline(&mut self, now: Picos) {
-        while let Some(&(at, slot)) = self.timers.first()
+        while let Some(&(at, owner)) = self.timers.first()
             && at <= now
         {
             self.timers.pop_first();
             self.find_first_timer();
-            let requester = self.requesters.occupant(slot);
-            requester.timer_entry = None;
-            match requester.retransmission_deadline() {
-                None => {}
-                Some(deadline) if deadline > now => self.set_timer(slot, deadline),
-                Some(_) => {
-                    self.counters.timeouts += 1;
-                    requester.expire(now);
-                    self.schedule(now, slot);
-                }
+            match owner {
+                TimerOf::Sender(slot) => self.expire_sender(now, slot),
+                TimerOf::Receiver(slot) => self.expire_receiver(now, slot),
             }
         }
     }
 
+    fn expire_sender(&mut self, now: Picos, slot: u32) {
+        let sending = self.senders.occupant(slot);
+        sending.timer_entry = None;
+        match sending.end.deadline() {
+            None => {}
+            Some(deadline) if deadline > now => self.set_timer(TimerOf::Sender(slot), deadline),
+            Some(_) => {
+                let timeout = sending.end.expire(now);
+                self.counters.timeouts += u64::from(timeout);
+                self.update_timer(slot);
+                self.schedule(now, slot);
+            }
+        }
+    }
+
+    fn expire_receiver(&mut self, now: Picos, slot: u32) {
+        let receiving = self.receivers.occupant(slot);
+        receiving.timer_entry = None;
+        match (receiving.end.deadline(), &mut receiving.end) {
+            (Some(deadline), _) if deadline > now => {
+                self.set_timer(TimerOf::Receiver(slot), deadline);
+            }
+            (Some(_), ReceivingEnd::Tcp(receiver)) => {
+                let acknowledgement = receiver.expire(now);
+                self.nic.queue_acknowledgement(acknowledgement.into(), &[]);
+            }
+            _ => {}
+        }
+    }
+
     /// The packet that starts onto the free port at `now`, if one may; after `poll_link_delay`.
-    pub fn poll_transmit(&mut self, now: Picos) -> Option<RocePacket> {
+    pub fn poll_transmit(&mut self, now: Picos) -> Option<Packet> {
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
             return Some(packet);
         }
         while let Some(slot) = self.nic.pop_queue_pair(now) {
-            let requester = self.requesters.occupant(slot);
-            requester.scheduled = false;
-            if requester.can_send(now) {
+            let sending = self.senders.occupant(slot);
+            sending.scheduled = false;
+            if sending.end.can_send(now) {
                 return Some(self.transmit_data(now, slot));
             }
             // An ACK came between its scheduling and its turn.
-            if requester.is_complete() {
-                self.requesters.release(slot);
+            if sending.end.is_complete() {
+                self.senders.release(slot);
             }
         }
         None
@@ -260,7 +327,7 @@ impl Host {
 
     /// The stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned; none unless it echoes some.
     #[inline]
-    pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
+    pub fn stamps_of(&self, packet: &Packet) -> &[Stamp] {
         self.nic.stamps_of(packet)
     }
 
@@ -290,10 +357,8 @@ impl Host {
 
     /// What the sender of `qp` has counted so far, if it has not completed.
     pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
-        let slot = self.requesters.slot_of(qp)?;
-        let Requester { retransmitted_packets, notifications, .. } =
-            *self.requesters.occupant(slot);
-        Some(SenderCounts { retransmitted_packets, notifications })
+        let slot = self.senders.slot_of(qp)?;
+        Some(self.senders.occupant(slot).end.counts())
     }
 
     /// The counters since the start.
@@ -304,12 +369,15 @@ impl Host {
     fn handle_data(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
         let config = &self.config;
         let counters = &mut self.counters;
-        let responder = self
-            .responders
-            .slot_of(packet.destination_qp)
-            .map(|slot| self.responders.occupant(slot))
-            .filter(|responder| responder.request().peer == packet.source);
-        let Some(responder) = responder else {
+        let responder = self.receivers.slot_of(packet.destination_qp).and_then(|slot| {
+            match &mut self.receivers.occupant(slot).end {
+                ReceivingEnd::Roce(responder) => Some(responder),
+                ReceivingEnd::Tcp(_) => None,
+            }
+        });
+        let Some(responder) =
+            responder.filter(|responder| responder.request().peer == packet.source)
+        else {
             counters.unknown_queue_pair += 1;
             return;
         };
@@ -320,11 +388,30 @@ impl Host {
             self.nic.queue_notification(responder.notification(config));
         }
         let (reception, answer) = responder.receive(packet);
+        let request = *responder.request();
+        let delivered = responder.delivered_bytes();
+        if let Some(answer) = answer {
+            let answer = responder.acknowledgement(config, &answer, packet.telemetry);
+            self.nic.queue_acknowledgement(answer.into(), stamps);
+        }
+        self.count_reception(now, reception, &request, delivered);
+    }
+
+    /// Counts what became of a data packet, and tells of a flow that is delivered.
+    #[inline]
+    fn count_reception(
+        &mut self,
+        now: Picos,
+        reception: Reception,
+        request: &ResponderRequest,
+        delivered: u64,
+    ) {
+        let counters = &mut self.counters;
         match reception {
             Reception::InOrder { bytes, message_complete } => {
                 counters.delivered_bytes += bytes;
-                let ResponderRequest { qp, bytes, .. } = *responder.request();
-                if message_complete && responder.delivered_bytes() == bytes {
+                let ResponderRequest { qp, bytes, .. } = *request;
+                if message_complete && delivered == bytes {
                     self.events.push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
                 }
             }
@@ -332,14 +419,56 @@ impl Host {
             Reception::OutOfOrder => counters.out_of_order_packets += 1,
             Reception::Mismatch => counters.message_mismatches += 1,
         }
-        if let Some(answer) = answer {
-            let answer = responder.acknowledgement(config, &answer, packet.telemetry);
-            self.nic.queue_acknowledgement(answer, stamps);
+    }
+
+    fn handle_tcp_data(&mut self, now: Picos, connection: u32, segment: &TcpSegment) {
+        let slot = self.receivers.slot_of(connection);
+        let receiver = slot.and_then(|slot| match &mut self.receivers.occupant(slot).end {
+            ReceivingEnd::Tcp(receiver) => Some((slot, receiver)),
+            ReceivingEnd::Roce(_) => None,
+        });
+        let Some((slot, receiver)) =
+            receiver.filter(|(_, receiver)| receiver.request().peer == segment.source)
+        else {
+            self.counters.unknown_queue_pair += 1;
+            return;
+        };
+        self.counters.data_packets_received += 1;
+        let marked = segment.ecn == Ecn::CongestionExperienced;
+        self.counters.marked_packets_received += u64::from(marked);
+        let (reception, answers) = receiver.receive(now, segment);
+        let (request, delivered) = (*receiver.request(), receiver.delivered_bytes());
+        for answer in answers.into_iter().flatten() {
+            self.nic.queue_acknowledgement(answer.into(), &[]);
+        }
+        if let Some(reception) = reception {
+            self.count_reception(now, reception, &request, delivered);
+        }
+        let receiving = self.receivers.occupant(slot);
+        if let (Some(deadline), None) = (receiving.end.deadline(), receiving.timer_entry) {
+            self.set_timer(TimerOf::Receiver(slot), deadline);
         }
     }
 
+    fn handle_tcp_acknowledgement(&mut self, now: Picos, connection: u32, segment: &TcpSegment) {
+        let slot = self.sending_to(connection, segment.source);
+        let sender = slot.and_then(|slot| match &mut self.senders.occupant(slot).end {
+            SendingEnd::Tcp(sender) => Some((slot, sender)),
+            SendingEnd::Roce(_) => None,
+        });
+        let Some((slot, sender)) = sender else {
+            self.counters.unknown_queue_pair += 1;
+            return;
+        };
+        self.counters.acknowledgements_received += 1;
+        let outcome = sender.receive(now, segment);
+        self.counters.rate_cuts += sender.take_cuts();
+        self.act_on(now, slot, outcome);
+    }
+
     fn handle_acknowledgement(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
-        let Some(slot) = self.sending_to(packet) else {
+        let Some((slot, _)) = self.requester_of(packet) else {
+            self.counters.unknown_queue_pair += 1;
             return;
         };
         let Some(aeth) = packet.aeth else {
@@ -352,11 +481,16 @@ impl Host {
                 self.counters.naks_received += 1;
             }
         }
-        let requester = self.requesters.occupant(slot);
+        let Some((_, requester)) = self.requester_of(packet) else { return };
         let answer = Answer { psn: packet.psn, aeth };
-        let echo = Echo::of(packet, stamps);
-        let outcome = requester.receive_answer(now, &answer, &echo, self.config.link_rate);
+        let outcome = requester.receive_answer(now, &answer, &Echo::of(packet, stamps));
         self.counters.rate_cuts += requester.take_cuts();
+        self.act_on(now, slot, outcome);
+    }
+
+    /// Does what follows from an ACK or NAK.
+    #[inline]
+    fn act_on(&mut self, now: Picos, slot: u32, outcome: Outcome) {
         match outcome {
             Outcome::Useful => {
                 self.update_timer(slot);
@@ -373,73 +507,88 @@ impl Host {
     }
 
     fn handle_notification(&mut self, now: Picos, packet: &RocePacket) {
-        let Some(slot) = self.sending_to(packet) else {
+        let Some((slot, requester)) = self.requester_of(packet) else {
+            self.counters.unknown_queue_pair += 1;
             return;
         };
+        requester.receive_notification(now);
+        let cuts = requester.take_cuts();
         self.counters.cnps_received += 1;
-        let requester = self.requesters.occupant(slot);
-        requester.receive_notification(now, self.config.link_rate);
-        self.counters.rate_cuts += requester.take_cuts();
+        self.counters.rate_cuts += cuts;
         self.schedule(now, slot);
     }
 
-    /// The slot of the requester that an ACK, NAK or CNP is for; a packet for an unknown one is counted.
-    fn sending_to(&mut self, packet: &RocePacket) -> Option<u32> {
-        let slot = self
-            .requesters
-            .slot_of(packet.destination_qp)
-            .filter(|&slot| self.requesters.occupant(slot).request().destination == packet.source);
-        if slot.is_none() {
-            self.counters.unknown_queue_pair += 1;
+    /// The requester that an ACK, NAK or CNP is for, and its slot.
+    #[inline]
+    fn requester_of(
+        &mut self,
+        packet: &RocePacket,
+    ) -> Option<(u32, &mut Requester<reliability::Sender, Control>)> {
+        let slot = self.sending_to(packet.destination_qp, packet.source)?;
+        match &mut self.senders.occupant(slot).end {
+            SendingEnd::Roce(requester) => Some((slot, requester)),
+            SendingEnd::Tcp(_) => None,
         }
-        slot
     }
 
-    fn transmit_data(&mut self, now: Picos, slot: u32) -> RocePacket {
-        let requester = self.requesters.occupant(slot);
-        let (packet, again) = requester.transmit(now, &self.config);
-        self.counters.rate_cuts += requester.take_cuts();
+    /// The slot of the end `qp` that sends to `peer`.
+    #[inline]
+    fn sending_to(&mut self, qp: u32, peer: u32) -> Option<u32> {
+        let slot = self.senders.slot_of(qp)?;
+        let request = self.senders.occupant(slot).end.request();
+        (request.destination == peer).then_some(slot)
+    }
+
+    fn transmit_data(&mut self, now: Picos, slot: u32) -> Packet {
+        let sending = self.senders.occupant(slot);
+        let (packet, again) = sending.end.transmit(now, &self.config);
+        self.counters.rate_cuts += sending.end.take_cuts();
         self.counters.data_packets_sent += 1;
-        self.counters.payload_bytes_sent += u64::from(packet.payload_length);
+        self.counters.payload_bytes_sent += u64::from(packet.payload_length());
         self.counters.retransmitted_packets += u64::from(again);
         self.update_timer(slot);
         self.schedule(now, slot);
         packet
     }
 
-    /// Tells the NIC of a queue pair that has something to send, unless it knows.
+    /// Tells the NIC of a flow that has something to send, unless it knows.
     fn schedule(&mut self, now: Picos, slot: u32) {
-        let requester = self.requesters.occupant(slot);
-        if requester.scheduled || !requester.can_send(now) {
+        let sending = self.senders.occupant(slot);
+        if sending.scheduled || !sending.end.can_send(now) {
             return;
         }
-        requester.scheduled = true;
-        let queue = self.nic.pause.queue(requester.request().priority);
-        if requester.next_start > now {
-            self.nic.schedule_at(queue, slot, requester.next_start);
+        sending.scheduled = true;
+        let queue = self.nic.pause.queue(sending.end.request().priority);
+        let start = sending.end.next_start();
+        if start > now {
+            self.nic.schedule_at(queue, slot, start);
         } else {
             self.nic.schedule(queue, slot);
         }
     }
 
-    /// Gives a queue pair's timer an entry that is no later than its deadline.
+    /// Gives a sender's timer an entry that is no later than its deadline.
     #[inline]
     fn update_timer(&mut self, slot: u32) {
-        let requester = self.requesters.occupant(slot);
-        let Some(deadline) = requester.retransmission_deadline() else {
+        let sending = self.senders.occupant(slot);
+        let Some(deadline) = sending.end.deadline() else {
             return;
         };
-        match requester.timer_entry {
+        match sending.timer_entry {
             Some(at) if at <= deadline => return,
-            Some(at) => _ = self.timers.remove(&(at, slot)),
+            Some(at) => _ = self.timers.remove(&(at, TimerOf::Sender(slot))),
             None => {}
         }
-        self.set_timer(slot, deadline);
+        self.set_timer(TimerOf::Sender(slot), deadline);
     }
 
-    fn set_timer(&mut self, slot: u32, at: Picos) {
-        self.requesters.occupant(slot).timer_entry = Some(at);
-        self.timers.insert((at, slot));
+    fn set_timer(&mut self, owner: TimerOf, at: Picos) {
+        let entry = match owner {
+            TimerOf::Sender(slot) => &mut self.senders.occupant(slot).timer_entry,
+            TimerOf::Receiver(slot) => &mut self.receivers.occupant(slot).timer_entry,
+        };
+        *entry = Some(at);
+        self.timers.insert((at, owner));
         self.find_first_timer();
     }
 
@@ -449,31 +598,28 @@ impl Host {
 
     /// Ends a flow: no timer of it stays, and its slot only as long as the NIC still names it.
     fn complete(&mut self, now: Picos, slot: u32) {
-        let requester = self.requesters.occupant(slot);
-        let FlowRequest { flow, qp, .. } = *requester.request();
-        let scheduled = requester.scheduled;
-        let event = HostEvent::FlowCompleted {
-            flow,
-            at: now,
-            counts: SenderCounts {
-                retransmitted_packets: requester.retransmitted_packets,
-                notifications: requester.notifications,
-            },
-        };
-        if let Some(at) = requester.timer_entry.take() {
-            self.timers.remove(&(at, slot));
+        let sending = self.senders.occupant(slot);
+        let FlowRequest { flow, qp, .. } = *sending.end.request();
+        let scheduled = sending.scheduled;
+        let counts = sending.end.counts();
+        if let Some(at) = sending.timer_entry.take() {
+            self.timers.remove(&(at, TimerOf::Sender(slot)));
             self.find_first_timer();
         }
-        self.requesters.unlink(qp);
+        self.senders.unlink(qp);
         if !scheduled {
-            self.requesters.release(slot);
+            self.senders.release(slot);
         }
         self.counters.flows_completed += 1;
-        self.events.push_back(event);
+        self.events.push_back(HostEvent::FlowCompleted { flow, at: now, counts });
     }
 
-    fn count_control(&mut self, packet: &RocePacket) {
-        let counter = match packet.aeth.map(|aeth| aeth.syndrome) {
+    fn count_control(&mut self, packet: &Packet) {
+        let syndrome = match packet {
+            Packet::Roce(packet) => packet.aeth.map(|aeth| aeth.syndrome),
+            Packet::Tcp(_) => Some(Syndrome::Ack),
+        };
+        let counter = match syndrome {
             None => &mut self.counters.cnps_sent,
             Some(Syndrome::Ack) => &mut self.counters.acknowledgements_sent,
             Some(Syndrome::NakSequenceError | Syndrome::SelectiveNak) => {

@@ -9,9 +9,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
-use fabric_core::wire::LinkDelayFrame;
-use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::roce::{RocePacket, TelemetryFields};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
+use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::Picos;
 
 use crate::pause::PauseTimers;
@@ -37,8 +37,8 @@ pub struct Nic {
     /// Pause timers of the port.
     pub pause: PauseTimers,
     link_delay_responses: VecDeque<LinkDelayFrame>,
-    notifications: VecDeque<RocePacket>,
-    acknowledgements: VecDeque<RocePacket>,
+    notifications: VecDeque<Packet>,
+    acknowledgements: VecDeque<Packet>,
     /// By [`QueueId::place`].
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
@@ -83,12 +83,12 @@ impl Nic {
 
     /// Queues a CNP. CNPs go before ACKs: they are what ends congestion.
     pub fn queue_notification(&mut self, packet: RocePacket) {
-        self.notifications.push_back(packet);
+        self.notifications.push_back(packet.into());
     }
 
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
-    pub fn queue_acknowledgement(&mut self, packet: RocePacket, stamps: &[Stamp]) {
-        if packet.telemetry.is_some() {
+    pub fn queue_acknowledgement(&mut self, packet: Packet, stamps: &[Stamp]) {
+        if telemetry_of(&packet).is_some() {
             self.queue_echo(stamps);
         }
         self.acknowledgements.push_back(packet);
@@ -105,8 +105,8 @@ impl Nic {
 
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
     #[inline]
-    pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
-        match packet.telemetry {
+    pub fn stamps_of(&self, packet: &Packet) -> &[Stamp] {
+        match telemetry_of(packet) {
             Some(telemetry) if telemetry.echo => {
                 self.echoed.get(..telemetry.hops.into()).unwrap_or(&*self.echoed)
             }
@@ -131,12 +131,12 @@ impl Nic {
 
     /// The control packet that may start at `now`.
     #[inline]
-    pub fn pop_control(&mut self, now: Picos) -> Option<RocePacket> {
+    pub fn pop_control(&mut self, now: Picos) -> Option<Packet> {
         for queue in [&mut self.notifications, &mut self.acknowledgements] {
             if let Some(packet) = queue.front()
                 && !self.pause.is_paused(queue_of(&self.pause, packet), now)
             {
-                if packet.telemetry.is_some() {
+                if telemetry_of(packet).is_some() {
                     *self.echoed = self.echoes.pop_front().unwrap_or_default();
                 }
                 return queue.pop_front();
@@ -226,8 +226,16 @@ impl Nic {
 }
 
 /// The queue whose pauses stop a control packet.
-fn queue_of(pause: &PauseTimers, packet: &RocePacket) -> QueueId {
-    pause.queue(Priority::of_bits((packet.dscp >> 3).into()))
+fn queue_of(pause: &PauseTimers, packet: &Packet) -> QueueId {
+    pause.queue(Priority::of_bits((packet.dscp() >> 3).into()))
+}
+
+/// What a packet says of its stamps.
+fn telemetry_of(packet: &Packet) -> Option<TelemetryFields> {
+    match packet {
+        Packet::Roce(packet) => packet.telemetry,
+        Packet::Tcp(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -270,6 +278,10 @@ mod tests {
             payload_length: 0,
             telemetry: None,
         }
+    }
+
+    fn opcode(packet: Option<Packet>) -> Option<Opcode> {
+        packet.and_then(Packet::roce).map(|packet| packet.opcode)
     }
 
     fn pause(nic: &mut Nic, now: Picos, priority: u8) {
@@ -341,7 +353,7 @@ mod tests {
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
         pause(&mut nic, Picos(0), 7);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(300)));
-        nic.queue_acknowledgement(control(Opcode::Acknowledge, 1), &[]);
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 1).into(), &[]);
         assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
         assert_eq!(nic.pop_queue_pair(Picos(300)), Some(10), "the others are paused");
         assert_eq!(nic.pop_queue_pair(Picos(300)), None);
@@ -377,17 +389,14 @@ mod tests {
     #[test]
     fn control_goes_first_cnp_before_ack_unless_paused() {
         let mut nic = nic();
-        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3), &[]);
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]);
         nic.queue_notification(control(Opcode::Cnp, 6));
         pause(&mut nic, Picos(0), 3);
-        assert_eq!(nic.pop_control(Picos(0)).map(|packet| packet.opcode), Some(Opcode::Cnp));
+        assert_eq!(opcode(nic.pop_control(Picos(0))), Some(Opcode::Cnp));
         assert_eq!(nic.pop_control(Picos(0)), None);
         assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
         resume(&mut nic, Picos(1), 3);
-        assert_eq!(
-            nic.pop_control(Picos(1)).map(|packet| packet.opcode),
-            Some(Opcode::Acknowledge)
-        );
+        assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
     }
 
     /// Queue pairs take turns across the queues of a priority; a pause of the class stops all of its queues.

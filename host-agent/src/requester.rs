@@ -1,43 +1,24 @@
 //! The sending end of a queue pair: a flow, its reliability and its congestion control.
 
 use fabric_core::wire::roce::{RocePacket, TelemetryFields};
-use units::{BitsPerSecond, Bytes, Picos};
+use units::{Bytes, Picos};
 
-use crate::congestion_control::{Acknowledged, CongestionControl, HopTelemetry, Loss, Transmitted};
+use crate::congestion_control::{Acknowledged, CongestionControl, HopTelemetry, Transmitted};
 use crate::flow::{Flow, FlowRequest};
-use crate::host::HostConfig;
+use crate::host::{HostConfig, SenderCounts};
+use crate::regulator::Regulator;
 use crate::reliability::{Answer, Outcome, ReliableSender};
 use crate::round_trip::RoundTrips;
-
-/// Bytes that may be unacknowledged, whatever congestion control says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowLimit {
-    /// How many at line rate, above zero.
-    pub bytes: Bytes,
-    /// Whether it shrinks in proportion to the rate that congestion control sets.
-    pub scales: bool,
-}
 
 /// Requester of one flow.
 #[derive(Debug)]
 pub struct Requester<R, C> {
     flow: Flow,
     reliability: R,
-    congestion_control: C,
-    limit: Option<WindowLimit>,
-    /// What it allows at the present rate.
-    limited_to: Option<Bytes>,
-    /// When the pace allows the next packet.
-    pub next_start: Picos,
-    /// Whether the NIC knows this queue pair as one with something to send.
-    pub scheduled: bool,
-    /// Instant of its entry in the host's timer queue, if it has one.
-    pub timer_entry: Option<Picos>,
-    /// Packets sent again.
-    pub retransmitted_packets: u64,
-    /// CNPs received.
-    pub notifications: u64,
-    counted_cuts: u64,
+    regulator: Regulator<C>,
+    /// Stamps for which packets have room.
+    telemetry_hops: u8,
+    counts: SenderCounts,
     round_trips: RoundTrips,
 }
 
@@ -68,24 +49,13 @@ impl<'a> Echo<'a> {
 
 impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
     /// A requester made of these parts, which has sent nothing.
-    pub fn new(
-        flow: Flow,
-        reliability: R,
-        congestion_control: C,
-        limit: Option<WindowLimit>,
-    ) -> Self {
+    pub fn new(flow: Flow, reliability: R, regulator: Regulator<C>, telemetry_hops: u8) -> Self {
         Self {
             flow,
             reliability,
-            congestion_control,
-            limit,
-            limited_to: limit.map(|limit| limit.bytes),
-            next_start: Picos::ZERO,
-            scheduled: false,
-            timer_entry: None,
-            retransmitted_packets: 0,
-            notifications: 0,
-            counted_cuts: 0,
+            regulator,
+            telemetry_hops,
+            counts: SenderCounts::default(),
             round_trips: RoundTrips::default(),
         }
     }
@@ -100,31 +70,19 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         let Some(number) = self.reliability.next(&self.flow) else {
             return false;
         };
-        let Some(window) = self.window(now) else {
-            return true;
-        };
-        let outstanding = self.reliability.outstanding(&self.flow);
-        // With a window below one packet, the flow would never go on.
-        outstanding == Bytes(0) || outstanding.0 + self.flow.payload_of(number).0 <= window.0
+        let payload = self.flow.payload_of(number);
+        self.regulator.allows(now, || self.reliability.outstanding(&self.flow), payload)
     }
 
-    /// Bytes that may be unacknowledged; `None` for no limit.
+    /// When the pace allows the next packet.
     #[inline]
-    fn window(&self, now: Picos) -> Option<Bytes> {
-        match (self.congestion_control.window(now), self.limited_to) {
-            (Some(window), Some(limit)) => Some(window.min(limit)),
-            (window, limit) => window.or(limit),
-        }
+    pub fn next_start(&self) -> Picos {
+        self.regulator.next_start()
     }
 
-    /// A limit that scales follows the rate.
-    #[inline]
-    fn adapt_limit(&mut self, rate: BitsPerSecond, line_rate: BitsPerSecond) {
-        if let Some(WindowLimit { bytes, scales: true }) = self.limit {
-            let part = u128::from(bytes.0) * u128::from(rate.0.min(line_rate.0));
-            let part = u64::try_from(part / u128::from(line_rate.0)).unwrap_or(bytes.0);
-            self.limited_to = Some(Bytes(part.max(1)));
-        }
+    /// What it has counted.
+    pub fn counts(&self) -> SenderCounts {
+        self.counts
     }
 
     /// Whether the last packet is acknowledged.
@@ -146,41 +104,28 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         let transmission = self.reliability.transmit(now, &self.flow);
         let mut packet = self.flow.packet(transmission.number);
         // Only ACKs move a window, and it may shrink to less than what a responder answers together.
-        let clocked = self.window(now).is_some();
+        let clocked = self.regulator.window(now).is_some();
         packet.ack_request |= transmission.ack_request | clocked;
-        packet.telemetry = TelemetryFields::with_room(config.telemetry_hops);
-        self.retransmitted_packets += u64::from(transmission.again);
-        if self.congestion_control.measures_round_trips() {
+        packet.telemetry = TelemetryFields::with_room(self.telemetry_hops);
+        self.counts.retransmitted_packets += u64::from(transmission.again);
+        if self.regulator.algorithm().measures_round_trips() {
             self.round_trips.start(transmission.number, now);
         }
         let wire = packet.frame_length() as u64 + config.wire_overhead;
         let payload = Bytes(u64::from(packet.payload_length));
         let again = transmission.again;
-        self.congestion_control
-            .transmitted(now, &Transmitted { wire: Bytes(wire), payload, again });
-        let rate = self.congestion_control.rate(now);
-        self.adapt_limit(rate, config.link_rate);
-        // At line rate the port itself limits the rate.
-        if rate < config.link_rate {
-            self.next_start = now + rate.serialise(wire);
-        }
+        self.regulator.transmitted(now, &Transmitted { wire: Bytes(wire), payload, again });
         (packet, again)
     }
 
     /// Takes an ACK or NAK.
     #[inline]
-    pub fn receive_answer(
-        &mut self,
-        now: Picos,
-        answer: &Answer,
-        echo: &Echo<'_>,
-        line_rate: BitsPerSecond,
-    ) -> Outcome {
+    pub fn receive_answer(&mut self, now: Picos, answer: &Answer, echo: &Echo<'_>) -> Outcome {
         let answered = self.reliability.receive(now, answer, &self.flow);
         if answered.outcome == Outcome::BeyondSent {
             return answered.outcome;
         }
-        let round_trip = if self.congestion_control.measures_round_trips() {
+        let round_trip = if self.regulator.algorithm().measures_round_trips() {
             // A NAK answers a packet after those that it acknowledges.
             let answers_another = answered.loss || answer.aeth.arrived().is_some();
             self.round_trips.acknowledge(answered.first_open, now).filter(|_| !answers_another)
@@ -196,40 +141,26 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
             telemetry,
             telemetry_exceeded,
         };
-        self.congestion_control.acknowledged(now, &acknowledged);
-        if answered.loss {
-            self.congestion_control.lost(now, Loss::Reported);
-        }
-        self.follow_rate(now, line_rate);
+        self.regulator.acknowledged(now, &acknowledged, answered.loss);
         answered.outcome
     }
 
     /// Takes a CNP.
-    pub fn receive_notification(&mut self, now: Picos, line_rate: BitsPerSecond) {
-        self.notifications += 1;
-        self.congestion_control.notified(now);
-        self.follow_rate(now, line_rate);
-    }
-
-    #[inline]
-    fn follow_rate(&mut self, now: Picos, line_rate: BitsPerSecond) {
-        if self.limit.is_some_and(|limit| limit.scales) {
-            let rate = self.congestion_control.rate(now);
-            self.adapt_limit(rate, line_rate);
-        }
+    pub fn receive_notification(&mut self, now: Picos) {
+        self.counts.notifications += 1;
+        self.regulator.notified(now);
     }
 
     /// Cuts of the rate that have not been counted yet.
     #[inline]
     pub fn take_cuts(&mut self) -> u64 {
-        let cuts = self.congestion_control.cuts();
-        cuts - std::mem::replace(&mut self.counted_cuts, cuts)
+        self.regulator.take_cuts()
     }
 
     /// Takes note that the retransmission timer has expired.
     pub fn expire(&mut self, now: Picos) {
         self.reliability.expire(now);
-        self.congestion_control.lost(now, Loss::Timeout);
+        self.regulator.expired(now);
     }
 }
 

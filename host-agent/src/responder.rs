@@ -13,8 +13,10 @@ use crate::reliability::{Answer, Reception, ReliableReceiver};
 /// The receiving end of a flow, whose set-up happened out of band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponderRequest {
-    /// Queue pair number, the same at both ends, 24 bits.
+    /// Number of its queue pair or connection, the same at both ends, 24 bits.
     pub qp: u32,
+    /// What carries it: the place of one of the host's transports.
+    pub transport: u16,
     /// Address of the requester.
     pub peer: u32,
     /// PSN of the first packet.
@@ -127,8 +129,14 @@ mod tests {
 
     fn responder(config: &HostConfig) -> Responder<Receiver, Mirror> {
         let initial_psn = Psn::new(7);
-        let request =
-            ResponderRequest { qp: 9, peer: 1, initial_psn, source_port: 50_000, bytes: 3500 };
+        let request = ResponderRequest {
+            qp: 9,
+            transport: 0,
+            peer: 1,
+            initial_psn,
+            source_port: 50_000,
+            bytes: 3500,
+        };
         Responder::new(&request, Reliability::GoBackN.receiver(&request, config), Mirror(false))
     }
 

@@ -1,6 +1,7 @@
 //! How a switch's buffer is divided, by the links that the switch has.
 
 use fabric_core::headroom;
+use fabric_core::wire::tcp;
 use host_agent::frame_length::data_frame;
 use topology::{NodeId, NodeKind, SwitchId, Wire};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
@@ -8,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
-use super::{PauseResponse, Scenario, Threshold};
+use super::{PauseResponse, Scenario, Threshold, Transport};
 
 /// The pools of one switch; together they are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +40,15 @@ impl Scenario {
         }
     }
 
-    /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry.
+    /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry, or behind TCP's
+    /// headers.
     pub fn longest_frame(&self) -> Bytes {
-        data_frame(self.host.payload, true, self.host.telemetry_hops)
+        let payload = self.host.payload;
+        let longest = |transport: &Transport| match transport {
+            Transport::RoceRc(roce) => data_frame(payload, true, roce.telemetry_hops),
+            Transport::Tcp(_) => Bytes(tcp::frame_length(payload.0).max(tcp::SYN_FRAME_LENGTH)),
+        };
+        self.transports().iter().map(longest).max().unwrap_or_default()
     }
 
     /// How fast a node obeys a PAUSE.

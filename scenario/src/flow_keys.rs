@@ -10,6 +10,7 @@ use super::priority::Priority;
 use super::quantity::{Size, Time};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
+use super::transport::TransportKeys;
 
 /// What hosts send to each other.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,6 +21,8 @@ pub(super) enum WorkloadKeys {
     One {
         /// Name of the flow in the results. Default "one".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// The sending host.
         src: String,
         /// The receiving host, another one.
@@ -37,6 +40,8 @@ pub(super) enum WorkloadKeys {
     Incast {
         /// Name of the flows in the results. Default "incast".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// The sending hosts, each named once.
         senders: Vec<String>,
         /// The receiving host, none of the senders.
@@ -54,6 +59,8 @@ pub(super) enum WorkloadKeys {
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// Path of the file, relative to the folder of the scenario file.
         file: String,
     },
@@ -61,6 +68,8 @@ pub(super) enum WorkloadKeys {
     LongLived {
         /// Name of the flows in the results. Default "long-lived".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// The sending hosts, each named once.
         senders: Vec<String>,
         /// The receiving host, none of the senders.
@@ -76,6 +85,8 @@ pub(super) enum WorkloadKeys {
     Poisson {
         /// Name of the flows in the results. Default "poisson".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// Payload as a part of the links' rate, above 0, up to 1.
         load: Probability,
         /// Which links `load` is a part of: "host-links" (of the senders, as "sender-links") or
@@ -104,6 +115,8 @@ pub(super) enum WorkloadKeys {
     Lognormal {
         /// Name of the flows in the results. Default "lognormal".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// The deviation of the gaps' logarithm, 0.001 to 10; 2 is bursty.
         sigma: Sigma,
         /// Payload as a part of the links' rate, above 0, up to 1.
@@ -139,6 +152,8 @@ pub(super) enum WorkloadKeys {
     Permutation {
         /// Name of the flows in the results. Default "permutation".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
         /// When all start, before `duration`. Default "0s".
@@ -153,6 +168,8 @@ pub(super) enum WorkloadKeys {
     AllToAll {
         /// Name of the flows in the results. Default "all-to-all".
         label: Option<String>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
         /// When all start, before `duration`. Default "0s".
@@ -165,6 +182,23 @@ pub(super) enum WorkloadKeys {
     },
 }
 
+impl WorkloadKeys {
+    /// Takes out what carries its flows.
+    pub(super) fn take_transport(&mut self) -> Option<TransportKeys> {
+        match self {
+            Self::One { transport, .. }
+            | Self::Incast { transport, .. }
+            | Self::List { transport, .. }
+            | Self::LongLived { transport, .. }
+            | Self::Poisson { transport, .. }
+            | Self::Lognormal { transport, .. }
+            | Self::Permutation { transport, .. }
+            | Self::AllToAll { transport, .. } => transport.take(),
+            Self::PeriodicIncast(keys) | Self::PoissonIncast(keys) => keys.transport.take(),
+        }
+    }
+}
+
 const fn default_priority() -> Priority {
     Priority(3)
 }
@@ -175,6 +209,8 @@ const fn default_priority() -> Priority {
 pub(super) struct IncastKeys {
     /// Name of the flows in the results. Default: the kind.
     pub(super) label: Option<String>,
+    /// What carries the flows: as `host.transport`, which is the default.
+    pub(super) transport: Option<TransportKeys>,
     /// Senders of an incast, drawn anew for each: a number, or { least = 1, most = 15 }, between
     /// which each incast draws its own.
     pub(super) degree: DegreeKeys,

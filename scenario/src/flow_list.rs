@@ -102,6 +102,7 @@ impl<'a> Row<'a> {
         let class = self.number(priority, "priority", 0..=7, "from 0 to 7")?;
         Ok(Flow {
             id: 0,
+            workload: 0,
             label: label.clone(),
             source: from,
             destination: to,

@@ -10,16 +10,18 @@ use units::{Bytes, Picos};
 use workload::random::key_of;
 use workload::{FileFault, Flow, Length, Source, load};
 
-use super::ReadFile;
 use super::document::{Document, suggestion};
 use super::flow_keys::WorkloadKeys;
 use super::flow_list::FlowList;
 use super::generated::{AllAtOnce, OpenLoop};
+use super::host::Host;
 use super::incasts::ManyIncasts;
 use super::load::Sigma;
 use super::priority::Priority;
 use super::quantity::{self, Size, Time};
 use super::report::{Place, ScenarioError};
+use super::transport::{Transport, TransportKeys};
+use super::{ReadFile, telemetry};
 
 /// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
 /// bits, of which InfiniBand reserves 0 and 1 (management) and the last (multicast).
@@ -109,6 +111,24 @@ impl Workload {
     }
 }
 
+/// An entry of `[[flows]]`: a workload, and what carries it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Who sends how much to whom, and when.
+    #[serde(flatten)]
+    pub workload: Workload,
+    /// What carries its flows, if not what `host.transport` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+}
+
+impl Entry {
+    /// The label of its flows.
+    pub fn label(&self) -> &str {
+        self.workload.label()
+    }
+}
+
 /// How much, when, and in which priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transfer {
@@ -127,6 +147,8 @@ pub(super) struct Expansion<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) fabric: &'a Fabric,
     pub(super) racks: Arc<Racks>,
+    /// The hosts.
+    pub(super) host: &'a Host,
     /// The scenario file's folder.
     pub(super) folder: &'a Path,
     pub(super) duration: Picos,
@@ -153,7 +175,7 @@ impl Expansion<'_> {
     pub(super) fn expand(
         &self,
         entries: Vec<WorkloadKeys>,
-    ) -> Result<(Vec<Workload>, Vec<Source>), ScenarioError> {
+    ) -> Result<(Vec<Entry>, Vec<Source>), ScenarioError> {
         if entries.is_empty() {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
                         that `xoff schema` describes";
@@ -162,8 +184,9 @@ impl Expansion<'_> {
         let mut workloads = Vec::with_capacity(entries.len());
         let mut sources = Vec::with_capacity(entries.len());
         let mut occurrences: BTreeMap<String, u64> = BTreeMap::new();
-        for (number, entry) in entries.into_iter().enumerate() {
+        for (number, mut entry) in entries.into_iter().enumerate() {
             let path = format!("flows.{number}");
+            let transport = self.transport(&path, entry.take_transport())?;
             // The streams of random numbers are named by label and occurrence: see `key_of`.
             let mut key = |label: &str| {
                 let occurrence = occurrences.entry(label.to_owned()).or_default();
@@ -171,11 +194,25 @@ impl Expansion<'_> {
                 key_of(label, *occurrence - 1)
             };
             let (workload, source) = self.expand_entry(&path, entry, &mut key)?;
-            workloads.push(workload);
+            workloads.push(Entry { workload, transport });
             sources.push(source);
         }
         self.check_count(&sources)?;
         Ok((workloads, sources))
+    }
+
+    fn transport(
+        &self,
+        path: &str,
+        keys: Option<TransportKeys>,
+    ) -> Result<Option<Transport>, ScenarioError> {
+        let Some(keys) = keys else { return Ok(None) };
+        let path = format!("{path}.transport");
+        let Host { retransmission_timeout, telemetry_hops, .. } = *self.host;
+        let mut transport = keys.resolve(&path, retransmission_timeout, self.document)?;
+        let (fabric, racks) = (self.fabric, &*self.racks);
+        telemetry::set_room(&mut transport, &path, telemetry_hops, fabric, racks, self.document)?;
+        Ok(Some(transport))
     }
 
     fn check_count(&self, sources: &[Source]) -> Result<(), ScenarioError> {
@@ -199,7 +236,7 @@ impl Expansion<'_> {
         key: &mut dyn FnMut(&str) -> u64,
     ) -> Result<(Workload, Source), ScenarioError> {
         match entry {
-            WorkloadKeys::One { label, src, dst, bytes, start, priority } => {
+            WorkloadKeys::One { label, src, dst, bytes, start, priority, .. } => {
                 let transfer = self.transfer(path, bytes, start, priority)?;
                 let label = label.unwrap_or_else(|| "one".into());
                 let source = self.host(&format!("{path}.src"), &src)?;
@@ -208,7 +245,7 @@ impl Expansion<'_> {
                 let flow = transfer.flow(&label.as_str().into(), source, destination);
                 Ok((Workload::One { label, src, dst, transfer }, listed(vec![flow])))
             }
-            WorkloadKeys::Incast { label, senders, receiver, bytes, start, priority } => {
+            WorkloadKeys::Incast { label, senders, receiver, bytes, start, priority, .. } => {
                 let transfer = self.transfer(path, bytes, start, priority)?;
                 let label = label.unwrap_or_else(|| "incast".into());
                 let shared_label: Arc<str> = label.as_str().into();
@@ -217,13 +254,13 @@ impl Expansion<'_> {
                 let flows = sources.into_iter().map(flow).collect();
                 Ok((Workload::Incast { label, senders, receiver, transfer }, listed(flows)))
             }
-            WorkloadKeys::List { label, file } => {
+            WorkloadKeys::List { label, file, .. } => {
                 let list = FlowList::open(self, &format!("{path}.file"), &file)?;
                 let label = label.unwrap_or_else(|| list.stem());
                 let flows = list.flows(&label)?;
                 Ok((Workload::List { label, file: list.file.path }, listed(flows)))
             }
-            WorkloadKeys::LongLived { label, senders, receiver, start, priority } => {
+            WorkloadKeys::LongLived { label, senders, receiver, start, priority, .. } => {
                 let start = self.start(path, start)?;
                 let priority = priority.0;
                 let label = label.unwrap_or_else(|| "long-lived".into());
@@ -360,7 +397,17 @@ impl Transfer {
     fn flow(self, label: &Arc<str>, source: HostId, destination: HostId) -> Flow {
         let Self { bytes, start, priority } = self;
         let label = label.clone();
-        Flow { id: 0, label, source, destination, bytes, start, priority, long_lived: false }
+        Flow {
+            id: 0,
+            workload: 0,
+            label,
+            source,
+            destination,
+            bytes,
+            start,
+            priority,
+            long_lived: false,
+        }
     }
 }
 

@@ -93,7 +93,7 @@ impl Expansion<'_> {
                     self.incasts(path, "poisson-incast", keys, Gaps::Exponential, key)?;
                 Ok((Workload::PoissonIncast(incasts), source))
             }
-            WorkloadKeys::Permutation { label, bytes, start, priority, priorities } => {
+            WorkloadKeys::Permutation { label, bytes, start, priority, priorities, .. } => {
                 let label = label.unwrap_or_else(|| "permutation".into());
                 let priority = self.priority(path, priority, priorities)?;
                 let keys = self.all_at_once(path, label, bytes, start, priority)?;
@@ -102,7 +102,7 @@ impl Expansion<'_> {
                 let recipe = PermutationRecipe { stamp, length, start, end, rates };
                 Ok((Workload::Permutation(keys), Source::Permutation(recipe.into())))
             }
-            WorkloadKeys::AllToAll { label, bytes, start, priority, priorities } => {
+            WorkloadKeys::AllToAll { label, bytes, start, priority, priorities, .. } => {
                 let label = label.unwrap_or_else(|| "all-to-all".into());
                 let priority = self.priority(path, priority, priorities)?;
                 let keys = self.all_at_once(path, label, bytes, start, priority)?;
@@ -139,6 +139,7 @@ impl Expansion<'_> {
             stop,
             priority,
             priorities,
+            ..
         }
         | WorkloadKeys::Lognormal {
             label,
@@ -151,7 +152,7 @@ impl Expansion<'_> {
             stop,
             priority,
             priorities,
-            sigma: _,
+            ..
         }) = keys
         else {
             unreachable!("both kinds of arrivals are named")

@@ -9,7 +9,7 @@ use super::pause::PauseResponse;
 use super::priority::Priority;
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
-use super::transport::{RoceRc, Transport, TransportKeys};
+use super::transport::{Transport, TransportKeys};
 
 /// Largest payload: a frame of a native XDP program is one linear piece of a page, which leaves
 /// some 3.5 kB for headers and payload.
@@ -27,8 +27,10 @@ pub struct Host {
     pub ack_priority: u8,
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
-    /// Stamps of switches for which each data packet has room, 0 to 8; 0: no telemetry.
-    pub telemetry_hops: u8,
+    /// Stamps of switches for which each RoCEv2 data packet has room, 0 to 8; `None`: as many as the longest path has
+    /// switches, if its congestion control needs them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub telemetry_hops: Option<u8>,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
     /// packet; selective repeat sends that packet alone.
     #[serde(serialize_with = "quantity::serialize")]
@@ -53,11 +55,11 @@ pub(super) struct HostKeys {
     /// once. Default 4.
     #[schemars(range(min = 1))]
     ack_interval: u32,
-    /// Stamps of switches for which data packets and their ACKs have room, 0 to 8: docs/telemetry.md. 0 is no
-    /// telemetry. Default: as many as the longest path has switches if `transport.congestion_control` needs them, or
+    /// Stamps of switches for which RoCEv2 data packets and their ACKs have room, 0 to 8: docs/telemetry.md. 0 is no
+    /// telemetry. Default: as many as the longest path has switches where a flow's `congestion_control` needs them, or
     /// else 0.
     #[schemars(range(max = 8))]
-    pub(super) telemetry_hops: Option<u8>,
+    telemetry_hops: Option<u8>,
     /// Time without progress after which a requester sends again from the oldest unacknowledged
     /// packet (selective repeat: that packet alone; `RTO_high` in IRN, 320 us there); above zero. Default
     /// "4194us", InfiniBand's 4.096 us x 2^10.
@@ -107,15 +109,14 @@ impl HostKeys {
             let help = "write a time well above the round trip, such as \"4194us\"";
             return wrong("retransmission_timeout", "a timeout of no time", help);
         }
-        let transport = self.transport.resolve(document)?;
-        let Transport::RoceRc(RoceRc { reliability, .. }) = &transport;
-        reliability.check(self.retransmission_timeout.0, document)?;
+        let transport =
+            self.transport.resolve("host.transport", self.retransmission_timeout.0, document)?;
         Ok(Host {
             payload: self.payload.0,
             cnp_priority: self.cnp_priority.0,
             ack_priority: self.ack_priority.unwrap_or(self.cnp_priority).0,
             ack_interval: self.ack_interval,
-            telemetry_hops: 0,
+            telemetry_hops: self.telemetry_hops,
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
             transport,

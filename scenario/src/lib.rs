@@ -58,7 +58,7 @@ pub use capture::{Capture, CaptureFilter};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
 pub use flow_queues::FlowQueues;
-pub use flows::{MAX_FLOWS, Transfer, Workload};
+pub use flows::{Entry, MAX_FLOWS, Transfer, Workload};
 pub use generated::{AllAtOnce, OpenLoop};
 pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
 pub use host::{Host, MAX_PAYLOAD};
@@ -117,7 +117,7 @@ pub struct Scenario {
     pub host: Host,
     /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
     #[serde(rename = "flows")]
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<Entry>,
     /// What is recorded.
     pub captures: Vec<Capture>,
     /// What goes wrong on purpose.
@@ -130,6 +130,11 @@ pub struct Scenario {
     sources: Vec<Source>,
     #[serde(skip)]
     flows: MaterialisedFlows,
+    #[serde(skip)]
+    transports: Vec<Transport>,
+    /// By workload: the place of its transport.
+    #[serde(skip)]
+    transport_of: Vec<u16>,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -318,6 +323,16 @@ impl Scenario {
         &self.sources
     }
 
+    /// What carries flows: that of the hosts, then those that `[[flows]]` name, each once.
+    pub fn transports(&self) -> &[Transport] {
+        &self.transports
+    }
+
+    /// The place of a flow's transport in [`Self::transports`].
+    pub fn transport_of(&self, flow: &Flow) -> u16 {
+        self.transport_of[flow.workload as usize]
+    }
+
     /// All flows of [`Self::flow_stream`] in one list, which stays in memory.
     pub fn flows(&self) -> &[Flow] {
         self.flows.of(&self.sources, self.seed)
@@ -349,12 +364,17 @@ impl ScenarioKeys {
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
         let racks = Arc::new(Racks::of(&fabric));
-        let telemetry = self.host.telemetry_hops;
         let mut host = self.host.resolve(document)?;
-        host.telemetry_hops =
-            telemetry::room(telemetry, &host.transport, &fabric, &racks, document)?;
-        let expansion = Expansion { document, fabric: &fabric, racks, folder, duration, read };
+        let hops = host.telemetry_hops;
+        let place = "host.transport";
+        telemetry::set_room(&mut host.transport, place, hops, &fabric, &racks, document)?;
+        let (fabric_of, host_of) = (&fabric, &host);
+        let expansion =
+            Expansion { document, fabric: fabric_of, racks, host: host_of, folder, duration, read };
         let (workloads, sources) = expansion.expand(self.flows)?;
+        let mut transports = vec![host.transport];
+        let transport_of = workloads.iter().map(|entry| place_of(&mut transports, entry.transport));
+        let transport_of = transport_of.collect();
         let results = self.results.resolve(&workloads, &fabric, document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
@@ -380,7 +400,10 @@ impl ScenarioKeys {
             fabric,
             sources,
             flows: MaterialisedFlows::default(),
+            transports,
+            transport_of,
         };
+        scenario.check_transports(document)?;
         scenario.check_pauses(document)?;
         scenario.check_buffers(document)?;
         Ok(scenario)
@@ -388,6 +411,26 @@ impl ScenarioKeys {
 }
 
 impl Scenario {
+    /// Checks that losses or marks can slow flows down that need them.
+    fn check_transports(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        for (number, (source, &place)) in self.sources.iter().zip(&self.transport_of).enumerate() {
+            let control = self.transports[usize::from(place)].congestion_control();
+            let lossless = |&priority: &u8| self.switch.lossless.contains(priority);
+            if control.needs_losses()
+                && let Some(priority) = source.priorities().find(lossless)
+            {
+                let title = format!(
+                    "{} slows down for losses, and priority {priority} is lossless",
+                    control.name()
+                );
+                let help = "give the flows a priority that `switch.lossless` leaves out, or write cubic = { ecn = true \
+                            } and `switch.ecn`";
+                return Err(document.error(&format!("flows.{number}"), &title, help));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what depends on the fastest port: it has the shortest pauses.
     fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wires = self.fabric.wires();
@@ -406,6 +449,16 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// The place of a workload's transport among those of the scenario, the first of which is that of the hosts.
+fn place_of(transports: &mut Vec<Transport>, transport: Option<Transport>) -> u16 {
+    let Some(transport) = transport else { return 0 };
+    let place = transports.iter().position(|other| *other == transport).unwrap_or_else(|| {
+        transports.push(transport);
+        transports.len() - 1
+    });
+    place.try_into().expect("a file has fewer than 65,536 entries")
 }
 
 /// The name that the file gives, or else the file's own.

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-use super::document::Document;
 use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
+use super::transport::Place;
 
 /// How queue pairs repair losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,13 +42,12 @@ impl ReliabilityKey {
         self,
         rto_low: Option<Time>,
         rto_low_packets: Option<u32>,
-        document: &Document<'_>,
+        place: &Place<'_>,
     ) -> Result<Reliability, ScenarioError> {
         let Quantity(rto_low) = rto_low.unwrap_or(Quantity(Picos(100_000_000)));
         if rto_low == Picos::ZERO {
             let help = "write a time above the round trip, such as \"100us\"";
-            let key = "host.transport.rto_low";
-            return Err(document.error(key, "a timeout of no time", help));
+            return Err(place.wrong("rto_low", "a timeout of no time", help));
         }
         let rto_low_packets = rto_low_packets.unwrap_or(3);
         Ok(match self {
@@ -65,7 +64,7 @@ impl Reliability {
     pub(super) fn check(
         &self,
         retransmission_timeout: Picos,
-        document: &Document<'_>,
+        place: &Place<'_>,
     ) -> Result<(), ScenarioError> {
         match self {
             Self::SelectiveRepeat(SelectiveRepeat { rto_low, .. })
@@ -75,7 +74,7 @@ impl Reliability {
                 let title =
                     format!("an `rto_low` of {low} above the retransmission timeout of {high}");
                 let help = "write at most `host.retransmission_timeout`; IRN has 100us and 320us";
-                Err(document.error("host.transport.rto_low", &title, help))
+                Err(place.wrong("rto_low", &title, help))
             }
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@ use topology::Fabric;
 use units::{Bytes, Picos};
 
 use super::document::{Document, suggestion};
-use super::flows::Workload;
+use super::flows::Entry;
 use super::glob;
 use super::hpcc::{Hpcc, HpccKeys};
 use super::quantity::{self, Quantity, Size, Time};
@@ -106,7 +106,7 @@ impl Default for ResultsKeys {
 impl ResultsKeys {
     pub(super) fn resolve(
         self,
-        workloads: &[Workload],
+        workloads: &[Entry],
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Results, ScenarioError> {
@@ -133,7 +133,7 @@ impl ResultsKeys {
 impl ThroughputKeys {
     fn resolve(
         self,
-        workloads: &[Workload],
+        workloads: &[Entry],
         document: &Document<'_>,
     ) -> Result<Throughput, ScenarioError> {
         let interval = self.interval.0;
@@ -147,7 +147,7 @@ impl ThroughputKeys {
             return Err(document.error("results.throughput.labels", "no flow is counted", help));
         }
         for (place, pattern) in self.labels.iter().enumerate() {
-            let labels = || workloads.iter().map(Workload::label);
+            let labels = || workloads.iter().map(Entry::label);
             if !labels().any(|label| glob::matches(pattern, label)) {
                 let mut known: Vec<&str> = labels().collect();
                 known.sort_unstable();

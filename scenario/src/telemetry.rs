@@ -5,19 +5,33 @@ use topology::{Fabric, Racks};
 
 use super::document::Document;
 use super::report::ScenarioError;
-use super::transport::Transport;
+use super::transport::{CongestionControl, Transport};
 
-/// The room for stamps: what the file says, or else one for each switch of the longest path if congestion control lives
-/// on them, and none if not.
-pub(super) fn room(
+/// Sets the room for stamps of the transport at `path`: what `host.telemetry_hops` says if it is `given`, or else one
+/// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none.
+pub(super) fn set_room(
+    transport: &mut Transport,
+    path: &str,
     given: Option<u8>,
-    transport: &Transport,
+    fabric: &Fabric,
+    racks: &Racks,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    if let Transport::RoceRc(roce) = transport {
+        let control = &roce.congestion_control;
+        roce.telemetry_hops = room(control, path, given, fabric, racks, document)?;
+    }
+    Ok(())
+}
+
+fn room(
+    control: &CongestionControl,
+    path: &str,
+    given: Option<u8>,
     fabric: &Fabric,
     racks: &Racks,
     document: &Document<'_>,
 ) -> Result<u8, ScenarioError> {
-    let Transport::RoceRc(roce) = transport;
-    let control = &roce.congestion_control;
     let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
     if let Some(room) = given {
         if room > MOST_HOPS {
@@ -43,7 +57,7 @@ pub(super) fn room(
             );
             let help = "choose another algorithm, or write `host.telemetry_hops = 8`, and the last switches of such \
                         paths say nothing";
-            wrong("host.transport.congestion_control", &title, help)
+            wrong(&format!("{path}.congestion_control"), &title, help)
         },
         Ok,
     )
@@ -77,7 +91,9 @@ mod tests {
     fn room(text: &str, sets: &[&str]) -> Result<u8, String> {
         let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
         let scenario = Scenario::parse(text, Path::new("a.toml"), &sets);
-        scenario.map(|scenario| scenario.host.telemetry_hops).map_err(|error| error.to_string())
+        scenario
+            .map(|scenario| scenario.host.transport.telemetry_hops())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

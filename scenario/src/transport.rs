@@ -1,10 +1,12 @@
 //! `host.transport`: what carries flows, how losses are repaired, and who sets a sender's rate.
 
 mod congestion_control;
+mod cubic;
 mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod powertcp;
+mod tcp;
 mod timely;
 mod window;
 
@@ -20,10 +22,12 @@ use super::report::ScenarioError;
 
 pub use congestion_control::CongestionControl;
 use congestion_control::CongestionControlKeys;
+pub use cubic::Cubic;
 pub use dcqcn::{Dcqcn, MOST_STAGES, Profile};
 pub use dctcp::{Dctcp, Start};
 pub use hpcc::Hpcc;
 pub use powertcp::PowerTcp;
+pub use tcp::Tcp;
 pub use timely::{Timely, TimelyForm};
 use window::WindowKeys;
 pub use window::{Window, WindowSize};
@@ -34,6 +38,42 @@ pub use window::{Window, WindowSize};
 pub enum Transport {
     /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRc),
+    /// TCP: a connection for each flow.
+    Tcp(Tcp),
+}
+
+impl Transport {
+    /// Who sets the sender's rate.
+    pub const fn congestion_control(&self) -> &CongestionControl {
+        match self {
+            Self::RoceRc(roce) => &roce.congestion_control,
+            Self::Tcp(tcp) => &tcp.congestion_control,
+        }
+    }
+
+    /// Stamps of switches for which data packets have room, 0 to 8; 0: no telemetry.
+    pub const fn telemetry_hops(&self) -> u8 {
+        match self {
+            Self::RoceRc(roce) => roce.telemetry_hops,
+            Self::Tcp(_) => 0,
+        }
+    }
+
+    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    pub const fn base_rtt(&self) -> Option<Picos> {
+        match self {
+            Self::RoceRc(roce) => roce.base_rtt,
+            Self::Tcp(tcp) => tcp.base_rtt,
+        }
+    }
+
+    /// Bytes that may be unacknowledged, whatever congestion control says.
+    pub const fn window(&self) -> Window {
+        match self {
+            Self::RoceRc(roce) => roce.window,
+            Self::Tcp(tcp) => tcp.window,
+        }
+    }
 }
 
 /// `RoCEv2` reliable connections.
@@ -51,6 +91,10 @@ pub struct RoceRc {
     /// Bytes that may be unacknowledged, whatever congestion control says.
     #[serde(flatten)]
     pub window: Window,
+    /// Stamps of switches for which data packets have room, 0 to 8; 0: no telemetry. It follows from
+    /// `host.telemetry_hops`.
+    #[serde(skip)]
+    pub telemetry_hops: u8,
 }
 
 /// What carries flows.
@@ -60,12 +104,14 @@ pub struct RoceRc {
 pub(super) enum TransportKeys {
     /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRcKeys),
+    /// TCP: a connection for each flow (docs/tcp.md).
+    Tcp(tcp::TcpKeys),
 }
 
 /// RoCEv2 reliable connections.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RoceRcKeys {
+pub(crate) struct RoceRcKeys {
     /// How losses are repaired: "go-back-n", or "selective-repeat" as IRN has it (docs/selective-repeat.md), with a
     /// RETH in each packet. Default "go-back-n".
     reliability: ReliabilityKey,
@@ -142,25 +188,44 @@ impl Default for TransportKeys {
 }
 
 impl TransportKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Transport, ScenarioError> {
-        let Self::RoceRc(keys) = self;
-        Ok(Transport::RoceRc(keys.resolve(&Place { document, path: "host.transport" })?))
+    /// The transport of the keys at `path`.
+    pub(super) fn resolve(
+        self,
+        path: &str,
+        retransmission_timeout: Picos,
+        document: &Document<'_>,
+    ) -> Result<Transport, ScenarioError> {
+        let place = Place { document, path };
+        Ok(match self {
+            Self::RoceRc(keys) => Transport::RoceRc(keys.resolve(&place, retransmission_timeout)?),
+            Self::Tcp(keys) => Transport::Tcp(keys.resolve(&place)?),
+        })
     }
 }
 
 impl RoceRcKeys {
-    fn resolve(&self, place: &Place<'_>) -> Result<RoceRc, ScenarioError> {
-        let reliability =
-            self.reliability.resolve(self.rto_low, self.rto_low_packets, place.document)?;
+    fn resolve(
+        &self,
+        place: &Place<'_>,
+        retransmission_timeout: Picos,
+    ) -> Result<RoceRc, ScenarioError> {
+        let reliability = self.reliability.resolve(self.rto_low, self.rto_low_packets, place)?;
+        reliability.check(retransmission_timeout, place)?;
         // All are checked, so that a mistake shows before a sweep comes to it.
         let dcqcn = self.dcqcn.resolve(&place.of("dcqcn"))?;
-        let dctcp = self.dctcp.resolve(&place.of("dctcp"))?;
+        let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::LineRate)?;
         let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
         let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
         let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
         let timely = self.timely.resolve(&place.of("timely"))?;
         let congestion_control = match self.congestion_control {
             CongestionControlKeys::None => CongestionControl::None,
+            CongestionControlKeys::Cubic => {
+                let help = "Cubic runs on kind = \"tcp\"; here are \"dcqcn\", \"hpcc\", \"dctcp\", \"timely\", \
+                            \"powertcp\", \"theta-powertcp\" and \"none\"";
+                let title = "cubic cannot drive RoCEv2, whose hosts take no loss for congestion";
+                return Err(place.wrong("congestion_control", title, help));
+            }
             CongestionControlKeys::Dcqcn => CongestionControl::Dcqcn(dcqcn),
             CongestionControlKeys::Dctcp => CongestionControl::Dctcp(dctcp),
             CongestionControlKeys::Hpcc => CongestionControl::Hpcc(hpcc),
@@ -171,12 +236,13 @@ impl RoceRcKeys {
             CongestionControlKeys::Timely => CongestionControl::Timely(timely),
         };
         let window = Window { size: self.window.0, scales: self.window_scales };
-        Ok(RoceRc { reliability, congestion_control, base_rtt: self.base_rtt.0, window })
+        let base_rtt = self.base_rtt.0;
+        Ok(RoceRc { reliability, congestion_control, base_rtt, window, telemetry_hops: 0 })
     }
 }
 
 /// A table of the file, and where it is.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     document: &'a Document<'a>,
     path: &'a str,
 }
@@ -188,6 +254,10 @@ struct Inner<'a> {
 }
 
 impl<'a> Place<'a> {
+    pub(super) fn wrong(&self, key: &str, title: &str, help: &str) -> ScenarioError {
+        self.document.error(&format!("{}.{key}", self.path), title, help)
+    }
+
     fn of(&self, key: &str) -> Inner<'a> {
         Inner { document: self.document, path: format!("{}.{key}", self.path) }
     }

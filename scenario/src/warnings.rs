@@ -1,21 +1,22 @@
 //! What is allowed and hardly meant.
 
 use super::Scenario;
-use super::transport::Transport;
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop.
     pub fn warnings(&self) -> Vec<String> {
-        let Transport::RoceRc(transport) = &self.host.transport;
-        let control = &transport.congestion_control;
         let mut warnings = Vec::new();
-        if control.needs_marks() && self.switch.ecn.is_none() {
-            warnings.push(format!(
-                "no switch marks packets, so {} never slows a sender down: write `switch.ecn`, or \
-                 `host.transport.congestion_control = \"none\"` if that is meant",
-                control.name()
-            ));
+        for transport in self.transports() {
+            let control = transport.congestion_control();
+            if control.needs_marks() && self.switch.ecn.is_none() {
+                warnings.push(format!(
+                    "no switch marks packets, so {} never slows a sender down: write `switch.ecn`, or \
+                     `congestion_control = \"none\"` in its transport if that is meant",
+                    control.name()
+                ));
+            }
         }
+        warnings.dedup();
         warnings
     }
 }

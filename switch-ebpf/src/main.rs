@@ -19,7 +19,8 @@ use fabric_core::hop_control::Order;
 use fabric_core::map_abi::address_from_u64;
 use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
 use fabric_core::tables::{Tables, count_drop};
-use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay, roce, udp};
+use fabric_core::wire::tcp::Ports;
+use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay, roce};
 use units::Nanos;
 
 use frame::PacketBytes;
@@ -191,7 +192,7 @@ pub extern "C" fn egress_auditor(context: *mut c_void) -> i32 {
     TC_ACT_OK
 }
 
-/// A host's NIC: RoCE, MAC control and link delay frames go to its AF_XDP socket, the rest to its kernel
+/// A host's NIC: RoCE, the emulation's TCP, MAC control and link delay frames go to its AF_XDP socket, the rest to its kernel
 /// stack. One program serves every host of a fabric: their interfaces have consecutive indices.
 #[xdp]
 pub fn host_port(context: XdpContext) -> u32 {
@@ -201,12 +202,7 @@ pub fn host_port(context: XdpContext) -> u32 {
     };
     let is_ours = match u16::from_be_bytes(ether_type) {
         ethernet::ETHER_TYPE_MAC_CONTROL | ethernet::ETHER_TYPE_EXPERIMENTAL => true,
-        ethernet::ETHER_TYPE_IPV4 => {
-            let udp_at = ethernet::LEN + ipv4::LEN;
-            bytes.read::<1>(ethernet::LEN + ipv4::PROTOCOL_AT) == Some([ipv4::PROTOCOL_UDP])
-                && bytes.read::<2>(udp_at + udp::DESTINATION_PORT_AT)
-                    == Some(roce::UDP_PORT.to_be_bytes())
-        }
+        ethernet::ETHER_TYPE_IPV4 => is_our_packet(&bytes),
         _ => false,
     };
     if !is_ours {
@@ -218,6 +214,24 @@ pub fn host_port(context: XdpContext) -> u32 {
     let host = interface.wrapping_sub(config.first_interface_index);
     match SOCKETS.redirect(host, u64::from(xdp_action::XDP_DROP)) {
         Ok(action) | Err(action) => action,
+    }
+}
+
+/// Whether an IPv4 packet is of RoCEv2, or of a TCP connection of the emulation.
+#[inline(always)]
+fn is_our_packet(bytes: &PacketBytes) -> bool {
+    let Some([protocol]) = bytes.read::<1>(ethernet::LEN + ipv4::PROTOCOL_AT) else {
+        return false;
+    };
+    let Some(ports) = bytes.read::<4>(ethernet::LEN + ipv4::LEN) else {
+        return false;
+    };
+    let [source, destination] =
+        [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+    match protocol {
+        ipv4::PROTOCOL_UDP => destination == roce::UDP_PORT,
+        ipv4::PROTOCOL_TCP => Ports { source, destination }.connection().is_some(),
+        _ => false,
     }
 }
 

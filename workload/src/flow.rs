@@ -14,6 +14,8 @@ use super::random::RandomStream;
 pub struct Flow {
     /// Dense from 0, in order of start; flows of one start are in the order of the file.
     pub id: u32,
+    /// The place of its workload among those of the scenario.
+    pub workload: u32,
     /// What the file calls it, or the workload it belongs to.
     pub label: Arc<str>,
     /// The sender.
@@ -53,6 +55,14 @@ pub enum PriorityChoice {
 }
 
 impl PriorityChoice {
+    /// Whether flows may have this one.
+    pub fn includes(&self, priority: u8) -> bool {
+        match self {
+            Self::Fixed(fixed) => *fixed == priority,
+            Self::Drawn(list) => list.contains(&priority),
+        }
+    }
+
     /// A flow's priority.
     pub fn draw(&self, random: &mut RandomStream) -> u8 {
         match self {
@@ -136,6 +146,6 @@ impl Stamp {
     ) -> Flow {
         let priority = self.priority.draw(random);
         let label = self.label.clone();
-        Flow { id: 0, label, source, destination, bytes, start, priority, long_lived }
+        Flow { id: 0, workload: 0, label, source, destination, bytes, start, priority, long_lived }
     }
 }

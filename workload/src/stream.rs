@@ -38,6 +38,21 @@ impl Source {
         }
     }
 
+    /// The priorities of its flows, each once, lowest first.
+    pub fn priorities(&self) -> impl Iterator<Item = u8> {
+        let choice = match self {
+            Self::Listed(flows) => {
+                let used = |priority: &u8| flows.iter().any(|flow| flow.priority == *priority);
+                return (0..8).filter(used).collect::<Vec<_>>().into_iter();
+            }
+            Self::Arrivals(recipe) => &recipe.stamp.priority,
+            Self::Incasts(recipe) => &recipe.stamp.priority,
+            Self::Permutation(recipe) => &recipe.stamp.priority,
+            Self::AllToAll(recipe) => &recipe.stamp.priority,
+        };
+        (0..8).filter(|priority| choice.includes(*priority)).collect::<Vec<_>>().into_iter()
+    }
+
     fn generator(&self, seed: u64) -> Generator {
         match self {
             Self::Listed(flows) => Generator::Listed(flows.clone(), 0),
@@ -123,6 +138,7 @@ impl FlowStream {
         let mut flow = self.heads[number].take()?;
         self.refill(number);
         flow.id = self.next_id;
+        flow.workload = number.try_into().expect("a scenario has few workloads");
         self.next_id = self.next_id.checked_add(1).expect("flows have 32-bit numbers");
         Some((number, flow))
     }

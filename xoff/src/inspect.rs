@@ -62,7 +62,7 @@ impl Inspection {
             hosts: fabric.host_count(),
             switches: fabric.switch_count(),
             links: links::link_groups(fabric),
-            paths: path_groups(scenario, &racks),
+            paths: path_groups(scenario, &scenario.host.transport, &racks),
             buffers: buffers::switch_buffers(scenario),
             load: tier_load::tier_loads(scenario, &racks),
             collisions: collisions::collisions(scenario),

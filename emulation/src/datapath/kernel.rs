@@ -17,9 +17,9 @@ use fabric_core::cell::Sharing;
 use fabric_core::frame::{ByteFrame, mark_admitted};
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::Policy;
-use fabric_core::wire::telemetry::{Stamp, Stamps};
+use fabric_core::wire::telemetry::Stamp;
 use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, RocePacket, hop_control, link_delay, telemetry,
+    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, hop_control, link_delay, telemetry,
 };
 use host_agent::af_xdp;
 use netns::{Deployment, Tap};
@@ -32,8 +32,8 @@ use units::Nanos;
 
 use super::slab::Slab;
 use super::{
-    Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore, HostArrival,
-    Orders, Wires,
+    Aside, Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore,
+    HostArrival, Orders, Wires,
 };
 use crate::partition::{Members, Partition};
 use crate::stations;
@@ -189,19 +189,19 @@ fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
 impl FrameStore for KernelFrames {
     type Frame = Vec<u8>;
 
-    fn take(&mut self, frame: FrameId, _: &mut Vec<Stamps>) -> Vec<u8> {
+    fn take(&mut self, frame: FrameId, _: &mut Vec<Aside>) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.frames[frame]);
         self.frames.remove(frame);
         bytes
     }
 
-    fn put(&mut self, bytes: Vec<u8>, _: &mut impl Iterator<Item = Stamps>) -> FrameId {
+    fn put(&mut self, bytes: Vec<u8>, _: &mut impl Iterator<Item = Aside>) -> FrameId {
         let frame = self.frames.add();
         self.frames[frame] = bytes;
         frame
     }
 
-    fn roce(&mut self, wire: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId {
+    fn packet(&mut self, wire: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
         let frame = self.frames.add();
         let buffer = &mut self.frames[frame];
         buffer.resize(packet.frame_length(), 0);
@@ -249,14 +249,14 @@ impl FrameStore for KernelFrames {
 
     fn priority(&self, frame: FrameId) -> Option<u8> {
         match HostArrival::parse(&self.frames[frame]) {
-            Ok(HostArrival::Roce(packet)) => Some(packet.dscp >> 3),
+            Ok(HostArrival::Packet(packet)) => Some(packet.dscp() >> 3),
             _ => None,
         }
     }
 
     fn kind(&self, frame: FrameId) -> FrameKind {
         match HostArrival::parse(&self.frames[frame]) {
-            Ok(HostArrival::Roce(packet)) => FrameKind::of_roce(&packet),
+            Ok(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
             Ok(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
             Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
             // Only frames that hosts and switches of the fabric made are ever asked about.

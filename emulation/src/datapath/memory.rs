@@ -14,16 +14,19 @@ use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::tables::Tables;
 use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
+use fabric_core::wire::tcp::{Ports, SackBlocks, SackCount, Segment};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, hop_control, ipv4, link_delay,
+    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, TcpSegment, hop_control, ipv4,
+    link_delay,
 };
 use switch_user::tables::SwitchTables;
 use topology::WireId;
 
 use super::slab::Slab;
 use super::{
-    Crossing, DatapathError, Departing, FrameId, FrameKind, FrameStore, HostArrival, Orders, Wires,
+    Aside, Crossing, DatapathError, Departing, FrameId, FrameKind, FrameStore, HostArrival, Orders,
+    Wires,
 };
 use crate::partition::Partition;
 
@@ -32,6 +35,8 @@ use crate::partition::Partition;
 pub enum MemoryFrame {
     /// A RoCEv2 packet.
     Roce(RocePacket),
+    /// A TCP segment, whose SACK blocks are kept beside it.
+    Tcp(Segment<SackCount>),
     /// A hop control frame, PFC or another.
     HopControl(HopControlFrame),
     /// A link delay frame.
@@ -39,15 +44,16 @@ pub enum MemoryFrame {
 }
 
 impl MemoryFrame {
-    /// Whether stamps may belong to it, which must move with it.
+    /// Whether something may be kept beside it, which must move with it.
     #[inline]
-    const fn has_stamps(&self) -> bool {
-        matches!(self, Self::Roce(RocePacket { telemetry: Some(_), .. }))
+    const fn has_aside(&self) -> bool {
+        match self {
+            Self::Roce(packet) => packet.telemetry.is_some(),
+            Self::Tcp(segment) => segment.sack.0 > 0,
+            Self::HopControl(_) | Self::LinkDelay(_) => false,
+        }
     }
 }
-
-/// UDP's protocol number.
-const PROTOCOL_UDP: u8 = 17;
 
 /// A packet as the pipeline sees it at the end of a wire.
 struct PacketView<'a> {
@@ -71,7 +77,7 @@ impl Frame for PacketView<'_> {
             source: packet.source,
             destination: packet.destination,
             ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
-            protocol: PROTOCOL_UDP,
+            protocol: ipv4::PROTOCOL_UDP,
             type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
             ttl: packet.ttl,
             checksum: 0,
@@ -87,6 +93,49 @@ impl Frame for PacketView<'_> {
     #[inline(always)]
     fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
         self.packet.ecn = Ecn::CongestionExperienced;
+        Ok(())
+    }
+}
+
+/// A TCP segment as the pipeline sees it at the end of a wire.
+struct SegmentView<'a> {
+    segment: &'a mut Segment<SackCount>,
+    length: u32,
+    /// Where it is sent to.
+    station: u64,
+}
+
+impl Frame for SegmentView<'_> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        self.length
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        let segment = &*self.segment;
+        let Ports { source, destination } = segment.ports;
+        Ok(Parsed::Ipv4(Ipv4Fields {
+            station: self.station,
+            source: segment.source,
+            destination: segment.destination,
+            ports: u32::from(source) << 16 | u32::from(destination),
+            protocol: ipv4::PROTOCOL_TCP,
+            type_of_service: ipv4::type_of_service(segment.dscp, segment.ecn),
+            ttl: segment.ttl,
+            checksum: 0,
+        }))
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
+        self.segment.ttl = fields.ttl - 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
+        self.segment.ecn = Ecn::CongestionExperienced;
         Ok(())
     }
 }
@@ -170,6 +219,8 @@ pub struct MemoryFrames {
     frames: Slab<Line>,
     /// By frame; as many as the frames of packets with stamps need. Beside the frames, which fill their cache lines.
     stamps: Vec<Stamps>,
+    /// The same for SACK blocks.
+    sacks: Vec<SackBlocks>,
     /// By wire.
     addresses: Arc<[LinkAddresses]>,
 }
@@ -177,7 +228,7 @@ pub struct MemoryFrames {
 impl MemoryFrames {
     /// No frames yet; wires have these addresses.
     pub fn new(addresses: Arc<[LinkAddresses]>) -> Self {
-        Self { frames: Slab::default(), stamps: Vec::new(), addresses }
+        Self { frames: Slab::default(), stamps: Vec::new(), sacks: Vec::new(), addresses }
     }
 
     #[inline(always)]
@@ -190,39 +241,86 @@ impl MemoryFrames {
     /// The place of a frame's stamps. Out of line, for the sake of packets without telemetry.
     #[cold]
     fn stamps_mut(&mut self, frame: FrameId) -> &mut Stamps {
-        let number = frame.0 as usize;
-        if number >= self.stamps.len() {
-            self.stamps.resize(number + 1, Stamps::default());
-        }
-        &mut self.stamps[number]
+        place_of(&mut self.stamps, frame)
     }
+
+    /// The place of a frame's SACK blocks. Out of line, as few segments have some.
+    #[cold]
+    fn sack_mut(&mut self, frame: FrameId) -> &mut SackBlocks {
+        place_of(&mut self.sacks, frame)
+    }
+
+    fn insert_segment(&mut self, segment: &TcpSegment) -> FrameId {
+        let blocks = segment.sack.as_slice().len() as u8;
+        let id = self.insert(MemoryFrame::Tcp(segment.with_sack(SackCount(blocks))));
+        if blocks > 0 {
+            *self.sack_mut(id) = segment.sack;
+        }
+        id
+    }
+
+    #[cold]
+    fn aside(&mut self, frame: FrameId) -> Aside {
+        match &self.frames[frame].0 {
+            MemoryFrame::Tcp(_) => Aside::Sack(*self.sack_mut(frame)),
+            _ => Aside::Stamps(*self.stamps_mut(frame)),
+        }
+    }
+
+    #[cold]
+    fn set_aside(&mut self, frame: FrameId, aside: Aside) {
+        match aside {
+            Aside::Sack(sack) => *self.sack_mut(frame) = sack,
+            Aside::Stamps(stamps) => *self.stamps_mut(frame) = stamps,
+        }
+    }
+
+    /// A segment with its SACK blocks.
+    fn whole(&self, frame: FrameId, segment: &Segment<SackCount>) -> TcpSegment {
+        let sack = if segment.sack.0 > 0 { self.sacks[frame.0 as usize] } else { SackBlocks::NONE };
+        segment.with_sack(sack)
+    }
+}
+
+/// The place of what a frame has in a list by frame.
+fn place_of<T: Clone + Default>(list: &mut Vec<T>, frame: FrameId) -> &mut T {
+    let number = frame.0 as usize;
+    if number >= list.len() {
+        list.resize(number + 1, T::default());
+    }
+    &mut list[number]
 }
 
 impl FrameStore for MemoryFrames {
     type Frame = MemoryFrame;
 
     #[inline(always)]
-    fn take(&mut self, frame: FrameId, stamps: &mut Vec<Stamps>) -> MemoryFrame {
+    fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> MemoryFrame {
         self.frames.remove(frame);
         let taken = self.frames[frame].0;
-        if taken.has_stamps() {
-            stamps.push(*self.stamps_mut(frame));
+        if taken.has_aside() {
+            aside.push(self.aside(frame));
         }
         taken
     }
 
     #[inline]
-    fn put(&mut self, frame: MemoryFrame, stamps: &mut impl Iterator<Item = Stamps>) -> FrameId {
+    fn put(&mut self, frame: MemoryFrame, aside: &mut impl Iterator<Item = Aside>) -> FrameId {
         let id = self.insert(frame);
-        if frame.has_stamps()
-            && let Some(stamps) = stamps.next()
+        if frame.has_aside()
+            && let Some(aside) = aside.next()
         {
-            *self.stamps_mut(id) = stamps;
+            self.set_aside(id, aside);
         }
         id
     }
 
-    fn roce(&mut self, _: WireId, packet: &RocePacket, stamps: &[Stamp]) -> FrameId {
+    #[inline]
+    fn packet(&mut self, _: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
+        let packet = match packet {
+            Packet::Roce(packet) => packet,
+            Packet::Tcp(segment) => return self.insert_segment(segment),
+        };
         let id = self.insert(MemoryFrame::Roce(*packet));
         if !stamps.is_empty() {
             let places = self.stamps_mut(id);
@@ -247,8 +345,10 @@ impl FrameStore for MemoryFrames {
     }
 
     fn mark(&mut self, frame: FrameId) {
-        if let MemoryFrame::Roce(packet) = &mut self.frames[frame].0 {
-            packet.ecn = Ecn::CongestionExperienced;
+        match &mut self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.ecn = Ecn::CongestionExperienced,
+            MemoryFrame::Tcp(segment) => segment.ecn = Ecn::CongestionExperienced,
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => {}
         }
     }
 
@@ -283,6 +383,7 @@ impl FrameStore for MemoryFrames {
     fn length(&self, frame: FrameId) -> u32 {
         match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => packet.frame_length() as u32,
+            MemoryFrame::Tcp(segment) => segment.frame_length() as u32,
             MemoryFrame::HopControl(_) => hop_control::LEN as u32,
             MemoryFrame::LinkDelay(_) => link_delay::LEN as u32,
         }
@@ -291,6 +392,7 @@ impl FrameStore for MemoryFrames {
     fn priority(&self, frame: FrameId) -> Option<u8> {
         match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
+            MemoryFrame::Tcp(segment) => Some(segment.dscp >> 3),
             MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => None,
         }
     }
@@ -298,6 +400,7 @@ impl FrameStore for MemoryFrames {
     fn kind(&self, frame: FrameId) -> FrameKind {
         match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
+            MemoryFrame::Tcp(segment) => FrameKind::of_segment(segment),
             MemoryFrame::HopControl(frame) => FrameKind::of_hop_control(&frame.control),
             MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
         }
@@ -305,7 +408,26 @@ impl FrameStore for MemoryFrames {
 
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
         let addresses = &self.addresses[wire.0 as usize];
-        write_frame(addresses, &self.frames[frame].0, self.stamps(frame), buffer);
+        buffer.clear();
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => {
+                write_packet(addresses, &Packet::Roce(*packet), self.stamps(frame), buffer);
+            }
+            MemoryFrame::Tcp(segment) => {
+                let segment = self.whole(frame, segment);
+                write_packet(addresses, &Packet::Tcp(segment), &[], buffer);
+            }
+            MemoryFrame::HopControl(frame) => {
+                let mut bytes = [0; hop_control::LEN];
+                frame.emit(&mut bytes);
+                buffer.extend_from_slice(&bytes);
+            }
+            MemoryFrame::LinkDelay(message) => {
+                let mut bytes = [0; link_delay::LEN];
+                message.emit(&mut bytes);
+                buffer.extend_from_slice(&bytes);
+            }
+        }
         buffer
     }
 }
@@ -348,6 +470,9 @@ impl Wires for MemoryWires {
             MemoryFrame::Roce(packet) => {
                 audit(&PacketView { packet, length, station: 0 }, tables, port, now)
             }
+            MemoryFrame::Tcp(segment) => {
+                audit(&SegmentView { segment, length, station: 0 }, tables, port, now)
+            }
             MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
             MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
         };
@@ -376,11 +501,15 @@ impl Wires for MemoryWires {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
+        // Every frame is sent to the station at the end of its wire.
+        let station = || tables.port(port).map_or(0, |port| port.address.load());
         Ok(Some(match &mut frames.frames[frame].0 {
             MemoryFrame::Roce(packet) => {
-                // Every frame is sent to the station at the end of its wire.
-                let station = tables.port(port).map_or(0, |port| port.address.load());
-                let mut view = PacketView { packet, length: crossing.length, station };
+                let mut view = PacketView { packet, length: crossing.length, station: station() };
+                arrival(&mut view, tables, policy, port, now, send)
+            }
+            MemoryFrame::Tcp(segment) => {
+                let mut view = SegmentView { segment, length: crossing.length, station: station() };
                 arrival(&mut view, tables, policy, port, now, send)
             }
             MemoryFrame::HopControl(control) => {
@@ -399,10 +528,13 @@ impl Wires for MemoryWires {
         _: &Crossing,
         frame: FrameId,
     ) -> Result<Option<HostArrival>, DatapathError> {
-        Ok(Some(match frames.frames[frame].0 {
-            MemoryFrame::Roce(packet) => HostArrival::Roce(packet),
+        Ok(Some(match &frames.frames[frame].0 {
+            MemoryFrame::Roce(packet) => HostArrival::Packet(Packet::Roce(*packet)),
+            MemoryFrame::Tcp(segment) => {
+                HostArrival::Packet(Packet::Tcp(frames.whole(frame, segment)))
+            }
             MemoryFrame::HopControl(frame) => HostArrival::HopControl(frame.control),
-            MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(message),
+            MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(*message),
         }))
     }
 
@@ -415,31 +547,16 @@ impl Wires for MemoryWires {
     }
 }
 
-/// Writes a frame's bytes, as they cross a link with these addresses.
-pub fn write_frame(
+/// Writes a packet's bytes, as they cross a link with these addresses.
+pub fn write_packet(
     addresses: &LinkAddresses,
-    frame: &MemoryFrame,
+    packet: &Packet,
     stamps: &[Stamp],
     buffer: &mut Vec<u8>,
 ) {
-    buffer.clear();
-    match frame {
-        MemoryFrame::Roce(packet) => {
-            buffer.resize(MAX_FRAME, 0);
-            let length = packet
-                .emit_stamped(addresses, stamps, buffer)
-                .expect("a packet with at most 3072 bytes of payload fits a frame");
-            buffer.truncate(length);
-        }
-        MemoryFrame::HopControl(frame) => {
-            let mut bytes = [0; hop_control::LEN];
-            frame.emit(&mut bytes);
-            buffer.extend_from_slice(&bytes);
-        }
-        MemoryFrame::LinkDelay(message) => {
-            let mut bytes = [0; link_delay::LEN];
-            message.emit(&mut bytes);
-            buffer.extend_from_slice(&bytes);
-        }
-    }
+    buffer.resize(MAX_FRAME, 0);
+    let length = packet
+        .emit_stamped(addresses, stamps, buffer)
+        .expect("a packet with at most 3072 bytes of payload fits a frame");
+    buffer.truncate(length);
 }

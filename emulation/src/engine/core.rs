@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fabric_core::wire::telemetry::Stamps;
 use results::Measurements;
 use scenario::CaptureFilter;
 use topology::NodeId;
@@ -14,7 +13,9 @@ use super::journal::{Journal, Note};
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
 use super::upcoming::Upcoming;
-use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires};
+use crate::datapath::{
+    Aside, Crossing, DatapathError, FrameId, FrameKind, FrameStore, Orders, Wires,
+};
 use crate::partition::Place;
 
 /// A frame that leaves for another part.
@@ -28,13 +29,13 @@ pub struct Letter<F> {
 /// What one part sends to another in a window.
 pub struct Mail<F> {
     letters: Vec<Letter<F>>,
-    /// Those of frames that do not contain theirs, in the order of the letters.
-    stamps: Vec<Stamps>,
+    /// What is kept beside frames, in the order of the letters.
+    aside: Vec<Aside>,
 }
 
 impl<F> Default for Mail<F> {
     fn default() -> Self {
-        Self { letters: Vec::new(), stamps: Vec::new() }
+        Self { letters: Vec::new(), aside: Vec::new() }
     }
 }
 
@@ -176,12 +177,12 @@ impl<W: Wires> Core<W> {
     pub fn begin(&mut self, window: Window) {
         self.unopened_from = Picos::MAX;
         for mut mail in std::mem::take(&mut self.unopened) {
-            let mut stamps = mail.stamps.drain(..);
+            let mut aside = mail.aside.drain(..);
             for Letter { to, at, port, frame } in mail.letters.drain(..) {
-                let frame = self.frames.put(frame, &mut stamps);
+                let frame = self.frames.put(frame, &mut aside);
                 self.deliver(to, at, port, frame);
             }
-            drop(stamps);
+            drop(aside);
             self.spare.push(mail);
         }
         self.window_end = window.end;
@@ -265,7 +266,7 @@ impl<W: Wires> Core<W> {
             self.deliver(index, arrival, transmitter.to_port, frame);
         } else {
             let mail = &mut self.outboxes[part as usize];
-            let frame = self.frames.take(frame, &mut mail.stamps);
+            let frame = self.frames.take(frame, &mut mail.aside);
             mail.letters.push(Letter { to: index, at: arrival, port: transmitter.to_port, frame });
         }
     }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority;
-use fabric_core::wire::link_delay;
 use fabric_core::wire::pfc::quantum_duration;
+use fabric_core::wire::{Packet, link_delay};
 use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
 use scenario::{CaptureFilter, Scenario};
 use topology::{HostId, NodeId, WireId};
@@ -77,7 +77,7 @@ impl HostNode {
         let wire = fabric.host(host).ports[0];
         let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
         Self {
-            host: Host::new(settings.config(host)),
+            host: Host::new(settings.config(host), &settings.transports(host)),
             ready_at: Picos::MAX,
             command_at: Picos::MAX,
             out,
@@ -192,16 +192,18 @@ impl HostNode {
             medium.poll_host(frames, &crossing, frame)
         })?;
         match arrival {
-            HostArrival::Roce(packet) => {
+            HostArrival::Packet(packet) => {
                 let before = self.host.counters().delivered_bytes;
-                if packet.telemetry.is_some() {
-                    self.host.handle_stamped(now, &packet, core.frames.stamps(frame));
-                } else {
-                    self.host.handle_packet(now, &packet);
+                match &packet {
+                    Packet::Roce(packet) if packet.telemetry.is_some() => {
+                        self.host.handle_stamped(now, packet, core.frames.stamps(frame));
+                    }
+                    Packet::Roce(packet) => self.host.handle_packet(now, packet),
+                    Packet::Tcp(segment) => self.host.handle_segment(now, segment),
                 }
                 let bytes = self.host.counters().delivered_bytes - before;
                 if self.follows_deliveries && bytes > 0 {
-                    let flow = queue_pairs::flow_of(packet.destination_qp);
+                    let flow = queue_pairs::flow_of_packet(&packet);
                     core.journal.note(now, self.node, Note::Delivered { flow, bytes });
                 }
             }
@@ -243,7 +245,7 @@ impl HostNode {
                 core.transmit(now, self.node, &mut self.out, frame, link_delay::LEN as u32);
             } else if let Some(packet) = self.host.poll_transmit(now) {
                 let stamps = self.host.stamps_of(&packet);
-                let frame = core.frames.roce(self.out.wire, &packet, stamps);
+                let frame = core.frames.packet(self.out.wire, &packet, stamps);
                 let length = packet.frame_length() as u32;
                 core.transmit(now, self.node, &mut self.out, frame, length);
             }

@@ -70,7 +70,11 @@ impl SwitchNode {
         let sampler =
             Sampler::new(&switch, ports.len() as u16, switch_settings::spread_classes(scenario));
         let rates = ports.iter().map(|port| port.out.timing.rate);
-        let stamper = (scenario.host.telemetry_hops > 0).then(|| Stamper::new(rates));
+        let stamper = scenario
+            .transports()
+            .iter()
+            .any(|transport| transport.telemetry_hops() > 0)
+            .then(|| Stamper::new(rates));
         Self {
             switch,
             wakes: BinaryHeap::with_capacity(ports.len()),

@@ -22,6 +22,8 @@ pub enum Layer {
     Ipv4,
     /// UDP header.
     Udp,
+    /// TCP header, options included.
+    Tcp,
     /// Base transport header.
     Bth,
     /// RDMA extended transport header.
@@ -46,6 +48,7 @@ impl fmt::Display for Layer {
             Self::HopControl => "hop control",
             Self::Ipv4 => "IPv4",
             Self::Udp => "UDP",
+            Self::Tcp => "TCP",
             Self::Bth => "BTH",
             Self::Reth => "RETH",
             Self::Aeth => "AETH",
@@ -109,7 +112,7 @@ pub enum ParseError {
     },
     /// A fragment of an IPv4 packet.
     Fragment,
-    /// Another IP protocol than UDP.
+    /// Another IP protocol than the one parsed for.
     Protocol(u8),
     /// Another UDP destination port than `RoCEv2`'s 4791.
     UdpPort(u16),
@@ -160,8 +163,31 @@ pub enum ParseError {
         /// Payload and padding together.
         length: usize,
     },
-    /// The payload is not the pattern of its queue pair and PSN.
+    /// The payload is not the pattern of its packet.
     PayloadPattern,
+    /// TCP ports of which no connection of xoff is made.
+    TcpPorts {
+        /// Source port.
+        source: u16,
+        /// Destination port.
+        destination: u16,
+    },
+    /// TCP flags or reserved bits that xoff does not set, or not in this combination.
+    TcpFlags(u8),
+    /// TCP options other than the ones that go with the flags.
+    TcpOptions,
+    /// TCP's checksum does not verify.
+    TcpChecksum {
+        /// What it should be.
+        expected: u16,
+        /// As the header says.
+        found: u16,
+    },
+    /// A payload in a segment that opens a connection.
+    TcpPayload {
+        /// In bytes.
+        length: usize,
+    },
     /// A checksum of UDP options other than the zero that goes with no UDP checksum.
     OptionChecksum(u16),
     /// A UDP option other than telemetry.
@@ -224,7 +250,7 @@ impl fmt::Display for ParseError {
                 write!(f, "IPv4 header checksum {found:#06x}, should be {expected:#06x}")
             }
             Self::Fragment => f.write_str("IPv4 fragment"),
-            Self::Protocol(found) => write!(f, "IP protocol {found}, not UDP"),
+            Self::Protocol(found) => write!(f, "unexpected IP protocol {found}"),
             Self::UdpPort(found) => write!(f, "UDP destination port {found}, not 4791"),
             Self::UdpLength { expected, found } => {
                 write!(f, "UDP length {found}, should be {expected}")
@@ -248,8 +274,17 @@ impl fmt::Display for ParseError {
             Self::UnexpectedPayload { opcode, length } => {
                 write!(f, "{length} bytes of payload behind {opcode}")
             }
-            Self::PayloadPattern => {
-                f.write_str("the payload is not the pattern of its queue pair and PSN")
+            Self::PayloadPattern => f.write_str("the payload is not the pattern of its packet"),
+            Self::TcpPorts { source, destination } => {
+                write!(f, "TCP ports {source} and {destination} are of no connection")
+            }
+            Self::TcpFlags(found) => write!(f, "unexpected TCP flags {found:#04x}"),
+            Self::TcpOptions => f.write_str("the TCP options do not fit the flags"),
+            Self::TcpChecksum { expected, found } => {
+                write!(f, "TCP checksum {found:#06x}, should be {expected:#06x}")
+            }
+            Self::TcpPayload { length } => {
+                write!(f, "{length} bytes of payload in a segment that opens a connection")
             }
             Self::OptionChecksum(found) => {
                 write!(f, "checksum {found:#06x} of UDP options, not 0")
@@ -290,6 +325,8 @@ pub enum EmitError {
         /// The value.
         value: u32,
     },
+    /// Flags, options and payload do not fit each other in a TCP segment, or its ports are of no connection.
+    TcpSegment,
     /// The IPv4 total length would not fit its 16 bits.
     TooLong {
         /// The length in bytes.
@@ -309,6 +346,9 @@ impl fmt::Display for EmitError {
             Self::FieldTooWide { field, value } => {
                 write!(f, "{field} {value:#x} does not fit its field")
             }
+            Self::TcpSegment => f.write_str(
+                "ports, flags, options and payload of a TCP segment do not fit each other",
+            ),
             Self::TooLong { total } => write!(f, "an IPv4 packet cannot have {total} bytes"),
         }
     }

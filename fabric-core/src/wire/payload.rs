@@ -2,12 +2,13 @@
 //! bytes.
 //!
 //! ```text
-//!  0  w               8   little endian: ff, and seven bytes that mix queue pair and PSN
+//!  0  w               8   little endian: ff, and seven bytes that mix the flow and the place in it
 //!  8  w + STEP        8
 //! 16  w + 2 STEP      8   and so on; the last word is cut where the payload ends
 //! ```
 //!
-//! Any two packets whose queue pair or PSN differ (24 bits each) differ in their first eight bytes.
+//! The flow is a queue pair or a TCP connection (24 bits), the place a PSN (24 bits) or a sequence number (32 bits).
+//! Any two packets of a transport that differ in one of them differ in their first eight bytes.
 //!
 //! The first byte is for Wireshark: it takes the payload of a RoCE packet for that of an Ethernet frame if
 //! its third and fourth byte are zero, as padding is, and its first two are an EtherType. None begins with ff.
@@ -17,40 +18,58 @@ use super::psn::Psn;
 /// 2^64 divided by the golden ratio, made odd: every byte of a word differs from the next word's.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Fills `payload` with the pattern of a packet.
-pub fn fill(qp: u32, psn: Psn, payload: &mut [u8]) {
-    let mut word = first_word(qp, psn);
-    let (words, tail) = payload.as_chunks_mut::<8>();
-    for place in words {
-        *place = word.to_le_bytes();
-        word = word.wrapping_add(STEP);
-    }
-    for (place, byte) in tail.iter_mut().zip(word.to_le_bytes()) {
-        *place = byte;
-    }
+/// What the payload of one packet is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    first_word: u64,
 }
 
-/// Whether `payload` is the pattern of a packet.
-pub fn verify(qp: u32, psn: Psn, payload: &[u8]) -> bool {
-    let mut word = first_word(qp, psn);
-    let (words, tail) = payload.as_chunks::<8>();
-    // Differences are gathered, not returned at once, so that the loop becomes vector code.
-    let mut difference = 0;
-    for found in words {
-        difference |= u64::from_le_bytes(*found) ^ word;
-        word = word.wrapping_add(STEP);
+impl Pattern {
+    /// Of a RoCEv2 packet.
+    pub const fn of_packet(qp: u32, psn: Psn) -> Self {
+        Self::mix((qp as u64) << 24 | psn.value() as u64)
     }
-    difference == 0 && tail.iter().zip(word.to_le_bytes()).all(|(found, byte)| *found == byte)
-}
 
-/// A bijective mix of 56 bits (shifts and odd factors as in the finaliser of `SplitMix64`), so that different
-/// packets start differently.
-const fn first_word(qp: u32, psn: Psn) -> u64 {
-    const BITS: u64 = u64::MAX >> 8;
-    let mut mix = ((qp as u64) << 24 | psn.value() as u64).wrapping_add(STEP) & BITS;
-    mix = (mix ^ mix >> 28).wrapping_mul(0xbf58_476d_1ce4_e5b9) & BITS;
-    mix = (mix ^ mix >> 28).wrapping_mul(0x94d0_49bb_1331_11eb) & BITS;
-    (mix ^ mix >> 28) << 8 | 0xff
+    /// Of a TCP segment.
+    pub const fn of_segment(connection: u32, sequence: u32) -> Self {
+        Self::mix((connection as u64) << 32 | sequence as u64)
+    }
+
+    /// A bijective mix of 56 bits (shifts and odd factors as in the finaliser of `SplitMix64`), so that different
+    /// packets start differently.
+    const fn mix(place: u64) -> Self {
+        const BITS: u64 = u64::MAX >> 8;
+        let mut mix = place.wrapping_add(STEP) & BITS;
+        mix = (mix ^ mix >> 28).wrapping_mul(0xbf58_476d_1ce4_e5b9) & BITS;
+        mix = (mix ^ mix >> 28).wrapping_mul(0x94d0_49bb_1331_11eb) & BITS;
+        Self { first_word: (mix ^ mix >> 28) << 8 | 0xff }
+    }
+
+    /// Fills `payload` with it.
+    pub fn fill(self, payload: &mut [u8]) {
+        let mut word = self.first_word;
+        let (words, tail) = payload.as_chunks_mut::<8>();
+        for place in words {
+            *place = word.to_le_bytes();
+            word = word.wrapping_add(STEP);
+        }
+        for (place, byte) in tail.iter_mut().zip(word.to_le_bytes()) {
+            *place = byte;
+        }
+    }
+
+    /// Whether `payload` is made of it.
+    pub fn verify(self, payload: &[u8]) -> bool {
+        let mut word = self.first_word;
+        let (words, tail) = payload.as_chunks::<8>();
+        // Differences are gathered, not returned at once, so that the loop becomes vector code.
+        let mut difference = 0;
+        for found in words {
+            difference |= u64::from_le_bytes(*found) ^ word;
+            word = word.wrapping_add(STEP);
+        }
+        difference == 0 && tail.iter().zip(word.to_le_bytes()).all(|(found, byte)| *found == byte)
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +80,7 @@ mod tests {
     #[test]
     fn the_pattern_stays_what_it_was() {
         let mut payload = [0; 20];
-        fill(7, Psn::new(9), &mut payload);
+        Pattern::of_packet(7, Psn::new(9)).fill(&mut payload);
         let bytes = "ff df 79 7b 5d 3d df e6 14 5c c4 fa 16 b7 16 85 29 d8 0e 7a";
         assert_eq!(payload[..], super::super::hex(bytes));
     }
@@ -73,12 +92,12 @@ mod tests {
         ) {
             let psn = Psn::new(psn);
             let mut payload = vec![0; length];
-            fill(qp, psn, &mut payload);
-            prop_assert!(verify(qp, psn, &payload));
+            Pattern::of_packet(qp, psn).fill(&mut payload);
+            prop_assert!(Pattern::of_packet(qp, psn).verify(&payload));
             if length > 0 {
                 let bit = bit.index(length * 8);
                 payload[bit / 8] ^= 1 << (bit % 8);
-                prop_assert!(!verify(qp, psn, &payload));
+                prop_assert!(!Pattern::of_packet(qp, psn).verify(&payload));
             }
         }
 
@@ -88,10 +107,14 @@ mod tests {
         ) {
             let (psn, other_psn) = (Psn::new(psn), Psn::new(other_psn));
             let mut payload = [0; 8];
-            fill(qp, psn, &mut payload);
+            Pattern::of_packet(qp, psn).fill(&mut payload);
             prop_assert_eq!(
-                verify(other_qp, other_psn, &payload), (qp, psn) == (other_qp, other_psn));
-            prop_assert!(!verify(qp, psn.next(), &payload));
+                Pattern::of_packet(other_qp, other_psn).verify(&payload), (qp, psn) == (other_qp, other_psn));
+            prop_assert!(!Pattern::of_packet(qp, psn.next()).verify(&payload));
+            let sequence = psn.value() << 8;
+            let first = |connection, sequence| Pattern::of_segment(connection, sequence).first_word;
+            prop_assert_ne!(first(qp, sequence), first(qp, sequence + 1));
+            prop_assert_eq!(first(qp, sequence) == first(other_qp, sequence), qp == other_qp);
         }
     }
 }

@@ -12,8 +12,9 @@
 use core::fmt;
 use core::net::Ipv4Addr;
 
+use super::ip_packet::frame_length;
 use super::psn::Psn;
-use super::{aeth, bth, cnp, ethernet, ipv4, reth, udp};
+use super::{aeth, bth, cnp, ipv4, reth, udp};
 
 #[cfg(feature = "icrc")]
 mod frame;
@@ -113,12 +114,6 @@ const fn extension_length(opcode: Opcode) -> usize {
     opcode.has_reth() as usize * reth::LEN
         + opcode.has_aeth() as usize * aeth::LEN
         + matches!(opcode, Opcode::Cnp) as usize * cnp::LEN
-}
-
-/// The length of a frame around an IP packet.
-const fn frame_length(ip_total_length: usize) -> usize {
-    let length = ethernet::LEN + ip_total_length;
-    if length < ethernet::MINIMUM_FRAME_LENGTH { ethernet::MINIMUM_FRAME_LENGTH } else { length }
 }
 
 impl fmt::Display for RocePacket {

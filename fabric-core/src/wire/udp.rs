@@ -8,7 +8,6 @@
 //! ```
 
 use core::fmt;
-use core::mem::offset_of;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -16,8 +15,6 @@ use super::error::{EmitError, Layer, ParseError};
 
 /// The header's length in bytes.
 pub const LEN: usize = 8;
-/// Where the destination port begins.
-pub const DESTINATION_PORT_AT: usize = offset_of!(Header, destination_port);
 const _: () = assert!(size_of::<Header>() == LEN);
 
 /// The header as it lies on the wire.

@@ -6,13 +6,15 @@ use enum_dispatch::enum_dispatch;
 use units::BitsPerSecond;
 
 use super::line_rate::LineRate;
-use super::{dcqcn, dctcp, hpcc, powertcp, theta_powertcp, timely};
+use super::{cubic, dcqcn, dctcp, hpcc, powertcp, theta_powertcp, timely};
 
 /// How senders set their rate, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Line rate always; receivers send no CNP.
     LineRate,
+    /// Cubic.
+    Cubic(cubic::Parameters),
     /// DCQCN.
     Dcqcn(dcqcn::Parameters),
     /// DCTCP.
@@ -32,6 +34,9 @@ impl Algorithm {
     pub(crate) fn ends(&self, link_rate: BitsPerSecond) -> (Control, Feedback) {
         match *self {
             Self::LineRate => (LineRate.into(), LineRate.into()),
+            Self::Cubic(parameters) => {
+                (cubic::Control::new(parameters.into()).into(), LineRate.into())
+            }
             Self::Dcqcn(parameters) => {
                 let parameters = Arc::new(parameters);
                 let feedback = dcqcn::Feedback::new(Arc::clone(&parameters));
@@ -61,6 +66,7 @@ impl Algorithm {
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
     LineRate(LineRate),
+    Cubic(cubic::Control),
     Dcqcn(dcqcn::Control),
     Dctcp(dctcp::Control),
     Hpcc(hpcc::Control),

@@ -12,7 +12,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::fraction::Fraction;
 use super::rounds::Rounds;
-use super::{Acknowledged, CongestionControl, CongestionFeedback, Loss, Transmitted, rate_of};
+use super::{Acknowledged, CongestionControl, CongestionFeedback, Ecn, Loss, Transmitted, rate_of};
 
 /// What can be tuned. A host's queue pairs share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,11 @@ impl CongestionControl for Control {
     #[inline]
     fn window(&self, _: Picos) -> Option<Bytes> {
         Some(Bytes(self.window))
+    }
+
+    #[inline]
+    fn tcp_ecn(&self) -> Ecn {
+        Ecn::Accurate
     }
 }
 

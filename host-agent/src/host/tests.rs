@@ -10,6 +10,7 @@ use units::Nanos;
 use super::*;
 use crate::congestion_control::Algorithm;
 use crate::congestion_control::dcqcn::Parameters;
+use crate::reliability::Reliability;
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 const OVERHEAD: u64 = 24;
@@ -31,22 +32,20 @@ pub fn config(address: u32) -> HostConfig {
         ack_priority: Priority::new(3),
         cnp_priority: Priority::new(6),
         ack_interval: 2,
-        telemetry_hops: 0,
         retransmission_timeout: TIMEOUT,
         pause_response: Picos(1500),
-        reliability: Reliability::GoBackN,
-        congestion_control: Algorithm::LineRate,
-        window: None,
     }
 }
 
 fn host(address: u32, congestion_control: Algorithm) -> Host {
-    Host::new(HostConfig { congestion_control, ..config(address) })
+    let protocol = Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops: 0 };
+    Host::new(config(address), &[Transport { protocol, congestion_control, window: None }])
 }
 
 fn flow(bytes: u64) -> FlowRequest {
     FlowRequest {
         flow: 40,
+        transport: 0,
         destination: RECEIVER,
         qp: QP,
         initial_psn: Psn::new(10),
@@ -58,7 +57,7 @@ fn flow(bytes: u64) -> FlowRequest {
 
 fn responder(bytes: u64) -> ResponderRequest {
     let initial_psn = Psn::new(10);
-    ResponderRequest { qp: QP, peer: SENDER, initial_psn, source_port: 50_001, bytes }
+    ResponderRequest { qp: QP, transport: 0, peer: SENDER, initial_psn, source_port: 50_001, bytes }
 }
 
 /// Two hosts with a flow of `bytes` between them.
@@ -70,11 +69,17 @@ fn pair(congestion_control: Algorithm, bytes: u64) -> (Host, Host) {
     (sender, receiver)
 }
 
+impl Host {
+    fn poll_roce(&mut self, now: Picos) -> Option<RocePacket> {
+        self.poll_transmit(now).and_then(Packet::roce)
+    }
+}
+
 /// What `host` sends from `now` on, as long as nothing arrives, and when each packet starts.
 fn sent(host: &mut Host, mut now: Picos) -> Vec<(u64, RocePacket)> {
     let mut packets = Vec::new();
     while let Some(at) = host.next_transmission(now) {
-        let packet = host.poll_transmit(at).expect("it was announced for this instant");
+        let packet = host.poll_roce(at).expect("it was announced for this instant");
         packets.push((at.0, packet));
         now = at + RATE.serialise(packet.frame_length() as u64 + OVERHEAD);
     }
@@ -90,7 +95,10 @@ fn acknowledgement(syndrome: Syndrome, psn: u32) -> RocePacket {
     let mut receiver = host(RECEIVER, Algorithm::LineRate);
     receiver.open_responder(&responder(1));
     let answer = Answer { psn: Psn::new(psn), aeth };
-    receiver.responders.occupant(0).acknowledgement(&config(RECEIVER), &answer, None)
+    let ReceivingEnd::Roce(responder) = &mut receiver.receivers.occupant(0).end else {
+        unreachable!("nothing else receives")
+    };
+    responder.acknowledgement(&config(RECEIVER), &answer, None)
 }
 
 #[test]
@@ -227,7 +235,7 @@ fn a_flow_that_completes_while_it_waits_for_its_turn_sends_nothing_more() {
     sender.handle_deadline(TIMEOUT);
     assert!(sender.next_transmission(TIMEOUT).is_some(), "it goes back");
     sender.handle_packet(TIMEOUT, &acknowledgement(Syndrome::Ack, 10));
-    assert_eq!(sender.poll_transmit(TIMEOUT), None);
+    assert_eq!(sender.poll_roce(TIMEOUT), None);
     assert!(sender.is_idle());
     assert_eq!(sender.counters().flows_completed, 1);
     // Slot and number are free again.
@@ -239,7 +247,7 @@ fn a_flow_that_completes_while_it_waits_for_its_turn_sends_nothing_more() {
 fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
     let parameters = Parameters::paper(RATE);
     let (mut sender, mut receiver) = pair(Algorithm::Dcqcn(parameters), 10_000);
-    let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    let mut packet = sender.poll_roce(Picos::ZERO).expect("the first packet");
     for from in [Picos::ZERO, Picos(FIRST)] {
         assert_eq!(sender.next_transmission(from), Some(from), "line rate: no gap");
     }
@@ -260,7 +268,7 @@ fn a_mark_comes_back_as_a_notification_that_slows_the_sender() {
     let counters = sender.counters();
     assert_eq!((counters.cnps_received, counters.rate_cuts), (2, 1));
     // Alpha is 1 at first, so the rate is halved and the gap is twice the wire time.
-    let packets = [sender.poll_transmit(now), sender.poll_transmit(now)];
+    let packets = [sender.poll_roce(now), sender.poll_roce(now)];
     assert_eq!(packets.map(|packet| packet.is_some()), [true, false]);
     assert_eq!(sender.next_transmission(now), Some(now + Picos(2 * MIDDLE)));
     sender.handle_packet(now, &acknowledgement(Syndrome::Ack, 11));
@@ -282,13 +290,13 @@ fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
     let due = now + Picos(2 * MIDDLE);
     for (at, order) in [(Picos(due.0 - 1), [8, QP]), (due, [QP, 8])] {
         let (mut sender, _) = pair(Algorithm::Dcqcn(parameters), 2000);
-        sender.poll_transmit(Picos::ZERO).expect("the first packet");
+        sender.poll_roce(Picos::ZERO).expect("the first packet");
         sender.handle_packet(now, &cnp);
-        sender.poll_transmit(now).expect("the last packet");
+        sender.poll_roce(now).expect("the last packet");
         assert_eq!(sender.next_transmission(now), None, "all is sent");
         sender.handle_packet(at, &lost);
         sender.start_flow(at, &FlowRequest { flow: 41, qp: 8, ..flow(1000) });
-        let turns = [0; 2].map(|_| sender.poll_transmit(due).map(|packet| packet.destination_qp));
+        let turns = [0; 2].map(|_| sender.poll_roce(due).map(|packet| packet.destination_qp));
         assert_eq!(turns, order.map(Some), "at {at}");
     }
 }
@@ -296,12 +304,15 @@ fn a_flow_whose_gap_ends_now_has_its_turn_before_flows_that_come_later() {
 #[test]
 fn without_congestion_control_a_mark_is_counted_only() {
     let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
-    let mut packet = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    let mut packet = sender.poll_roce(Picos::ZERO).expect("the first packet");
     packet.ecn = Ecn::CongestionExperienced;
     receiver.handle_packet(Picos(1), &packet);
     assert_eq!(receiver.counters().marked_packets_received, 1);
     assert_eq!(sent(&mut receiver, Picos(2)), []);
-    let notification = receiver.responders.occupant(0).notification(&config(RECEIVER));
+    let ReceivingEnd::Roce(responder) = &receiver.receivers.occupant(0).end else {
+        unreachable!("nothing else receives")
+    };
+    let notification = responder.notification(&config(RECEIVER));
     sender.handle_packet(Picos(3), &notification);
     sender.handle_packet(Picos(4), &notification);
     assert_eq!((sender.counters().cnps_received, sender.counters().rate_cuts), (2, 0));
@@ -344,7 +355,7 @@ fn a_pause_stops_its_priority_and_is_counted() {
     // It binds 1500 ps later and ends after 2 x 512 bit times.
     assert_eq!(sender.next_transmission(Picos::ZERO), Some(Picos::ZERO));
     assert_eq!(sender.next_transmission(Picos(1500)), Some(Picos(10_240)));
-    assert_eq!(sender.poll_transmit(Picos(1500)), None);
+    assert_eq!(sender.poll_roce(Picos(1500)), None);
     sender.handle_hop_control(Picos(2000), &HopControl::pfc(1 << 3, [0; 8]));
     assert_eq!(sender.next_transmission(Picos(2000)), Some(Picos(2000)));
     sender.handle_hop_control(Picos(2001), &HopControl::pfc(0, quanta));
@@ -361,14 +372,14 @@ fn a_pause_of_a_queue_lasts_until_the_switch_resumes_it() {
     sender.handle_hop_control(Picos::ZERO, &queue(3, true));
     assert_eq!(sender.next_transmission(Picos(1499)), Some(Picos(1499)), "it does not bind yet");
     assert_eq!(sender.next_transmission(Picos(1500)), None);
-    assert_eq!(sender.poll_transmit(Picos(1500)), None);
+    assert_eq!(sender.poll_roce(Picos(1500)), None);
     assert!(!sender.is_idle(), "a packet waits");
     sender.handle_hop_control(Picos(2000), &HopControl::Queues { paused: [1 << 3, 0] });
-    assert_eq!(sender.poll_transmit(Picos(2000)), None);
+    assert_eq!(sender.poll_roce(Picos(2000)), None);
     sender.handle_hop_control(Picos(3000), &HopControl::Queues { paused: [!(1 << 3), !0] });
     assert_eq!(sender.next_transmission(Picos(3000)), Some(Picos(3000)));
     sender.handle_hop_control(Picos(3000), &queue(3, false));
-    assert!(sender.poll_transmit(Picos(3000)).is_some());
+    assert!(sender.poll_roce(Picos(3000)).is_some());
     sender.handle_hop_control(Picos(3000), &queue(8, true));
     let priority = Priority::new(3);
     let rate = HopControl::Rate { priority, kilobits_per_second: 1 };
@@ -383,7 +394,7 @@ fn a_pause_of_a_queue_lasts_until_the_switch_resumes_it() {
 #[test]
 fn packets_for_nobody_change_nothing_and_are_counted() {
     let (mut sender, mut receiver) = pair(Algorithm::LineRate, 2500);
-    let data = sender.poll_transmit(Picos::ZERO).expect("the first packet");
+    let data = sender.poll_roce(Picos::ZERO).expect("the first packet");
     let (sender_before, receiver_before) = (sender.next_timer(), receiver.next_timer());
     receiver.handle_packet(Picos(1), &RocePacket { destination: 9, ..data });
     receiver.handle_packet(Picos(1), &RocePacket { destination_qp: 8, ..data });

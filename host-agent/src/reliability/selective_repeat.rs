@@ -7,7 +7,6 @@
 //! The cap on packets in flight (BDP-FC, IRN 3.2) is not part of the scheme: it is a window, which counts from the
 //! oldest packet that is not acknowledged to the newest sent.
 
-mod packet_set;
 mod requester;
 mod responder;
 #[cfg(test)]

@@ -6,8 +6,10 @@ use fabric_core::wire::roce::{AethFields, Syndrome};
 use units::BitsPerSecond;
 
 use super::*;
+use crate::congestion_control::Loss;
 use crate::flow::tests::flow;
 use crate::host::tests::config;
+use crate::regulator::WindowLimit;
 use crate::reliability::{Reliability, Sender};
 
 /// What an algorithm was told.
@@ -68,12 +70,13 @@ fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
     let rate = BitsPerSecond(u64::MAX);
     let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
-    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), recorder, None)
+    let regulator = Regulator::new(recorder, None, config.link_rate);
+    Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0)
 }
 
 impl Requester<Sender, Recorder> {
     fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.congestion_control.told)
+        std::mem::take(&mut self.regulator.algorithm_mut().told)
     }
 
     /// Sends as much as goes; the packets' PSNs.
@@ -89,7 +92,7 @@ impl Requester<Sender, Recorder> {
         let aeth = AethFields { syndrome, message_sequence_number: 0 };
         let echo = Echo { congestion: echo, ..Echo::default() };
         let answer = Answer { psn: Psn::new(psn), aeth };
-        self.receive_answer(Picos(now), &answer, &echo, config(1).link_rate)
+        self.receive_answer(Picos(now), &answer, &echo)
     }
 }
 
@@ -99,7 +102,7 @@ fn a_transmission_is_told_with_its_bytes_and_whether_it_is_the_first() {
     assert_eq!(requester.send(7), [0, 1]);
     requester.expire(Picos(50));
     assert_eq!(requester.send(60), [0, 1]);
-    assert_eq!(requester.retransmitted_packets, 2);
+    assert_eq!(requester.counts().retransmitted_packets, 2);
     // 74 bytes of headers and ICRC with RETH and 58 without, and 24 between frames.
     let packet = |now, wire, payload, again| {
         Told::Transmitted(now, Transmitted { wire: Bytes(wire), payload: Bytes(payload), again })
@@ -142,7 +145,7 @@ fn a_nak_is_told_as_an_acknowledgement_and_a_loss() {
     requester.told();
     requester.answer(1000, Syndrome::NakSequenceError, 1, true);
     requester.send(1500);
-    requester.congestion_control.told.retain(|told| !matches!(told, Told::Transmitted(..)));
+    requester.regulator.algorithm_mut().told.retain(|told| !matches!(told, Told::Transmitted(..)));
     requester.answer(2000, Syndrome::Ack, 1, false);
     let expected = [
         Told::Acknowledged(1000, 1000, None, true, 0),
@@ -155,7 +158,7 @@ fn a_nak_is_told_as_an_acknowledgement_and_a_loss() {
 #[test]
 fn round_trips_are_kept_for_those_who_ask_only() {
     let mut requester = requester(3500);
-    requester.congestion_control.measures = false;
+    requester.regulator.algorithm_mut().measures = false;
     requester.send(0);
     requester.told();
     requester.answer(1000, Syndrome::Ack, 3, false);
@@ -165,20 +168,20 @@ fn round_trips_are_kept_for_those_who_ask_only() {
 #[test]
 fn a_notification_is_told_and_counted() {
     let mut requester = requester(1000);
-    requester.receive_notification(Picos(5), config(1).link_rate);
-    assert_eq!((requester.told(), requester.notifications), (vec![Told::Notified(5)], 1));
+    requester.receive_notification(Picos(5));
+    assert_eq!((requester.told(), requester.counts().notifications), (vec![Told::Notified(5)], 1));
 }
 
 #[test]
 fn a_window_holds_packets_back_and_an_ack_lets_them_go() {
     let mut requester = requester(10_000);
-    requester.congestion_control.window = Some(Bytes(2999));
+    requester.regulator.algorithm_mut().window = Some(Bytes(2999));
     assert_eq!(requester.send(0), [0, 1], "a third packet would be a byte too much");
     requester.answer(10, Syndrome::Ack, 0, false);
     assert_eq!(requester.send(10), [2]);
-    requester.congestion_control.window = Some(Bytes(3000));
+    requester.regulator.algorithm_mut().window = Some(Bytes(3000));
     assert_eq!(requester.send(20), [3]);
-    requester.congestion_control.window = Some(Bytes(1));
+    requester.regulator.algorithm_mut().window = Some(Bytes(1));
     requester.answer(30, Syndrome::Ack, 2, false);
     assert_eq!(requester.send(30), [], "packet 3 is outstanding");
     requester.answer(40, Syndrome::Ack, 3, false);
@@ -186,7 +189,7 @@ fn a_window_holds_packets_back_and_an_ack_lets_them_go() {
     // What the requester goes back over is no longer on its way.
     requester.expire(Picos(50));
     assert_eq!(requester.send(50), [4]);
-    requester.congestion_control.window = None;
+    requester.regulator.algorithm_mut().window = None;
     assert_eq!(requester.send(60), [5, 6, 7, 8, 9]);
 }
 
@@ -198,37 +201,36 @@ fn packets_under_a_window_ask_for_an_ack() {
         requester.transmit(Picos(0), &config(1)).0.ack_request
     };
     assert!(!asks(&mut requester));
-    requester.congestion_control.window = Some(Bytes(3000));
+    requester.regulator.algorithm_mut().window = Some(Bytes(3000));
     assert!(asks(&mut requester));
 }
 
 #[test]
 fn a_rate_below_the_line_rate_delays_the_next_packet() {
     let mut requester = requester(3000);
-    requester.congestion_control.rate = config(1).link_rate;
+    requester.regulator.algorithm_mut().rate = config(1).link_rate;
     requester.transmit(Picos(10), &config(1));
-    assert_eq!(requester.next_start, Picos::ZERO, "the port itself is the pace");
-    requester.congestion_control.rate = BitsPerSecond(50_000_000_000);
+    assert_eq!(requester.next_start(), Picos::ZERO, "the port itself is the pace");
+    requester.regulator.algorithm_mut().rate = BitsPerSecond(50_000_000_000);
     requester.transmit(Picos(10), &config(1));
-    assert_eq!(requester.next_start, Picos(10 + 1082 * 160));
+    assert_eq!(requester.next_start(), Picos(10 + 1082 * 160));
 }
 
 #[test]
 fn a_window_limits_beside_congestion_control_and_scales_with_the_rate() {
     let mut requester = requester(20_000);
-    requester.limit = Some(WindowLimit { bytes: Bytes(4000), scales: false });
-    requester.limited_to = Some(Bytes(4000));
+    requester.regulator.set_limit(WindowLimit { bytes: Bytes(4000), scales: false });
     assert_eq!(requester.send(0), [0, 1, 2, 3]);
-    requester.congestion_control.window = Some(Bytes(2000));
+    requester.regulator.algorithm_mut().window = Some(Bytes(2000));
     requester.answer(10, Syndrome::Ack, 2, false);
     assert_eq!(requester.send(10), [4], "the smaller one counts");
-    requester.congestion_control.window = None;
+    requester.regulator.algorithm_mut().window = None;
     assert_eq!(requester.send(10), [5, 6]);
-    requester.limit = Some(WindowLimit { bytes: Bytes(4000), scales: true });
-    requester.congestion_control.rate = BitsPerSecond(config(1).link_rate.0 / 2);
+    requester.regulator.set_limit(WindowLimit { bytes: Bytes(4000), scales: true });
+    requester.regulator.algorithm_mut().rate = BitsPerSecond(config(1).link_rate.0 / 2);
     requester.answer(20, Syndrome::Ack, 5, false);
     assert_eq!(requester.send(20), [7], "half the rate, half the window");
-    requester.congestion_control.rate = BitsPerSecond(u64::MAX);
+    requester.regulator.algorithm_mut().rate = BitsPerSecond(u64::MAX);
     requester.answer(30, Syndrome::Ack, 6, false);
     assert_eq!(requester.send(30), [8, 9, 10]);
 }
@@ -251,11 +253,6 @@ fn only_an_echo_has_telemetry() {
     requester.send(0);
     let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 0 };
     let echo = Echo { telemetry: &stamps, ..Echo::default() };
-    requester.receive_answer(
-        Picos(5),
-        &Answer { psn: Psn::new(0), aeth },
-        &echo,
-        config(1).link_rate,
-    );
+    requester.receive_answer(Picos(5), &Answer { psn: Psn::new(0), aeth }, &echo);
     assert_eq!(requester.told().last(), Some(&Told::Acknowledged(5, 1000, Some(5), false, 2)));
 }

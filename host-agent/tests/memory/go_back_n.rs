@@ -1,22 +1,25 @@
 //! Reliable delivery between two hosts over wires that lose packets.
 
+use fabric_core::wire::Packet;
 use fabric_core::wire::roce::{Opcode, RocePacket, Syndrome};
 use host_agent::{HostEvent, SenderCounts};
 use units::Picos;
 
-use crate::testbed::{IdealWire, LINE_RATE, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed};
+use crate::testbed::{
+    IdealWire, LINE_RATE, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed, opcode, roce,
+};
 
 fn serialise(frame_length: u64) -> Picos {
     LINE_RATE.serialise(frame_length + OVERHEAD)
 }
 
-fn is_nak(packet: &RocePacket) -> bool {
-    packet.aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::NakSequenceError)
+fn is_nak(packet: &Packet) -> bool {
+    roce(packet).aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::NakSequenceError)
 }
 
 #[test]
 fn the_completion_time_on_an_ideal_wire_is_a_closed_form() {
-    let mut testbed = Testbed::new(|_| {}, IdealWire);
+    let mut testbed = Testbed::new(|_, _| {}, IdealWire);
     testbed.start(0, 1, 3, 10_000);
     testbed.run();
     let mut data = serialise(1074);
@@ -39,7 +42,7 @@ fn the_completion_time_on_an_ideal_wire_is_a_closed_form() {
 
 #[test]
 fn coalesced_acks_are_one_per_interval_and_one_at_the_end() {
-    let mut testbed = Testbed::new(|config| config.ack_interval = 4, IdealWire);
+    let mut testbed = Testbed::new(|config, _| config.ack_interval = 4, IdealWire);
     testbed.start(0, 1, 3, 10_000);
     testbed.run();
     testbed.assert_delivered(&[(0, 1, 10_000)]);
@@ -48,20 +51,20 @@ fn coalesced_acks_are_one_per_interval_and_one_at_the_end() {
 
 #[test]
 fn any_single_loss_is_repaired() {
-    type Matches = fn(&RocePacket) -> bool;
+    type Matches = fn(&Packet) -> bool;
     // What, which of its kind, how many timeouts it takes to repair.
     let losses: [(&str, Matches, usize, u64); 7] = [
-        ("first data packet", |packet| packet.opcode == Opcode::WriteFirst, 0, 0),
-        ("middle data packet", |packet| packet.opcode == Opcode::WriteMiddle, 7, 0),
-        ("last data packet", |packet| packet.opcode == Opcode::WriteLast, 0, 1),
-        ("first ACK", |packet| packet.aeth.is_some(), 0, 0),
-        ("last ACK", |packet| packet.aeth.is_some(), 19, 1),
-        ("the only data packet", |packet| packet.opcode == Opcode::WriteOnly, 0, 1),
+        ("first data packet", |packet| opcode(packet) == Opcode::WriteFirst, 0, 0),
+        ("middle data packet", |packet| opcode(packet) == Opcode::WriteMiddle, 7, 0),
+        ("last data packet", |packet| opcode(packet) == Opcode::WriteLast, 0, 1),
+        ("first ACK", |packet| roce(packet).aeth.is_some(), 0, 0),
+        ("last ACK", |packet| roce(packet).aeth.is_some(), 19, 1),
+        ("the only data packet", |packet| opcode(packet) == Opcode::WriteOnly, 0, 1),
         ("no packet", |_| false, 0, 0),
     ];
     for (description, matches, nth, timeouts) in losses {
         let bytes = if description == "the only data packet" { 7 } else { 20_000 };
-        let mut testbed = Testbed::new(|_| {}, LosingWire { inner: IdealWire, matches, nth });
+        let mut testbed = Testbed::new(|_, _| {}, LosingWire { inner: IdealWire, matches, nth });
         testbed.start(0, 1, 3, bytes);
         testbed.run();
         testbed.assert_delivered(&[(0, 1, bytes)]);
@@ -72,9 +75,9 @@ fn any_single_loss_is_repaired() {
 
 #[test]
 fn a_lost_nak_is_repaired_by_the_timer() {
-    let first = |packet: &RocePacket| packet.opcode == Opcode::WriteFirst;
+    let first = |packet: &Packet| opcode(packet) == Opcode::WriteFirst;
     let wire = LosingWire { inner: IdealWire, matches: first, nth: 0 };
-    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
+    let mut testbed = Testbed::new(|_, _| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
     testbed.start(0, 1, 3, 20_000);
     testbed.run();
     testbed.assert_delivered(&[(0, 1, 20_000)]);
@@ -85,9 +88,9 @@ fn a_lost_nak_is_repaired_by_the_timer() {
 /// 2 MB take 169 us, longer than the timer of 100 us.
 #[test]
 fn the_timer_expires_while_a_flow_still_sends() {
-    let first = |packet: &RocePacket| packet.opcode == Opcode::WriteFirst;
+    let first = |packet: &Packet| opcode(packet) == Opcode::WriteFirst;
     let wire = LosingWire { inner: IdealWire, matches: first, nth: 0 };
-    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
+    let mut testbed = Testbed::new(|_, _| {}, LosingWire { inner: wire, matches: is_nak, nth: 0 });
     testbed.start(0, 1, 3, 2_000_000);
     testbed.run();
     testbed.assert_delivered(&[(0, 1, 2_000_000)]);
@@ -100,8 +103,9 @@ fn the_timer_expires_while_a_flow_still_sends() {
 
 #[test]
 fn the_timer_runs_from_the_oldest_packet_and_from_progress() {
-    let lost = |packet: &RocePacket| packet.opcode == Opcode::WriteLast;
-    let mut testbed = Testbed::new(|_| {}, LosingWire { inner: IdealWire, matches: lost, nth: 0 });
+    let lost = |packet: &Packet| opcode(packet) == Opcode::WriteLast;
+    let mut testbed =
+        Testbed::new(|_, _| {}, LosingWire { inner: IdealWire, matches: lost, nth: 0 });
     testbed.start(0, 1, 3, 20_000);
     testbed.run();
     let mut last_ack_arrives = serialise(1074) + serialise(62) + PROPAGATION + PROPAGATION;
@@ -118,7 +122,7 @@ fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
     for (per_million, ack_interval) in [(1_000, 1), (10_000, 1), (1_000, 16), (10_000, 16)] {
         for seed in 0..10 {
             let wire = LossyWire { inner: IdealWire, per_million, seed, drawn: 0 };
-            let mut testbed = Testbed::new(|config| config.ack_interval = ack_interval, wire);
+            let mut testbed = Testbed::new(|config, _| config.ack_interval = ack_interval, wire);
             let flows = [
                 (0, 1, 500_000),
                 (0, 2, 1),
@@ -140,7 +144,7 @@ fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
 fn a_run_with_loss_repeats_itself_exactly() {
     let run = || {
         let wire = LossyWire { inner: IdealWire, per_million: 10_000, seed: 4, drawn: 0 };
-        let mut testbed = Testbed::new(|_| {}, wire);
+        let mut testbed = Testbed::new(|_, _| {}, wire);
         for flow in 1..50 {
             testbed.start(0, flow, (flow % 8) as u8, 20_000 + u64::from(flow));
         }
@@ -152,10 +156,10 @@ fn a_run_with_loss_repeats_itself_exactly() {
 
 #[test]
 fn packets_for_nobody_are_counted() {
-    let mut testbed = Testbed::new(|_| {}, IdealWire);
+    let mut testbed = Testbed::new(|_, _| {}, IdealWire);
     testbed.start(0, 1, 3, 1000);
     testbed.run();
-    let packet = testbed.sent[0].2;
+    let packet = roce(&testbed.sent[0].2);
     let host = &mut testbed.hosts[1];
     host.close_responder(1);
     host.handle_packet(Picos(0), &packet);

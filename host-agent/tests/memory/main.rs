@@ -3,5 +3,6 @@
 mod go_back_n;
 mod nic;
 mod selective_repeat;
+mod tcp;
 mod telemetry;
 mod testbed;

@@ -6,21 +6,22 @@ use fabric_core::wire::roce::{Opcode, RocePacket};
 use fabric_core::wire::{LinkDelayFrame, Psn};
 use host_agent::congestion_control::Algorithm;
 use host_agent::congestion_control::dcqcn::Parameters;
-use host_agent::{FlowRequest, Host};
+use host_agent::{FlowRequest, Host, HostConfig, Transport};
 use units::{BitsPerSecond, Nanos, Picos};
 
 use crate::testbed::{
-    IdealWire, LINE_RATE, LosingWire, MarkingWire, OVERHEAD, Pfc, Testbed, address, config,
+    IdealWire, LINE_RATE, LosingWire, MarkingWire, OVERHEAD, Pfc, ROCE, Testbed, address, config,
+    opcode, roce,
 };
 
-fn data(testbed: &Testbed) -> impl Iterator<Item = (Picos, &RocePacket)> {
+fn data(testbed: &Testbed) -> impl Iterator<Item = (Picos, RocePacket)> {
     let sent = testbed.sent.iter();
-    sent.filter(|sent| sent.2.payload_length > 0).map(|(at, _, packet)| (*at, packet))
+    sent.filter(|sent| sent.2.payload_length() > 0).map(|(at, _, packet)| (*at, roce(packet)))
 }
 
 #[test]
 fn a_thousand_queue_pairs_share_the_port_packet_by_packet() {
-    let mut testbed = Testbed::new(|_| {}, IdealWire);
+    let mut testbed = Testbed::new(|_, _| {}, IdealWire);
     let flows: Vec<_> = (0..1000).map(|flow| (0, flow, 5000)).collect();
     for &(host, flow, bytes) in &flows {
         testbed.start(host, flow, (flow % 3) as u8, bytes);
@@ -34,7 +35,7 @@ fn a_thousand_queue_pairs_share_the_port_packet_by_packet() {
 
 #[test]
 fn a_pause_stops_its_priority_until_it_expires() {
-    let mut testbed = Testbed::new(|_| {}, IdealWire);
+    let mut testbed = Testbed::new(|_, _| {}, IdealWire);
     testbed.start(0, 1, 3, 100_000);
     testbed.start(0, 2, 4, 100_000);
     let frame = Pfc { class_enable: 1 << 3, quanta: [2000; 8] };
@@ -52,7 +53,7 @@ fn a_pause_stops_its_priority_until_it_expires() {
 #[test]
 fn a_pause_longer_than_the_timer_costs_duplicates_but_no_bytes() {
     let mut testbed =
-        Testbed::new(|config| config.retransmission_timeout = Picos(10_000_000), IdealWire);
+        Testbed::new(|config, _| config.retransmission_timeout = Picos(10_000_000), IdealWire);
     testbed.start(0, 1, 3, 100_000);
     // The responder's ACKs are held for 52 us.
     testbed.pfc(Picos(0), 1, Pfc { class_enable: 1 << 5, quanta: [10_000; 8] });
@@ -64,7 +65,7 @@ fn a_pause_longer_than_the_timer_costs_duplicates_but_no_bytes() {
 
 #[test]
 fn zero_quanta_and_frames_without_class() {
-    let mut testbed = Testbed::new(|_| {}, IdealWire);
+    let mut testbed = Testbed::new(|_, _| {}, IdealWire);
     testbed.start(0, 1, 3, 10_000);
     testbed.pfc(Picos(0), 0, Pfc { class_enable: 0xff, quanta: [u16::MAX; 8] });
     testbed.pfc(Picos(1), 0, Pfc { class_enable: 0, quanta: [u16::MAX; 8] });
@@ -78,20 +79,20 @@ fn zero_quanta_and_frames_without_class() {
     );
 }
 
-fn dcqcn(config: &mut host_agent::HostConfig) {
-    config.congestion_control = Algorithm::Dcqcn(Parameters::paper(LINE_RATE));
+fn dcqcn(_: &mut HostConfig, transport: &mut Transport) {
+    transport.congestion_control = Algorithm::Dcqcn(Parameters::paper(LINE_RATE));
 }
 
 #[test]
 fn dcqcn_without_marks_is_line_rate() {
-    let run = |configure: fn(&mut host_agent::HostConfig)| {
+    let run = |configure: fn(&mut HostConfig, &mut Transport)| {
         let mut testbed = Testbed::new(configure, IdealWire);
         testbed.start(0, 1, 3, 100_000);
         testbed.start(0, 2, 3, 50_000);
         testbed.run();
         testbed.sent
     };
-    assert_eq!(run(|_| {}), run(dcqcn));
+    assert_eq!(run(|_, _| {}), run(dcqcn));
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn cnps_are_as_frequent_as_the_interval_allows() {
     let arrivals: Vec<_> = testbed
         .sent
         .iter()
-        .filter(|(_, _, packet)| packet.opcode == Opcode::Cnp)
+        .filter(|(_, _, packet)| opcode(packet) == Opcode::Cnp)
         .map(|(at, _, _)| *at)
         .collect();
     assert!(arrivals.len() > 3);
@@ -132,7 +133,7 @@ fn cnps_are_as_frequent_as_the_interval_allows() {
 fn a_lost_cnp_costs_a_cut_and_nothing_else() {
     let wire = LosingWire {
         inner: MarkingWire { inner: IdealWire, remaining: 1 },
-        matches: |packet| packet.opcode == Opcode::Cnp,
+        matches: |packet| opcode(packet) == Opcode::Cnp,
         nth: 0,
     };
     let mut testbed = Testbed::new(dcqcn, wire);
@@ -148,9 +149,10 @@ fn a_lost_cnp_costs_a_cut_and_nothing_else() {
 fn a_question_for_the_link_delay_is_answered_first() {
     let mut config = config(0);
     config.pause_response = Picos(1_500);
-    let mut host = Host::new(config);
+    let mut host = Host::new(config, &[ROCE]);
     let request = |destination| FlowRequest {
         flow: 0,
+        transport: 0,
         destination,
         qp: 0,
         initial_psn: Psn::new(0),

@@ -1,35 +1,39 @@
 //! Selective repeat between two hosts over wires that lose packets.
 
-use fabric_core::wire::roce::{Opcode, RocePacket, Syndrome};
-use host_agent::{HostConfig, Reliability, SelectiveRepeat};
+use fabric_core::wire::Packet;
+use fabric_core::wire::roce::{Opcode, Syndrome};
+use host_agent::{HostConfig, Protocol, Reliability, SelectiveRepeat, Transport};
 use units::Picos;
 
-use crate::testbed::{IdealWire, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed};
+use crate::testbed::{
+    IdealWire, LosingWire, LossyWire, OVERHEAD, PROPAGATION, Testbed, opcode, roce,
+};
 
 const RTO_LOW: Picos = Picos(20_000_000);
 
 /// `RTO_high` is 100 us.
-fn selective_repeat(config: &mut HostConfig) {
+fn selective_repeat(_: &mut HostConfig, transport: &mut Transport) {
     let parameters = SelectiveRepeat { rto_low: RTO_LOW, rto_low_packets: 3 };
-    config.reliability = Reliability::SelectiveRepeat(parameters);
+    let reliability = Reliability::SelectiveRepeat(parameters);
+    transport.protocol = Protocol::Roce { reliability, telemetry_hops: 0 };
 }
 
-fn is_data(packet: &RocePacket) -> bool {
-    packet.opcode == Opcode::WriteOnly
+fn is_data(packet: &Packet) -> bool {
+    opcode(packet) == Opcode::WriteOnly
 }
 
-fn is_nak(packet: &RocePacket) -> bool {
-    packet.aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::SelectiveNak)
+fn is_nak(packet: &Packet) -> bool {
+    roce(packet).aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::SelectiveNak)
 }
 
-fn is_ack(packet: &RocePacket) -> bool {
-    packet.aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::Ack)
+fn is_ack(packet: &Packet) -> bool {
+    roce(packet).aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::Ack)
 }
 
 /// What is lost, timeouts and packets again that the repair takes.
 #[test]
 fn any_single_loss_is_repaired() {
-    type Matches = fn(&RocePacket) -> bool;
+    type Matches = fn(&Packet) -> bool;
     let mut losses: Vec<(&str, Matches, usize, [u64; 2])> = vec![
         ("the last data packet", is_data, 19, [1, 1]),
         ("the last ACK", is_ack, 19, [1, 1]),
@@ -87,8 +91,8 @@ fn random_loss_in_both_directions_ends_with_every_byte_delivered() {
     {
         for seed in 0..10 {
             let wire = LossyWire { inner: IdealWire, per_million, seed, drawn: 0 };
-            let configure = |config: &mut HostConfig| {
-                selective_repeat(config);
+            let configure = |config: &mut HostConfig, transport: &mut Transport| {
+                selective_repeat(config, transport);
                 config.ack_interval = ack_interval;
             };
             let mut testbed = Testbed::new(configure, wire);

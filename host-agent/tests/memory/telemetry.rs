@@ -2,10 +2,10 @@
 
 use fabric_core::wire::roce::{Opcode, RocePacket, TelemetryFields};
 use fabric_core::wire::telemetry::{Measured, RateCode, Stamp};
-use host_agent::{FlowRequest, Host, HostConfig, ResponderRequest};
+use host_agent::{FlowRequest, Host, Protocol, Reliability, ResponderRequest, Transport};
 use units::{Bytes, Nanos, Picos};
 
-use super::testbed::{LINE_RATE, address, config};
+use super::testbed::{LINE_RATE, ROCE, address, config, roce};
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
@@ -18,17 +18,30 @@ fn stamp(at: u64) -> Stamp {
     Stamp::new(&Measured { rate, at: Nanos(at), transmitted: Bytes(0), queue: Bytes(0) })
 }
 
+fn with_room(telemetry_hops: u8) -> Transport {
+    let protocol = Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops };
+    Transport { protocol, ..ROCE }
+}
+
 /// A host that has room for three stamps and sends three packets, and one that receives them.
 fn pair() -> (Host, Host) {
-    let [mut sender, mut receiver] =
-        [0, 1].map(|host| Host::new(HostConfig { telemetry_hops: 3, ..config(host) }));
+    let [mut sender, mut receiver] = [0, 1].map(|host| Host::new(config(host), &[with_room(3)]));
     let (initial_psn, source_port, priority) = (Psn::new(0), 50_000, Priority::new(3));
     let peer = address(0);
-    let responder = ResponderRequest { qp: QP, peer, initial_psn, source_port, bytes: BYTES };
+    let responder =
+        ResponderRequest { qp: QP, transport: 0, peer, initial_psn, source_port, bytes: BYTES };
     receiver.open_responder(&responder);
     let (destination, bytes) = (address(1), BYTES);
-    let request =
-        FlowRequest { flow: 0, destination, qp: QP, initial_psn, source_port, priority, bytes };
+    let request = FlowRequest {
+        flow: 0,
+        transport: 0,
+        destination,
+        qp: QP,
+        initial_psn,
+        source_port,
+        priority,
+        bytes,
+    };
     sender.start_flow(Picos::ZERO, &request);
     (sender, receiver)
 }
@@ -36,7 +49,7 @@ fn pair() -> (Host, Host) {
 fn sent(host: &mut Host) -> Vec<(RocePacket, Vec<Stamp>)> {
     let packets = std::iter::from_fn(|| {
         let packet = host.poll_transmit(Picos(1))?;
-        Some((packet, host.stamps_of(&packet).to_vec()))
+        Some((roce(&packet), host.stamps_of(&packet).to_vec()))
     });
     packets.collect()
 }
@@ -94,5 +107,5 @@ fn packets_that_answer_nothing_have_no_telemetry() {
 #[test]
 #[should_panic(expected = "a packet has room for 8 stamps")]
 fn there_is_room_for_eight_stamps() {
-    Host::new(HostConfig { telemetry_hops: 9, ..config(0) });
+    Host::new(config(0), &[with_room(9)]);
 }

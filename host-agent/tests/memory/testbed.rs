@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
+use fabric_core::wire::Packet;
 use fabric_core::wire::psn::Psn;
-use fabric_core::wire::roce::RocePacket;
+use fabric_core::wire::roce::{Ecn, Opcode, RocePacket};
 use host_agent::congestion_control::Algorithm;
-use host_agent::{FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest};
+use host_agent::{
+    FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest, Transport,
+};
 use units::{BitsPerSecond, Picos};
 use workload::random::mix;
 
@@ -18,14 +21,14 @@ pub const OVERHEAD: u64 = 24;
 /// What a wire does to a packet.
 pub trait Wire {
     /// The packet as it arrives, if it does.
-    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket>;
+    fn carry(&mut self, packet: Packet) -> Option<Packet>;
 }
 
 /// Delivers everything.
 pub struct IdealWire;
 
 impl Wire for IdealWire {
-    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+    fn carry(&mut self, packet: Packet) -> Option<Packet> {
         Some(packet)
     }
 }
@@ -40,7 +43,7 @@ pub struct LossyWire<W> {
 }
 
 impl<W: Wire> Wire for LossyWire<W> {
-    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+    fn carry(&mut self, packet: Packet) -> Option<Packet> {
         let drawn = mix(self.seed, self.drawn);
         self.drawn += 1;
         if drawn % 1_000_000 < self.per_million { None } else { self.inner.carry(packet) }
@@ -50,12 +53,12 @@ impl<W: Wire> Wire for LossyWire<W> {
 /// Loses the `nth` (from 0) of the packets that `matches` picks.
 pub struct LosingWire<W> {
     pub inner: W,
-    pub matches: fn(&RocePacket) -> bool,
+    pub matches: fn(&Packet) -> bool,
     pub nth: usize,
 }
 
 impl<W: Wire> Wire for LosingWire<W> {
-    fn carry(&mut self, packet: RocePacket) -> Option<RocePacket> {
+    fn carry(&mut self, packet: Packet) -> Option<Packet> {
         if (self.matches)(&packet) {
             if self.nth == 0 {
                 self.nth = usize::MAX;
@@ -74,11 +77,14 @@ pub struct MarkingWire<W> {
 }
 
 impl<W: Wire> Wire for MarkingWire<W> {
-    fn carry(&mut self, mut packet: RocePacket) -> Option<RocePacket> {
-        use fabric_core::wire::roce::Ecn;
-        if packet.ecn != Ecn::NotCapable && self.remaining > 0 {
+    fn carry(&mut self, mut packet: Packet) -> Option<Packet> {
+        let ecn = match &mut packet {
+            Packet::Roce(packet) => &mut packet.ecn,
+            Packet::Tcp(segment) => &mut segment.ecn,
+        };
+        if *ecn != Ecn::NotCapable && self.remaining > 0 {
             self.remaining -= 1;
-            packet.ecn = Ecn::CongestionExperienced;
+            *ecn = Ecn::CongestionExperienced;
         }
         self.inner.carry(packet)
     }
@@ -93,7 +99,7 @@ pub struct Pfc {
 
 enum Happening {
     PortFree,
-    Arrival(RocePacket),
+    Arrival(Packet),
     PfcArrival(Pfc),
 }
 
@@ -101,7 +107,7 @@ pub struct Testbed {
     pub hosts: [Host; 2],
     pub events: Vec<HostEvent>,
     /// Every packet that started, with its start and sender.
-    pub sent: Vec<(Picos, usize, RocePacket)>,
+    pub sent: Vec<(Picos, usize, Packet)>,
     wire: Box<dyn Wire>,
     busy: [bool; 2],
     happenings: BTreeMap<(Picos, u64), (usize, Happening)>,
@@ -119,13 +125,26 @@ pub fn config(host: usize) -> HostConfig {
         ack_priority: Priority::new(5),
         cnp_priority: Priority::new(6),
         ack_interval: 1,
-        telemetry_hops: 0,
         retransmission_timeout: Picos(100_000_000),
         pause_response: Picos::ZERO,
-        reliability: Reliability::GoBackN,
-        congestion_control: Algorithm::LineRate,
-        window: None,
     }
+}
+
+/// RoCEv2 at line rate with go-back-N.
+pub const ROCE: Transport = Transport {
+    protocol: Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops: 0 },
+    congestion_control: Algorithm::LineRate,
+    window: None,
+};
+
+/// A packet of RoCEv2.
+pub fn roce(packet: &Packet) -> RocePacket {
+    packet.roce().expect("nothing else is carried")
+}
+
+/// A RoCEv2 packet's opcode.
+pub fn opcode(packet: &Packet) -> Opcode {
+    roce(packet).opcode
 }
 
 pub fn address(host: usize) -> u32 {
@@ -133,11 +152,14 @@ pub fn address(host: usize) -> u32 {
 }
 
 impl Testbed {
-    pub fn new(configure: impl Fn(&mut HostConfig), wire: impl Wire + 'static) -> Self {
+    pub fn new(
+        configure: impl Fn(&mut HostConfig, &mut Transport),
+        wire: impl Wire + 'static,
+    ) -> Self {
         let hosts = [0, 1].map(|host| {
-            let mut config = config(host);
-            configure(&mut config);
-            Host::new(config)
+            let (mut config, mut transport) = (config(host), ROCE);
+            configure(&mut config, &mut transport);
+            Host::new(config, &[transport])
         });
         Self {
             hosts,
@@ -157,6 +179,7 @@ impl Testbed {
         let source_port = 0xc000 + u16::try_from(flow).expect("few flows");
         self.hosts[1 - host].open_responder(&ResponderRequest {
             qp: flow,
+            transport: 0,
             peer: address(host),
             initial_psn,
             source_port,
@@ -164,8 +187,16 @@ impl Testbed {
         });
         let destination = address(1 - host);
         let priority = Priority::new(priority);
-        let request =
-            FlowRequest { flow, destination, qp: flow, initial_psn, source_port, priority, bytes };
+        let request = FlowRequest {
+            flow,
+            transport: 0,
+            destination,
+            qp: flow,
+            initial_psn,
+            source_port,
+            priority,
+            bytes,
+        };
         self.hosts[host].start_flow(self.now, &request);
     }
 
@@ -195,7 +226,12 @@ impl Testbed {
                 let (_, (host, what)) = self.happenings.pop_first().expect("it was first");
                 match what {
                     Happening::PortFree => self.busy[host] = false,
-                    Happening::Arrival(packet) => self.hosts[host].handle_packet(next, &packet),
+                    Happening::Arrival(Packet::Roce(packet)) => {
+                        self.hosts[host].handle_packet(next, &packet);
+                    }
+                    Happening::Arrival(Packet::Tcp(segment)) => {
+                        self.hosts[host].handle_segment(next, &segment);
+                    }
                     Happening::PfcArrival(frame) => {
                         self.hosts[host].handle_hop_control(
                             next,

@@ -113,8 +113,8 @@ rate = 0.001
     assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
     assert_eq!(scenario.switch.control_priority, None);
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
-    let Transport::RoceRc(transport) = scenario.host.transport;
-    let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control else { panic!("DCQCN") };
+    let transport = scenario.host.transport;
+    let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, None);
     assert_eq!(dcqcn.fast_recovery_stages, 5);
     let Fault::Loss { selection, .. } = &scenario.faults[0];
@@ -142,9 +142,9 @@ fn overrides_replace_and_add() {
     let expected = Threshold::Static { xoff: Bytes(200_000), xon: Bytes(1000) };
     assert_eq!(fixed.switch.threshold, expected);
     let quiet = with("host.transport.congestion_control=none").unwrap().host.transport;
-    let Transport::RoceRc(quiet) = quiet;
-    assert_eq!(quiet.reliability, Reliability::GoBackN);
-    assert_eq!(quiet.congestion_control, CongestionControl::None);
+    let Transport::RoceRc(roce) = quiet else { panic!("RoCEv2") };
+    assert_eq!(roce.reliability, Reliability::GoBackN);
+    assert_eq!(*quiet.congestion_control(), CongestionControl::None);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn selective_repeat_has_the_published_timers_unless_told() {
             "host.transport={{ kind = \"roce-rc\", reliability = \"selective-repeat\"{keys} }}"
         );
         let scenario = with(&keys).unwrap();
-        let Transport::RoceRc(transport) = scenario.host.transport;
+        let Transport::RoceRc(transport) = scenario.host.transport else { panic!("RoCEv2") };
         let expected = SelectiveRepeat { rto_low, rto_low_packets };
         assert_eq!(transport.reliability, Reliability::SelectiveRepeat(expected));
         let again = Scenario::parse(&scenario.to_toml(), Path::new("again.toml"), &[]);

@@ -53,7 +53,7 @@ pairs = {{ kind = \"groups\", from = [\"leaf0\", \"h3\"], to = [\"leaf1\"] }}
     .replace("load = 1\n", "load = 0.1\n");
     let scenario = Scenario::parse(&text, &folder.path().join("all.toml"), &[]);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    assert!(matches!(scenario.workloads[3], Workload::PeriodicIncast(_)));
+    assert!(matches!(scenario.workloads[3].workload, Workload::PeriodicIncast(_)));
     let written = scenario.to_toml();
     let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);
     let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));

@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Dcqcn, Dctcp, Hpcc, PowerTcp, Timely};
+use super::{Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, Timely};
 
 /// Who sets a sender's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
     /// Nobody: line rate.
     None,
+    /// Cubic.
+    Cubic(Cubic),
     /// DCQCN.
     Dcqcn(Dcqcn),
     /// DCTCP.
@@ -30,6 +32,7 @@ impl CongestionControl {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Cubic(_) => "cubic",
             Self::Dcqcn(_) => "dcqcn",
             Self::Dctcp(_) => "dctcp",
             Self::Hpcc(_) => "hpcc",
@@ -42,6 +45,11 @@ impl CongestionControl {
     /// Whether it lives on ECN marks.
     pub const fn needs_marks(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::Dctcp(_))
+    }
+
+    /// Whether it slows a sender down for losses alone.
+    pub const fn needs_losses(&self) -> bool {
+        matches!(self, Self::Cubic(Cubic { ecn: false, .. }))
     }
 
     /// Whether it lives on what switches write into packets.
@@ -57,6 +65,7 @@ impl Serialize for CongestionControl {
         map.serialize_entry("congestion_control", self.name())?;
         match self {
             Self::None => {}
+            Self::Cubic(parameters) => map.serialize_entry("cubic", parameters)?,
             Self::Dcqcn(parameters) => map.serialize_entry("dcqcn", parameters)?,
             Self::Dctcp(parameters) => map.serialize_entry("dctcp", parameters)?,
             Self::Hpcc(parameters) => map.serialize_entry("hpcc", parameters)?,
@@ -72,6 +81,7 @@ impl Serialize for CongestionControl {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum CongestionControlKeys {
     None,
+    Cubic,
     #[default]
     Dcqcn,
     Dctcp,

@@ -28,6 +28,12 @@ pub struct Dctcp {
         serialize_with = "quantity::serialize_option"
     )]
     pub minimum_window: Option<Bytes>,
+    /// The window that a flow starts with if it starts slowly; `None` is ten payloads.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "quantity::serialize_option"
+    )]
+    pub initial_window: Option<Bytes>,
     /// Whether packets are paced at window / base RTT.
     pub pacing: bool,
 }
@@ -39,7 +45,7 @@ pub enum Start {
     /// With a window of the bandwidth-delay product, which is also the largest.
     #[default]
     LineRate,
-    /// With ten payloads, doubled in each round trip until the first mark or loss.
+    /// With a few payloads, doubled in each round trip until the first mark or loss.
     SlowStart,
 }
 
@@ -49,9 +55,12 @@ pub enum Start {
 pub(super) struct DctcpKeys {
     /// g: the weight of the newest round trip in alpha, a ratio up to 1. Default 1/16.
     g: Option<Ratio>,
-    /// "line-rate": the window is line rate x `base_rtt` at first, and never larger. "slow-start": ten payloads,
-    /// doubled in each round trip until the first mark or loss. Default "line-rate".
-    start: Start,
+    /// "line-rate": the window is line rate x `base_rtt` at first, and never larger. "slow-start": `initial_window`,
+    /// doubled in each round trip until the first mark or loss. Default "line-rate" for RoCEv2, "slow-start" for TCP.
+    start: Option<Start>,
+    /// The window that a flow starts with if `start` is "slow-start", above zero. Default: ten times `host.payload` (RFC
+    /// 6928).
+    initial_window: Option<Size>,
     /// What the window grows by in a round trip without marks, above zero. Default: one `host.payload`.
     additive_increase: Option<Size>,
     /// No cut goes below it, above zero. Default: one `host.payload`.
@@ -61,13 +70,15 @@ pub(super) struct DctcpKeys {
 }
 
 impl DctcpKeys {
-    pub(super) fn resolve(&self, place: &Inner<'_>) -> Result<Dctcp, ScenarioError> {
+    pub(super) fn resolve(&self, place: &Inner<'_>, usual: Start) -> Result<Dctcp, ScenarioError> {
+        let start = self.start.unwrap_or(usual);
         Ok(Dctcp {
             g: place.weight("g", self.g, Ratio::new(1, 16))?,
-            start: self.start,
+            start,
+            initial_window: place.size("initial_window", self.initial_window)?,
             additive_increase: place.size("additive_increase", self.additive_increase)?,
             minimum_window: place.size("minimum_window", self.minimum_window)?,
-            pacing: self.pacing.unwrap_or(self.start == Start::LineRate),
+            pacing: self.pacing.unwrap_or(start == Start::LineRate),
         })
     }
 }

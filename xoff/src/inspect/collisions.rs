@@ -39,7 +39,7 @@ struct Shared {
 /// hash its flows.
 pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
     let fabric = scenario.fabric();
-    let lasts = |number: usize| label(&scenario.workloads[number]).is_some();
+    let lasts = |number: usize| label(&scenario.workloads[number].workload).is_some();
     let expected = scenario.sources().iter().enumerate();
     let expected = expected.filter(|(number, _)| lasts(*number));
     let mut left: u64 = expected.map(|(_, source)| source.expected_flows()).sum();
@@ -66,7 +66,7 @@ pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
     let sources = scenario.workloads.iter().zip(scenario.sources()).zip(by_source);
     sources
         .filter_map(|((workload, source), wires)| {
-            let label = label(workload)?.to_owned();
+            let label = label(&workload.workload)?.to_owned();
             Some(on_wires(scenario, label, source, wires))
         })
         .collect()

@@ -40,8 +40,8 @@ impl fmt::Display for RunId {
 /// The scenario with the digest of a file in the place of its path.
 fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
     let mut scenario = scenario.clone();
-    for workload in &mut scenario.workloads {
-        match workload {
+    for entry in &mut scenario.workloads {
+        match &mut entry.workload {
             Workload::List { file, .. } => *file = digest(file)?,
             Workload::Poisson(arrivals) | Workload::Lognormal { arrivals, .. } => {
                 if let Sizes::File(file) = &mut arrivals.sizes {

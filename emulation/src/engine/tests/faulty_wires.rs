@@ -3,6 +3,7 @@
 use fabric_core::arrival::Outcome;
 use fabric_core::cell::Sharing;
 use fabric_core::drop_reason::DropReason;
+use fabric_core::wire::Packet;
 use fabric_core::wire::roce::Opcode;
 use scenario::Scenario;
 use switch_user::tables::SwitchTables;
@@ -128,7 +129,7 @@ impl Wires for FaultyWires {
     ) -> Result<Option<HostArrival>, DatapathError> {
         let mut arrival = self.inner.poll_host(frames, crossing, frame)?;
         if self.defect == Defect::CutsByte
-            && let Some(HostArrival::Roce(packet)) = &mut arrival
+            && let Some(HostArrival::Packet(Packet::Roce(packet))) = &mut arrival
             && packet.opcode == Opcode::WriteOnly
             && let Some(reth) = &mut packet.reth
         {

@@ -1,9 +1,10 @@
 //! A RoCEv2 packet to the bytes of its frame, and back with everything checked.
 
 use super::super::error::{EmitError, Layer, ParseError};
+use super::super::payload::Pattern;
 use super::super::telemetry::{self, Stamp};
-use super::super::{aeth, bth, cnp, ethernet, icrc, ipv4, payload, reth, udp};
-use super::{LinkAddresses, Opcode, RocePacket, TelemetryFields, UDP_PORT, frame_length};
+use super::super::{aeth, bth, cnp, ethernet, icrc, ip_packet, ipv4, reth, udp};
+use super::{LinkAddresses, Opcode, RocePacket, TelemetryFields, UDP_PORT};
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,7 @@ impl RocePacket {
         };
         let payload_length = usize::from(self.payload_length);
         let (payload, rest) = rest.split_at_mut_checked(payload_length).ok_or(too_small)?;
-        payload::fill(self.destination_qp, self.psn, payload);
+        Pattern::of_packet(self.destination_qp, self.psn).fill(payload);
         rest.fill(0);
 
         let covered = ipv4::LEN + udp_length - icrc::LEN;
@@ -62,7 +63,7 @@ impl RocePacket {
     ///
     /// The ICRC is checked before anything that it covers is believed.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
-        let (ipv4, ip_packet) = ip_packet_of(frame)?;
+        let (ipv4, ip_packet) = ip_packet::open(frame, ipv4::PROTOCOL_UDP)?;
         let (udp, segment, telemetry) = segment_of(ip_packet)?;
         let (bth, opcode, rest) = transport_of(segment)?;
         let (reth, aeth, body) = match opcode {
@@ -85,7 +86,7 @@ impl RocePacket {
             .checked_sub(usize::from(pad))
             .and_then(|length| body.split_at_checked(length))
             .ok_or(ParseError::PadCount { pad, available })?;
-        if !payload::verify(bth.destination_qp(), bth.psn(), payload) {
+        if !Pattern::of_packet(bth.destination_qp(), bth.psn()).verify(payload) {
             return Err(ParseError::PayloadPattern);
         }
         Ok(Self {
@@ -156,32 +157,6 @@ impl RocePacket {
         let Self { opcode, destination_qp, ack_request, psn, .. } = *self;
         let header = bth::Header::new(opcode, pad_count, destination_qp, ack_request, psn);
         if self.congestion_echo { header.with_becn() } else { header }
-    }
-}
-
-/// The IPv4 header, and the packet from it on, without the Ethernet padding.
-fn ip_packet_of(frame: &[u8]) -> Result<(&ipv4::Header, &[u8]), ParseError> {
-    let (needed, available) = (ethernet::MINIMUM_FRAME_LENGTH, frame.len());
-    if available < needed {
-        return Err(ParseError::Truncated { layer: Layer::Ethernet, needed, available });
-    }
-    let (ethernet, rest) = ethernet::Header::parse(frame)?;
-    if ethernet.ether_type() != ethernet::ETHER_TYPE_IPV4 {
-        return Err(ParseError::EtherType(ethernet.ether_type()));
-    }
-    let (ipv4, _) = ipv4::Header::parse(rest)?;
-    ipv4.verify_checksum()?;
-    if ipv4.is_fragment() {
-        return Err(ParseError::Fragment);
-    }
-    if ipv4.protocol() != ipv4::PROTOCOL_UDP {
-        return Err(ParseError::Protocol(ipv4.protocol()));
-    }
-    let total = usize::from(ipv4.total_length());
-    let (expected, actual) = (frame_length(total), frame.len());
-    match rest.get(..total) {
-        Some(ip_packet) if actual == expected => Ok((ipv4, ip_packet)),
-        _ => Err(ParseError::FrameLength { expected, actual }),
     }
 }
 

@@ -5,8 +5,8 @@ use fabric_core::wire::roce::Syndrome;
 use units::{Bytes, Picos};
 
 use super::Parameters;
-use super::packet_set::PacketSet;
 use crate::flow::Flow;
+use crate::packet_set::PacketSet;
 use crate::reliability::{
     Answer, Answered, OUTSTANDING_PACKETS, Outcome, ReliableSender, Transmission,
 };

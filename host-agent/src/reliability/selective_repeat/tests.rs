@@ -65,6 +65,7 @@ impl Line {
     fn new(packets: u64, ack_interval: u32, initial_psn: u32, path: Path) -> Self {
         let bytes = packets * 1000 - 400;
         let request = ResponderRequest {
+            transport: 0,
             qp: 9,
             peer: 1,
             initial_psn: Psn::new(initial_psn),

@@ -48,6 +48,37 @@ impl PacketSet {
         new
     }
 
+    /// How many packets there are from `number` on.
+    pub fn count_from(&self, number: u64) -> u64 {
+        if number <= self.base {
+            return self.len;
+        }
+        let Some((place, bit)) = self.place(number) else {
+            return 0;
+        };
+        let from = self.words.range(place + 1..).map(|word| u64::from(word.count_ones()));
+        u64::from((self.words[place] & !(bit - 1)).count_ones()) + from.sum::<u64>()
+    }
+
+    /// The packet behind which there are `behind` others, if there are so many.
+    pub fn last_but(&self, behind: u64) -> Option<u64> {
+        let mut left = behind;
+        for (place, &word) in self.words.iter().enumerate().rev() {
+            let ones = u64::from(word.count_ones());
+            if left >= ones {
+                left -= ones;
+                continue;
+            }
+            let mut word = word;
+            for _ in 0..left {
+                word &= !(1 << (BITS - 1 - u64::from(word.leading_zeros())));
+            }
+            let top = BITS - 1 - u64::from(word.leading_zeros());
+            return Some(self.base + place as u64 * BITS + top);
+        }
+        None
+    }
+
     /// The first packet at or after `number` that the set does not have.
     #[inline]
     pub fn first_missing(&self, number: u64) -> u64 {
@@ -158,6 +189,13 @@ mod tests {
                     model = model.split_off(&start);
                 }
                 prop_assert_eq!(ours.len(), model.len() as u64);
+                for behind in [0, 1, 2, 70] {
+                    let expected = model.iter().rev().nth(behind as usize).copied();
+                    prop_assert_eq!(ours.last_but(behind), expected);
+                }
+                for from in [start, start + 63, start + 64, start + 200, start + 1000] {
+                    prop_assert_eq!(ours.count_from(from), model.range(from..).count() as u64);
+                }
                 let missing = (start..=u64::MAX).find(|number| !model.contains(number));
                 prop_assert_eq!(Some(ours.first_missing(start)), missing);
                 for number in start..start + 310 {

@@ -1,0 +1,155 @@
+//! A TCP segment (RFC 9293) over IPv4 as one plain value: what hosts exchange, whichever datapath carries it.
+//!
+//! ```text
+//!  0  source port       2      12  words << 4     1   header and options, in words of 4 bytes
+//!  2  destination port  2      13  flags          1   FIN 01, SYN 02, RST 04, PSH 08, ACK 10, URG 20, ECE 40, CWR 80
+//!  4  sequence          4      14  window         2
+//!  8  acknowledgement   4      16  checksum       2
+//!                              18  urgent pointer 2   0
+//! ```
+//!
+//! Options (`tcp/options.rs`) come in one order. A segment with SYN: maximum segment size, SACK permitted, time stamps,
+//! window scale. Any other: time stamps, then up to three SACK blocks.
+
+use core::fmt;
+use core::net::Ipv4Addr;
+
+use super::{ethernet, ipv4};
+
+mod frame;
+mod header;
+mod options;
+mod ports;
+
+pub use header::{Flags, Header, LEN};
+pub use options::{MOST_SACK_BLOCKS, SackBlock, SackBlocks, SynOptions, Timestamps};
+pub use ports::{Direction, Ports};
+
+/// What follows `window` and windows in segments without SYN: they count in units of 2^14 bytes, the largest scale
+/// there is (RFC 7323, 2.3).
+pub const WINDOW_SCALE: u8 = 14;
+
+/// A TCP segment: every field that its bytes carry, except for the payload itself, which is a function of the
+/// connection and the sequence number (see `payload`), and the checksums.
+///
+/// `S` is what stands for the SACK blocks: the blocks themselves, or their number where they are kept elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<S = SackBlocks> {
+    /// Source IPv4 address, host order.
+    pub source: u32,
+    /// Destination IPv4 address, host order.
+    pub destination: u32,
+    /// The ports, which name the connection.
+    pub ports: Ports,
+    /// Sequence number of the first byte, or of SYN.
+    pub sequence: u32,
+    /// The sequence number that is expected next from the other end; 0 without ACK.
+    pub acknowledgement: u32,
+    /// The receive window, in units of the scale that the segment with SYN gave.
+    pub window: u16,
+    /// Payload bytes.
+    pub payload_length: u16,
+    /// Of the sender's clock.
+    pub timestamps: Timestamps,
+    /// Differentiated services code point, 0 to 63; by custom 8 per priority.
+    pub dscp: u8,
+    /// ECN field.
+    pub ecn: ipv4::Ecn,
+    /// IPv4 time to live.
+    pub ttl: u8,
+    /// Its flags.
+    pub flags: Flags,
+    /// What the end that opens or accepts a connection says of itself: present with SYN.
+    pub syn: Option<SynOptions>,
+    /// What arrived behind a gap; none with SYN.
+    pub sack: S,
+}
+
+/// What a segment knows of its SACK blocks.
+pub trait Sack {
+    /// How many there are, 0 to 3.
+    fn count(&self) -> usize;
+}
+
+impl Sack for SackBlocks {
+    #[inline]
+    fn count(&self) -> usize {
+        self.as_slice().len()
+    }
+}
+
+/// Blocks that are kept elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackCount(pub u8);
+
+impl Sack for SackCount {
+    #[inline]
+    fn count(&self) -> usize {
+        self.0.into()
+    }
+}
+
+impl<S: Sack> Segment<S> {
+    /// The frame's length in bytes without FCS. No segment is below the Ethernet minimum.
+    #[inline]
+    pub fn frame_length(&self) -> usize {
+        ethernet::LEN + self.ip_total_length()
+    }
+
+    /// IP header to the last byte of payload.
+    #[inline]
+    pub fn ip_total_length(&self) -> usize {
+        ipv4::LEN + self.header_length() + usize::from(self.payload_length)
+    }
+
+    /// TCP header and options.
+    #[inline]
+    fn header_length(&self) -> usize {
+        LEN + options::length(self.syn.is_some(), self.sack.count())
+    }
+
+    /// The same segment, whose SACK blocks are elsewhere or back again.
+    #[inline]
+    pub fn with_sack<Other>(&self, sack: Other) -> Segment<Other> {
+        let Self { source, destination, ports, sequence, acknowledgement, window, .. } = *self;
+        let Self { payload_length, timestamps, dscp, ecn, ttl, flags, syn, .. } = *self;
+        Segment {
+            source,
+            destination,
+            ports,
+            sequence,
+            acknowledgement,
+            window,
+            payload_length,
+            timestamps,
+            dscp,
+            ecn,
+            ttl,
+            flags,
+            syn,
+            sack,
+        }
+    }
+}
+
+/// Length of the frame of a data segment with this much payload, and so of an ACK, without FCS.
+pub const fn frame_length(payload: u64) -> u64 {
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, 0)) as u64 + payload
+}
+
+/// Length of the frames that open a connection, without FCS.
+pub const SYN_FRAME_LENGTH: u64 =
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0)) as u64;
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, destination) = (Ipv4Addr::from(self.source), Ipv4Addr::from(self.destination));
+        let Self { ports, flags, sequence, acknowledgement, payload_length, .. } = self;
+        write!(f, "{source}:{} > {destination}:{} {flags} ", ports.source, ports.destination)?;
+        write!(f, "seq {sequence} ack {acknowledgement} {payload_length} bytes")?;
+        for SackBlock { start, end } in self.sack.as_slice() {
+            write!(f, " sack {start}-{end}")?;
+        }
+        if self.ecn == ipv4::Ecn::CongestionExperienced { f.write_str(" CE") } else { Ok(()) }
+    }
+}

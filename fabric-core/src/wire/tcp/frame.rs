@@ -1,0 +1,123 @@
+//! A TCP segment to the bytes of its frame, and back with everything checked.
+
+use super::super::error::{EmitError, ParseError};
+use super::super::ethernet::LinkAddresses;
+use super::super::payload::Pattern;
+use super::super::{ethernet, ip_packet, ipv4};
+use super::{Flags, Header, LEN, SackBlocks, Segment, header, options};
+
+#[cfg(test)]
+mod tests;
+
+impl Segment {
+    /// Writes the whole frame, payload pattern and checksum included, and returns its length.
+    ///
+    /// IPv4 has DF set and identification 0. Nothing beyond the frame is touched, and a segment that `parse` would not
+    /// give back is an error.
+    pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
+        let (connection, total) = self.check()?;
+        let (needed, available) = (self.frame_length(), buffer.len());
+        let too_small = EmitError::BufferTooSmall { needed, available };
+        let frame = buffer.get_mut(..needed).ok_or(too_small)?;
+        let ethernet = ethernet::Header::new(*addresses, ethernet::ETHER_TYPE_IPV4);
+        let rest = ethernet.emit(frame)?;
+        let type_of_service = ipv4::type_of_service(self.dscp, self.ecn);
+        let ipv4 = ipv4::Header::new(
+            self.source,
+            self.destination,
+            type_of_service,
+            self.ttl,
+            ipv4::PROTOCOL_TCP,
+            total,
+        );
+        let segment = ipv4.emit(rest)?;
+        let words = (self.header_length() / 4) as u8;
+        let Self { ports, sequence, acknowledgement, flags, window, .. } = *self;
+        let header = Header::new(ports, sequence, acknowledgement, words, flags, window);
+        let rest = header.emit(segment)?;
+        let payload = options::emit(self.syn, self.timestamps, &self.sack, rest)?;
+        Pattern::of_segment(connection, sequence).fill(payload);
+        let checksum = header::checksum(self.source, self.destination, segment, 0);
+        let mut header = header;
+        header.set_checksum(checksum);
+        header.emit(segment)?;
+        Ok(needed)
+    }
+
+    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification and DF.
+    ///
+    /// The checksum is checked before anything that it covers is believed.
+    pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
+        let (ipv4, packet) = ip_packet::open(frame, ipv4::PROTOCOL_TCP)?;
+        let (source, destination) = (ipv4.source(), ipv4.destination());
+        let segment = packet.get(ipv4::LEN..).unwrap_or_default();
+        let (header, rest) = Header::parse(segment)?;
+        let found = header.checksum();
+        let expected = header::checksum(source, destination, segment, found);
+        if found != expected {
+            return Err(ParseError::TcpChecksum { expected, found });
+        }
+        let flags = header.flags()?;
+        let ports = header.ports();
+        let Some((connection, _)) = ports.connection() else {
+            let (source, destination) = (ports.source, ports.destination);
+            return Err(ParseError::TcpPorts { source, destination });
+        };
+        let options = header.length().checked_sub(LEN).ok_or(ParseError::TcpOptions)?;
+        let (options, payload) = rest.split_at_checked(options).ok_or(ParseError::TcpOptions)?;
+        let opens = flags.contains(Flags::SYN);
+        let (syn, timestamps, sack) = options::parse(opens, options)?;
+        if !flags_fit(flags, header.acknowledgement()) {
+            return Err(ParseError::TcpFlags(flags.bits()));
+        }
+        if opens && !payload.is_empty() {
+            return Err(ParseError::TcpPayload { length: payload.len() });
+        }
+        let sequence = header.sequence();
+        if !Pattern::of_segment(connection, sequence).verify(payload) {
+            return Err(ParseError::PayloadPattern);
+        }
+        Ok(Self {
+            source,
+            destination,
+            ports,
+            sequence,
+            acknowledgement: header.acknowledgement(),
+            window: header.window(),
+            payload_length: payload.len() as u16,
+            timestamps,
+            dscp: ipv4.dscp(),
+            ecn: ipv4.ecn(),
+            ttl: ipv4.time_to_live(),
+            flags,
+            syn,
+            sack,
+        })
+    }
+
+    /// The connection's number and the IP total length, if every field fits its bits and the others.
+    fn check(&self) -> Result<(u32, u16), EmitError> {
+        let opens = self.flags.contains(Flags::SYN);
+        let (connection, _) = self.ports.connection().ok_or(EmitError::TcpSegment)?;
+        if opens != self.syn.is_some()
+            || !flags_fit(self.flags, self.acknowledgement)
+            || (opens && (self.payload_length > 0 || self.sack != SackBlocks::NONE))
+        {
+            return Err(EmitError::TcpSegment);
+        }
+        if self.dscp > 63 {
+            return Err(EmitError::FieldTooWide { field: "dscp", value: self.dscp.into() });
+        }
+        let total = self.ip_total_length();
+        let fits = u16::try_from(total).map_err(|_| EmitError::TooLong { total })?;
+        Ok((connection, fits))
+    }
+}
+
+/// Whether a segment may have these flags: all but the first have ACK, and SYN goes with neither FIN nor PSH.
+fn flags_fit(flags: Flags, acknowledgement: u32) -> bool {
+    let acknowledges = flags.contains(Flags::ACK);
+    let opens = flags.contains(Flags::SYN);
+    let others = flags.contains(Flags::FIN) || flags.contains(Flags::PSH);
+    (acknowledges || (opens && acknowledgement == 0)) && !(opens && others)
+}

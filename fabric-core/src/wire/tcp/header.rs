@@ -1,0 +1,204 @@
+//! The TCP header without options (RFC 9293, 3.1; the byte diagram is in `tcp.rs`), and its checksum.
+
+use core::fmt;
+use core::mem::offset_of;
+use core::ops::BitOr;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::super::error::{EmitError, Layer, ParseError};
+use super::super::ipv4;
+use super::Ports;
+
+/// The header's length in bytes without options.
+pub const LEN: usize = 20;
+const _: () = assert!(size_of::<Header>() == LEN);
+const _: () = assert!(offset_of!(Header, checksum) == 16);
+
+/// The header as it lies on the wire.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
+#[repr(C)]
+pub struct Header {
+    source_port: [u8; 2],
+    destination_port: [u8; 2],
+    sequence: [u8; 4],
+    acknowledgement: [u8; 4],
+    words: u8,
+    flags: u8,
+    window: [u8; 2],
+    checksum: [u8; 2],
+    urgent_pointer: [u8; 2],
+}
+
+/// Flags of a segment.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Opens the connection.
+    pub const SYN: Self = Self(0x02);
+    /// To be handed to the application.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement number counts.
+    pub const ACK: Self = Self(0x10);
+    /// The receiver saw a mark (RFC 3168); with SYN, ECN is understood.
+    pub const ECE: Self = Self(0x40);
+    /// The sender has reduced its window (RFC 3168); with SYN, ECN is understood.
+    pub const CWR: Self = Self(0x80);
+
+    const ALL: u8 = 0xdb;
+
+    /// Flags as on the wire; `None` of RST and URG, which nobody here sends.
+    #[inline]
+    pub const fn from_wire(bits: u8) -> Option<Self> {
+        if bits & !Self::ALL == 0 { Some(Self(bits)) } else { None }
+    }
+
+    /// As on the wire.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether all of `flags` are set.
+    #[inline]
+    pub const fn contains(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// `self` if `condition` holds, or else no flag.
+    #[inline]
+    #[must_use]
+    pub const fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self(0) }
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+        let mut separator = "";
+        for (bit, name) in names.iter().enumerate() {
+            if self.0 & 1 << bit != 0 {
+                write!(f, "{separator}{name}")?;
+                separator = ",";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Header {
+    /// A header without checksum; `words` of 4 bytes are the header with its options.
+    pub const fn new(
+        ports: Ports,
+        sequence: u32,
+        acknowledgement: u32,
+        words: u8,
+        flags: Flags,
+        window: u16,
+    ) -> Self {
+        Self {
+            source_port: ports.source.to_be_bytes(),
+            destination_port: ports.destination.to_be_bytes(),
+            sequence: sequence.to_be_bytes(),
+            acknowledgement: acknowledgement.to_be_bytes(),
+            words: words << 4,
+            flags: flags.0,
+            window: window.to_be_bytes(),
+            checksum: [0; 2],
+            urgent_pointer: [0; 2],
+        }
+    }
+
+    /// Source and destination port.
+    pub const fn ports(&self) -> Ports {
+        Ports {
+            source: u16::from_be_bytes(self.source_port),
+            destination: u16::from_be_bytes(self.destination_port),
+        }
+    }
+
+    /// Sequence number.
+    pub const fn sequence(&self) -> u32 {
+        u32::from_be_bytes(self.sequence)
+    }
+
+    /// Acknowledgement number.
+    pub const fn acknowledgement(&self) -> u32 {
+        u32::from_be_bytes(self.acknowledgement)
+    }
+
+    /// Header and options, in bytes.
+    pub const fn length(&self) -> usize {
+        (self.words >> 4) as usize * 4
+    }
+
+    /// Its flags, if they are among those that are sent here, and neither reserved bits nor an urgent pointer are set.
+    pub const fn flags(&self) -> Result<Flags, ParseError> {
+        match Flags::from_wire(self.flags) {
+            Some(flags) if self.words & 0x0f == 0 && matches!(self.urgent_pointer, [0, 0]) => {
+                Ok(flags)
+            }
+            _ => Err(ParseError::TcpFlags(self.flags)),
+        }
+    }
+
+    /// Receive window, as it stands.
+    pub const fn window(&self) -> u16 {
+        u16::from_be_bytes(self.window)
+    }
+
+    /// The checksum as it stands.
+    pub const fn checksum(&self) -> u16 {
+        u16::from_be_bytes(self.checksum)
+    }
+
+    /// Replaces the checksum.
+    pub const fn set_checksum(&mut self, checksum: u16) {
+        self.checksum = checksum.to_be_bytes();
+    }
+
+    /// The header at the start of `segment`, and what follows it.
+    pub fn parse(segment: &[u8]) -> Result<(&Self, &[u8]), ParseError> {
+        super::super::split(segment, Layer::Tcp)
+    }
+
+    /// Writes the header at the start of `buffer` and returns what follows it.
+    pub fn emit(self, buffer: &mut [u8]) -> Result<&mut [u8], EmitError> {
+        super::super::put(self, buffer)
+    }
+}
+
+/// The checksum of a segment whose own is taken as zero if `found`, which it has now, is given (RFC 9293, 3.1:
+/// addresses, protocol and length are part of it).
+pub fn checksum(source: u32, destination: u32, segment: &[u8], found: u16) -> u16 {
+    let halves = |address: u32| u64::from(address >> 16) + u64::from(address & 0xffff);
+    let length = segment.len() as u64;
+    let (words, tail) = segment.as_chunks::<2>();
+    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
+    let last = tail.first().map_or(0, |&byte| u64::from(byte) << 8);
+    let pseudo = halves(source) + halves(destination) + u64::from(ipv4::PROTOCOL_TCP) + length;
+    let mut sum = pseudo + words + last - u64::from(found);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}

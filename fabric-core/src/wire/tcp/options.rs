@@ -1,0 +1,236 @@
+//! TCP options: time stamps and window scale (RFC 7323), SACK (RFC 2018), maximum segment size (RFC 9293, 3.7.1).
+//!
+//! ```text
+//! with SYN     0  02 04     MSS 2
+//!              4  04 02                              SACK permitted
+//!              6  08 0a     value 4    echo 4        time stamps
+//!             16  01                                 no operation
+//!             17  03 03     0e                       window scale
+//! without SYN  0  01 01
+//!              2  08 0a     value 4    echo 4        time stamps
+//!             12  01 01
+//!             14  05 n      start 4    end 4 ..      SACK, up to three blocks; n = 2 + 8 blocks
+//! ```
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::super::error::{EmitError, Layer, ParseError};
+use super::WINDOW_SCALE;
+
+const NO_OPERATION: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: [u8; 2] = [2, 4];
+const SCALE: [u8; 2] = [3, 3];
+const SACK_PERMITTED: [u8; 2] = [4, 2];
+const SACK: u8 = 5;
+const TIMESTAMPS: [u8; 2] = [8, 10];
+
+/// Most SACK blocks that fit beside time stamps (RFC 2018, 3).
+pub const MOST_SACK_BLOCKS: usize = 3;
+
+/// Two clocks (RFC 7323, 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's.
+    pub value: u32,
+    /// The last of the other end that counts; 0 without ACK.
+    pub echo: u32,
+}
+
+/// What a segment with SYN says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Most payload that the end takes in a segment.
+    pub maximum_segment_size: u16,
+}
+
+/// Bytes that have arrived behind a gap: sequence numbers from `start` to before `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// The first.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// Up to three blocks, the one that changed last first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [SackBlock; MOST_SACK_BLOCKS],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// No block.
+    pub const NONE: Self =
+        Self { blocks: [SackBlock { start: 0, end: 0 }; MOST_SACK_BLOCKS], count: 0 };
+
+    /// The blocks.
+    #[inline]
+    pub fn as_slice(&self) -> &[SackBlock] {
+        self.blocks.get(..self.count.into()).unwrap_or(&self.blocks)
+    }
+}
+
+impl FromIterator<SackBlock> for SackBlocks {
+    /// The first three.
+    fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
+        let mut taken = Self::NONE;
+        for (place, block) in taken.blocks.iter_mut().zip(blocks) {
+            *place = block;
+            taken.count += 1;
+        }
+        taken
+    }
+}
+
+/// All options of a segment with SYN.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
+#[repr(C)]
+struct SynBytes {
+    maximum_segment_size_kind: [u8; 2],
+    maximum_segment_size: [u8; 2],
+    sack_permitted: [u8; 2],
+    timestamps_kind: [u8; 2],
+    value: [u8; 4],
+    echo: [u8; 4],
+    padding: u8,
+    scale_kind: [u8; 2],
+    scale: u8,
+}
+const _: () = assert!(size_of::<SynBytes>() == 20);
+
+/// The time stamps of a segment without SYN.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
+#[repr(C)]
+struct TimestampBytes {
+    padding: [u8; 2],
+    kind: [u8; 2],
+    value: [u8; 4],
+    echo: [u8; 4],
+}
+const _: () = assert!(size_of::<TimestampBytes>() == 12);
+
+/// What comes before SACK blocks.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
+#[repr(C)]
+struct SackHeader {
+    padding: [u8; 2],
+    kind: u8,
+    length: u8,
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct BlockBytes {
+    start: [u8; 4],
+    end: [u8; 4],
+}
+
+/// Bytes of options.
+pub const fn length(syn: bool, sack_blocks: usize) -> usize {
+    match (syn, sack_blocks) {
+        (true, _) => size_of::<SynBytes>(),
+        (false, 0) => size_of::<TimestampBytes>(),
+        (false, blocks) => {
+            size_of::<TimestampBytes>() + size_of::<SackHeader>() + blocks * size_of::<BlockBytes>()
+        }
+    }
+}
+
+impl SynBytes {
+    const fn new(options: SynOptions, Timestamps { value, echo }: Timestamps) -> Self {
+        Self {
+            maximum_segment_size_kind: MAXIMUM_SEGMENT_SIZE,
+            maximum_segment_size: options.maximum_segment_size.to_be_bytes(),
+            sack_permitted: SACK_PERMITTED,
+            timestamps_kind: TIMESTAMPS,
+            value: value.to_be_bytes(),
+            echo: echo.to_be_bytes(),
+            padding: NO_OPERATION,
+            scale_kind: SCALE,
+            scale: WINDOW_SCALE,
+        }
+    }
+}
+
+impl TimestampBytes {
+    const fn new(Timestamps { value, echo }: Timestamps) -> Self {
+        Self {
+            padding: [NO_OPERATION; 2],
+            kind: TIMESTAMPS,
+            value: value.to_be_bytes(),
+            echo: echo.to_be_bytes(),
+        }
+    }
+}
+
+impl SackHeader {
+    const fn new(blocks: usize) -> Self {
+        Self { padding: [NO_OPERATION; 2], kind: SACK, length: 2 + 8 * blocks as u8 }
+    }
+}
+
+/// Writes the options and returns what follows them.
+pub fn emit<'a>(
+    syn: Option<SynOptions>,
+    timestamps: Timestamps,
+    sack: &SackBlocks,
+    buffer: &'a mut [u8],
+) -> Result<&'a mut [u8], EmitError> {
+    if let Some(options) = syn {
+        return super::super::put(SynBytes::new(options, timestamps), buffer);
+    }
+    let mut rest = super::super::put(TimestampBytes::new(timestamps), buffer)?;
+    let blocks = sack.as_slice();
+    if !blocks.is_empty() {
+        rest = super::super::put(SackHeader::new(blocks.len()), rest)?;
+    }
+    for SackBlock { start, end } in blocks {
+        let bytes = BlockBytes { start: start.to_be_bytes(), end: end.to_be_bytes() };
+        rest = super::super::put(bytes, rest)?;
+    }
+    Ok(rest)
+}
+
+/// Reads the options of a segment with or without SYN, which must be as [`emit`] writes them.
+pub fn parse(
+    syn: bool,
+    options: &[u8],
+) -> Result<(Option<SynOptions>, Timestamps, SackBlocks), ParseError> {
+    let wrong = Err(ParseError::TcpOptions);
+    if syn {
+        let (bytes, rest) = super::super::split::<SynBytes>(options, Layer::Tcp)?;
+        let size = u16::from_be_bytes(bytes.maximum_segment_size);
+        let syn = SynOptions { maximum_segment_size: size };
+        let timestamps = timestamps_of(bytes.value, bytes.echo);
+        if *bytes != SynBytes::new(syn, timestamps) || !rest.is_empty() {
+            return wrong;
+        }
+        return Ok((Some(syn), timestamps, SackBlocks::NONE));
+    }
+    let (bytes, rest) = super::super::split::<TimestampBytes>(options, Layer::Tcp)?;
+    let timestamps = timestamps_of(bytes.value, bytes.echo);
+    if *bytes != TimestampBytes::new(timestamps) {
+        return wrong;
+    }
+    if rest.is_empty() {
+        return Ok((None, timestamps, SackBlocks::NONE));
+    }
+    let (header, rest) = super::super::split::<SackHeader>(rest, Layer::Tcp)?;
+    let (blocks, tail) = rest.as_chunks::<{ size_of::<BlockBytes>() }>();
+    if !(1..=MOST_SACK_BLOCKS).contains(&blocks.len())
+        || !tail.is_empty()
+        || *header != SackHeader::new(blocks.len())
+    {
+        return wrong;
+    }
+    let block = |[a, b, c, d, e, f, g, h]: &[u8; 8]| SackBlock {
+        start: u32::from_be_bytes([*a, *b, *c, *d]),
+        end: u32::from_be_bytes([*e, *f, *g, *h]),
+    };
+    Ok((None, timestamps, blocks.iter().map(block).collect()))
+}
+
+const fn timestamps_of(value: [u8; 4], echo: [u8; 4]) -> Timestamps {
+    Timestamps { value: u32::from_be_bytes(value), echo: u32::from_be_bytes(echo) }
+}

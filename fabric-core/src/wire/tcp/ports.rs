@@ -1,0 +1,115 @@
+//! From the number of a connection to its ports, and back.
+//!
+//! ```text
+//! client  49152 + the 13 low bits of the number    49152 to 57343
+//! server  61440 + the 11 high bits                 61440 to 63487
+//! ```
+//!
+//! So every connection has ports of its own, a host's NIC tells them from those of its kernel's connections, and the
+//! ports of a segment say which end has sent it.
+
+use core::fmt;
+
+const CLIENT_BITS: u32 = 13;
+const SERVER_BITS: u32 = 11;
+const FIRST_CLIENT: u16 = 0xc000;
+const FIRST_SERVER: u16 = 0xf000;
+const _: () = assert!(CLIENT_BITS + SERVER_BITS == 24, "a connection's number has 24 bits");
+
+/// The two ports of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+}
+
+/// Who has sent a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The end that opened the connection and sends data.
+    FromClient,
+    /// The other end.
+    FromServer,
+}
+
+impl Ports {
+    /// Those of segments of connection `number`, 24 bits, in one direction.
+    #[inline]
+    pub const fn of_connection(number: u32, direction: Direction) -> Self {
+        let client = FIRST_CLIENT | (number & ((1 << CLIENT_BITS) - 1)) as u16;
+        let server = FIRST_SERVER | (number >> CLIENT_BITS & ((1 << SERVER_BITS) - 1)) as u16;
+        match direction {
+            Direction::FromClient => Self { source: client, destination: server },
+            Direction::FromServer => Self { source: server, destination: client },
+        }
+    }
+
+    /// The number of their connection and the direction, if they are of one.
+    #[inline(always)]
+    pub const fn connection(self) -> Option<(u32, Direction)> {
+        let Self { source, destination } = self;
+        let (client, server, direction) = if is_server(destination) {
+            (source, destination, Direction::FromClient)
+        } else {
+            (destination, source, Direction::FromServer)
+        };
+        if !is_server(server) || client >> CLIENT_BITS != FIRST_CLIENT >> CLIENT_BITS {
+            return None;
+        }
+        let low = (client - FIRST_CLIENT) as u32;
+        Some(((server - FIRST_SERVER) as u32 * (1 << CLIENT_BITS) + low, direction))
+    }
+}
+
+const fn is_server(port: u16) -> bool {
+    port >> SERVER_BITS == FIRST_SERVER >> SERVER_BITS
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {}", self.source, self.destination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_first_and_the_last_connection() {
+        let first = Ports::of_connection(0, Direction::FromClient);
+        assert_eq!(first, Ports { source: 49_152, destination: 61_440 });
+        let last = Ports::of_connection((1 << 24) - 1, Direction::FromServer);
+        assert_eq!(last, Ports { source: 63_487, destination: 57_343 });
+    }
+
+    proptest! {
+        #[test]
+        fn ports_name_their_connection(number in 0..1u32 << 24) {
+            for direction in [Direction::FromClient, Direction::FromServer] {
+                let ports = Ports::of_connection(number, direction);
+                prop_assert_eq!(ports.connection(), Some((number, direction)));
+            }
+        }
+
+        #[test]
+        fn other_ports_are_of_no_connection(source: u16, destination: u16) {
+            let ports = Ports { source, destination };
+            match ports.connection() {
+                Some((number, direction)) => {
+                    prop_assert_eq!(Ports::of_connection(number, direction), ports);
+                }
+                None => {
+                    let client = |port| (49_152..57_344).contains(&port);
+                    let server = |port| (61_440..63_488).contains(&port);
+                    prop_assert!(!(client(source) && server(destination)));
+                    prop_assert!(!(server(source) && client(destination)));
+                }
+            }
+        }
+    }
+}

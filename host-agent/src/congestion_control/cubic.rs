@@ -1,0 +1,388 @@
+//! Cubic (RFC 9438), for TCP.
+//!
+//! After a loss the window is cut to beta of what it was, and then follows a cubic function of time: steep at first, flat
+//! near the window of the loss, steep beyond it. Where Reno would be faster, it follows Reno.
+//!
+//! Slow start ends at the first loss or mark: there is no `HyStart`.
+
+use std::sync::Arc;
+
+use units::{Bytes, Picos};
+
+use super::rounds::Rounds;
+use super::{Acknowledged, CongestionControl, Ecn, Loss, Transmitted};
+
+/// What can be tuned. A host's connections share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Payload of a full segment, above zero.
+    pub segment: Bytes,
+    /// C: segments for each second cubed, as numerator and denominator, both above zero (0.4 in RFC 9438).
+    pub scaling: (u32, u32),
+    /// beta: what a loss leaves of the window, in millionths above zero, up to 1,000,000 (0.7 in RFC 9438).
+    pub decrease_millionths: u32,
+    /// Whether a window that does not get back to where it was makes room for others (4.7).
+    pub fast_convergence: bool,
+    /// Whether the window grows at least as Reno's (4.3).
+    pub reno_friendly: bool,
+    /// Whether a mark counts as a loss.
+    pub ecn: bool,
+    /// The window of a connection that has sent nothing; above zero.
+    pub initial_window: Bytes,
+}
+
+const MILLION: u64 = 1_000_000;
+
+/// Bytes in fixed point with ten fractional bits: an ACK moves a window by less than a byte.
+type Fine = u64;
+const FINE: u64 = 1 << 10;
+
+/// A stage of congestion avoidance (4.2).
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    start: Picos,
+    /// When the window is back at `origin`, in microseconds after the start (K).
+    back_at: u64,
+    /// The window at which the cubic function is flat (`W_max`).
+    origin: Fine,
+    /// Reno's window (`W_est`).
+    reno: Fine,
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Control {
+    parameters: Arc<Parameters>,
+    window: Fine,
+    /// Below it the window doubles in each round trip (`ssthresh`).
+    slow_start_until: Fine,
+    /// The window of the last loss (`W_max`); `None` if none is to be got back to.
+    origin: Option<Fine>,
+    /// The window before the last cut (`cwnd_prior`).
+    before_cut: Fine,
+    stage: Option<Stage>,
+    round_trip: Picos,
+    /// Until what was sent then is acknowledged, the window is neither cut again nor grows.
+    cut_at: Option<u64>,
+    cuts: u64,
+    rounds: Rounds,
+}
+
+impl Control {
+    /// A connection that has sent nothing.
+    pub fn new(parameters: Arc<Parameters>) -> Self {
+        Self {
+            window: parameters.initial_window.0.saturating_mul(FINE),
+            slow_start_until: u64::MAX,
+            origin: None,
+            before_cut: 0,
+            stage: None,
+            round_trip: Picos::ZERO,
+            cut_at: None,
+            cuts: 0,
+            rounds: Rounds::default(),
+            parameters,
+        }
+    }
+
+    fn segment(&self) -> Fine {
+        self.parameters.segment.0 * FINE
+    }
+
+    /// beta of a window.
+    fn decreased(&self, window: Fine) -> Fine {
+        part(window, self.parameters.decrease_millionths.into(), MILLION)
+    }
+
+    /// Takes a loss or a mark (4.6): the window to get back to, and the cut.
+    fn cut(&mut self) {
+        self.cuts += 1;
+        self.cut_at = Some(self.rounds.sent());
+        self.before_cut = self.window;
+        let converging = self.origin.is_some_and(|origin| self.window < origin);
+        // 4.7: (1 + beta) / 2 of the window.
+        let origin = if self.parameters.fast_convergence && converging {
+            (self.window + self.decreased(self.window)) / 2
+        } else {
+            self.window
+        };
+        self.origin = Some(origin);
+        self.window = self.decreased(self.window).max(2 * self.segment());
+        self.slow_start_until = self.window;
+        self.stage = None;
+    }
+
+    /// The stage of congestion avoidance, which begins with its first ACK.
+    fn stage(&mut self, now: Picos) -> Stage {
+        if let Some(stage) = self.stage {
+            return stage;
+        }
+        let origin = self.origin.unwrap_or(self.window).max(self.window);
+        // K = cbrt((W_max - cwnd) / C), in microseconds: their cube is 10^18 to the second's.
+        let (numerator, denominator) = self.parameters.scaling;
+        let cube = u128::from(origin - self.window) * u128::from(denominator) * 10_u128.pow(18)
+            / (u128::from(self.segment()) * u128::from(numerator));
+        let reno = self.window;
+        let stage = Stage { start: now, back_at: cube_root(cube), origin, reno };
+        self.stage = Some(stage);
+        stage
+    }
+
+    /// `W_cubic` at a time after the stage's start (equation 1).
+    fn cubic(&self, stage: &Stage, after: Picos) -> Fine {
+        /// Beyond it the function is out of all bounds.
+        const LONGEST: i128 = 1_000_000_000;
+        let distance = i128::from(after.0 / MILLION) - i128::from(stage.back_at);
+        let distance = distance.clamp(-LONGEST, LONGEST);
+        let (numerator, denominator) = self.parameters.scaling;
+        let height =
+            distance.pow(3) * i128::from(self.parameters.segment.0) * i128::from(numerator)
+                / (i128::from(denominator) * (10_i128.pow(18) / i128::from(FINE)));
+        u64::try_from((i128::from(stage.origin) + height).max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// Grows the window for `bytes` that were acknowledged (4.2 to 4.5).
+    fn avoid_congestion(&mut self, now: Picos, bytes: u64) {
+        let mut stage = self.stage(now);
+        let age = now.since(stage.start);
+        // 4.3: alpha is 3 (1 - beta) / (1 + beta) until Reno's window is what it was before the cut, and then 1.
+        let beta = u64::from(self.parameters.decrease_millionths);
+        let (numerator, denominator) = if stage.reno < self.before_cut {
+            (3 * (MILLION - beta), MILLION + beta)
+        } else {
+            (1, 1)
+        };
+        let share = part(self.segment(), bytes * FINE, self.window);
+        stage.reno = stage.reno.saturating_add(part(share, numerator, denominator));
+        self.stage = Some(stage);
+        if self.parameters.reno_friendly && self.cubic(&stage, age) < stage.reno {
+            self.window = self.window.max(stage.reno);
+            return;
+        }
+        let most = self.window.saturating_add(self.window / 2);
+        let target = self.cubic(&stage, age + self.round_trip).clamp(self.window, most);
+        self.window += part(target - self.window, bytes * FINE, self.window);
+    }
+}
+
+/// `value` x `numerator` / `denominator`, rounded down; saturates.
+fn part(value: u64, numerator: u64, denominator: u64) -> u64 {
+    let part = u128::from(value) * u128::from(numerator) / u128::from(denominator.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
+/// The largest number whose cube is at most `cube`, below 2^42.
+fn cube_root(cube: u128) -> u64 {
+    let mut root = 0_u64;
+    for bit in (0..42).rev() {
+        let next = root | 1 << bit;
+        if u128::from(next).pow(3) <= cube {
+            root = next;
+        }
+    }
+    root
+}
+
+impl CongestionControl for Control {
+    fn transmitted(&mut self, _: Picos, packet: &Transmitted) {
+        self.rounds.transmitted(packet);
+    }
+
+    fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
+        let bytes = acknowledged.bytes;
+        self.round_trip = acknowledged.round_trip.unwrap_or(self.round_trip);
+        self.rounds.acknowledged(bytes);
+        self.cut_at = self.cut_at.filter(|&mark| !self.rounds.is_past(mark));
+        if self.cut_at.is_some() {
+            return;
+        }
+        if acknowledged.congestion_echo {
+            self.cut();
+        } else if self.window < self.slow_start_until {
+            let grown = self.window.saturating_add(bytes.0 * FINE);
+            self.window = grown.min(self.slow_start_until);
+        } else {
+            self.avoid_congestion(now, bytes.0);
+        }
+    }
+
+    fn lost(&mut self, _: Picos, loss: Loss) {
+        match loss {
+            Loss::Reported if self.cut_at.is_some() => {}
+            Loss::Reported => self.cut(),
+            // 4.8: slow start, and then K = 0.
+            Loss::Timeout => {
+                self.cut();
+                self.window = self.segment();
+                (self.origin, self.cut_at) = (None, None);
+            }
+        }
+    }
+
+    fn window(&self, _: Picos) -> Option<Bytes> {
+        Some(Bytes(self.window / FINE))
+    }
+
+    fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
+    fn measures_round_trips(&self) -> bool {
+        true
+    }
+
+    fn tcp_ecn(&self) -> Ecn {
+        if self.parameters.ecn { Ecn::Classic } else { Ecn::Off }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000_000;
+
+    fn parameters() -> Parameters {
+        Parameters {
+            segment: Bytes(1000),
+            scaling: (2, 5),
+            decrease_millionths: 700_000,
+            fast_convergence: true,
+            reno_friendly: false,
+            ecn: false,
+            initial_window: Bytes(10_000),
+        }
+    }
+
+    impl Control {
+        fn of(parameters: Parameters, window: u64) -> Self {
+            let mut control = Self::new(parameters.into());
+            control.window = window * FINE;
+            control.send(window);
+            control
+        }
+
+        fn send(&mut self, bytes: u64) {
+            let packet = Transmitted { wire: Bytes(bytes), payload: Bytes(bytes), again: false };
+            self.transmitted(Picos(0), &packet);
+        }
+
+        fn acknowledge(&mut self, now: u64, bytes: u64, congestion_echo: bool) -> u64 {
+            let told = Acknowledged {
+                bytes: Bytes(bytes),
+                round_trip: None,
+                congestion_echo,
+                telemetry: &[],
+                telemetry_exceeded: false,
+            };
+            self.acknowledged(Picos(now), &told);
+            self.window / FINE
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_until_the_first_loss() {
+        let mut control = Control::of(parameters(), 10_000);
+        assert_eq!(control.acknowledge(0, 10_000, false), 20_000);
+        control.send(20_000);
+        control.lost(Picos(0), Loss::Reported);
+        assert_eq!(control.window / FINE, 14_000);
+        control.lost(Picos(0), Loss::Reported);
+        assert_eq!((control.window / FINE, control.cuts()), (14_000, 1), "the same loss");
+        assert_eq!(control.acknowledge(0, 20_000, false), 14_000, "all was sent before the cut");
+    }
+
+    /// 1000 segments, cut to 700: K = cbrt(300 / 0.4) s = 9.0856 s. A whole window is acknowledged at each instant, so
+    /// the window is the function's value.
+    #[test]
+    fn between_two_losses_the_window_is_a_cubic_function_of_time() {
+        let mut control = Control::of(parameters(), 1_000_000);
+        control.lost(Picos(0), Loss::Reported);
+        control.acknowledge(0, 1_000_000, false);
+        control.send(100_000_000);
+        assert_eq!(control.acknowledge(0, 1, false), 700_000, "the stage begins");
+        let stage = control.stage.unwrap();
+        assert_eq!(stage.back_at, 9_085_602);
+        for (seconds, expected) in [
+            // 1000 - 0.4 x 8.0856^3, and so on: 788.56, 926.78, 1000, 1000.31, 1099.34 segments.
+            (1, 788_558),
+            (4, 947_397),
+            (9, 999_999),
+            (10, 1_000_305),
+            (15, 1_082_734),
+        ] {
+            let window = control.window / FINE;
+            let now = control.acknowledge(seconds * SECOND, window + 1, false);
+            let exact = {
+                let distance = seconds as f64 - 9.085_602_96;
+                1_000_000.0 + 400.0 * distance.powi(3)
+            };
+            assert!((now as f64 - exact).abs() < 3.0, "{seconds} s: {now}, {exact}, {expected}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_did_not_get_back_makes_room() {
+        for (fast_convergence, origin) in [(true, 850), (false, 1000)] {
+            let mut control =
+                Control::of(Parameters { fast_convergence, ..parameters() }, 2_000_000);
+            control.lost(Picos(0), Loss::Reported);
+            control.acknowledge(0, 2_000_000, false);
+            control.window = 1_000_000 * FINE;
+            control.send(1_000_000);
+            control.acknowledge(0, 1, false);
+            control.lost(Picos(0), Loss::Reported);
+            assert_eq!(control.origin, Some(origin * 1000 * FINE), "(1 + 0.7) / 2 of 1000");
+            assert_eq!(control.window / FINE, 700_000);
+        }
+    }
+
+    /// alpha = 3 x 0.3 / 1.7 = 0.529 segments in a round trip, and a whole one once the old window is back.
+    #[test]
+    fn where_reno_is_faster_it_is_followed() {
+        let mut control = Control::of(Parameters { reno_friendly: true, ..parameters() }, 100_000);
+        control.lost(Picos(0), Loss::Reported);
+        control.acknowledge(0, 100_000, false);
+        control.send(100_000_000);
+        let mut window = 70_000;
+        for round in 1..=57 {
+            let grown = control.acknowledge(round * 10_000_000, window, false);
+            let step = if window < 100_000 { 529 } else { 1000 };
+            assert!((grown - window).abs_diff(step) <= 1, "{round}: {window} to {grown}");
+            window = grown;
+        }
+        assert!(control.acknowledge(600_000_000, window, false) - window > 998);
+    }
+
+    #[test]
+    fn a_timeout_starts_slowly_and_from_there_anew() {
+        let mut control = Control::of(parameters(), 100_000);
+        control.lost(Picos(0), Loss::Timeout);
+        assert_eq!(control.window / FINE, 1000);
+        assert_eq!(control.acknowledge(0, 1000, false), 2000);
+        assert_eq!(control.acknowledge(0, 99_000, false), 70_000, "slow start ends at beta");
+        control.acknowledge(0, 1, false);
+        assert_eq!(control.stage.unwrap().back_at, 0);
+    }
+
+    #[test]
+    fn a_mark_cuts_once_a_round_trip() {
+        let mut control = Control::of(Parameters { ecn: true, ..parameters() }, 100_000);
+        assert_eq!(control.tcp_ecn(), Ecn::Classic);
+        assert_eq!(control.acknowledge(0, 1000, true), 70_000);
+        assert_eq!(control.acknowledge(0, 1000, true), 70_000);
+        control.send(10_000);
+        control.acknowledge(0, 98_000, false);
+        assert_eq!(control.acknowledge(0, 1000, true), 49_000);
+    }
+
+    #[test]
+    fn cube_roots() {
+        for root in [0, 1, 2, 999, 1 << 41, (1 << 42) - 1] {
+            let cube = u128::from(root).pow(3);
+            assert_eq!(cube_root(cube), root);
+            assert_eq!(cube_root(cube + 1), root);
+            assert_eq!(cube_root(cube.saturating_sub(1)), root.saturating_sub(1));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a sender may have on its way and how fast: its congestion control, and the window limit beside it.
+
+use units::{BitsPerSecond, Bytes, Picos};
+
+use crate::congestion_control::{Acknowledged, CongestionControl, Loss, Transmitted};
+
+/// Bytes that may be unacknowledged, whatever congestion control says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowLimit {
+    /// How many at line rate, above zero.
+    pub bytes: Bytes,
+    /// Whether it shrinks in proportion to the rate that congestion control sets.
+    pub scales: bool,
+}
+
+/// Of one flow.
+#[derive(Debug)]
+pub struct Regulator<C> {
+    congestion_control: C,
+    line_rate: BitsPerSecond,
+    limit: Option<WindowLimit>,
+    /// What the limit allows at the present rate.
+    limited_to: Option<Bytes>,
+    next_start: Picos,
+    counted_cuts: u64,
+}
+
+impl<C: CongestionControl> Regulator<C> {
+    /// Of a flow that has sent nothing.
+    pub fn new(
+        congestion_control: C,
+        limit: Option<WindowLimit>,
+        line_rate: BitsPerSecond,
+    ) -> Self {
+        Self {
+            congestion_control,
+            line_rate,
+            limit,
+            limited_to: limit.map(|limit| limit.bytes),
+            next_start: Picos::ZERO,
+            counted_cuts: 0,
+        }
+    }
+
+    /// When the pace allows the next packet.
+    #[inline]
+    pub fn next_start(&self) -> Picos {
+        self.next_start
+    }
+
+    /// The algorithm, for what it says of itself.
+    #[inline]
+    pub fn algorithm(&self) -> &C {
+        &self.congestion_control
+    }
+
+    /// The algorithm, for tests that ask it.
+    #[cfg(test)]
+    pub fn algorithm_mut(&mut self) -> &mut C {
+        &mut self.congestion_control
+    }
+
+    /// Another window limit, for tests.
+    #[cfg(test)]
+    pub fn set_limit(&mut self, limit: WindowLimit) {
+        (self.limit, self.limited_to) = (Some(limit), Some(limit.bytes));
+    }
+
+    /// Bytes that may be unacknowledged; `None` for no limit.
+    #[inline]
+    pub fn window(&self, now: Picos) -> Option<Bytes> {
+        match (self.congestion_control.window(now), self.limited_to) {
+            (Some(window), Some(limit)) => Some(window.min(limit)),
+            (window, limit) => window.or(limit),
+        }
+    }
+
+    /// Whether a packet with this payload may start while so many bytes are outstanding, whatever the pace.
+    #[inline]
+    pub fn allows(&self, now: Picos, outstanding: impl FnOnce() -> Bytes, payload: Bytes) -> bool {
+        let Some(window) = self.window(now) else {
+            return true;
+        };
+        let outstanding = outstanding();
+        // With a window below one packet, the flow would never go on.
+        outstanding == Bytes(0) || outstanding.0 + payload.0 <= window.0
+    }
+
+    /// Takes note of a packet that starts at `now`.
+    #[inline]
+    pub fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
+        self.congestion_control.transmitted(now, packet);
+        let rate = self.congestion_control.rate(now);
+        self.adapt_limit(rate);
+        // At line rate the port itself limits the rate.
+        if rate < self.line_rate {
+            self.next_start = now + rate.serialise(packet.wire.0);
+        }
+    }
+
+    /// Takes an ACK or NAK, and whether it reports a loss.
+    #[inline]
+    pub fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>, loss: bool) {
+        self.congestion_control.acknowledged(now, acknowledged);
+        if loss {
+            self.congestion_control.lost(now, Loss::Reported);
+        }
+        self.follow_rate(now);
+    }
+
+    /// Takes a CNP.
+    pub fn notified(&mut self, now: Picos) {
+        self.congestion_control.notified(now);
+        self.follow_rate(now);
+    }
+
+    /// Takes note that the retransmission timer has expired.
+    pub fn expired(&mut self, now: Picos) {
+        self.congestion_control.lost(now, Loss::Timeout);
+        self.follow_rate(now);
+    }
+
+    /// Cuts of the rate that have not been counted yet.
+    #[inline]
+    pub fn take_cuts(&mut self) -> u64 {
+        let cuts = self.congestion_control.cuts();
+        cuts - std::mem::replace(&mut self.counted_cuts, cuts)
+    }
+
+    /// A limit that scales follows the rate.
+    #[inline]
+    fn adapt_limit(&mut self, rate: BitsPerSecond) {
+        if let Some(WindowLimit { bytes, scales: true }) = self.limit {
+            let part = u128::from(bytes.0) * u128::from(rate.0.min(self.line_rate.0));
+            let part = u64::try_from(part / u128::from(self.line_rate.0)).unwrap_or(bytes.0);
+            self.limited_to = Some(Bytes(part.max(1)));
+        }
+    }
+
+    #[inline]
+    fn follow_rate(&mut self, now: Picos) {
+        if self.limit.is_some_and(|limit| limit.scales) {
+            let rate = self.congestion_control.rate(now);
+            self.adapt_limit(rate);
+        }
+    }
+}

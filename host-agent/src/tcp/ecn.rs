@@ -1,0 +1,77 @@
+//! What a receiver says of marks.
+
+/// How a connection uses ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not at all: its packets are not ECN-capable.
+    #[default]
+    Off,
+    /// From a marked segment until the sender says that it has reduced its window, each ACK has ECE (RFC 3168, 6.1.3).
+    Classic,
+    /// An ACK has ECE exactly if the segments that it acknowledges were marked (RFC 8257, 3.2).
+    Accurate,
+}
+
+/// The receiver's state.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnEcho {
+    ecn: Ecn,
+    echo: bool,
+}
+
+impl EcnEcho {
+    /// Of a connection that has seen no mark.
+    pub const fn new(ecn: Ecn) -> Self {
+        Self { ecn, echo: false }
+    }
+
+    /// Whether a segment changes what ACKs say, so that one that waits must go before it.
+    pub fn changes(&self, marked: bool) -> bool {
+        self.ecn == Ecn::Accurate && marked != self.echo
+    }
+
+    /// Takes a segment, `marked` or not, that says whether the sender has `reduced` its window.
+    pub fn receive(&mut self, marked: bool, reduced: bool) {
+        self.echo = match self.ecn {
+            Ecn::Off => false,
+            Ecn::Classic => marked || (self.echo && !reduced),
+            Ecn::Accurate => marked,
+        };
+    }
+
+    /// Whether the ACK that is being made has ECE.
+    pub fn echo(&self) -> bool {
+        self.echo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acks_say_of_marks() {
+        let segments = [
+            (false, false),
+            (true, false),
+            (false, false),
+            (false, true),
+            (true, true),
+            (false, false),
+        ];
+        for (ecn, said) in [
+            (Ecn::Off, [false; 6]),
+            (Ecn::Classic, [false, true, true, false, true, true]),
+            (Ecn::Accurate, [false, true, false, false, true, false]),
+        ] {
+            let mut echo = EcnEcho::new(ecn);
+            for ((marked, reduced), said) in segments.into_iter().zip(said) {
+                let changes = echo.changes(marked);
+                let before = echo.echo();
+                echo.receive(marked, reduced);
+                assert_eq!(echo.echo(), said, "{ecn:?}");
+                assert_eq!(changes, ecn == Ecn::Accurate && before != said);
+            }
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The end of a connection that opens it and sends the flow.
+
+use fabric_core::wire::TcpSegment;
+use fabric_core::wire::ipv4;
+use fabric_core::wire::tcp::{
+    Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps, WINDOW_SCALE,
+};
+use units::{Bytes, Picos};
+
+use super::retransmission_timeout::RetransmissionTimeout;
+use super::scoreboard::{Next, Scoreboard};
+use super::sequence::SequenceSpace;
+use super::{Ecn, Parameters, span_of, ticks};
+use crate::congestion_control::{Acknowledged, CongestionControl, Transmitted};
+use crate::flow::{FlowRequest, TIME_TO_LIVE};
+use crate::host::{HostConfig, SenderCounts};
+use crate::regulator::Regulator;
+use crate::reliability::Outcome;
+use crate::round_trip::RoundTrips;
+
+/// The window of every segment here: receivers take all that comes.
+pub(super) const WINDOW: u16 = u16::MAX;
+/// What that allows in bytes. It keeps all that is unacknowledged within half the sequence numbers.
+const RECEIVE_WINDOW: u64 = (WINDOW as u64) << WINDOW_SCALE;
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handshake {
+    /// SYN is to be sent, for the first time or again.
+    Due { again: bool },
+    /// SYN went out, for the first time or again.
+    Sent { again: bool },
+    /// The other end has answered.
+    Done,
+}
+
+/// A probe of the tail (RFC 8985, 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// None is on its way.
+    Idle,
+    /// One is to go out, whatever the window.
+    Due,
+    /// One went out, and no segment before `end` has been acknowledged since. `again`: it was sent before.
+    Sent { end: u64, again: bool },
+}
+
+/// What the timer was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Nothing was acknowledged for a retransmission timeout.
+    Timeout,
+    /// A probe of the tail is due.
+    Probe,
+}
+
+/// Sender of one flow.
+#[derive(Debug)]
+pub struct Sender<C> {
+    request: FlowRequest,
+    source: u32,
+    parameters: Parameters,
+    space: SequenceSpace,
+    ports: Ports,
+    ecn: Ecn,
+    regulator: Regulator<C>,
+    scoreboard: Scoreboard,
+    round_trips: RoundTrips,
+    timeout: RetransmissionTimeout,
+    handshake: Handshake,
+    probe: Probe,
+    /// Since when something has been unacknowledged without progress.
+    timer_start: Picos,
+    /// When a new segment was sent or acknowledged last.
+    tail_start: Picos,
+    /// Loss recovery ends when all that was sent when it began is acknowledged (`RecoveryPoint`).
+    recovery_point: Option<u64>,
+    /// Whether the first segment of a recovery still has to go out, whatever the window (RFC 6675, 5, step 4.3).
+    must_repair: bool,
+    /// Whether the next new segment says that the window was reduced.
+    reduced: bool,
+    /// The sequence number that the other end sends next.
+    acknowledgement: u32,
+    /// The last clock value of the other end.
+    peer_clock: u32,
+    counts: SenderCounts,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// A connection of which nothing was sent.
+    pub fn new(
+        request: &FlowRequest,
+        config: &HostConfig,
+        parameters: Parameters,
+        regulator: Regulator<C>,
+    ) -> Self {
+        let initial = request.initial_psn.value() << 8;
+        let handshake =
+            if parameters.handshake { Handshake::Due { again: false } } else { Handshake::Done };
+        Self {
+            request: *request,
+            source: config.address,
+            parameters,
+            space: SequenceSpace::new(initial, request.bytes, config.payload),
+            ports: Ports::of_connection(request.qp, Direction::FromClient),
+            ecn: regulator.algorithm().tcp_ecn(),
+            regulator,
+            scoreboard: Scoreboard::default(),
+            round_trips: RoundTrips::default(),
+            timeout: RetransmissionTimeout::new(&parameters),
+            handshake,
+            probe: Probe::Idle,
+            timer_start: Picos::ZERO,
+            tail_start: Picos::ZERO,
+            recovery_point: None,
+            must_repair: false,
+            reduced: false,
+            acknowledgement: (!initial).wrapping_add(1),
+            peer_clock: 0,
+            counts: SenderCounts::default(),
+        }
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> &FlowRequest {
+        &self.request
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> SenderCounts {
+        self.counts
+    }
+
+    /// When the pace allows the next segment.
+    pub fn next_start(&self) -> Picos {
+        self.regulator.next_start()
+    }
+
+    /// Cuts of the rate that have not been counted yet.
+    pub fn take_cuts(&mut self) -> u64 {
+        self.regulator.take_cuts()
+    }
+
+    /// Whether the last segment is acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.scoreboard.oldest_unacked() == self.space.segments()
+    }
+
+    /// Whether there is a segment to send and room for it, whatever the pace.
+    pub fn can_send(&self, now: Picos) -> bool {
+        match self.handshake {
+            Handshake::Due { .. } => true,
+            Handshake::Sent { .. } => false,
+            Handshake::Done => self.next(now).is_some(),
+        }
+    }
+
+    /// The segment that may go next, if one may.
+    fn next(&self, now: Picos) -> Option<Next> {
+        let scoreboard = &self.scoreboard;
+        let next = scoreboard
+            .next(self.space.segments())
+            .filter(|next| next.again || self.fits_receive_window(next.number));
+        if self.probe == Probe::Due {
+            // A new segment is the better probe (RFC 8985, 7.3).
+            return next.or_else(|| scoreboard.newest());
+        }
+        let next = next?;
+        let payload = self.space.payload_of(next.number);
+        let in_flight = || Bytes(scoreboard.in_flight() * self.space.full_payload().0);
+        let allowed =
+            (self.must_repair && next.again) || self.regulator.allows(now, in_flight, payload);
+        allowed.then_some(next)
+    }
+
+    fn fits_receive_window(&self, number: u64) -> bool {
+        let oldest = self.space.bytes_before(self.scoreboard.oldest_unacked());
+        self.space.bytes_before(number) + self.space.payload_of(number).0 - oldest <= RECEIVE_WINDOW
+    }
+
+    /// The next segment, which starts at `now`, and whether it was sent before; it
+    /// [can be sent](Self::can_send).
+    pub fn transmit(&mut self, now: Picos, config: &HostConfig) -> (TcpSegment, bool) {
+        if let Handshake::Due { again } = self.handshake {
+            return (self.open(now, again), again);
+        }
+        let next = self.next(now).expect("it can be sent");
+        let Next { number, again } = next;
+        if number == self.scoreboard.oldest_unacked() {
+            self.timer_start = now;
+        }
+        self.scoreboard.transmit(next);
+        self.round_trips.start(number, now);
+        self.must_repair &= !again;
+        self.counts.retransmitted_packets += u64::from(again);
+        if self.probe == Probe::Due {
+            self.probe = Probe::Sent { end: self.scoreboard.sent(), again };
+        }
+        let last = number + 1 == self.space.segments();
+        let payload = self.space.payload_of(number);
+        let flags = Flags::ACK
+            | (Flags::FIN | Flags::PSH).when(last)
+            | Flags::CWR.when(self.reduced && !again);
+        if !again {
+            self.tail_start = now;
+            self.reduced = false;
+        }
+        // RFC 3168, 6.1.5, has no ECT in what is sent again; RFC 8257, 3.1, marks that, too.
+        let capable = match self.ecn {
+            Ecn::Off => false,
+            Ecn::Classic => !again,
+            Ecn::Accurate => true,
+        };
+        let ecn = if capable { ipv4::Ecn::Capable0 } else { ipv4::Ecn::NotCapable };
+        let segment = TcpSegment {
+            sequence: self.space.start_of(number),
+            acknowledgement: self.acknowledgement,
+            payload_length: payload.0.try_into().expect("a payload is at most the host's"),
+            flags,
+            ecn,
+            ..self.segment(now)
+        };
+        let wire = Bytes(segment.frame_length() as u64 + config.wire_overhead);
+        self.regulator.transmitted(now, &Transmitted { wire, payload, again });
+        (segment, again)
+    }
+
+    fn open(&mut self, now: Picos, again: bool) -> TcpSegment {
+        self.counts.retransmitted_packets += u64::from(again);
+        self.handshake = Handshake::Sent { again };
+        self.timer_start = now;
+        let ecn = (Flags::ECE | Flags::CWR).when(self.ecn != Ecn::Off);
+        let syn = SynOptions { maximum_segment_size: self.maximum_segment_size() };
+        TcpSegment { flags: Flags::SYN | ecn, syn: Some(syn), ..self.segment(now) }
+    }
+
+    fn maximum_segment_size(&self) -> u16 {
+        self.space.full_payload().0.try_into().unwrap_or(u16::MAX)
+    }
+
+    /// An empty segment of this connection.
+    fn segment(&self, now: Picos) -> TcpSegment {
+        TcpSegment {
+            source: self.source,
+            destination: self.request.destination,
+            ports: self.ports,
+            sequence: self.space.initial(),
+            acknowledgement: 0,
+            window: WINDOW,
+            payload_length: 0,
+            timestamps: Timestamps { value: ticks(now), echo: self.peer_clock },
+            dscp: self.request.priority.number() << 3,
+            ecn: ipv4::Ecn::NotCapable,
+            ttl: TIME_TO_LIVE,
+            flags: Flags::ACK,
+            syn: None,
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    /// Takes a segment of the other end.
+    pub fn receive(&mut self, now: Picos, segment: &TcpSegment) -> Outcome {
+        if segment.flags.contains(Flags::SYN) {
+            return self.accept(now, segment);
+        }
+        if self.handshake != Handshake::Done {
+            return Outcome::Stale;
+        }
+        let oldest = self.scoreboard.oldest_unacked();
+        let Some(place) = self.space.place(segment.acknowledgement, oldest) else {
+            return Outcome::Stale;
+        };
+        let first_open = self.space.segments_before(place);
+        if first_open > self.scoreboard.sent() {
+            return Outcome::BeyondSent;
+        }
+        self.peer_clock = segment.timestamps.value;
+        let new_sacks = self.take_sacks(segment, oldest);
+        let acknowledged = self.advance(first_open.max(oldest));
+        let progress = first_open > oldest;
+        let round_trip = self.round_trips.acknowledge(first_open, now);
+        let mut loss = false;
+        if progress {
+            self.sample(now, round_trip, segment);
+            (self.timer_start, self.tail_start) = (now, now);
+            loss |= self.end_probe(first_open);
+        }
+        loss |= self.detect_loss();
+        let bytes = Bytes(acknowledged + new_sacks);
+        let congestion_echo = self.ecn != Ecn::Off && segment.flags.contains(Flags::ECE);
+        let cuts = self.regulator.algorithm().cuts();
+        let told = Acknowledged {
+            bytes,
+            round_trip,
+            congestion_echo,
+            telemetry: &[],
+            telemetry_exceeded: false,
+        };
+        self.regulator.acknowledged(now, &told, loss);
+        self.reduced |= congestion_echo && self.regulator.algorithm().cuts() > cuts;
+        match (self.is_complete(), bytes) {
+            (true, _) => Outcome::Completed,
+            (false, Bytes(0)) if !progress && !loss => Outcome::Stale,
+            (false, _) => Outcome::Useful,
+        }
+    }
+
+    /// Takes a SYN of the other end.
+    fn accept(&mut self, now: Picos, segment: &TcpSegment) -> Outcome {
+        let Handshake::Sent { again } = self.handshake else {
+            return Outcome::Stale;
+        };
+        if segment.acknowledgement != self.space.start_of(0) {
+            return Outcome::BeyondSent;
+        }
+        if !segment.flags.contains(Flags::ECE) {
+            self.ecn = Ecn::Off;
+        }
+        self.acknowledgement = segment.sequence.wrapping_add(1);
+        self.peer_clock = segment.timestamps.value;
+        self.handshake = Handshake::Done;
+        if !again {
+            self.timeout.sample(now.since(self.timer_start), &self.parameters);
+        }
+        Outcome::Useful
+    }
+
+    /// Acknowledges the segments before `first_open`: bytes that were not SACKed before.
+    fn advance(&mut self, first_open: u64) -> u64 {
+        let mut bytes = 0;
+        let space = &self.space;
+        self.scoreboard.acknowledge(first_open, |from, to| {
+            bytes += space.bytes_before(to) - space.bytes_before(from);
+        });
+        if self.recovery_point.is_some_and(|end| first_open >= end) {
+            self.recovery_point = None;
+            self.must_repair = false;
+        }
+        bytes
+    }
+
+    /// Takes SACK blocks: bytes that were not SACKed before. Blocks that name what was never sent mean nothing.
+    fn take_sacks(&mut self, segment: &TcpSegment, oldest: u64) -> u64 {
+        let mut bytes = 0;
+        for &SackBlock { start, end } in segment.sack.as_slice() {
+            let places = self.space.place(start, oldest).zip(self.space.place(end, oldest));
+            let Some((start, end)) = places else { continue };
+            // Whole segments only.
+            let first = self.space.segments_before(start);
+            let first = first + u64::from(self.space.bytes_before(first) < start);
+            let last = self.space.segments_before(end);
+            if last > self.scoreboard.sent() {
+                continue;
+            }
+            let mut number = self.scoreboard.first_missing(first.max(oldest + 1));
+            while number < last {
+                if self.scoreboard.sack(number) {
+                    bytes += self.space.payload_of(number).0;
+                }
+                number = self.scoreboard.first_missing(number + 1);
+            }
+        }
+        bytes
+    }
+
+    /// Feeds the timeout with the NIC's round trip or, where a segment was sent twice, that of the time stamps (RFC
+    /// 7323, 4.1).
+    fn sample(&mut self, now: Picos, round_trip: Option<Picos>, segment: &TcpSegment) {
+        let echoed = segment.timestamps.echo;
+        let sample = round_trip.unwrap_or_else(|| span_of(ticks(now).wrapping_sub(echoed)));
+        self.timeout.sample(sample, &self.parameters);
+    }
+
+    /// Takes note that segments before `first_open` are acknowledged while a probe may be on its way: whether it has
+    /// repaired a loss. On a path that keeps order, the ACK of the original would have come before the probe was due.
+    fn end_probe(&mut self, first_open: u64) -> bool {
+        match self.probe {
+            Probe::Sent { end, again } if first_open >= end => {
+                self.probe = Probe::Idle;
+                again
+            }
+            Probe::Due => {
+                self.probe = Probe::Idle;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Looks for losses; true if a recovery begins.
+    fn detect_loss(&mut self) -> bool {
+        if !self.scoreboard.has_gaps() {
+            return false;
+        }
+        // Once all is sent, no more SACKs come: one is enough (RFC 5827, without its limit to four segments), for
+        // paths here keep order.
+        let all_sent = self.scoreboard.sent() == self.space.segments();
+        let threshold = if all_sent { 1 } else { self.parameters.loss_threshold };
+        let lost = self.scoreboard.find_lost(threshold);
+        if !lost || self.recovery_point.is_some() {
+            return false;
+        }
+        self.recovery_point = Some(self.scoreboard.sent());
+        self.must_repair = true;
+        self.probe = Probe::Idle;
+        true
+    }
+
+    /// When the timer expires, if it runs.
+    pub fn deadline(&self) -> Option<Picos> {
+        let timeout = self.timeout.now(&self.parameters);
+        let end = self.timer_start + timeout;
+        match self.handshake {
+            Handshake::Due { .. } => None,
+            Handshake::Sent { .. } => Some(end),
+            Handshake::Done if self.scoreboard.oldest_unacked() == self.scoreboard.sent() => None,
+            Handshake::Done => Some(self.probe_deadline().map_or(end, |probe| probe.min(end))),
+        }
+    }
+
+    /// When a probe of the tail is due (RFC 8985, 7.2): two round trips after the last progress, and a delayed ACK more
+    /// if it may be waited for.
+    fn probe_deadline(&self) -> Option<Picos> {
+        let idle = self.probe == Probe::Idle
+            && self.recovery_point.is_none()
+            && !self.scoreboard.has_gaps();
+        if !self.parameters.tail_loss_probe || !idle {
+            return None;
+        }
+        let smoothed = self.timeout.smoothed()?;
+        let alone = self.scoreboard.sent() - self.scoreboard.oldest_unacked() == 1;
+        let delayed = if alone { self.parameters.delayed_ack } else { Picos::ZERO };
+        Some(self.tail_start + Picos(smoothed.0.saturating_mul(2)) + delayed)
+    }
+
+    /// Takes note that the timer has expired.
+    pub fn expire(&mut self, now: Picos) -> Expiry {
+        if self.handshake == Handshake::Done
+            && now < self.timer_start + self.timeout.now(&self.parameters)
+        {
+            self.probe = Probe::Due;
+            return Expiry::Probe;
+        }
+        self.timeout.back_off();
+        self.timer_start = now;
+        if self.handshake != Handshake::Done {
+            self.handshake = Handshake::Due { again: true };
+            return Expiry::Timeout;
+        }
+        // RFC 6675, 5.1: no recovery begins before what was sent until now is acknowledged.
+        self.scoreboard.lose_all();
+        self.recovery_point = Some(self.scoreboard.sent());
+        self.must_repair = false;
+        self.probe = Probe::Idle;
+        self.regulator.expired(now);
+        Expiry::Timeout
+    }
+}

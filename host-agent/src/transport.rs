@@ -1,0 +1,215 @@
+//! What carries a flow: the one place that names all transports.
+
+use fabric_core::wire::Packet;
+use units::{BitsPerSecond, Picos};
+
+use crate::congestion_control::{Algorithm, CongestionControl, Control, Feedback};
+use crate::flow::{Flow, FlowRequest};
+use crate::host::{HostConfig, SenderCounts};
+use crate::regulator::{Regulator, WindowLimit};
+use crate::reliability::{self, Reliability};
+use crate::requester::Requester;
+use crate::responder::{Responder, ResponderRequest};
+use crate::tcp;
+
+/// What carries a flow, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// How senders set their rate.
+    pub congestion_control: Algorithm,
+    /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
+    pub window: Option<WindowLimit>,
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Reliable connections of RoCEv2.
+    Roce {
+        /// How queue pairs repair losses.
+        reliability: Reliability,
+        /// Stamps of switches for which each data packet has room, 0 to 8; 0 for no telemetry. Each takes 8 bytes of
+        /// the packet and of its ACK, and the first 8 bytes more.
+        telemetry_hops: u8,
+    },
+    /// TCP.
+    Tcp(tcp::Parameters),
+}
+
+/// A transport, and the two ends of its congestion control that have seen no congestion.
+#[derive(Debug)]
+pub struct FreshTransport {
+    transport: Transport,
+    line_rate: BitsPerSecond,
+    control: Control,
+    feedback: Feedback,
+}
+
+impl FreshTransport {
+    /// Of a host with this link.
+    pub fn new(transport: Transport, line_rate: BitsPerSecond) -> Self {
+        let (control, feedback) = transport.congestion_control.ends(line_rate);
+        Self { transport, line_rate, control, feedback }
+    }
+
+    /// The sending end of a flow that has sent nothing.
+    pub fn sending_end(&self, request: &FlowRequest, config: &HostConfig) -> SendingEnd {
+        let Transport { protocol, window, .. } = self.transport;
+        let regulator = Regulator::new(self.control.clone(), window, self.line_rate);
+        match protocol {
+            Protocol::Roce { reliability, telemetry_hops } => {
+                let placement = reliability.placement();
+                let flow = Flow::new(request, config.address, config.payload, placement);
+                let sender = reliability.sender(config);
+                SendingEnd::Roce(Requester::new(flow, sender, regulator, telemetry_hops))
+            }
+            Protocol::Tcp(parameters) => {
+                SendingEnd::Tcp(Box::new(tcp::Sender::new(request, config, parameters, regulator)))
+            }
+        }
+    }
+
+    /// The receiving end of a flow of which nothing has arrived.
+    pub fn receiving_end(&self, request: &ResponderRequest, config: &HostConfig) -> ReceivingEnd {
+        match &self.transport.protocol {
+            Protocol::Roce { reliability, .. } => {
+                let receiver = reliability.receiver(request, config);
+                ReceivingEnd::Roce(Responder::new(request, receiver, self.feedback.clone()))
+            }
+            Protocol::Tcp(parameters) => {
+                let ecn = self.control.tcp_ecn();
+                ReceivingEnd::Tcp(Box::new(tcp::Receiver::new(request, config, parameters, ecn)))
+            }
+        }
+    }
+}
+
+/// The sending end of a flow.
+#[derive(Debug)]
+pub enum SendingEnd {
+    /// A queue pair.
+    Roce(Requester<reliability::Sender, Control>),
+    /// A connection. In a box, so that it does not make every queue pair longer.
+    Tcp(Box<tcp::Sender<Control>>),
+}
+
+impl SendingEnd {
+    /// What was asked for.
+    #[inline]
+    pub fn request(&self) -> &FlowRequest {
+        match self {
+            Self::Roce(requester) => requester.request(),
+            Self::Tcp(sender) => sender.request(),
+        }
+    }
+
+    /// Whether there is a packet to send and room for it, whatever the pace.
+    #[inline]
+    pub fn can_send(&self, now: Picos) -> bool {
+        match self {
+            Self::Roce(requester) => requester.can_send(now),
+            Self::Tcp(sender) => sender.can_send(now),
+        }
+    }
+
+    /// When the pace allows the next packet.
+    #[inline]
+    pub fn next_start(&self) -> Picos {
+        match self {
+            Self::Roce(requester) => requester.next_start(),
+            Self::Tcp(sender) => sender.next_start(),
+        }
+    }
+
+    /// Whether the last packet is acknowledged.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Self::Roce(requester) => requester.is_complete(),
+            Self::Tcp(sender) => sender.is_complete(),
+        }
+    }
+
+    /// When the retransmission timer expires, if it runs.
+    #[inline]
+    pub fn deadline(&self) -> Option<Picos> {
+        match self {
+            Self::Roce(requester) => requester.retransmission_deadline(),
+            Self::Tcp(sender) => sender.deadline(),
+        }
+    }
+
+    /// Takes note that it has expired; true unless that was for a probe of the tail.
+    pub fn expire(&mut self, now: Picos) -> bool {
+        match self {
+            Self::Roce(requester) => {
+                requester.expire(now);
+                true
+            }
+            Self::Tcp(sender) => sender.expire(now) == tcp::Expiry::Timeout,
+        }
+    }
+
+    /// The next packet, which starts at `now`, and whether it was sent before; it
+    /// [can be sent](Self::can_send).
+    #[inline]
+    pub fn transmit(&mut self, now: Picos, config: &HostConfig) -> (Packet, bool) {
+        match self {
+            Self::Roce(requester) => {
+                let (packet, again) = requester.transmit(now, config);
+                (Packet::Roce(packet), again)
+            }
+            Self::Tcp(sender) => {
+                let (segment, again) = sender.transmit(now, config);
+                (Packet::Tcp(segment), again)
+            }
+        }
+    }
+
+    /// Cuts of the rate that have not been counted yet.
+    #[inline]
+    pub fn take_cuts(&mut self) -> u64 {
+        match self {
+            Self::Roce(requester) => requester.take_cuts(),
+            Self::Tcp(sender) => sender.take_cuts(),
+        }
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> SenderCounts {
+        match self {
+            Self::Roce(requester) => requester.counts(),
+            Self::Tcp(sender) => sender.counts(),
+        }
+    }
+}
+
+/// The receiving end of a flow.
+#[derive(Debug)]
+pub enum ReceivingEnd {
+    /// A queue pair.
+    Roce(Responder<reliability::Receiver, Feedback>),
+    /// A connection.
+    Tcp(Box<tcp::Receiver>),
+}
+
+impl ReceivingEnd {
+    /// Payload bytes received in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        match self {
+            Self::Roce(responder) => responder.delivered_bytes(),
+            Self::Tcp(receiver) => receiver.delivered_bytes(),
+        }
+    }
+
+    /// When an ACK that waits has to go, if one waits.
+    #[inline]
+    pub fn deadline(&self) -> Option<Picos> {
+        match self {
+            Self::Roce(_) => None,
+            Self::Tcp(receiver) => receiver.deadline(),
+        }
+    }
+}

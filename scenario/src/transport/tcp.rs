@@ -1,0 +1,164 @@
+//! `transport = { kind = "tcp" }`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use super::congestion_control::CongestionControlKeys;
+use super::window::WindowKeys;
+use super::{
+    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, powertcp, serialize_base_rtt,
+    timely,
+};
+use crate::quantity::{self, Quantity, Time};
+use crate::report::ScenarioError;
+
+/// TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Tcp {
+    /// Retransmission timeout until a round trip has been measured.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub initial_rto: Picos,
+    /// No retransmission timeout is below it.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub minimum_rto: Picos,
+    /// No retransmission timeout is above it.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub maximum_rto: Picos,
+    /// SACKed segments behind a missing one that make it lost.
+    pub loss_threshold: u32,
+    /// Whether a tail loss probe goes out before the timeout.
+    pub tail_loss_probe: bool,
+    /// How long an ACK may wait for a second segment; zero for an ACK to each.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub delayed_ack: Picos,
+    /// Whether SYNs open connections. If not, they are open when flows start.
+    pub handshake: bool,
+    /// Who sets the sender's window and rate.
+    #[serde(flatten)]
+    pub congestion_control: CongestionControl,
+    /// The round-trip time that windows are computed from; `None` is the longest of the fabric's idle paths.
+    #[serde(serialize_with = "serialize_base_rtt")]
+    pub base_rtt: Option<Picos>,
+    /// Bytes that may be unacknowledged, whatever congestion control says.
+    #[serde(flatten)]
+    pub window: Window,
+}
+
+/// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct TcpKeys {
+    /// Retransmission timeout until a round trip has been measured, above zero. Default "10ms"; RFC 6298 has 1 s.
+    initial_rto: Option<Time>,
+    /// No retransmission timeout is below it; above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
+    minimum_rto: Option<Time>,
+    /// No retransmission timeout is above it; at least the other two. Default "60s".
+    maximum_rto: Option<Time>,
+    /// SACKed segments behind a missing one that make it lost (DupThresh in RFC 6675), from 1 up. Default 3.
+    #[schemars(range(min = 1))]
+    loss_threshold: Option<u32>,
+    /// Whether two round trips without an ACK send the last segment again, or a new one (RFC 8985, 7). Default false.
+    tail_loss_probe: bool,
+    /// How long an ACK may wait for a second segment; "0s" for an ACK to each segment. Default "0s".
+    delayed_ack: Time,
+    /// Whether SYNs open connections, in a flow's time. If not, they are open when flows start. Default true.
+    handshake: Option<bool>,
+    /// Who sets the sender's window and rate: "cubic", "dctcp", "timely", "theta-powertcp", or "none", which is line
+    /// rate. Default "cubic".
+    congestion_control: Option<CongestionControlKeys>,
+    /// Cubic's parameters; they have an effect with `congestion_control = "cubic"`.
+    cubic: cubic::CubicKeys,
+    /// DCTCP's parameters; they have an effect with `congestion_control = "dctcp"`.
+    dctcp: dctcp::DctcpKeys,
+    /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
+    theta_powertcp: powertcp::PowerTcpKeys,
+    /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
+    timely: timely::TimelyKeys,
+    /// The round-trip time that windows are computed from, above zero, or "auto": the longest of the fabric's idle
+    /// paths, for a full packet and its ACK. Default "auto".
+    base_rtt: BaseRtt,
+    /// Bytes that may be unacknowledged, whatever `congestion_control` says: "none" for no limit, "bdp" (line rate x
+    /// `base_rtt`), or a size above zero. Default "none".
+    window: WindowKeys,
+    /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+    window_scales: bool,
+}
+
+impl TcpKeys {
+    pub(super) fn resolve(&self, place: &Place<'_>) -> Result<Tcp, ScenarioError> {
+        const MILLISECOND: u64 = 1_000_000_000;
+        let timeout = |key: &str, given: Option<Time>, default: u64| match given {
+            Some(Quantity(Picos::ZERO)) => {
+                let help = "write a time above the round trip, such as \"10ms\"";
+                Err(place.wrong(key, "a timeout of no time", help))
+            }
+            given => Ok(given.map_or(Picos(default), |time| time.0)),
+        };
+        let initial_rto = timeout("initial_rto", self.initial_rto, 10 * MILLISECOND)?;
+        let minimum_rto = timeout("minimum_rto", self.minimum_rto, 10 * MILLISECOND)?;
+        let maximum_rto = timeout("maximum_rto", self.maximum_rto, 60_000 * MILLISECOND)?;
+        for (key, other, given) in [
+            ("initial_rto", initial_rto, self.initial_rto.is_some()),
+            ("minimum_rto", minimum_rto, self.minimum_rto.is_some()),
+        ] {
+            if other > maximum_rto {
+                let title = format!(
+                    "`{key}` of {} above `maximum_rto` of {}",
+                    quantity::display(other),
+                    quantity::display(maximum_rto)
+                );
+                let key = if given { key } else { "maximum_rto" };
+                let help = "write `maximum_rto` at least as long as the other two";
+                return Err(place.wrong(key, &title, help));
+            }
+        }
+        if self.loss_threshold == Some(0) {
+            let help = "write 1 for a path that keeps order, or RFC 6675's 3";
+            return Err(place.wrong(
+                "loss_threshold",
+                "a loss behind which nothing has arrived",
+                help,
+            ));
+        }
+        Ok(Tcp {
+            initial_rto,
+            minimum_rto,
+            maximum_rto,
+            loss_threshold: self.loss_threshold.unwrap_or(3),
+            tail_loss_probe: self.tail_loss_probe,
+            delayed_ack: self.delayed_ack.0,
+            handshake: self.handshake.unwrap_or(true),
+            congestion_control: self.congestion_control(place)?,
+            base_rtt: self.base_rtt.0,
+            window: Window { size: self.window.0, scales: self.window_scales },
+        })
+    }
+
+    fn congestion_control(&self, place: &Place<'_>) -> Result<CongestionControl, ScenarioError> {
+        // All are checked, so that a mistake shows before a sweep comes to it.
+        let cubic = self.cubic.resolve(&place.of("cubic"))?;
+        let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::SlowStart)?;
+        let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
+        let timely = self.timely.resolve(&place.of("timely"))?;
+        let refused = |name: &str, why: &str| {
+            let help = "write \"cubic\", \"dctcp\", \"timely\", \"theta-powertcp\" or \"none\"";
+            let title = format!("{name} cannot drive TCP: {why}");
+            Err(place.wrong("congestion_control", &title, help))
+        };
+        match self.congestion_control.unwrap_or(CongestionControlKeys::Cubic) {
+            CongestionControlKeys::None => Ok(CongestionControl::None),
+            CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(cubic)),
+            CongestionControlKeys::Dctcp => Ok(CongestionControl::Dctcp(dctcp)),
+            CongestionControlKeys::ThetaPowertcp => {
+                Ok(CongestionControl::ThetaPowerTcp(theta_powertcp))
+            }
+            CongestionControlKeys::Timely => Ok(CongestionControl::Timely(timely)),
+            CongestionControlKeys::Dcqcn => refused("dcqcn", "it waits for CNPs, which RoCEv2 has"),
+            CongestionControlKeys::Hpcc => refused("hpcc", "segments have no room for telemetry"),
+            CongestionControlKeys::Powertcp => {
+                refused("powertcp", "segments have no room for telemetry")
+            }
+        }
+    }
+}
