@@ -16,6 +16,7 @@ mod measures;
 mod multipath;
 mod pfc;
 mod queueing;
+mod reference;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;
