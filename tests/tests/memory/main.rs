@@ -1,5 +1,6 @@
 //! Whole fabrics on the memory datapath.
 
+mod closed_loops;
 mod collisions;
 mod deadlock;
 mod dissection;
