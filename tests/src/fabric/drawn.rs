@@ -21,6 +21,8 @@ pub struct Drawn {
     pub payload: u64,
     /// Packets that one ACK may cover.
     pub ack_interval: u32,
+    /// Stamps of switches for which packets have room; `None` leaves the key out, so that congestion control decides.
+    pub telemetry_hops: Option<u8>,
     /// The lossless priorities; the first of them carries ACKs, the last CNPs.
     pub lossless: Vec<u8>,
     /// The keys of `switch.threshold`.
@@ -127,6 +129,9 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
         "congestion_control = \"timely\", timely = { form = \"patched\" }",
         "congestion_control = \"timely\", window = \"bdp\"",
         "congestion_control = \"theta-powertcp\"",
+        "congestion_control = \"hpcc\"",
+        "congestion_control = \"hpcc\", hpcc = { max_stage = 0 }, window = \"bdp\"",
+        "congestion_control = \"powertcp\"",
     ]);
     drawn(rates, congestion_control.boxed())
 }
@@ -155,7 +160,9 @@ fn drawn(
     ];
     let link = (select(rates), select(vec![0, 50, 500, 2000, 5000u64]));
     let payload = prop_oneof![select(vec![256, 1000, 3072u64]), 64..2000u64];
-    let packets = (payload, prop_oneof![1..9u32, Just(1000)], congestion_control);
+    // One stamp is too few for most paths.
+    let telemetry_hops = prop_oneof![2 => Just(None), 1 => (1..=8u8).prop_map(Some)];
+    let packets = (payload, prop_oneof![1..9u32, Just(1000)], telemetry_hops, congestion_control);
     let lossless = select(vec![vec![3], vec![0, 3, 5], vec![0, 1, 2, 3, 4, 5, 6, 7u8]]);
     let threshold = select(vec![
         "kind = \"dt\", alpha = \"1/16\"",
@@ -192,7 +199,7 @@ fn drawn(
     let flows = (vec(flow, 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
         |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
-            let (payload, ack_interval, congestion_control) = packets;
+            let (payload, ack_interval, telemetry_hops, congestion_control) = packets;
             let (lossless, threshold, threshold_period, headroom, buffer, scheduler, ecn) = switch;
             let hosts = shape.hosts();
             for flow in &mut flows {
@@ -212,6 +219,7 @@ fn drawn(
                 fabric_link,
                 payload,
                 ack_interval,
+                telemetry_hops,
                 lossless,
                 threshold,
                 threshold_period,
@@ -281,6 +289,8 @@ impl Drawn {
             format!("{{ period = \"{}\" }}", ns(period))
         });
         let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
+        let telemetry_hops =
+            self.telemetry_hops.map_or(String::new(), |hops| format!("telemetry_hops = {hops}\n"));
         format!(
             r#"name = "drawn"
 duration = "{}"
@@ -296,7 +306,7 @@ headroom = {{ {headroom} }}
 scheduler = {{ {} }}
 control_priority = "none"
 {ecn}[host]
-payload = "{}B"
+{telemetry_hops}payload = "{}B"
 ack_interval = {}
 ack_priority = {}
 cnp_priority = {}

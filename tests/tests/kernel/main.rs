@@ -7,6 +7,7 @@ mod cli_killed;
 mod cli_sweep;
 mod fabric_deadlock;
 mod fabric_distributions;
+mod fabric_drawn;
 mod fabric_exactness;
 mod fabric_flow_queues;
 mod fabric_headroom;

@@ -1,0 +1,27 @@
+//! Scenarios drawn at random whose packets have telemetry, on the real kernel and as in memory. Needs root.
+//!
+//! `XOFF_CASES` replaces the number of cases.
+
+use proptest::strategy::Strategy;
+use tests::fabric::drawn::{PLAIN, scenarios};
+use tests::fabric::on_both;
+use tests::generated;
+
+/// A case takes a second, most of it to make three fabrics.
+const CASES: u32 = 12;
+const REGRESSIONS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/kernel_drawn.txt");
+
+#[test]
+fn runs_with_telemetry_are_as_in_memory() {
+    let stamped = scenarios().prop_filter("no telemetry", |drawn| {
+        let control = drawn.congestion_control;
+        drawn.telemetry_hops.is_some()
+            || control.contains("\"hpcc\"")
+            || control.contains("\"powertcp\"")
+    });
+    generated::check(REGRESSIONS, generated::count(CASES), &stamped, |drawn| {
+        drawn.run(on_both, PLAIN, &[]);
+        Ok(())
+    });
+}
