@@ -32,9 +32,9 @@ const ROUNDS: usize = 5;
 struct Arguments {
     /// Where the fabric's switches run.
     datapath: Datapath,
-    /// Leaves, spines, hosts per leaf and duration of a single run.
+    /// Leaves, spines, hosts per leaf and duration of a single run, and its settings.
     #[arg(hide = true)]
-    size: Vec<String>,
+    single_run: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -49,11 +49,11 @@ enum Datapath {
 }
 
 fn main() -> Result<()> {
-    let Arguments { datapath, size } = Arguments::parse();
+    let Arguments { datapath, single_run } = Arguments::parse();
     match datapath {
         Datapath::Kernel => kernel(),
         Datapath::Memory => memory(),
-        Datapath::MemoryRun => websearch::run(&size),
+        Datapath::MemoryRun => websearch::run(&single_run),
     }
 }
 
@@ -101,13 +101,17 @@ fn memory() -> Result<()> {
     let sizes = websearch::SIZES;
     let mut rates = sizes.map(|_| Series::default());
     let mut peaks = sizes.map(|_| Series::default());
+    let mut hpcc_to_dcqcn = Series::default();
     for round in 1..=ROUNDS {
         eprintln!("round {round} of {ROUNDS}");
         for ((size, rate), peak) in sizes.iter().zip(&mut rates).zip(&mut peaks) {
-            let run = websearch::in_a_process(size)?;
+            let run = websearch::in_a_process(size, &[])?;
             rate.push(run.hops_per_cpu_second);
             peak.push(run.peak_megabytes);
         }
+        let dcqcn = websearch::in_a_process(&sizes[1], &websearch::DCQCN)?;
+        let hpcc = websearch::in_a_process(&sizes[1], &websearch::HPCC)?;
+        hpcc_to_dcqcn.push(dcqcn.hops_per_cpu_second / hpcc.hops_per_cpu_second);
     }
     let [small, reference, large] = &rates;
     let mut growth = Series::default();
@@ -124,6 +128,11 @@ fn memory() -> Result<()> {
         "{:<44}{growth}  {}",
         "cost of a hop, 1024 hosts / 32 hosts",
         Aim::AtMost(1.5).of(&growth)
+    );
+    println!(
+        "{:<44}{hpcc_to_dcqcn}  {}",
+        "cost of a hop, HPCC / DCQCN, 64 hosts",
+        Aim::AtMost(1.4).of(&hpcc_to_dcqcn)
     );
     let [.., peak] = &peaks;
     println!("{:<44}{peak} MB  {}", "peak memory, 1024 hosts", Aim::AtMost(400.0).of(peak));

@@ -35,6 +35,12 @@ pub const SIZES: [Size; 3] = [
     Size { leaves: 32, spines: 8, hosts_per_leaf: 32, duration: "1ms" },
 ];
 
+/// The settings of a run with DCQCN whose receivers acknowledge every packet, as HPCC has them do.
+pub const DCQCN: [&str; 1] = ["host.ack_interval=1"];
+
+/// Those of the same run with HPCC, and so with a stamp of each of three switches.
+pub const HPCC: [&str; 1] = ["host.transport.congestion_control=hpcc"];
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { leaves, spines, hosts_per_leaf, duration } = self;
@@ -51,14 +57,15 @@ pub struct Cost {
     pub peak_megabytes: f64,
 }
 
-/// Runs `size` in a process of its own.
-pub fn in_a_process(size: &Size) -> Result<Cost> {
+/// Runs `size`, with more settings, in a process of its own.
+pub fn in_a_process(size: &Size, settings: &[&str]) -> Result<Cost> {
     let Size { leaves, spines, hosts_per_leaf, duration } = size;
     let program = std::env::current_exe().context("the benchmark's own path")?;
     let output = Command::new(program)
         .arg("memory-run")
         .args([leaves, spines, hosts_per_leaf].map(u32::to_string))
         .arg(duration)
+        .args(settings)
         .output()
         .context("starting a run")?;
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -73,17 +80,18 @@ pub fn in_a_process(size: &Size) -> Result<Cost> {
 }
 
 /// The child process: one run, then its two figures on standard output.
-pub fn run(size: &[String]) -> Result<()> {
-    let [leaves, spines, hosts_per_leaf, duration] = size else {
+pub fn run(arguments: &[String]) -> Result<()> {
+    let [leaves, spines, hosts_per_leaf, duration, settings @ ..] = arguments else {
         anyhow::bail!("a run has leaves, spines, hosts per leaf and a duration")
     };
-    let overrides = [
+    let size = [
         format!("topology.leaves={leaves}"),
         format!("topology.spines={spines}"),
         format!("topology.hosts_per_leaf={hosts_per_leaf}"),
         format!("duration={duration}"),
         format!("flows.0.stop={duration}"),
     ];
+    let overrides = [&size[..], settings].concat();
     let folder = tempfile::tempdir().context("a folder for the results")?;
     let scenario = Scenario::load(Path::new(SCENARIO), &overrides)?;
     let interrupted = AtomicBool::new(false);
