@@ -10,9 +10,9 @@ use fabric_core::map_abi::address_to_u64;
 use fabric_core::record;
 use fabric_core::wire::{
     AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, HopTelemetry,
-    IcrcTrailer, Ipv4Header, LinkDelayFrame, MacControlHeader, ParseError, PauseFrame, PfcFrame,
-    RethHeader, RocePacket, UdpHeader, ethernet, hop_control, ipv4, link_delay, pause, pfc,
-    roce::UDP_PORT, telemetry,
+    IcrcTrailer, Ipv4Header, LinkDelayFrame, MacControlHeader, Packet, ParseError, PauseFrame,
+    PfcFrame, RethHeader, RocePacket, TcpSegment, UdpHeader, ethernet, hop_control, ipv4,
+    link_delay, pause, pfc, roce::UDP_PORT, telemetry,
 };
 
 use crate::packets::{self, ADDRESSES, BTH, frame_of};
@@ -20,7 +20,9 @@ use crate::seeds::Seeds;
 
 /// Every kind of frame, as it is emitted.
 pub fn seeds() -> Seeds {
-    let packets = packets::packets().into_iter().map(|packet| frame_of(&packet, &ADDRESSES));
+    let packets = packets::packets().into_iter().map(|packet| frame_of(&packet.into(), &ADDRESSES));
+    let segments = crate::host::segments().map(|segment| frame_of(&segment.into(), &ADDRESSES));
+    let packets = packets.chain(segments);
     Seeds::of_bytes(packets.chain(packets::control_frames()).collect())
 }
 
@@ -34,6 +36,7 @@ pub fn check(bytes: &[u8]) {
         repair(&mut repaired);
         parsers_agree(&repaired);
         a_packet_is_its_bytes(&repaired);
+        a_segment_is_its_bytes(&repaired);
         if let Ok(Parsed::Ipv4(fields)) = ByteFrame(repaired.clone().as_mut_slice()).parse() {
             forwarding_keeps_a_packet(&repaired, &fields);
         }
@@ -109,14 +112,23 @@ fn parsers_agree(bytes: &[u8]) {
     let at_switch = ByteFrame(copy.as_mut_slice()).parse();
     assert_eq!(copy, bytes, "parsing changes nothing");
     match HostArrival::parse(bytes) {
-        Ok(HostArrival::Roce(packet)) => {
+        Ok(HostArrival::Packet(packet)) => {
             let Ok(Parsed::Ipv4(fields)) = at_switch else { panic!("{packet}: {at_switch:?}") };
-            let ports = u32::from(packet.source_port) << 16 | u32::from(UDP_PORT);
-            let expected = (packet.source, packet.destination, ports, packet.ttl);
+            let (source, destination, ports, ttl, ecn) = match packet {
+                Packet::Roce(packet) => {
+                    let ports = (packet.source_port, UDP_PORT);
+                    (packet.source, packet.destination, ports, packet.ttl, packet.ecn)
+                }
+                Packet::Tcp(segment) => {
+                    let ports = (segment.ports.source, segment.ports.destination);
+                    (segment.source, segment.destination, ports, segment.ttl, segment.ecn)
+                }
+            };
+            let ports = u32::from(ports.0) << 16 | u32::from(ports.1);
+            let expected = (source, destination, ports, ttl);
             assert_eq!((fields.source, fields.destination, fields.ports, fields.ttl), expected);
-            let type_of_service = ipv4::type_of_service(packet.dscp, packet.ecn);
-            assert_eq!(fields.type_of_service, type_of_service);
-            assert_eq!(fields.priority().number(), packet.dscp >> 3);
+            assert_eq!(fields.type_of_service, ipv4::type_of_service(packet.dscp(), ecn));
+            assert_eq!(fields.priority().number(), packet.dscp() >> 3);
         }
         Ok(HostArrival::HopControl(HopControl::Classes(ClassPauses { named, quanta }))) => {
             let (source, class_enable) = (bytes[6..12].try_into().expect("six bytes"), named);
@@ -134,6 +146,20 @@ fn parsers_agree(bytes: &[u8]) {
             assert!(!error.to_string().is_empty());
         }
     }
+}
+
+/// A segment of which hosts know all is emitted as it came, but for identification and DF.
+fn a_segment_is_its_bytes(bytes: &[u8]) {
+    let Ok(segment) = TcpSegment::parse(bytes) else { return };
+    assert!(!segment.to_string().is_empty());
+    let (ethernet, _) = EthernetHeader::parse(bytes).expect("a segment has one");
+    let mut emitted = vec![0; segment.frame_length()];
+    assert_eq!(segment.emit(&ethernet.addresses(), &mut emitted), Ok(emitted.len()));
+    assert_eq!(TcpSegment::parse(&emitted), Ok(segment));
+    let mut canonical = bytes.to_vec();
+    canonical[18..22].copy_from_slice(&[0, 0, 0x40, 0]);
+    packets::repair_packet(&mut canonical);
+    assert_eq!(emitted, canonical);
 }
 
 /// A packet of which hosts know all is emitted as it came, once what means nothing is as emitters write it.

@@ -6,15 +6,19 @@
 
 use emulation::datapath::HostArrival;
 use fabric_core::priority::Priority;
+use fabric_core::wire::tcp::{
+    Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps,
+};
 use fabric_core::wire::{
-    AethFields, Opcode, Psn, RethFields, RocePacket, Syndrome, roce, telemetry,
+    AethFields, Opcode, Packet, Psn, RethFields, RocePacket, Syndrome, TcpSegment, roce, telemetry,
 };
-use host_agent::congestion_control::Algorithm;
 use host_agent::congestion_control::dcqcn::Parameters;
+use host_agent::congestion_control::{Algorithm, cubic};
 use host_agent::{
-    FlowRequest, Host, HostConfig, HostEvent, Reliability, ResponderRequest, SelectiveRepeat,
+    FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest,
+    SelectiveRepeat, Transport, tcp,
 };
-use units::{BitsPerSecond, Picos};
+use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::packets::{self, ADDRESSES, DATA, frame_of};
 use crate::seeds::Seeds;
@@ -80,8 +84,10 @@ pub fn seeds() -> Seeds {
         answer(4, Syndrome::Ack),
     ];
     let frames = |packets: &[RocePacket]| -> Vec<Vec<u8>> {
-        packets.iter().map(|packet| frame_of(packet, &ADDRESSES)).collect()
+        packets.iter().map(|&packet| frame_of(&packet.into(), &ADDRESSES)).collect()
     };
+    let segments: Vec<Vec<u8>> =
+        segments().map(|segment| frame_of(&segment.into(), &ADDRESSES)).collect();
     let lists = [
         frames(&received),
         frames(&lossy),
@@ -89,9 +95,52 @@ pub fn seeds() -> Seeds {
         frames(&placed),
         frames(&repaired),
         packets::control_frames(),
+        segments,
         [frames(&received), packets::control_frames(), frames(&acknowledged)].concat(),
     ];
     Seeds::of_bytes(lists.iter().map(|frames| input_of(frames)).collect())
+}
+
+/// To the connection that receives: SYN, a gap, its repair, the end. To the one that sends: the answer to its SYN, an
+/// ACK, a gap, the end.
+pub fn segments() -> impl Iterator<Item = TcpSegment> {
+    let to = |connection, direction, sequence, acknowledgement: u32, flags: Flags| TcpSegment {
+        source: PEER,
+        destination: ADDRESS,
+        ports: Ports::of_connection(connection, direction),
+        sequence,
+        acknowledgement,
+        window: u16::MAX,
+        payload_length: 0,
+        timestamps: Timestamps { value: 1, echo: 1 },
+        dscp: 24,
+        ecn: roce::Ecn::NotCapable,
+        ttl: 60,
+        flags,
+        syn: flags.contains(Flags::SYN).then_some(SynOptions { maximum_segment_size: 1000 }),
+        sack: SackBlocks::NONE,
+    };
+    let data = |number: u32| TcpSegment {
+        payload_length: 1000,
+        ..to(RECEIVING, Direction::FromClient, 1 + 1000 * number, 0, Flags::ACK)
+    };
+    let answer =
+        |expected: u32| to(SENDING, Direction::FromServer, 0, 1 + 1000 * expected, Flags::ACK);
+    let gap = [SackBlock { start: 2001, end: 4001 }].into_iter().collect();
+    [
+        to(RECEIVING, Direction::FromClient, 0, 0, Flags::SYN | Flags::ECE | Flags::CWR),
+        data(0),
+        data(2),
+        TcpSegment { ecn: roce::Ecn::CongestionExperienced, ..data(1) },
+        data(3),
+        TcpSegment { flags: Flags::ACK | Flags::FIN, ..data(4) },
+        to(SENDING, Direction::FromServer, u32::MAX, 1, Flags::SYN | Flags::ACK | Flags::ECE),
+        TcpSegment { flags: Flags::ACK | Flags::ECE, ..answer(1) },
+        TcpSegment { sack: gap, ..answer(1) },
+        answer(4),
+        TcpSegment { acknowledgement: 5002, ..answer(5) },
+    ]
+    .into_iter()
 }
 
 fn input_of(frames: &[Vec<u8>]) -> Vec<u8> {
@@ -104,18 +153,46 @@ fn input_of(frames: &[Vec<u8>]) -> Vec<u8> {
     input
 }
 
-/// Hands the frames to a host that sends one flow and receives another, with each reliability.
+/// Hands the frames to a host that sends one flow and receives another, with each reliability and with TCP.
 pub fn check(input: &[u8]) {
     let selective = SelectiveRepeat { rto_low: Picos(1_000_000), rto_low_packets: 3 };
     for reliability in [Reliability::GoBackN, Reliability::SelectiveRepeat(selective)] {
-        check_with(reliability, input);
+        let protocol = Protocol::Roce { reliability, telemetry_hops: 3 };
+        let congestion_control = Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE));
+        check_with(Transport { protocol, congestion_control, window: None }, input);
+    }
+    for (handshake, delayed_ack) in [(true, 0), (false, 2_000_000)] {
+        let protocol = Protocol::Tcp(tcp::Parameters {
+            initial_timeout: Picos(4_000_000),
+            minimum_timeout: Picos(4_000_000),
+            maximum_timeout: Picos(64_000_000),
+            loss_threshold: 3,
+            tail_loss_probe: handshake,
+            delayed_ack: Picos(delayed_ack),
+            handshake,
+        });
+        let congestion_control = Algorithm::Cubic(cubic::Parameters {
+            segment: Bytes(1000),
+            scaling: (2, 5),
+            decrease_millionths: 700_000,
+            fast_convergence: true,
+            reno_friendly: true,
+            ecn: true,
+            initial_window: Bytes(3000),
+        });
+        check_with(Transport { protocol, congestion_control, window: None }, input);
     }
 }
 
-fn check_with(reliability: Reliability, mut input: &[u8]) {
-    let mut host = Host::new(HostConfig { reliability, ..config() });
+fn check_with(transport: Transport, mut input: &[u8]) {
+    let delays = matches!(
+        transport.protocol,
+        Protocol::Tcp(tcp::Parameters { delayed_ack, .. }) if delayed_ack > Picos::ZERO
+    );
+    let mut host = Host::new(config(), &[transport]);
     let request = FlowRequest {
         flow: 0,
+        transport: 0,
         destination: PEER,
         qp: SENDING,
         initial_psn: Psn::new(0),
@@ -126,6 +203,7 @@ fn check_with(reliability: Reliability, mut input: &[u8]) {
     host.start_flow(Picos::ZERO, &request);
     host.open_responder(&ResponderRequest {
         qp: RECEIVING,
+        transport: 0,
         peer: PEER,
         initial_psn: Psn::new(0),
         source_port: 50_001,
@@ -143,7 +221,7 @@ fn check_with(reliability: Reliability, mut input: &[u8]) {
         assert!(host.next_timer().is_none_or(|timer| timer > now), "what is due has been done");
         offered += receive(&mut host, now, frame);
         now = send(&mut host, now);
-        take_events(&mut host, offered);
+        take_events(&mut host, offered, delays);
     }
     assert!(host.counters().delivered_bytes <= offered);
 }
@@ -158,26 +236,26 @@ fn config() -> HostConfig {
         ack_priority: Priority::new(3),
         cnp_priority: Priority::new(6),
         ack_interval: 2,
-        telemetry_hops: 3,
         retransmission_timeout: Picos(4_000_000),
         pause_response: Picos(1500),
-        reliability: Reliability::GoBackN,
-        congestion_control: Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE)),
-        window: None,
     }
 }
 
 /// Hands a frame to the host; bytes of payload in it.
 fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
     let mut frame = frame.to_vec();
-    let control = !matches!(HostArrival::parse(&frame), Err(_) | Ok(HostArrival::Roce(_)));
+    let control = !matches!(HostArrival::parse(&frame), Err(_) | Ok(HostArrival::Packet(_)));
     if !control {
         packets::repair_packet(&mut frame);
     }
     match HostArrival::parse(&frame) {
-        Ok(HostArrival::Roce(packet)) => {
+        Ok(HostArrival::Packet(Packet::Roce(packet))) => {
             host.handle_stamped(now, &packet, telemetry::stamps(&frame));
             u64::from(packet.payload_length)
+        }
+        Ok(HostArrival::Packet(Packet::Tcp(segment))) => {
+            host.handle_segment(now, &segment);
+            u64::from(segment.payload_length)
         }
         Ok(HostArrival::HopControl(control)) => {
             host.handle_hop_control(now, &control);
@@ -201,9 +279,13 @@ fn send(host: &mut Host, mut now: Picos) -> Picos {
             assert_eq!(answer.source, ADDRESSES.destination);
             now += LINK_RATE.serialise(84);
         } else if let Some(packet) = host.poll_transmit(now) {
-            assert_eq!((packet.source, packet.destination), (ADDRESS, PEER));
+            let ends = match &packet {
+                Packet::Roce(packet) => (packet.source, packet.destination),
+                Packet::Tcp(segment) => (segment.source, segment.destination),
+            };
+            assert_eq!(ends, (ADDRESS, PEER));
             let frame = frame_of(&packet, &ADDRESSES);
-            assert_eq!(RocePacket::parse(&frame), Ok(packet));
+            assert_eq!(Packet::parse(&frame), Ok(packet));
             now += LINK_RATE.serialise(frame.len() as u64 + 24);
         } else {
             break;
@@ -212,11 +294,14 @@ fn send(host: &mut Host, mut now: Picos) -> Picos {
     now
 }
 
-fn take_events(host: &mut Host, offered: u64) {
+/// Takes what the host tells. `delays`: the receiving end has a timer, too.
+fn take_events(host: &mut Host, offered: u64, delays: bool) {
     while let Some(event) = host.poll_event() {
         match event {
             HostEvent::FlowCompleted { flow, .. } => {
-                assert_eq!((flow, host.next_timer()), (0, None), "a finished flow has no timer");
+                assert_eq!(flow, 0);
+                let timer = host.next_timer();
+                assert!(delays || timer.is_none(), "a finished flow has no timer");
             }
             HostEvent::FlowDelivered { qp, bytes, .. } => {
                 assert_eq!((qp, bytes), (RECEIVING, BYTES));

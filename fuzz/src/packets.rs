@@ -2,9 +2,9 @@
 
 use fabric_core::wire::link_delay;
 use fabric_core::wire::{
-    AethFields, Ipv4Header, LinkAddresses, LinkDelayFrame, Opcode, PauseFrame, PfcFrame, Psn,
-    RethFields, RocePacket, Syndrome, TelemetryFields, aeth, bth, cnp, ethernet, icrc, ipv4,
-    payload, pfc, reth, roce, telemetry, udp,
+    AethFields, Ipv4Header, LinkAddresses, LinkDelayFrame, Opcode, Packet, PauseFrame, PfcFrame,
+    Psn, RethFields, RocePacket, Syndrome, TelemetryFields, aeth, bth, cnp, ethernet, icrc, ipv4,
+    payload, pfc, reth, roce, tcp, telemetry, udp,
 };
 use fabric_core::wire::{EthernetHeader, IcrcTrailer};
 
@@ -60,9 +60,10 @@ pub fn packets() -> Vec<RocePacket> {
 }
 
 /// The frame of a packet.
-pub fn frame_of(packet: &RocePacket, addresses: &LinkAddresses) -> Vec<u8> {
+pub fn frame_of(packet: &Packet, addresses: &LinkAddresses) -> Vec<u8> {
     let mut frame = vec![0; packet.frame_length()];
-    let length = packet.emit(addresses, &mut frame).expect("every field fits its bits");
+    let length =
+        packet.emit_stamped(addresses, &[], &mut frame).expect("every field fits its bits");
     assert_eq!(length, frame.len(), "the length is known before");
     frame
 }
@@ -99,6 +100,39 @@ pub fn repair_checksum(frame: &mut [u8]) {
 /// Makes a frame one of RoCEv2 as far as that is a matter of lengths, checksums and the payload's pattern: no
 /// mutation finds a CRC of 32 bits.
 pub fn repair_packet(frame: &mut [u8]) {
+    if frame.get(ethernet::LEN + ipv4::PROTOCOL_AT) == Some(&ipv4::PROTOCOL_TCP) {
+        repair_segment(frame);
+    } else {
+        repair_roce(frame);
+    }
+}
+
+/// Makes length, payload and checksums of a TCP segment right.
+fn repair_segment(frame: &mut [u8]) {
+    const TCP: usize = ethernet::LEN + ipv4::LEN;
+    const CHECKSUM: core::ops::Range<usize> = TCP + 16..TCP + 18;
+    if frame.len() < (TCP + tcp::LEN).max(ethernet::MINIMUM_FRAME_LENGTH) {
+        return;
+    }
+    frame[12..14].copy_from_slice(&ethernet::ETHER_TYPE_IPV4.to_be_bytes());
+    let total = (frame.len() - ethernet::LEN) as u16;
+    frame[16..18].copy_from_slice(&total.to_be_bytes());
+    repair_checksum(frame);
+    let (header, _) = tcp::Header::parse(&frame[TCP..]).expect("the header has its place");
+    let (start, sequence) = (TCP + header.length(), header.sequence());
+    let connection = header.ports().connection();
+    if let (Some((connection, _)), Some(payload)) = (connection, frame.get_mut(start..)) {
+        payload::Pattern::of_segment(connection, sequence).fill(payload);
+    }
+    let address = |at: usize| u32::from_be_bytes(frame[at..at + 4].try_into().expect("four"));
+    let (source, destination) = (address(26), address(30));
+    frame[CHECKSUM].fill(0);
+    let checksum = tcp::checksum(source, destination, &frame[TCP..], 0);
+    frame[CHECKSUM].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// The same for a RoCEv2 packet.
+fn repair_roce(frame: &mut [u8]) {
     let smallest = BTH + bth::LEN + icrc::LEN;
     if frame.len() < smallest.max(ethernet::MINIMUM_FRAME_LENGTH) {
         return;

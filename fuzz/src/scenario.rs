@@ -153,7 +153,7 @@ fn flows_are_as_documented(scenario: &Scenario) {
 fn hosts_can_be_made(scenario: &Scenario) {
     let settings = HostSettings::of(scenario);
     for host in (0..scenario.fabric().host_count()).map(HostId) {
-        drop(Host::new(settings.config(host)));
+        drop(Host::new(settings.config(host), &settings.transports(host)));
     }
 }
 

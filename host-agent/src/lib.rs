@@ -1,15 +1,16 @@
-//! One RoCEv2 host: a NIC, its queue pairs and their congestion control.
+//! One host: a NIC, its RoCEv2 queue pairs and TCP connections, and their congestion control.
 //!
 //! ```text
-//!   start_flow -> requester --+                        +-- responder <- open_responder
-//!                             v                        v
-//!            nic: control packets first, then queue pairs in turn, paced and unless paused
-//!                             |                        ^
-//!                       poll_transmit            handle_packet, handle_hop_control
+//!   start_flow -> sending end --+                        +-- receiving end <- open_responder
+//!                               v                        v
+//!              nic: control packets first, then flows in turn, paced and unless paused
+//!                               |                        ^
+//!                         poll_transmit     handle_packet, handle_segment, handle_hop_control
 //! ```
 //!
-//! Each end of a queue pair is made of two parts: reliability says which packet goes next and what is
-//! answered, [`congestion_control`] how fast. Both are traits, and the host does not depend on any algorithm.
+//! A flow names its transport. Each end of a queue pair is made of two parts: reliability says which packet goes next
+//! and what is answered, [`congestion_control`] how fast. Both are traits, and the host does not depend on any algorithm.
+//! [`tcp`] has a reliability of its own.
 //!
 //! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
 //! clock, allocates nothing per packet and touches only the queue pair that a packet names. The

@@ -1,22 +1,34 @@
 //! What is allowed and hardly meant.
 
-use super::Scenario;
+use std::collections::BTreeSet;
+
+use super::{Ecn, Scenario};
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for transport in self.transports() {
-            let control = transport.congestion_control();
-            if control.needs_marks() && self.switch.ecn.is_none() {
-                warnings.push(format!(
-                    "no switch marks packets, so {} never slows a sender down: write `switch.ecn`, or \
-                     `congestion_control = \"none\"` in its transport if that is meant",
-                    control.name()
-                ));
+        for (source, &place) in self.sources.iter().zip(&self.transport_of) {
+            let control = self.transports[usize::from(place)].congestion_control();
+            if !control.needs_marks() {
+                continue;
+            }
+            let name = control.name();
+            let unmarked = |ecn: &Ecn| source.priorities().find(|&it| !ecn.priorities.contains(it));
+            match self.switch.ecn.as_ref().map(unmarked) {
+                None => warnings.push(format!(
+                    "no switch marks packets, so {name} never slows a sender down: write `switch.ecn`, or \
+                     `congestion_control = \"none\"` in its transport if that is meant"
+                )),
+                Some(Some(priority)) => warnings.push(format!(
+                    "no switch marks packets of priority {priority}, so {name} never slows their senders down: name \
+                     it in `switch.ecn.priorities`, which are the lossless ones by default"
+                )),
+                Some(None) => {}
             }
         }
-        warnings.dedup();
+        let mut told = BTreeSet::new();
+        warnings.retain(|warning| told.insert(warning.clone()));
         warnings
     }
 }
@@ -43,6 +55,10 @@ mod tests {
             let ecn = "switch.ecn={kmin=\"1kB\",kmax=\"2kB\",pmax=1}";
             assert!(warnings(&[&set, ecn]).is_empty());
         }
+        let unmarked = "switch.ecn={kmin=\"1kB\",kmax=\"2kB\",pmax=1,priorities=[5]}";
+        let tcp = "flows.0.transport={kind=\"tcp\",congestion_control=\"dctcp\"}";
+        let told = warnings(&[unmarked, tcp]);
+        assert!(told.len() == 1 && told[0].contains("priority 3, so dctcp"), "{told:?}");
         for control in ["none", "timely", "theta-powertcp"] {
             let set =
                 format!("host.transport={{kind=\"roce-rc\",congestion_control=\"{control}\"}}");

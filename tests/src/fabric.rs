@@ -29,6 +29,7 @@ pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
+pub mod tcp;
 pub mod telemetry;
 pub mod worst_case;
 

@@ -21,7 +21,7 @@ mod header;
 mod options;
 mod ports;
 
-pub use header::{Flags, Header, LEN};
+pub use header::{Flags, Header, LEN, checksum};
 pub use options::{MOST_SACK_BLOCKS, SackBlock, SackBlocks, SynOptions, Timestamps};
 pub use ports::{Direction, Ports};
 

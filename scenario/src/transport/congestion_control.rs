@@ -44,7 +44,7 @@ impl CongestionControl {
 
     /// Whether it lives on ECN marks.
     pub const fn needs_marks(&self) -> bool {
-        matches!(self, Self::Dcqcn(_) | Self::Dctcp(_))
+        matches!(self, Self::Dcqcn(_) | Self::Dctcp(_) | Self::Cubic(Cubic { ecn: true, .. }))
     }
 
     /// Whether it slows a sender down for losses alone.

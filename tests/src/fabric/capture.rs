@@ -1,7 +1,7 @@
 //! `capture.pcapng` as frames on the wires of a fabric.
 
 use fabric_core::wire::telemetry::{self, Stamps};
-use fabric_core::wire::{HopTelemetry, LinkDelayFrame, PfcFrame, RocePacket};
+use fabric_core::wire::{HopTelemetry, LinkDelayFrame, Packet, PfcFrame, RocePacket, TcpSegment};
 use topology::{Fabric, Wire, WireId};
 use units::Picos;
 
@@ -16,6 +16,8 @@ const OPTION_IF_NAME: u16 = 2;
 pub enum Content {
     /// A RoCEv2 packet.
     Roce(RocePacket),
+    /// A TCP segment.
+    Tcp(TcpSegment),
     /// A PFC frame.
     Pfc(PfcFrame),
     /// A link delay frame.
@@ -49,7 +51,7 @@ impl CapturedFrame {
     pub fn roce(&self) -> Option<RocePacket> {
         match self.content {
             Content::Roce(packet) => Some(packet),
-            Content::Pfc(_) | Content::LinkDelay(_) => None,
+            Content::Tcp(_) | Content::Pfc(_) | Content::LinkDelay(_) => None,
         }
     }
 
@@ -58,11 +60,19 @@ impl CapturedFrame {
         self.roce().filter(|packet| packet.opcode.has_payload())
     }
 
+    /// The TCP segment, if it is one.
+    pub fn tcp(&self) -> Option<TcpSegment> {
+        match self.content {
+            Content::Tcp(segment) => Some(segment),
+            Content::Roce(_) | Content::Pfc(_) | Content::LinkDelay(_) => None,
+        }
+    }
+
     /// The PFC frame, if it is one.
     pub fn pfc(&self) -> Option<PfcFrame> {
         match self.content {
             Content::Pfc(frame) => Some(frame),
-            Content::Roce(_) | Content::LinkDelay(_) => None,
+            Content::Roce(_) | Content::Tcp(_) | Content::LinkDelay(_) => None,
         }
     }
 
@@ -70,7 +80,7 @@ impl CapturedFrame {
     pub fn link_delay(&self) -> Option<LinkDelayFrame> {
         match self.content {
             Content::LinkDelay(frame) => Some(frame),
-            Content::Roce(_) | Content::Pfc(_) => None,
+            Content::Roce(_) | Content::Tcp(_) | Content::Pfc(_) => None,
         }
     }
 }
@@ -125,7 +135,10 @@ fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame 
     let content = match bytes[12..14] {
         [0x88, 0x08] => PfcFrame::parse(bytes).map(Content::Pfc),
         [0x88, 0xb5] => LinkDelayFrame::parse(bytes).map(Content::LinkDelay),
-        _ => RocePacket::parse(bytes).map(Content::Roce),
+        _ => Packet::parse(bytes).map(|packet| match packet {
+            Packet::Roce(packet) => Content::Roce(packet),
+            Packet::Tcp(segment) => Content::Tcp(segment),
+        }),
     };
     let content = content.expect("the capture holds well-formed frames");
     let wire = fabric.wire(id);

@@ -76,6 +76,19 @@ pub fn assert_tshark_agrees(run: &Run) {
     }
 }
 
+/// Asserts that tshark follows the TCP connections of a capture: right checksums, nothing malformed, and no analysis
+/// flag, which would tell of a gap, a segment sent again or a full window.
+pub fn assert_tshark_follows_tcp(run: &Run) {
+    let fields =
+        ["tcp.checksum.status", "_ws.malformed", "tcp.analysis.flags", "ip.checksum.status"];
+    let options = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
+    let text = tshark(&run.capture_path(), &options, fields.into_iter().map(str::to_owned));
+    let segments = run.frames().iter().filter_map(CapturedFrame::tcp).count();
+    assert!(segments > 500, "{segments} segments");
+    let good = text.lines().filter(|line| line.split('\t').eq(["1", "", "", "1"])).count();
+    assert_eq!((good, text.lines().count()), (segments, run.frames().len()));
+}
+
 /// Asserts that the dissector that ships reads each link delay frame of a capture as our own reader does,
 /// and finds no fault with any. How many there are.
 pub fn assert_dissector_agrees(run: &Run) -> usize {
@@ -223,6 +236,8 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
     let protocols = match content {
         Content::Roce(packet) if packet.payload_length > 0 => "ip:udp:infiniband:data",
         Content::Roce(_) => "ip:udp:infiniband",
+        Content::Tcp(segment) if segment.payload_length > 0 => "ip:tcp:data",
+        Content::Tcp(_) => "ip:tcp",
         Content::LinkDelay(_) => "data",
         Content::Pfc(_) => "macc",
     };
@@ -237,6 +252,8 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
             line.push_str(&"\t".repeat(8));
         }
         // tshark itself knows the EtherType and nothing else of it.
+        // `assert_tshark_follows_tcp` looks at them.
+        Content::Tcp(_) => line.push_str(&"\t".repeat(15)),
         Content::LinkDelay(_) => line.push_str(&"\t".repeat(15)),
         Content::Pfc(pfc) => {
             let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);

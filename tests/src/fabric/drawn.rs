@@ -41,6 +41,8 @@ pub struct Drawn {
     pub ecn: Option<&'static str>,
     /// The keys of `host.transport` beside its kind.
     pub congestion_control: &'static str,
+    /// What other flows have: keys of TCP.
+    pub beside: Option<&'static str>,
     /// Flows.
     pub flows: Vec<DrawnFlow>,
 }
@@ -133,14 +135,26 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
         "congestion_control = \"hpcc\", hpcc = { max_stage = 0 }, window = \"bdp\"",
         "congestion_control = \"powertcp\"",
     ]);
-    drawn(rates, congestion_control.boxed())
+    let beside = prop_oneof![
+        2 => Just(None),
+        1 => select(vec![
+            "congestion_control = \"dctcp\"",
+            "congestion_control = \"cubic\", cubic = { ecn = true }, delayed_ack = \"50us\"",
+            "congestion_control = \"timely\", window = \"bdp\", tail_loss_probe = true",
+            "congestion_control = \"theta-powertcp\", handshake = false",
+            "congestion_control = \"none\", window = \"30kB\"",
+        ])
+        .prop_map(Some),
+    ];
+    drawn(rates, congestion_control.boxed(), beside.boxed())
 }
 
 /// Scenarios in which every instant is a whole number of nanoseconds, also if all times are twice as long:
 /// a byte takes 1 to 4 ns on every link. DCQCN is left out, because its rates are rounded, and adaptive
 /// headroom, because measured delays are, to a nanosecond whatever the rate.
 pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
-    let any = drawn(vec![2000, 4000, 8000], Just("congestion_control = \"none\"").boxed());
+    let none = Just("congestion_control = \"none\"").boxed();
+    let any = drawn(vec![2000, 4000, 8000], none, Just(None).boxed());
     any.prop_map(|drawn| match drawn.headroom {
         Headroom::Adaptive => Drawn { headroom: Headroom::Sih, ..drawn },
         _ => drawn,
@@ -150,6 +164,7 @@ pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
 fn drawn(
     rates: Vec<u64>,
     congestion_control: BoxedStrategy<&'static str>,
+    beside: BoxedStrategy<Option<&'static str>>,
 ) -> impl Strategy<Value = Drawn> {
     let shape = prop_oneof![
         3 => Just(Shape::Star),
@@ -162,7 +177,8 @@ fn drawn(
     let payload = prop_oneof![select(vec![256, 1000, 3072u64]), 64..2000u64];
     // One stamp is too few for most paths.
     let telemetry_hops = prop_oneof![2 => Just(None), 1 => (1..=8u8).prop_map(Some)];
-    let packets = (payload, prop_oneof![1..9u32, Just(1000)], telemetry_hops, congestion_control);
+    let ack_interval = prop_oneof![1..9u32, Just(1000)];
+    let packets = (payload, ack_interval, telemetry_hops, congestion_control, beside);
     let lossless = select(vec![vec![3], vec![0, 3, 5], vec![0, 1, 2, 3, 4, 5, 6, 7u8]]);
     let threshold = select(vec![
         "kind = \"dt\", alpha = \"1/16\"",
@@ -199,7 +215,7 @@ fn drawn(
     let flows = (vec(flow, 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
         |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
-            let (payload, ack_interval, telemetry_hops, congestion_control) = packets;
+            let (payload, ack_interval, telemetry_hops, congestion_control, beside) = packets;
             let (lossless, threshold, threshold_period, headroom, buffer, scheduler, ecn) = switch;
             let hosts = shape.hosts();
             for flow in &mut flows {
@@ -229,6 +245,7 @@ fn drawn(
                 scheduler,
                 ecn,
                 congestion_control,
+                beside,
                 flows,
             }
         },
@@ -381,13 +398,28 @@ queue_period = "{}"
         let class = usize::from(flow.class) % self.lossless.len();
         format!(
             "[[flows]]\nkind = \"one\"\nlabel = \"{}\"\nsrc = \"{}\"\ndst = \"{}\"\n\
-             bytes = \"{}B\"\npriority = {}\nstart = \"{}ns\"\n",
+             bytes = \"{}B\"\npriority = {}\nstart = \"{}ns\"\n{}",
             rendering.name("label", u32::from(flow.class % 3)),
             rendering.name("h", source),
             rendering.name("h", destination),
             flow.bytes,
             self.lossless[class],
             flow.start_ns * rendering.slower,
+            self.transport(flow, rendering),
         )
+    }
+
+    /// Half of the flows go by TCP, if any do.
+    fn transport(&self, flow: &DrawnFlow, rendering: Rendering) -> String {
+        match self.beside {
+            Some(keys) if flow.class >= 128 => {
+                let timeout = 20_000 * rendering.slower;
+                format!(
+                    "transport = {{ kind = \"tcp\", {keys}, initial_rto = \"{timeout}ms\", \
+                     minimum_rto = \"{timeout}ms\" }}\n"
+                )
+            }
+            _ => String::new(),
+        }
     }
 }

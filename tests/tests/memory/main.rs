@@ -21,5 +21,6 @@ mod reference;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;
+mod tcp;
 mod telemetry;
 mod transport;
