@@ -1,8 +1,10 @@
 //! What holds of every run: its tables agree with each other, with the summary and with the wires.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use fabric_core::wire::TcpSegment;
 use fabric_core::wire::roce::{Ecn, Opcode};
+use fabric_core::wire::tcp::{Direction, Flags};
 use results::RunEnd;
 use topology::{HostId, NodeKind};
 
@@ -170,22 +172,44 @@ fn assert_frames(run: &Run) {
             matches!(fabric.node(end).kind, NodeKind::Host(HostId(_)))
         })
     };
-    let data = |leaving| at_hosts(leaving).filter_map(CapturedFrame::data).count() as u64;
+    // A SYN counts as data: it is sent again like data.
+    let data =
+        |leaving| at_hosts(leaving).filter(|frame| ecn_of_data(frame).is_some()).count() as u64;
+    let connections: BTreeSet<_> = at_hosts(true)
+        .filter_map(CapturedFrame::tcp)
+        .filter(|segment| segment.flags.contains(Flags::SYN) && ecn_of_segment(segment).is_some())
+        .map(|segment| (segment.ports.source, segment.ports.destination))
+        .collect();
     let payload = run.scenario.host.payload.0;
     let packets: u64 =
         run.flows().numbers("bytes").iter().map(|bytes| bytes.div_ceil(payload)).sum();
-    assert_eq!(data(true), packets + summary.retransmitted_packets);
-    let roce = |leaving| at_hosts(leaving).filter_map(CapturedFrame::roce).count() as u64;
-    assert_eq!(roce(true) - roce(false), summary.drops.lost());
+    let opened = connections.len() as u64;
+    assert_eq!(data(true), packets + opened + summary.retransmitted_packets);
+    let is_packet = |frame: &&CapturedFrame| frame.roce().is_some() || frame.tcp().is_some();
+    let all = |leaving| at_hosts(leaving).filter(is_packet).count() as u64;
+    assert_eq!(all(true) - all(false), summary.drops.lost());
     let notifications = at_hosts(true)
         .filter(|frame| frame.roce().is_some_and(|packet| packet.opcode == Opcode::Cnp))
         .count();
     assert_eq!(notifications as u64, summary.cnps);
     let marked = at_hosts(false)
-        .filter(|frame| frame.data().is_some_and(|packet| packet.ecn == Ecn::CongestionExperienced))
+        .filter(|frame| ecn_of_data(frame) == Some(Ecn::CongestionExperienced))
         .count();
     assert!(marked as u64 <= summary.ecn_marked);
     if summary.drops.lost() == 0 {
         assert_eq!(marked as u64, summary.ecn_marked);
     }
+}
+
+/// The ECN field of a data packet, or of a segment of the end that sends data.
+fn ecn_of_data(frame: &CapturedFrame) -> Option<Ecn> {
+    match frame.tcp() {
+        Some(segment) => ecn_of_segment(&segment),
+        None => frame.data().map(|packet| packet.ecn),
+    }
+}
+
+fn ecn_of_segment(segment: &TcpSegment) -> Option<Ecn> {
+    let (_, direction) = segment.ports.connection()?;
+    (direction == Direction::FromClient).then_some(segment.ecn)
 }
