@@ -229,13 +229,13 @@ fn hpcc_keeps_its_utilisation_and_no_queue() {
 /// sqrt(2 (C RTT + K) / N) / 2 round trips of N flows in step (Alizadeh et al., SIGCOMM 2010, Section 3.3,
 /// Equations 8, 9 and 10).
 ///
-/// The model is for small N, and wants a slow alpha: g < 1.386 / sqrt(2 (C RTT + K)) (Equation 15). Measured amplitudes:
-/// -8, -4, -11 and -9 %. Also tried were other pairs of g, of 1/16 to 1/128, and K, with N of 2 to 4: -4 to -13 % where g
-/// keeps that bound, -15 % where it is a little above.
+/// The model is for small N, and wants a slow alpha: g < 1.386 / sqrt(2 (C RTT + K)) (Equation 15). Measured
+/// amplitudes: -8, -4, -11 and -9 %. Also tried were other pairs of g, of 1/16 to 1/128, and K, with N of 2 to 4: -4
+/// to -13 % where g keeps that bound, -15 % where it is a little above.
 ///
 /// All are below the model. One reason is that a cut uses an alpha that has decayed since the last marks, where the
-/// model has its mean: two flows that are paced, and so in step exactly, have -20 % at a g of 1/16, -16 % at 1/32, -14 %
-/// at 1/64 and -12 % at 1/128. What is left then has not been explained.
+/// model has its mean: two flows that are paced, and so in step exactly, have -20 % at a g of 1/16, -16 % at 1/32,
+/// -14 % at 1/64 and -12 % at 1/128. What is left then has not been explained.
 #[test]
 fn dctcp_s_queue_is_the_sawtooth_of_its_model() {
     for (senders, delay_us, threshold, gain, steady_ms) in [
@@ -302,8 +302,8 @@ fn patched_timely_keeps_the_round_trip_of_its_fixed_point() {
     }
 }
 
-/// The original form keeps round trips between the thresholds if beta is 1/5. Measured: 61 to 73 us with four flows, 73 to
-/// 246 us with eight. It has no fixed point to settle at, so that flows need not be equal.
+/// The original form keeps round trips between the thresholds if beta is 1/5. Measured: 61 to 73 us with four flows,
+/// 73 to 246 us with eight. It has no fixed point to settle at, so that flows need not be equal.
 ///
 /// With the paper's beta of 4/5 it does not: four flows have round trips of 6 to 83 us, 19 % of the time above `T_low`,
 /// and leave the link idle for 17 % of the time. A round trip that takes 14 us longer than the last halves a rate then.
@@ -321,9 +321,9 @@ fn timely_keeps_round_trips_between_its_thresholds() {
 /// The queue holds the sum of what windows grow by, and the link is busy, so that one BDP and that sum are in flight
 /// (Addanki et al., NSDI 2022, Theorem 1). Measured: 0 to +14 %.
 ///
-/// That is where the sum is more than some packets. With the default beta, 6/1000 of the BDP, it is not: the queue of four
-/// flows swings between none and 15 kB, and the link is busy for 0.98 of the time with two flows, 0.94 with four, 0.92
-/// with eight. With a gamma of 0.1 in place of 0.9 it is 0.99 with four.
+/// That is where the sum is more than some packets. With the default beta, 6/1000 of the BDP, it is not: the queue of
+/// four flows swings between none and 15 kB, and the link is busy for 0.98 of the time with two flows, 0.94 with
+/// four, 0.92 with eight. With a gamma of 0.1 in place of 0.9 it is 0.99 with four.
 #[test]
 fn powertcp_s_queue_is_the_sum_of_its_increases() {
     for (senders, increase, delay_us) in
@@ -343,8 +343,8 @@ fn powertcp_s_queue_is_the_sum_of_its_increases() {
 
 /// The same of theta-PowerTCP. Measured: -1 to +7 %.
 ///
-/// It holds where the sum is at most some 2 % of the BDP. Windows are computed once a round trip, and with more the queue
-/// swings: four flows that grow by 4000 B at 1 us have a mean queue of 39 kB in place of 16 kB.
+/// It holds where the sum is at most some 2 % of the BDP. Windows are computed once a round trip, and with more the
+/// queue swings: four flows that grow by 4000 B at 1 us have a mean queue of 39 kB in place of 16 kB.
 #[test]
 fn theta_powertcp_s_queue_is_the_sum_of_its_increases() {
     for (senders, increase, delay_us) in
