@@ -112,7 +112,7 @@ period = \"10us\"\n";
     let labelled = |flows: &str, label: &str| -> Vec<Flow> {
         let scenario = scenario("duration = \"1ms\"", flows);
         let flows = scenario.flow_stream().filter(|flow| &*flow.label == label);
-        flows.map(|flow| Flow { id: 0, ..flow }).collect()
+        flows.map(|flow| Flow { id: 0, workload: 0, ..flow }).collect()
     };
     let both = format!("{incast}{poisson}");
     assert_eq!(labelled(poisson, "poisson"), labelled(&both, "poisson"));

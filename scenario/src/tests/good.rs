@@ -9,7 +9,7 @@ use super::super::{
     CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities, Reliability,
     Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport, json_schema,
 };
-use super::{INCAST, with};
+use super::{INCAST, SMALL, parse, with};
 
 #[test]
 fn the_files_that_ship_load_and_come_back_from_their_own_text() {
@@ -275,4 +275,29 @@ fn the_schema_describes_every_key() {
     let switch = &schema["$defs"]["SwitchKeys"]["properties"];
     assert_eq!(switch["buffer"]["default"], "16MB");
     assert_eq!(schema["$defs"]["Rate"]["pattern"], r"^[0-9]+(\.[0-9]+)?(bps|kbps|Mbps|Gbps|Tbps)$");
+}
+
+/// Each transport is kept once, and what a scenario writes of itself is the same scenario.
+#[test]
+fn flows_name_their_transports() {
+    let hpcc = "transport = { kind = \"roce-rc\", congestion_control = \"hpcc\" }";
+    let tcp = "transport = { kind = \"tcp\", congestion_control = \"dctcp\", dctcp = { start = \"line-rate\" }, \
+               delayed_ack = \"40us\", handshake = false }";
+    let flow = |start: u32, transport: &str| {
+        format!(
+            "[[flows]]\nkind = \"one\"\nsrc = \"h1\"\ndst = \"h2\"\nbytes = \"1kB\"\n\
+             start = \"{start}us\"\n{transport}\n"
+        )
+    };
+    let flows = [flow(1, hpcc), flow(2, tcp), flow(3, hpcc), flow(4, "")].concat();
+    let scenario = parse(&format!("{SMALL}{flows}")).unwrap();
+    let transports = scenario.transports();
+    let controls: Vec<_> = transports.iter().map(|it| it.congestion_control().name()).collect();
+    assert_eq!(controls, ["dcqcn", "hpcc", "dctcp"]);
+    assert_eq!(transports.iter().map(Transport::telemetry_hops).collect::<Vec<_>>(), [0, 1, 0]);
+    let places = scenario.flows().iter().map(|flow| scenario.transport_of(flow));
+    assert_eq!(places.collect::<Vec<_>>(), [0, 1, 2, 1, 0]);
+    let text = scenario.to_toml();
+    let again = parse(&text).unwrap();
+    assert_eq!(Scenario { name: scenario.name.clone(), ..again }, scenario, "{text}");
 }
