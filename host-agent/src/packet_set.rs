@@ -189,8 +189,9 @@ mod tests {
                     model = model.split_off(&start);
                 }
                 prop_assert_eq!(ours.len(), model.len() as u64);
-                for behind in [0, 1, 2, 70] {
-                    let expected = model.iter().rev().nth(behind as usize).copied();
+                for behind in [0_u64, 1, 2, 70] {
+                    let below = usize::try_from(behind).expect("few");
+                    let expected = model.iter().rev().nth(below).copied();
                     prop_assert_eq!(ours.last_but(behind), expected);
                 }
                 for from in [start, start + 63, start + 64, start + 200, start + 1000] {

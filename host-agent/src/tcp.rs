@@ -36,16 +36,18 @@ pub struct Parameters {
     pub handshake: bool,
 }
 
+/// A microsecond.
+const TICK: Picos = Picos(1_000_000);
+
 /// The clock of time stamps ticks once a microsecond. RFC 7323, 5.4, has 1 ms to 1 s; round trips here are shorter.
+#[expect(clippy::cast_possible_truncation, reason = "a clock of 32 bits wraps, after 71 minutes")]
 fn ticks(now: Picos) -> u32 {
-    const TICK: u64 = 1_000_000;
-    // It wraps after 71 minutes, as a clock of 32 bits does.
-    (now.0 / TICK) as u32
+    (now.0 / TICK.0) as u32
 }
 
 /// The time between two readings of the clock.
 fn span_of(ticks: u32) -> Picos {
-    Picos(u64::from(ticks) * 1_000_000)
+    Picos(u64::from(ticks) * TICK.0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! After a loss the window is cut to beta of what it was, and then follows a cubic function of time: steep at first, flat
 //! near the window of the loss, steep beyond it. Where Reno would be faster, it follows Reno.
 //!
-//! Slow start ends at the first loss or mark: there is no `HyStart`.
+//! Slow start ends at the first loss or mark: there is no HyStart.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Control {
         let converging = self.origin.is_some_and(|origin| self.window < origin);
         // 4.7: (1 + beta) / 2 of the window.
         let origin = if self.parameters.fast_convergence && converging {
-            (self.window + self.decreased(self.window)) / 2
+            self.window.midpoint(self.decreased(self.window))
         } else {
             self.window
         };

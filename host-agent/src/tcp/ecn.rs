@@ -26,7 +26,7 @@ impl EcnEcho {
     }
 
     /// Whether a segment changes what ACKs say, so that one that waits must go before it.
-    pub fn changes(&self, marked: bool) -> bool {
+    pub fn changes(self, marked: bool) -> bool {
         self.ecn == Ecn::Accurate && marked != self.echo
     }
 
@@ -40,7 +40,7 @@ impl EcnEcho {
     }
 
     /// Whether the ACK that is being made has ECE.
-    pub fn echo(&self) -> bool {
+    pub fn echo(self) -> bool {
         self.echo
     }
 }

@@ -252,9 +252,8 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
             line.push_str(&"\t".repeat(8));
         }
         // tshark itself knows the EtherType and nothing else of it.
-        // `assert_tshark_follows_tcp` looks at them.
-        Content::Tcp(_) => line.push_str(&"\t".repeat(15)),
-        Content::LinkDelay(_) => line.push_str(&"\t".repeat(15)),
+        // `assert_tshark_follows_tcp` looks at segments.
+        Content::Tcp(_) | Content::LinkDelay(_) => line.push_str(&"\t".repeat(15)),
         Content::Pfc(pfc) => {
             let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);
             for quanta in pfc.quanta {

@@ -217,7 +217,8 @@ fn drawn(
             let (lossless, threshold, threshold_period, headroom, buffer, scheduler, ecn) = switch;
             let hosts = shape.hosts();
             // Nothing more is drawn for it, so that other scenarios stay as they were.
-            let choice = flows[0].start_ns as usize % (3 * beside.len()).max(1);
+            let choices = (3 * beside.len()).max(1) as u64;
+            let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
             for flow in &mut flows {
                 match pattern {

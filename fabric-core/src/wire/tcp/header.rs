@@ -154,7 +154,9 @@ impl Header {
     /// Its flags, if they are among those that are sent here, and neither reserved bits nor an urgent pointer are set.
     pub const fn flags(&self) -> Result<Flags, ParseError> {
         match Flags::from_wire(self.flags) {
-            Some(flags) if self.words & 0x0f == 0 && matches!(self.urgent_pointer, [0, 0]) => {
+            Some(flags)
+                if self.words.trailing_zeros() >= 4 && matches!(self.urgent_pointer, [0, 0]) =>
+            {
                 Ok(flags)
             }
             _ => Err(ParseError::TcpFlags(self.flags)),

@@ -99,16 +99,13 @@ mod tests {
         #[test]
         fn other_ports_are_of_no_connection(source: u16, destination: u16) {
             let ports = Ports { source, destination };
-            match ports.connection() {
-                Some((number, direction)) => {
-                    prop_assert_eq!(Ports::of_connection(number, direction), ports);
-                }
-                None => {
-                    let client = |port| (49_152..57_344).contains(&port);
-                    let server = |port| (61_440..63_488).contains(&port);
-                    prop_assert!(!(client(source) && server(destination)));
-                    prop_assert!(!(server(source) && client(destination)));
-                }
+            if let Some((number, direction)) = ports.connection() {
+                prop_assert_eq!(Ports::of_connection(number, direction), ports);
+            } else {
+                let client = |port| (49_152..57_344).contains(&port);
+                let server = |port| (61_440..63_488).contains(&port);
+                prop_assert!(!(client(source) && server(destination)));
+                prop_assert!(!(server(source) && client(destination)));
             }
         }
     }

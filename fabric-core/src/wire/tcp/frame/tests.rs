@@ -124,7 +124,7 @@ fn what_does_not_fit_is_not_emitted() {
     assert_eq!(data(10).emit(&LINK, &mut [0; 75]), Err(small));
     let long = Segment { payload_length: u16::MAX, ..data(0) };
     let too_long = EmitError::TooLong { total: 52 + 65_535 };
-    assert_eq!(long.emit(&LINK, &mut [0; 70_000]), Err(too_long));
+    assert_eq!(long.emit(&LINK, &mut vec![0; 70_000]), Err(too_long));
 }
 
 /// The error of a segment of which some bytes were replaced and the checksum made right again.
