@@ -135,7 +135,7 @@ pub struct Acknowledged<'a> {
     /// What the receiver's [`echo`](CongestionFeedback::echo) said.
     pub congestion_echo: bool,
     /// Stamps of the switches on the path of the packet that this ACK or NAK answers, first hop first, at most 8. Empty
-    /// unless packets [have room](crate::HostConfig::telemetry_hops) for them.
+    /// unless packets [have room](crate::Protocol::Roce::telemetry_hops) for them.
     pub telemetry: &'a [HopTelemetry],
     /// Whether the path had more hops than the packet had room for, so that stamps of the last ones are missing.
     pub telemetry_exceeded: bool,
