@@ -21,8 +21,6 @@ pub(super) enum WorkloadKeys {
     One {
         /// Name of the flow in the results. Default "one".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// The sending host.
         src: String,
         /// The receiving host, another one.
@@ -35,13 +33,13 @@ pub(super) enum WorkloadKeys {
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// A flow from each of the senders to one receiver, all at once.
     Incast {
         /// Name of the flows in the results. Default "incast".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// The sending hosts, each named once.
         senders: Vec<String>,
         /// The receiving host, none of the senders.
@@ -54,22 +52,22 @@ pub(super) enum WorkloadKeys {
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// The flows of a CSV file with the header `start_ns,src,dst,bytes,priority`.
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// Path of the file, relative to the folder of the scenario file.
         file: String,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// A flow from each of the senders to one receiver that lasts until the run ends.
     LongLived {
         /// Name of the flows in the results. Default "long-lived".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// The sending hosts, each named once.
         senders: Vec<String>,
         /// The receiving host, none of the senders.
@@ -80,13 +78,13 @@ pub(super) enum WorkloadKeys {
         /// Priority, 0 to 7. Default 3.
         #[serde(default = "default_priority")]
         priority: Priority,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// Flows at a load; each sender starts its own as a Poisson process.
     Poisson {
         /// Name of the flows in the results. Default "poisson".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// Payload as a part of the links' rate, above 0, up to 1.
         load: Probability,
         /// Which links `load` is a part of: "host-links" (of the senders, as "sender-links") or
@@ -110,13 +108,13 @@ pub(super) enum WorkloadKeys {
         priority: Option<Priority>,
         /// Priorities from which each flow draws one; instead of `priority`.
         priorities: Option<Vec<Priority>>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// Flows at a load; each sender starts its own with lognormal gaps in between.
     Lognormal {
         /// Name of the flows in the results. Default "lognormal".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// The deviation of the gaps' logarithm, 0.001 to 10; 2 is bursty.
         sigma: Sigma,
         /// Payload as a part of the links' rate, above 0, up to 1.
@@ -142,6 +140,8 @@ pub(super) enum WorkloadKeys {
         priority: Option<Priority>,
         /// Priorities from which each flow draws one; instead of `priority`.
         priorities: Option<Vec<Priority>>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// Incasts at equal distances: at each, `degree` hosts of other racks send to one host at once.
     PeriodicIncast(IncastKeys),
@@ -152,8 +152,6 @@ pub(super) enum WorkloadKeys {
     Permutation {
         /// Name of the flows in the results. Default "permutation".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
         /// When all start, before `duration`. Default "0s".
@@ -163,13 +161,13 @@ pub(super) enum WorkloadKeys {
         priority: Option<Priority>,
         /// Priorities from which each flow draws one; instead of `priority`.
         priorities: Option<Vec<Priority>>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
     /// Each host sends one flow to every other host, all at once.
     AllToAll {
         /// Name of the flows in the results. Default "all-to-all".
         label: Option<String>,
-        /// What carries the flows: as `host.transport`, which is the default.
-        transport: Option<TransportKeys>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
         /// When all start, before `duration`. Default "0s".
@@ -179,6 +177,8 @@ pub(super) enum WorkloadKeys {
         priority: Option<Priority>,
         /// Priorities from which each flow draws one; instead of `priority`.
         priorities: Option<Vec<Priority>>,
+        /// What carries the flows: as `host.transport`, which is the default.
+        transport: Option<TransportKeys>,
     },
 }
 
@@ -209,8 +209,6 @@ const fn default_priority() -> Priority {
 pub(super) struct IncastKeys {
     /// Name of the flows in the results. Default: the kind.
     pub(super) label: Option<String>,
-    /// What carries the flows: as `host.transport`, which is the default.
-    pub(super) transport: Option<TransportKeys>,
     /// Senders of an incast, drawn anew for each: a number, or { least = 1, most = 15 }, between
     /// which each incast draws its own.
     pub(super) degree: DegreeKeys,
@@ -248,4 +246,6 @@ pub(super) struct IncastKeys {
     pub(super) priority: Option<Priority>,
     /// Priorities from which each flow draws one; instead of `priority`.
     pub(super) priorities: Option<Vec<Priority>>,
+    /// What carries the flows: as `host.transport`, which is the default.
+    pub(super) transport: Option<TransportKeys>,
 }

@@ -206,7 +206,7 @@ fn wrong_values_are_shown_where_the_sweep_has_them() {
     4 | set = { "flows.0.size" = 3 }
       |                  ^^^^
       |
-      = help: the keys here are `label`, `senders`, `receiver`, `bytes`, `start` and `priority`
+      = help: the keys here are `label`, `senders`, `receiver`, `bytes`, `start`, `priority` and `transport`
     "#);
 }
 
