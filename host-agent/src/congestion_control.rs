@@ -13,7 +13,8 @@
 //! 3. In `scenario/src/transport/` a file with its keys, a table of `RoceRcKeys`, and a variant of `CongestionControl`
 //!    and of `CongestionControlKeys` (`transport/congestion_control.rs`). The compiler asks for the line in
 //!    `emulation/src/host_settings.rs`.
-//! 4. What the compiler does not ask for: the names in the documentation of the key `congestion_control`, which is
+//! 4. What the compiler does not ask for: [`CongestionControl::congestion`] and its name in the column `congestion` of
+//!    `results/src/flow_trace.rs`, the names in the documentation of the key `congestion_control`, which is
 //!    the schema's, README.md's list of what xoff does not do yet, a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
@@ -83,6 +84,13 @@ pub trait CongestionControl {
         0
     }
 
+    /// What it makes of congestion, for traces: the number that the algorithm is about, in millionths, rounded down. Where
+    /// it is brought up to date only when it is needed, what it was then. `None` if there is no such number.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        None
+    }
+
     /// How a TCP connection that it drives uses ECN.
     #[inline]
     fn tcp_ecn(&self) -> Ecn {
@@ -129,8 +137,9 @@ pub struct Transmitted {
 pub struct Acknowledged<'a> {
     /// Payload bytes that were not acknowledged before.
     pub bytes: Bytes,
-    /// Time from the start of the acknowledged packet to the arrival of this ACK, by the NIC's clock. Only if the
-    /// algorithm [asks for it](CongestionControl::measures_round_trips) and this ACK allows it.
+    /// Time from the start of the acknowledged packet to the arrival of this ACK, by the NIC's clock. Only if this ACK
+    /// allows it, and for certain only if the algorithm [asks for it](CongestionControl::measures_round_trips): one that
+    /// does not must not depend on it.
     pub round_trip: Option<Picos>,
     /// What the receiver's [`echo`](CongestionFeedback::echo) said.
     pub congestion_echo: bool,

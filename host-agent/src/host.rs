@@ -137,11 +137,30 @@ impl Host {
     /// # Panics
     /// If its queue pair or connection is sending already, or no transport has the number that it names.
     pub fn start_flow(&mut self, now: Picos, request: &FlowRequest) {
-        self.counters.flows_started += 1;
+        let end = self.sending_end(request);
+        self.start(now, request.qp, end);
+    }
+
+    /// The same, and tells of each change of what governs the flow's sender ([`HostEvent::SenderChanged`]).
+    ///
+    /// # Panics
+    /// As `start_flow`.
+    pub fn start_traced_flow(&mut self, now: Picos, request: &FlowRequest) {
+        let mut end = self.sending_end(request);
+        end.trace();
+        self.start(now, request.qp, end);
+    }
+
+    fn sending_end(&self, request: &FlowRequest) -> SendingEnd {
         let transport = &self.transports[usize::from(request.transport)];
-        let end = transport.sending_end(request, &self.config);
+        transport.sending_end(request, &self.config)
+    }
+
+    fn start(&mut self, now: Picos, qp: u32, end: SendingEnd) {
+        self.counters.flows_started += 1;
         let sending = Sending { end, scheduled: false, timer_entry: None };
-        let slot = self.senders.insert(request.qp, sending);
+        let slot = self.senders.insert(qp, sending);
+        self.tell_change(now, slot);
         self.schedule(now, slot);
     }
 
@@ -284,6 +303,7 @@ impl Host {
             Some(_) => {
                 let timeout = sending.end.expire(now);
                 self.counters.timeouts += u64::from(timeout);
+                self.tell_change(now, slot);
                 self.update_timer(slot);
                 self.schedule(now, slot);
             }
@@ -491,6 +511,7 @@ impl Host {
     /// Does what follows from an ACK or NAK.
     #[inline]
     fn act_on(&mut self, now: Picos, slot: u32, outcome: Outcome) {
+        self.tell_change(now, slot);
         match outcome {
             Outcome::Useful => {
                 self.update_timer(slot);
@@ -515,6 +536,7 @@ impl Host {
         let cuts = requester.take_cuts();
         self.counters.cnps_received += 1;
         self.counters.rate_cuts += cuts;
+        self.tell_change(now, slot);
         self.schedule(now, slot);
     }
 
@@ -546,9 +568,20 @@ impl Host {
         self.counters.data_packets_sent += 1;
         self.counters.payload_bytes_sent += u64::from(packet.payload_length());
         self.counters.retransmitted_packets += u64::from(again);
+        self.tell_change(now, slot);
         self.update_timer(slot);
         self.schedule(now, slot);
         packet
+    }
+
+    /// Tells of a change of a traced flow's sender, if there is one.
+    #[inline]
+    fn tell_change(&mut self, now: Picos, slot: u32) {
+        let sending = self.senders.occupant(slot);
+        if let Some(state) = sending.end.poll_trace(now) {
+            let flow = sending.end.request().flow;
+            self.events.push_back(HostEvent::SenderChanged { flow, at: now, state });
+        }
     }
 
     /// Tells the NIC of a flow that has something to send, unless it knows.

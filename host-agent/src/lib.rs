@@ -22,6 +22,7 @@ pub mod af_xdp;
 pub mod congestion_control;
 mod counters;
 mod flow;
+mod flow_trace;
 pub mod frame_length;
 mod host;
 mod nic;
@@ -39,6 +40,7 @@ mod transport;
 
 pub use counters::HostCounters;
 pub use flow::{FlowRequest, Placement};
+pub use flow_trace::SenderState;
 pub use host::{Host, HostConfig, HostEvent, SenderCounts};
 pub use regulator::WindowLimit;
 pub use reliability::{Reliability, SelectiveRepeat};

@@ -3,6 +3,7 @@
 use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::congestion_control::{Acknowledged, CongestionControl, Loss, Transmitted};
+use crate::flow_trace::{FlowTrace, SenderState};
 
 /// Bytes that may be unacknowledged, whatever congestion control says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Regulator<C> {
     limited_to: Option<Bytes>,
     next_start: Picos,
     counted_cuts: u64,
+    /// Of a flow that is traced.
+    trace: Option<Box<FlowTrace>>,
 }
 
 impl<C: CongestionControl> Regulator<C> {
@@ -39,7 +42,38 @@ impl<C: CongestionControl> Regulator<C> {
             limited_to: limit.map(|limit| limit.bytes),
             next_start: Picos::ZERO,
             counted_cuts: 0,
+            trace: None,
         }
+    }
+
+    /// Follows what governs the sender from now on, before its first packet.
+    pub fn trace(&mut self) {
+        self.trace = Some(Box::default());
+    }
+
+    /// The sender's state at `now`, if it is traced and rate, window or congestion have changed since this told it last.
+    /// Asking changes nothing of what is sent.
+    #[inline]
+    pub fn poll_trace(
+        &mut self,
+        now: Picos,
+        outstanding: impl FnOnce() -> Bytes,
+    ) -> Option<SenderState> {
+        let round_trip = self.trace.as_ref()?.round_trip();
+        let state = SenderState {
+            rate: self.congestion_control.rate(now).min(self.line_rate),
+            window: self.window(now),
+            congestion_millionths: self.congestion_control.congestion(),
+            round_trip,
+            outstanding: outstanding(),
+        };
+        self.trace.as_mut()?.change(state)
+    }
+
+    /// Whether [`Acknowledged::round_trip`] is of use.
+    #[inline]
+    pub fn measures_round_trips(&self) -> bool {
+        self.trace.is_some() || self.congestion_control.measures_round_trips()
     }
 
     /// When the pace allows the next packet.
@@ -101,6 +135,9 @@ impl<C: CongestionControl> Regulator<C> {
     /// Takes an ACK or NAK, and whether it reports a loss.
     #[inline]
     pub fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>, loss: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.measured(acknowledged.round_trip);
+        }
         self.congestion_control.acknowledged(now, acknowledged);
         if loss {
             self.congestion_control.lost(now, Loss::Reported);

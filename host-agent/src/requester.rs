@@ -5,6 +5,7 @@ use units::{Bytes, Picos};
 
 use crate::congestion_control::{Acknowledged, CongestionControl, HopTelemetry, Transmitted};
 use crate::flow::{Flow, FlowRequest};
+use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
 use crate::regulator::Regulator;
 use crate::reliability::{Answer, Outcome, ReliableSender};
@@ -108,7 +109,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         packet.ack_request |= transmission.ack_request | clocked;
         packet.telemetry = TelemetryFields::with_room(self.telemetry_hops);
         self.counts.retransmitted_packets += u64::from(transmission.again);
-        if self.regulator.algorithm().measures_round_trips() {
+        if self.regulator.measures_round_trips() {
             self.round_trips.start(transmission.number, now);
         }
         let wire = packet.frame_length() as u64 + config.wire_overhead;
@@ -125,7 +126,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         if answered.outcome == Outcome::BeyondSent {
             return answered.outcome;
         }
-        let round_trip = if self.regulator.algorithm().measures_round_trips() {
+        let round_trip = if self.regulator.measures_round_trips() {
             // A NAK answers a packet after those that it acknowledges.
             let answers_another = answered.loss || answer.aeth.arrived().is_some();
             self.round_trips.acknowledge(answered.first_open, now).filter(|_| !answers_another)
@@ -149,6 +150,17 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
     pub fn receive_notification(&mut self, now: Picos) {
         self.counts.notifications += 1;
         self.regulator.notified(now);
+    }
+
+    /// Traces the flow from now on, before its first packet.
+    pub fn trace(&mut self) {
+        self.regulator.trace();
+    }
+
+    /// See [`Regulator::poll_trace`].
+    #[inline]
+    pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
+        self.regulator.poll_trace(now, || self.reliability.outstanding(&self.flow))
     }
 
     /// Cuts of the rate that have not been counted yet.

@@ -5,6 +5,7 @@ use units::{BitsPerSecond, Picos};
 
 use crate::congestion_control::{Algorithm, CongestionControl, Control, Feedback};
 use crate::flow::{Flow, FlowRequest};
+use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
 use crate::regulator::{Regulator, WindowLimit};
 use crate::reliability::{self, Reliability};
@@ -175,6 +176,23 @@ impl SendingEnd {
         match self {
             Self::Roce(requester) => requester.take_cuts(),
             Self::Tcp(sender) => sender.take_cuts(),
+        }
+    }
+
+    /// Traces the flow from now on, before its first packet.
+    pub fn trace(&mut self) {
+        match self {
+            Self::Roce(requester) => requester.trace(),
+            Self::Tcp(sender) => sender.trace(),
+        }
+    }
+
+    /// See [`Regulator::poll_trace`].
+    #[inline]
+    pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
+        match self {
+            Self::Roce(requester) => requester.poll_trace(now),
+            Self::Tcp(sender) => sender.poll_trace(now),
         }
     }
 

@@ -41,6 +41,12 @@ impl CongestionControl for Control {
         self.point.receive_notification(now, &self.parameters);
     }
 
+    /// alpha, as of the last CNP or, with a clock of its own, its last tick that cut.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        Some(self.point.alpha().millionths())
+    }
+
     #[inline]
     fn rate(&mut self, now: Picos) -> BitsPerSecond {
         self.point.rate(now, &self.parameters)

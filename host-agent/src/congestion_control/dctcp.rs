@@ -135,6 +135,12 @@ impl CongestionControl for Control {
         self.cuts
     }
 
+    /// alpha.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        Some(self.alpha.millionths())
+    }
+
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         match self.parameters.pacing {
@@ -229,6 +235,7 @@ mod tests {
         // Half of this round trip's 100 packets were marked: 15/16 x 15/16 + 1/16 x 1/2.
         assert_eq!(control.acknowledge(1, false), 54_125);
         assert_eq!(control.alpha, Fraction::from_ratio(233, 256));
+        assert_eq!(control.congestion(), Some(910_156));
         assert_eq!(
             control.acknowledge(1, true),
             54_125 - 24_631,

@@ -59,6 +59,11 @@ impl Fraction {
         let part = (u128::from(value) * u128::from(self.0)) >> Self::BITS;
         part.try_into().expect("a fraction is at most one")
     }
+
+    /// In millionths, rounded down.
+    pub fn millionths(self) -> i64 {
+        self.of(1_000_000).cast_signed()
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +84,10 @@ mod tests {
         assert_eq!(eighth(4).times(eighth(6)), eighth(3));
         assert_eq!([eighth(3).of(1600), eighth(3).of(7)], [600, 2], "rounded down");
         assert_eq!([Fraction::ONE.of(u64::MAX), Fraction::ZERO.of(u64::MAX)], [u64::MAX, 0]);
+        assert_eq!(
+            [eighth(3).millionths(), Fraction::from_ratio(2, 3).millionths()],
+            [375_000, 666_666]
+        );
     }
 
     #[test]

@@ -123,6 +123,12 @@ impl CongestionControl for Control {
         }
     }
 
+    /// U.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        Some(self.estimate.millionths())
+    }
+
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.rate
@@ -181,6 +187,7 @@ mod tests {
         assert_eq!(control.rate, BitsPerSecond(95_193_359_375));
         // u = 1 + 12,800 / 51,200; U = 3/4 x 1 + 1/4 x 1.25 = 1.0625. The reference is still 51,200.
         assert_eq!(control.acknowledge(12, 25_600, 12_800), 45_877);
+        assert_eq!(control.congestion(), Some(1_062_500));
         // A quarter of the rate: U = 3/4 x 1.0625 + 1/4 x 1/4 = 0.859375, so it only grows, to the bound.
         assert_eq!(control.acknowledge(13, 28_800, 0), 51_200);
         assert_eq!(control.stage, 0, "within a round trip the stage stays");

@@ -71,6 +71,12 @@ impl Multiple {
         u64::try_from(product).unwrap_or(u64::MAX)
     }
 
+    /// In millionths, rounded down.
+    #[inline]
+    pub fn millionths(self) -> i64 {
+        self.of(1_000_000).cast_signed()
+    }
+
     /// `value` divided by this, rounded down; saturates.
     #[inline]
     pub fn divides(self, value: u64) -> u64 {
@@ -120,6 +126,10 @@ mod tests {
         assert_eq!(Multiple::ratio(1 << 62, 1 << 63), Multiple::HALF);
         assert_eq!([Multiple::ZERO.divides(7), Multiple::HALF.divides(u64::MAX)], [u64::MAX; 2]);
         assert_eq!(three_halves.of(u64::MAX), u64::MAX);
+        assert_eq!(
+            [three_halves, Multiple::ratio(1, 0)].map(Multiple::millionths),
+            [1_500_000, 4_096_000_000]
+        );
         assert_eq!(Multiple::HALF.divides(1 << 60), 1 << 61, "beyond a word on the way");
     }
 

@@ -132,6 +132,12 @@ impl CongestionControl for Control {
         }
     }
 
+    /// Smoothed power.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        Some(self.power.millionths())
+    }
+
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.window.rate
@@ -184,6 +190,7 @@ pub(super) mod tests {
         // Smoothed: 3/4 x 1 + 1/4 x 2.5 = 1.375. 0.9 (51,200 / 1.375 + 300) + 0.1 x 51,200.
         assert_eq!(control.acknowledge(11, 12_800, 12_800), 38_902);
         assert_eq!(control.window.rate, BitsPerSecond(75_980_468_750));
+        assert_eq!(control.congestion(), Some(1_375_000));
         // The queue is gone and nothing came in: current at least 1/2, voltage 1. Smoothed: 1.15625.
         assert_eq!(control.acknowledge(12, 12_800, 0), 44_012);
         assert_eq!(control.window.reference, 51_200, "within a round trip it stays");

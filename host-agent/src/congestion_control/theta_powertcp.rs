@@ -80,6 +80,12 @@ impl CongestionControl for Control {
         }
     }
 
+    /// Smoothed power.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        Some(self.power.millionths())
+    }
+
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.window.rate
@@ -136,5 +142,6 @@ mod tests {
         // It falls by as much as time passes: at least 1/2, x 1/4: power 1/8 for a whole base RTT, and the bound.
         assert_eq!(control.acknowledge(108_192, 1024), 51_200);
         assert_eq!(control.power, Multiple::ratio(1, 8));
+        assert_eq!(control.congestion(), Some(125_000));
     }
 }

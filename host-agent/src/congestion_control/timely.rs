@@ -169,6 +169,15 @@ impl CongestionControl for Control {
         self.cuts
     }
 
+    /// The normalised gradient, rounded towards zero.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        let gradient =
+            i128::from(self.difference) * 1_000_000 / i128::from(self.parameters.minimum_rtt.0);
+        let furthest = if gradient < 0 { i64::MIN } else { i64::MAX };
+        Some(i64::try_from(gradient).unwrap_or(furthest))
+    }
+
     #[inline]
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
         self.rate
@@ -245,6 +254,16 @@ mod tests {
             assert_eq!(control.round_trip(round_trip), expected, "row {row}");
         }
         assert_eq!(control.cuts(), 3);
+    }
+
+    #[test]
+    fn the_gradient_has_a_sign() {
+        let mut control = Control::new(parameters().into());
+        // 7/8 of 20 us of a minimum of 20 us; then 1/8 of that less 7/8.
+        for (round_trip, gradient) in [(100, 0), (120, 875_000), (100, -765_625)] {
+            control.round_trip(round_trip);
+            assert_eq!(control.congestion(), Some(gradient), "{round_trip} us");
+        }
     }
 
     #[test]

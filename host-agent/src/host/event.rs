@@ -2,6 +2,8 @@
 
 use units::Picos;
 
+use crate::flow_trace::SenderState;
+
 /// What the sender of a flow has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
@@ -22,6 +24,16 @@ pub enum HostEvent {
         at: Picos,
         /// What its sender has counted.
         counts: SenderCounts,
+    },
+    /// Rate, window or congestion of a [traced](crate::Host::start_traced_flow) flow has changed; the first of a
+    /// flow tells how it starts.
+    SenderChanged {
+        /// The flow's number.
+        flow: u32,
+        /// When.
+        at: Picos,
+        /// What it is now.
+        state: SenderState,
     },
     /// The last byte of a flow that this host receives has arrived in order.
     FlowDelivered {

@@ -13,6 +13,7 @@ use super::sequence::SequenceSpace;
 use super::{Ecn, Parameters, span_of, ticks};
 use crate::congestion_control::{Acknowledged, CongestionControl, Transmitted};
 use crate::flow::{FlowRequest, TIME_TO_LIVE};
+use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
 use crate::regulator::Regulator;
 use crate::reliability::Outcome;
@@ -141,6 +142,16 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.take_cuts()
     }
 
+    /// Traces the flow from now on, before its first segment.
+    pub fn trace(&mut self) {
+        self.regulator.trace();
+    }
+
+    /// See [`Regulator::poll_trace`].
+    pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
+        self.regulator.poll_trace(now, || in_flight(&self.scoreboard, &self.space))
+    }
+
     /// Whether the last segment is acknowledged.
     pub fn is_complete(&self) -> bool {
         self.scoreboard.oldest_unacked() == self.space.segments()
@@ -167,9 +178,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         let next = next?;
         let payload = self.space.payload_of(next.number);
-        let in_flight = || Bytes(scoreboard.in_flight() * self.space.full_payload().0);
-        let allowed =
-            (self.must_repair && next.again) || self.regulator.allows(now, in_flight, payload);
+        let allowed = (self.must_repair && next.again)
+            || self.regulator.allows(now, || in_flight(scoreboard, &self.space), payload);
         allowed.then_some(next)
     }
 
@@ -455,4 +465,9 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.expired(now);
         Expiry::Timeout
     }
+}
+
+/// Bytes that count against the window: segments in flight, each as a full one.
+fn in_flight(scoreboard: &Scoreboard, space: &SequenceSpace) -> Bytes {
+    Bytes(scoreboard.in_flight() * space.full_payload().0)
 }

@@ -6,3 +6,4 @@ mod selective_repeat;
 mod tcp;
 mod telemetry;
 mod testbed;
+mod trace;

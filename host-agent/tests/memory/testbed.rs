@@ -175,6 +175,17 @@ impl Testbed {
 
     /// Starts a flow of `bytes` from `host` to the other one now.
     pub fn start(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) {
+        let request = self.open(host, flow, priority, bytes);
+        self.hosts[host].start_flow(self.now, &request);
+    }
+
+    /// The same with a trace.
+    pub fn start_traced(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) {
+        let request = self.open(host, flow, priority, bytes);
+        self.hosts[host].start_traced_flow(self.now, &request);
+    }
+
+    fn open(&mut self, host: usize, flow: u32, priority: u8, bytes: u64) -> FlowRequest {
         let initial_psn = Psn::new(0x00ff_fff0 + flow);
         let source_port = 0xc000 + u16::try_from(flow).expect("few flows");
         self.hosts[1 - host].open_responder(&ResponderRequest {
@@ -187,7 +198,7 @@ impl Testbed {
         });
         let destination = address(1 - host);
         let priority = Priority::new(priority);
-        let request = FlowRequest {
+        FlowRequest {
             flow,
             transport: 0,
             destination,
@@ -196,8 +207,7 @@ impl Testbed {
             source_port,
             priority,
             bytes,
-        };
-        self.hosts[host].start_flow(self.now, &request);
+        }
     }
 
     /// Lets a PFC frame arrive at `host`.

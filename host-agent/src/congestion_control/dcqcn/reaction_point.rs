@@ -66,6 +66,12 @@ impl ReactionPoint {
         self.current_rate
     }
 
+    /// The estimate of congestion when it was brought up to date last.
+    #[inline]
+    pub fn alpha(&self) -> Fraction {
+        self.alpha
+    }
+
     /// How often it has cut the rate.
     pub fn cuts(&self) -> u64 {
         self.cuts

@@ -1,0 +1,90 @@
+//! A flow's sender as traces have it: what governs it, told when it changes.
+
+use units::{BitsPerSecond, Bytes, Picos};
+
+/// What governs a sender at an instant, and what it has on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderState {
+    /// The rate at which its packets may follow each other, at most the line rate.
+    pub rate: BitsPerSecond,
+    /// Payload bytes that may be unacknowledged; `None` for no limit.
+    pub window: Option<Bytes>,
+    /// What [`congestion`](crate::congestion_control::CongestionControl::congestion) says.
+    pub congestion_millionths: Option<i64>,
+    /// The last round trip that was measured.
+    pub round_trip: Option<Picos>,
+    /// Payload bytes that count against the window.
+    pub outstanding: Bytes,
+}
+
+impl SenderState {
+    /// Whether nothing governs the sender in another way than at `other`.
+    fn is_governed_as(&self, other: &Self) -> bool {
+        let Self { rate, window, congestion_millionths, round_trip: _, outstanding: _ } = *self;
+        (rate, window, congestion_millionths)
+            == (other.rate, other.window, other.congestion_millionths)
+    }
+}
+
+/// Follows one sender.
+#[derive(Debug, Default)]
+pub struct FlowTrace {
+    /// The state that was told last.
+    told: Option<SenderState>,
+    /// The last round trip that was measured.
+    round_trip: Option<Picos>,
+}
+
+impl FlowTrace {
+    /// Takes note of a round trip, if one was measured.
+    pub fn measured(&mut self, round_trip: Option<Picos>) {
+        self.round_trip = round_trip.or(self.round_trip);
+    }
+
+    /// The last round trip that was measured.
+    pub fn round_trip(&self) -> Option<Picos> {
+        self.round_trip
+    }
+
+    /// The state, if something governs the sender in another way than when it was told last.
+    pub fn change(&mut self, state: SenderState) -> Option<SenderState> {
+        if self.told.is_some_and(|told| told.is_governed_as(&state)) {
+            return None;
+        }
+        self.told = Some(state);
+        Some(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_window_and_congestion_are_changes_and_the_rest_is_not() {
+        let state = SenderState {
+            rate: BitsPerSecond(100),
+            window: None,
+            congestion_millionths: None,
+            round_trip: None,
+            outstanding: Bytes(0),
+        };
+        let mut trace = FlowTrace::default();
+        assert_eq!(trace.change(state), Some(state), "the first state is told");
+        let rows = [
+            (state, false),
+            (SenderState { round_trip: Some(Picos(1)), outstanding: Bytes(9), ..state }, false),
+            (SenderState { rate: BitsPerSecond(99), ..state }, true),
+            (state, true),
+            (SenderState { window: Some(Bytes(1)), ..state }, true),
+            (SenderState { window: Some(Bytes(1)), outstanding: Bytes(1), ..state }, false),
+            (SenderState { congestion_millionths: Some(-1), ..state }, true),
+        ];
+        for (row, (state, told)) in rows.into_iter().enumerate() {
+            assert_eq!(trace.change(state), told.then_some(state), "row {row}");
+        }
+        trace.measured(Some(Picos(7)));
+        trace.measured(None);
+        assert_eq!(trace.round_trip(), Some(Picos(7)), "the last that there was");
+    }
+}
