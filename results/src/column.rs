@@ -9,6 +9,7 @@ use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_trace::FlowTraceRow;
 use super::hpcc;
 use super::link_delay::LinkDelayRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
@@ -46,6 +47,7 @@ pub fn columns_markdown() -> String {
     table::<FlowRow>(&mut text);
     table::<FctBySizeRow>(&mut text);
     table::<ThroughputRow>(&mut text);
+    table::<FlowTraceRow>(&mut text);
     table::<PauseRow>(&mut text);
     table::<PauseTimeRow>(&mut text);
     table::<QueueRow>(&mut text);
@@ -87,7 +89,7 @@ mod tests {
         let text = columns_markdown();
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
-        let tables = tables.chain(["deadlocks", "distributions", "egress_queues"]);
+        let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -119,6 +121,10 @@ mod tests {
              slowdown_p95,slowdown_p99,slowdown_max,fct_mean_ns,fct_p99_ns"
         );
         assert_eq!(header::<ThroughputRow>(), "start_ns,flow,bytes,bits_per_second");
+        assert_eq!(
+            header::<FlowTraceRow>(),
+            "time_ns,flow,rate_bps,window_bytes,rtt_ns,congestion,outstanding_bytes"
+        );
         assert_eq!(
             header::<PauseTimeRow>(),
             "node,port,priority,by,pauses,paused_ns,share,longest_ns,ordered_pauses,ordered_ns"

@@ -14,6 +14,7 @@ use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_trace::{FlowTrace, FlowTraceRow};
 use super::hpcc::{HpccFiles, HpccOptions};
 use super::link_delay::LinkDelayRow;
 use super::manifest::Manifest;
@@ -35,6 +36,7 @@ const FILES: &[&str] = &[
     FlowRow::FILE,
     FctBySizeRow::FILE,
     ThroughputRow::FILE,
+    FlowTraceRow::FILE,
     PauseRow::FILE,
     PauseTimeRow::FILE,
     QueueRow::FILE,
@@ -61,6 +63,8 @@ pub struct ResultsOptions {
     pub snap_bytes: u32,
     /// Whether there is a `throughput.csv`.
     pub throughput: bool,
+    /// Most rows of `flow_trace.csv`, if there is one.
+    pub flow_trace_rows: Option<u64>,
     /// What the HPCC simulator's files are written with; none makes none.
     pub hpcc: Option<HpccOptions>,
     /// Whether there is a `link_delay.csv`.
@@ -79,6 +83,7 @@ pub struct ResultsFolder {
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
+    flow_trace: Option<FlowTrace<File>>,
     hpcc: Option<HpccFiles>,
     link_delay: Option<CsvTable<File>>,
     capture: Option<Capture<File>>,
@@ -119,6 +124,10 @@ impl ResultsFolder {
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
+            flow_trace: options
+                .flow_trace_rows
+                .map(|most| Ok(FlowTrace::new(table::<FlowTraceRow>(&staging)?, most)))
+                .transpose()?,
             hpcc,
             link_delay: options.link_delay.then(|| table::<LinkDelayRow>(&staging)).transpose()?,
             capture,
@@ -188,6 +197,19 @@ impl ResultsFolder {
         self.throughput.as_mut().expect("throughput is written where it is asked for").row(row)
     }
 
+    /// Adds a change of what governs a flow's sender, if there is room for it.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::flow_trace_rows`].
+    pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
+        self.flow_trace.as_mut().expect("flows are traced where it is asked for").row(row)
+    }
+
+    /// Files that end before the run does, and what to change.
+    pub fn truncated(&self) -> Vec<String> {
+        self.flow_trace.iter().filter_map(FlowTrace::truncated).collect()
+    }
+
     /// Adds a measurement of a link.
     ///
     /// # Panics
@@ -220,7 +242,9 @@ impl ResultsFolder {
         summary: &Summary,
     ) -> Result<ResultFiles, ResultsError> {
         let tables = [self.flows, self.pauses, self.queues, self.drops, self.deadlocks];
-        let optional = self.throughput.into_iter().chain(self.link_delay).chain(self.egress_queues);
+        let flow_trace = self.flow_trace.map(FlowTrace::into_table);
+        let optional = self.throughput.into_iter().chain(flow_trace);
+        let optional = optional.chain(self.link_delay).chain(self.egress_queues);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
@@ -271,6 +295,7 @@ mod tests {
             wires,
             snap_bytes: 0,
             throughput: true,
+            flow_trace_rows: Some(1),
             link_delay: true,
             egress_queues: true,
             hpcc: Some(hpcc()),

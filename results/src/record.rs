@@ -11,6 +11,7 @@ use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::flow::FlowRow;
 use super::flow_statistics::FlowStatistics;
+use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
@@ -114,6 +115,11 @@ impl Record {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Adds a change of what governs a flow's sender.
+    pub fn flow_trace(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_trace(row))
     }
 
     /// Adds a flow: once each, when it completes or when the run ends without it.
@@ -239,7 +245,7 @@ impl Record {
     }
 
     /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses
-    /// and deadlocks and its `lossless` are filled in here.
+    /// and deadlocks, its `lossless` and its `truncated` are filled in here.
     pub fn finish(
         mut self,
         now: Picos,
@@ -266,6 +272,7 @@ impl Record {
             pause_ordered_ns: sum(|row| row.ordered.paused),
             deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,
+            truncated: self.folder.as_ref().map(ResultsFolder::truncated).unwrap_or_default(),
             ..counted
         };
         if let Some(folder) = &mut self.folder {

@@ -133,7 +133,7 @@ impl RunReport {
         self.cost(out, style)?;
         if let Some(files) = &self.files {
             out.push('\n');
-            files::render(out, files, &self.lossless, style)?;
+            files::render(out, files, &self.summary.truncated, &self.lossless, style)?;
         }
         Ok(())
     }

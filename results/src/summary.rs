@@ -65,6 +65,8 @@ pub struct Summary {
     pub books: Vec<String>,
     /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
     pub limits_reached: Vec<String>,
+    /// Files that end before the run does because they have a bound, and what to change; empty when none does.
+    pub truncated: Vec<String>,
     /// Wall time.
     #[serde(serialize_with = "milliseconds")]
     pub wall_seconds: f64,
@@ -177,6 +179,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
                 reason and what to change. Empty when none did; frames that injected faults took do \
                 not count.",
+    },
+    Column {
+        name: "truncated",
+        about: "Files that have a bound and end before the run does: how many rows they have, what is \
+                missing and what to change. Empty when none does. The run itself is as good as any.",
     },
     Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
     Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
@@ -335,6 +342,7 @@ mod tests {
       "lossless": false,
       "books": [],
       "limits_reached": [],
+      "truncated": [],
       "wall_seconds": 1.235,
       "cpu_seconds": 0.0
     }

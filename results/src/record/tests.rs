@@ -37,6 +37,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         wires,
         snap_bytes: 64,
         throughput,
+        flow_trace_rows: None,
         link_delay,
         egress_queues: false,
         hpcc: None,
@@ -289,4 +290,34 @@ fn a_capture_has_the_frames_of_its_run() {
     assert!(captured > 4 * 60, "four frames: {captured}");
     let lines = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap().lines().count();
     assert_eq!(["flows.csv", "pauses.csv", "queues.csv"].map(lines), [31, 5, 13]);
+}
+
+#[test]
+fn a_trace_is_cut_at_its_bound_and_the_summary_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let options = ResultsOptions { flow_trace_rows: Some(1), ..ResultsOptions::default() };
+    let folder = ResultsFolder::create(temp.path(), &options).unwrap();
+    let row = |time| FlowTraceRow {
+        time: Nanos(time),
+        flow: 4,
+        rate: BitsPerSecond(100),
+        window: Some(Bytes(7)),
+        round_trip: None,
+        congestion_millionths: Some(1),
+        outstanding: Bytes(2),
+    };
+    let record = Record::new(Some(folder), RecordOptions::default());
+    let report = finished(record, |record| {
+        for time in [3, 5] {
+            record.flow_trace(&row(time)).unwrap();
+        }
+    });
+    let text = fs::read_to_string(temp.path().join("flow_trace.csv")).unwrap();
+    assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), ["3,4,100,7,,1,2"]);
+    assert!(report.summary.truncated[0].starts_with("flow_trace.csv ends with its 1 row;"));
+    assert_eq!(report.summary.truncated.len(), 1);
+    let report = finished(Record::new(None, RecordOptions::default()), |record| {
+        record.flow_trace(&row(3)).unwrap();
+    });
+    assert!(report.summary.truncated.is_empty(), "no file, nothing cut");
 }

@@ -10,10 +10,11 @@ use super::quantity;
 use super::style::Style;
 use super::text_table::wrap;
 
-/// Names and lengths of the files; a tshark line that shows the PAUSE frames of `priorities`.
+/// Names and lengths of the files, and which were cut; a tshark line that shows the PAUSE frames of `priorities`.
 pub fn render(
     out: &mut String,
     files: &ResultFiles,
+    truncated: &[String],
     priorities: &[u8],
     style: Style,
 ) -> fmt::Result {
@@ -27,6 +28,10 @@ pub fn render(
     let names = names.join(", ");
     let words = names.split_inclusive("), ").map(str::trim_end);
     out.push_str(&wrap(words, 0, ""));
+    for line in truncated {
+        let line = format!("truncated: {line}");
+        writeln!(out, "{}", style.bad(wrap(line.split(' '), 2, "").trim_end()))?;
+    }
     if let Some(capture) = files.capture() {
         writeln!(out, "\n{}", style.heading("The PAUSE frames on the wires"))?;
         out.push_str(&tshark(&capture, priorities));

@@ -427,3 +427,14 @@ fn a_run_that_took_no_time_has_no_rate() {
     let text = report.render(Style::plain());
     assert!(text.contains("\n0.412 s wall, 0.000 s CPU\n"), "{text}");
 }
+
+#[test]
+fn a_file_that_was_cut_is_named_below_the_files() {
+    let mut report = report();
+    report.summary.truncated = vec!["flow_trace.csv ends with its 2 rows".into()];
+    let text = report.render(Style::plain());
+    assert!(
+        text.contains("\ntruncated: flow_trace.csv ends with its 2 rows\n\nThe PAUSE"),
+        "{text}"
+    );
+}

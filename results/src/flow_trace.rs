@@ -1,0 +1,181 @@
+//! `flow_trace.csv`.
+
+use std::io::{self, Write};
+
+use units::{BitsPerSecond, Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{CsvTable, Maybe, Row};
+use super::error::ResultsError;
+
+/// What governs a flow's sender from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTraceRow {
+    /// Since when.
+    pub time: Nanos,
+    /// The flow's number.
+    pub flow: u32,
+    /// The rate at which its packets may follow each other, at most the line rate.
+    pub rate: BitsPerSecond,
+    /// Payload bytes that may be unacknowledged, if there is a limit.
+    pub window: Option<Bytes>,
+    /// The last round trip that was measured.
+    pub round_trip: Option<Nanos>,
+    /// What the algorithm makes of congestion, in millionths.
+    pub congestion_millionths: Option<i64>,
+    /// Payload bytes that count against the window.
+    pub outstanding: Bytes,
+}
+
+impl Row for FlowTraceRow {
+    const FILE: &'static str = "flow_trace.csv";
+    const ABOUT: &'static str = "Only with `results.flow_trace`. One row when a traced flow starts, and one \
+                                 per change of its `rate_bps`, `window_bytes` or `congestion`: after an ACK, \
+                                 NAK, CNP, loss, timeout or packet. What a timer changes shows at the next of \
+                                 these, because nothing needs it before. In order of time; rows of a flow at one \
+                                 instant as they happened. At most `results.flow_trace.rows` rows: a trace that \
+                                 was cut there is named under `truncated` in `summary.json`.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "time_ns", about: "Instant of the change." },
+        Column { name: "flow", about: "Number of the flow, as in `flows.csv`." },
+        Column {
+            name: "rate_bps",
+            about: "Rate at which the flow's packets may follow each other, in bits on the wire per \
+                    second; the line rate where nothing is paced.",
+        },
+        Column {
+            name: "window_bytes",
+            about: "Payload bytes that may be unacknowledged: the congestion control's window or the \
+                    transport's `window`, whichever is less. Empty without either.",
+        },
+        Column {
+            name: "rtt_ns",
+            about: "Last round trip that the sender's NIC measured, from the start of a packet to the \
+                    arrival of its ACK, rounded up; of packets that were sent once. Empty before the first.",
+        },
+        Column {
+            name: "congestion",
+            about: "What the congestion control makes of congestion, in millionths, rounded down. DCQCN: \
+                    alpha as of the last CNP, or with a clock of cuts as of its last cut; DCTCP: alpha; \
+                    HPCC: the utilisation U; PowerTCP and theta-PowerTCP: the smoothed power, 1000000 of a \
+                    link that is just full; TIMELY: the normalised gradient, which may be negative, rounded \
+                    towards zero. Empty for others.",
+        },
+        Column {
+            name: "outstanding_bytes",
+            about: "Payload bytes that count against the window. Go-back-N: sent since it last went back, and \
+                    not acknowledged. Selective repeat: from the oldest unacknowledged packet to the newest \
+                    sent, and 0 while one is to be sent again. TCP: segments in flight (`pipe` of RFC 6675), \
+                    each as a full one.",
+        },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{}",
+            self.time.0,
+            self.flow,
+            self.rate.0,
+            Maybe(self.window.map(|window| window.0)),
+            Maybe(self.round_trip.map(|span| span.0)),
+            Maybe(self.congestion_millionths),
+            self.outstanding.0,
+        )
+    }
+}
+
+/// The table, which has a bound.
+pub struct FlowTrace<W: Write> {
+    table: CsvTable<W>,
+    most: u64,
+    written: u64,
+    /// When the first row came that it has no room for.
+    cut_at: Option<Nanos>,
+}
+
+impl<W: Write> FlowTrace<W> {
+    /// A table of at most so many rows.
+    pub const fn new(table: CsvTable<W>, most: u64) -> Self {
+        Self { table, most, written: 0, cut_at: None }
+    }
+
+    /// Adds a row, if there is room.
+    pub fn row(&mut self, row: &FlowTraceRow) -> Result<(), ResultsError> {
+        if self.written == self.most {
+            self.cut_at.get_or_insert(row.time);
+            return Ok(());
+        }
+        self.written += 1;
+        self.table.row(row)
+    }
+
+    /// What is missing, if it was cut, and what to change.
+    pub fn truncated(&self) -> Option<String> {
+        let (file, Nanos(at)) = (FlowTraceRow::FILE, self.cut_at?);
+        let rows = match self.most {
+            1 => "its 1 row".to_owned(),
+            most => format!("its {most} rows"),
+        };
+        Some(format!(
+            "{file} ends with {rows}; changes from {at} ns on are missing: raise \
+             `results.flow_trace.rows` or trace fewer flows"
+        ))
+    }
+
+    /// The table.
+    pub fn into_table(self) -> CsvTable<W> {
+        self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::csv::line;
+
+    const ROW: FlowTraceRow = FlowTraceRow {
+        time: Nanos(5),
+        flow: 3,
+        rate: BitsPerSecond(100),
+        window: None,
+        round_trip: None,
+        congestion_millionths: None,
+        outstanding: Bytes(0),
+    };
+
+    #[test]
+    fn what_there_is_not_is_empty() {
+        assert_eq!(line(&ROW), "5,3,100,,,,0\n");
+        let full = FlowTraceRow {
+            window: Some(Bytes(7)),
+            round_trip: Some(Nanos(8)),
+            congestion_millionths: Some(-9),
+            outstanding: Bytes(10),
+            ..ROW
+        };
+        assert_eq!(line(&full), "5,3,100,7,8,-9,10\n");
+    }
+
+    #[test]
+    fn a_trace_ends_at_its_bound_and_says_so() {
+        let mut bytes = Vec::new();
+        let table = CsvTable::new::<FlowTraceRow>(&mut bytes, Path::new("flow_trace.csv")).unwrap();
+        let mut trace = FlowTrace::new(table, 2);
+        for time in [1, 2] {
+            trace.row(&FlowTraceRow { time: Nanos(time), ..ROW }).unwrap();
+            assert_eq!(trace.truncated(), None, "all rows are there");
+        }
+        for time in [4, 9] {
+            trace.row(&FlowTraceRow { time: Nanos(time), ..ROW }).unwrap();
+        }
+        let expected = "flow_trace.csv ends with its 2 rows; changes from 4 ns on are missing: raise \
+                        `results.flow_trace.rows` or trace fewer flows";
+        assert_eq!(trace.truncated().as_deref(), Some(expected));
+        trace.into_table().finish().unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), ["1,3,100,,,,0", "2,3,100,,,,0"]);
+    }
+}
