@@ -71,7 +71,7 @@ pub use priority::Priorities;
 pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
-pub use results::{Results, Throughput};
+pub use results::{FlowTrace, Results, Throughput};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};

@@ -32,6 +32,9 @@ pub struct Results {
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
+    /// What `flow_trace.csv` follows; none is written without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_trace: Option<FlowTrace>,
     /// How the HPCC simulator's files are written; none are without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpcc: Option<Hpcc>,
@@ -50,8 +53,28 @@ pub struct Throughput {
 impl Throughput {
     /// Whether flows of this label are counted.
     pub fn covers(&self, label: &str) -> bool {
-        self.labels.iter().any(|pattern| glob::matches(pattern, label))
+        covers(&self.labels, label)
     }
+}
+
+/// What `flow_trace.csv` follows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowTrace {
+    /// Patterns of labels; never empty.
+    flows: Vec<String>,
+    /// Most rows, above zero.
+    pub rows: u64,
+}
+
+impl FlowTrace {
+    /// Whether flows of this label are traced.
+    pub fn covers(&self, label: &str) -> bool {
+        covers(&self.flows, label)
+    }
+}
+
+fn covers(patterns: &[String], label: &str) -> bool {
+    patterns.iter().any(|pattern| glob::matches(pattern, label))
 }
 
 /// What is written.
@@ -72,6 +95,9 @@ pub(super) struct ResultsKeys {
     distributions: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
+    /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
+    /// change. Default: none is written.
+    flow_trace: Option<FlowTraceKeys>,
     /// Asks for `fct.txt`, `pfc.txt` and `qlen.txt`, files as the HPCC simulator (ns-3) writes them;
     /// {} takes all defaults, like `xoff run --format hpcc`. Default: none are written.
     hpcc: Option<HpccKeys>,
@@ -89,6 +115,22 @@ struct ThroughputKeys {
     labels: Vec<String>,
 }
 
+/// What `flow_trace.csv` follows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FlowTraceKeys {
+    /// Labels of the flows to trace; `*` stands for any text and `?` for one character.
+    flows: Vec<String>,
+    /// Most rows that are written, above zero, of all traced flows together. A trace that is cut there is named under
+    /// `truncated` in `summary.json` and in the report. Default 100000.
+    #[serde(default = "trace_rows")]
+    rows: u64,
+}
+
+const fn trace_rows() -> u64 {
+    100_000
+}
+
 impl Default for ResultsKeys {
     fn default() -> Self {
         let kilobytes = [1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
@@ -98,6 +140,7 @@ impl Default for ResultsKeys {
             occupancy: false,
             distributions: false,
             throughput: None,
+            flow_trace: None,
             hpcc: None,
         }
     }
@@ -118,6 +161,8 @@ impl ResultsKeys {
         check_bins(&flow_size_bins, document)?;
         let throughput =
             self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
+        let flow_trace =
+            self.flow_trace.map(|keys| keys.resolve(workloads, document)).transpose()?;
         let hpcc = self.hpcc.map(|keys| keys.resolve(workloads, fabric, document)).transpose()?;
         Ok(Results {
             queue_period: self.queue_period.0,
@@ -125,6 +170,7 @@ impl ResultsKeys {
             occupancy: self.occupancy,
             distributions: self.distributions,
             throughput,
+            flow_trace,
             hpcc,
         })
     }
@@ -146,20 +192,50 @@ impl ThroughputKeys {
             let help = "name labels, or leave `labels` out for every flow";
             return Err(document.error("results.throughput.labels", "no flow is counted", help));
         }
-        for (place, pattern) in self.labels.iter().enumerate() {
-            let labels = || workloads.iter().map(Entry::label);
-            if !labels().any(|label| glob::matches(pattern, label)) {
-                let mut known: Vec<&str> = labels().collect();
-                known.sort_unstable();
-                known.dedup();
-                let help = suggestion(pattern, "the labels are", known.iter().copied());
-                let path = format!("results.throughput.labels.{place}");
-                let title = format!("no flow has a label like `{pattern}`");
-                return Err(document.error(&path, &title, &help));
-            }
-        }
+        check_labels("results.throughput.labels", &self.labels, workloads, document)?;
         Ok(Throughput { interval, labels: self.labels })
     }
+}
+
+impl FlowTraceKeys {
+    fn resolve(
+        self,
+        workloads: &[Entry],
+        document: &Document<'_>,
+    ) -> Result<FlowTrace, ScenarioError> {
+        if self.flows.is_empty() {
+            let help = "name labels of flows, or leave `flow_trace` out";
+            return Err(document.error("results.flow_trace.flows", "no flow is traced", help));
+        }
+        check_labels("results.flow_trace.flows", &self.flows, workloads, document)?;
+        if self.rows == 0 {
+            let help = "write how many rows there may be, or leave `flow_trace` out";
+            return Err(document.error("results.flow_trace.rows", "a trace without rows", help));
+        }
+        Ok(FlowTrace { flows: self.flows, rows: self.rows })
+    }
+}
+
+/// Each pattern at `path` stands for the label of a workload.
+fn check_labels(
+    path: &str,
+    patterns: &[String],
+    workloads: &[Entry],
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    for (place, pattern) in patterns.iter().enumerate() {
+        let labels = || workloads.iter().map(Entry::label);
+        if !labels().any(|label| glob::matches(pattern, label)) {
+            let mut known: Vec<&str> = labels().collect();
+            known.sort_unstable();
+            known.dedup();
+            let help = suggestion(pattern, "the labels are", known.iter().copied());
+            let path = format!("{path}.{place}");
+            let title = format!("no flow has a label like `{pattern}`");
+            return Err(document.error(&path, &title, &help));
+        }
+    }
+    Ok(())
 }
 
 fn every_label() -> Vec<String> {

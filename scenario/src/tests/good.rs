@@ -92,6 +92,7 @@ flow_size_bins = ["1B", "1GiB"]
 occupancy = true
 distributions = true
 throughput = { interval = "1us", labels = ["f?ows", "*"] }
+flow_trace = { flows = ["fl*"] }
 [[captures]]
 wires = ["a->*", "?1->b"]
 filter = "cnp"
@@ -124,6 +125,8 @@ rate = 0.001
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));
     let throughput = scenario.results.throughput.as_ref().unwrap();
     assert!(throughput.covers("flows") && scenario.results.occupancy);
+    let trace = scenario.results.flow_trace.as_ref().unwrap();
+    assert!(trace.covers("flows") && !trace.covers("others") && trace.rows == 100_000);
     assert!(scenario.results.distributions && scenario.stop == Stop::Deadlock);
     assert_eq!(scenario.results.flow_size_bins, [Bytes(1), Bytes(1 << 30)]);
     let written = scenario.to_toml();

@@ -412,6 +412,38 @@ fn throughput_of_nothing() {
 }
 
 #[test]
+fn traces_of_nothing() {
+    let text = "[results]\nflow_trace = { flows = [\"oen\"] }\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: no flow has a label like `oen`
+      --> bad.toml:13:25
+       |
+    13 | flow_trace = { flows = ["oen"] }
+       |                         ^^^^^
+       |
+       = help: did you mean `one`? the labels are `one`
+    "#);
+    assert_snapshot!(report_on("[results]\nflow_trace = { flows = [] }\n"), @r"
+    error: no flow is traced
+      --> bad.toml:13:24
+       |
+    13 | flow_trace = { flows = [] }
+       |                        ^^
+       |
+       = help: name labels of flows, or leave `flow_trace` out
+    ");
+    assert_snapshot!(report_on("[results.flow_trace]\nflows = [\"one\"]\nrows = 0\n"), @r"
+    error: a trace without rows
+      --> bad.toml:14:8
+       |
+    14 | rows = 0
+       |        ^
+       |
+       = help: write how many rows there may be, or leave `flow_trace` out
+    ");
+}
+
+#[test]
 fn a_short_timeout_above_the_long_one() {
     let text = format!(
         "{SMALL}[host]\nretransmission_timeout = \"50us\"\n\
