@@ -270,11 +270,19 @@ fn claim(
         })
         .collect();
     let throughput = scenario.results.throughput.is_some();
+    let flow_trace_rows = scenario.results.flow_trace.as_ref().map(|trace| trace.rows);
     let link_delay = switch_settings::measures_links(scenario);
     let hpcc = hpcc_options(scenario);
     let egress_queues = !scenario.switch.flow_queues.is_empty();
-    let options =
-        ResultsOptions { wires, snap_bytes: 0, throughput, link_delay, egress_queues, hpcc };
+    let options = ResultsOptions {
+        wires,
+        snap_bytes: 0,
+        throughput,
+        flow_trace_rows,
+        link_delay,
+        egress_queues,
+        hpcc,
+    };
     ResultsFolder::create(folder, &options)
 }
 

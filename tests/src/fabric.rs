@@ -48,10 +48,11 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 17] = [
+const SAME_FILES: [&str; 18] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
+    "flow_trace.csv",
     "pauses.csv",
     "pause_time.csv",
     "queues.csv",

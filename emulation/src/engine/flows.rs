@@ -32,7 +32,9 @@ impl<W: Wires> Engine<'_, W> {
             self.classes |= 1 << flow.priority;
             let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
             self.command(flow.destination, flow.start, Command::Open(responder));
-            self.command(flow.source, flow.start, Command::Start(request));
+            let trace = self.scenario.results.flow_trace.as_ref();
+            let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
+            self.command(flow.source, flow.start, Command::Start { request, traced });
             let fabric = self.scenario.fabric();
             self.recorder.record.flow_started(&FlowStart {
                 flow: flow.id,

@@ -35,7 +35,12 @@ pub enum Command {
     /// To receive a flow.
     Open(ResponderRequest),
     /// To send a flow.
-    Start(FlowRequest),
+    Start {
+        /// The flow.
+        request: FlowRequest,
+        /// Whether changes of what governs its sender are noted.
+        traced: bool,
+    },
     /// That the sender of a flow of `bytes` bytes has every ACK.
     Close {
         /// The flow.
@@ -62,6 +67,8 @@ pub struct HostNode {
     node: NodeId,
     /// Whether results follow what arrives.
     follows_deliveries: bool,
+    /// Whether flows are traced: then a packet that it sends can be an event.
+    traces: bool,
 }
 
 impl HostNode {
@@ -85,6 +92,7 @@ impl HostNode {
             commands: VecDeque::new(),
             node: fabric.host_node(host),
             follows_deliveries: scenario.results.throughput.is_some(),
+            traces: scenario.results.flow_trace.is_some(),
         }
     }
 
@@ -159,8 +167,13 @@ impl HostNode {
         self.command_at = self.commands.front().map_or(Picos::MAX, |(at, _)| *at);
         match command {
             Command::Open(request) => self.host.open_responder(&request),
-            Command::Start(request) => {
+            Command::Start { request, traced: false } => {
                 self.host.start_flow(now, &request);
+                self.kick(core, now);
+            }
+            Command::Start { request, traced: true } => {
+                self.host.start_traced_flow(now, &request);
+                self.take_events(core);
                 self.kick(core, now);
             }
             Command::Close { flow, qp, bytes } => {
@@ -248,6 +261,9 @@ impl HostNode {
                 let frame = core.frames.packet(self.out.wire, &packet, stamps);
                 let length = packet.frame_length() as u32;
                 core.transmit(now, self.node, &mut self.out, frame, length);
+                if self.traces {
+                    self.take_events(core);
+                }
             }
         }
         let free = self.out.busy_until.max(now);
@@ -256,9 +272,16 @@ impl HostNode {
 
     fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
-            if let HostEvent::FlowCompleted { flow, at, counts } = event {
-                let completion = Completion { at, counts };
-                core.journal.note(at, self.node, Note::Completed { flow, completion });
+            match event {
+                HostEvent::FlowCompleted { flow, at, counts } => {
+                    let completion = Completion { at, counts };
+                    core.journal.note(at, self.node, Note::Completed { flow, completion });
+                }
+                HostEvent::SenderChanged { flow, at, state } => {
+                    let state = Box::new(state);
+                    core.journal.note(at, self.node, Note::SenderChanged { flow, state });
+                }
+                HostEvent::FlowDelivered { .. } => {}
             }
         }
     }

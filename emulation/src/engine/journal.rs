@@ -2,6 +2,7 @@
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{Order, PauseLevel};
+use host_agent::SenderState;
 use results::{PauseEvent, QueueKind, Record};
 use switch_user::link_delay::Measurement;
 use switch_user::switch::ControlEvent;
@@ -50,6 +51,13 @@ pub enum Note {
         flow: u32,
         /// How it ended.
         completion: Completion,
+    },
+    /// What governs the sender of a traced flow has changed.
+    SenderChanged {
+        /// The flow.
+        flow: u32,
+        /// What it is now. In a box, so that it does not make every note longer.
+        state: Box<SenderState>,
     },
     /// A flow's receiver has not what its sender has sent.
     Misdelivered {

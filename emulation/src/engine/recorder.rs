@@ -6,13 +6,13 @@ use fabric_core::drop_reason::{self, DropReason};
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority;
 use results::{
-    DropClass, DropRow, EgressQueueRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow,
-    QueueRow, Record, ResultsError,
+    DropClass, DropRow, EgressQueueRow, FlowTraceRow, LinkDelayRow, PauseEvent, PauseReceived,
+    PauseRow, QueueRow, Record, ResultsError,
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;
 use topology::{NodeId, NodeKind, SwitchId};
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Picos};
 
 use super::journal::{Entry, Note};
 
@@ -49,6 +49,15 @@ impl<'a> Recorder<'a> {
         let node = &fabric.node(entry.node).name;
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
+            Note::SenderChanged { flow, ref state } => record.flow_trace(&FlowTraceRow {
+                time,
+                flow,
+                rate: state.rate,
+                window: state.window,
+                round_trip: state.round_trip.map(Picos::to_nanos_ceil),
+                congestion_millionths: state.congestion_millionths,
+                outstanding: state.outstanding,
+            }),
             Note::Misdelivered { flow, delivered, bytes } => {
                 self.misdelivered.push(format!(
                     "flow {flow} completed, but its receiver has {delivered} of {bytes} bytes"
