@@ -13,6 +13,7 @@ pub mod distributions;
 pub mod drawn;
 pub mod exactness;
 pub mod flow_queues;
+pub mod flow_trace;
 pub mod go_back_n;
 pub mod link_delay;
 pub mod lone_flow;

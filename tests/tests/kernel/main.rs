@@ -10,6 +10,7 @@ mod fabric_distributions;
 mod fabric_drawn;
 mod fabric_exactness;
 mod fabric_flow_queues;
+mod fabric_flow_trace;
 mod fabric_headroom;
 mod fabric_measures;
 mod fabric_multipath;

@@ -20,11 +20,12 @@ const CASES: u32 = 60;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/drawn.txt");
 
 /// What follows a run, and must not change it.
-const OBSERVED: [&str; 4] = [
+const OBSERVED: [&str; 5] = [
     CAPTURE_ALL,
     "results.occupancy=true",
     "results.distributions=true",
     "results.throughput={ interval = \"7us\" }",
+    "results.flow_trace={ flows = [\"*\"], rows = 1000000 }",
 ];
 
 fn check(cases: &impl Strategy<Value = Drawn>, test: impl Fn(&Drawn)) {
@@ -75,6 +76,7 @@ fn observing_changes_nothing() {
             &plain,
             &[
                 "throughput.csv",
+                "flow_trace.csv",
                 "queues.csv",
                 "occupancy.csv",
                 "distributions.csv",

@@ -8,6 +8,7 @@ mod distributions;
 mod drawn;
 mod exactness;
 mod flow_queues;
+mod flow_trace;
 mod headroom;
 mod headroom_schemes;
 mod limits;
