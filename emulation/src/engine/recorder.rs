@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::{self, DropReason};
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority;
+use host_agent::SenderState;
 use results::{
     DropClass, DropRow, EgressQueueRow, FlowTraceRow, LinkDelayRow, PauseEvent, PauseReceived,
     PauseRow, QueueRow, Record, ResultsError,
@@ -49,15 +50,9 @@ impl<'a> Recorder<'a> {
         let node = &fabric.node(entry.node).name;
         match entry.what {
             Note::Delivered { flow, bytes } => record.delivered(at, flow, bytes),
-            Note::SenderChanged { flow, ref state } => record.flow_trace(&FlowTraceRow {
-                time,
-                flow,
-                rate: state.rate,
-                window: state.window,
-                round_trip: state.round_trip.map(Picos::to_nanos_ceil),
-                congestion_millionths: state.congestion_millionths,
-                outstanding: state.outstanding,
-            }),
+            Note::SenderChanged { flow, ref state } => {
+                record.flow_trace(&flow_trace_row(time, flow, state))
+            }
             Note::Misdelivered { flow, delivered, bytes } => {
                 self.misdelivered.push(format!(
                     "flow {flow} completed, but its receiver has {delivered} of {bytes} bytes"
@@ -162,6 +157,12 @@ impl Recorder<'_> {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
+}
+
+fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
+    let SenderState { rate, window, congestion_millionths, round_trip, outstanding } = *state;
+    let round_trip = round_trip.map(Picos::to_nanos_ceil);
+    FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
 }
 
 /// Who is to blame for a drop, as results say it.
