@@ -25,9 +25,9 @@ pub struct FlowRequest {
     pub destination: u32,
     /// Number of its queue pair or connection, the same at both ends, 24 bits.
     pub qp: u32,
-    /// PSN of the first packet. TCP's initial sequence number is made of it.
+    /// PSN of the first packet. TCP's initial sequence number is derived from it.
     pub initial_psn: Psn,
-    /// UDP source port: the flow's entropy. TCP's ports are made of `qp`.
+    /// UDP source port: the flow's entropy. TCP's ports encode `qp`.
     pub source_port: u16,
     /// Priority of its packets.
     pub priority: Priority,

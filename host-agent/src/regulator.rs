@@ -14,7 +14,7 @@ pub struct WindowLimit {
     pub scales: bool,
 }
 
-/// Of one flow.
+/// Limits one flow's window and rate.
 #[derive(Debug)]
 pub struct Regulator<C> {
     congestion_control: C,

@@ -37,7 +37,7 @@ pub struct Parameters {
 }
 
 /// A microsecond.
-const TICK: Picos = Picos(1_000_000);
+pub(crate) const TICK: Picos = Picos(1_000_000);
 
 /// The clock of time stamps ticks once a microsecond. RFC 7323, 5.4, has 1 ms to 1 s; round trips here are shorter.
 #[expect(clippy::cast_possible_truncation, reason = "a clock of 32 bits wraps, after 71 minutes")]

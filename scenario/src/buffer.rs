@@ -41,12 +41,12 @@ impl Scenario {
     }
 
     /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry, or behind TCP's
-    /// headers.
+    /// headers; with the smallest payloads an ACK with SACK blocks.
     pub fn longest_frame(&self) -> Bytes {
         let payload = self.host.payload;
         let longest = |transport: &Transport| match transport {
             Transport::RoceRc(roce) => data_frame(payload, true, roce.telemetry_hops),
-            Transport::Tcp(_) => Bytes(tcp::frame_length(payload.0).max(tcp::SYN_FRAME_LENGTH)),
+            Transport::Tcp(_) => Bytes(tcp::frame_length(payload.0).max(tcp::LONGEST_ACK_LENGTH)),
         };
         self.transports().iter().map(longest).max().unwrap_or_default()
     }

@@ -375,6 +375,11 @@ impl ScenarioKeys {
         let mut transports = vec![host.transport];
         let transport_of = workloads.iter().map(|entry| place_of(&mut transports, entry.transport));
         let transport_of = transport_of.collect();
+        if transports.len() > MOST_TRANSPORTS {
+            let title = format!("{} transports; the limit is {MOST_TRANSPORTS}", transports.len());
+            let help = "let entries of [[flows]] share their transports";
+            return Err(document.error("flows", &title, help));
+        }
         let results = self.results.resolve(&workloads, &fabric, document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
@@ -451,6 +456,9 @@ impl Scenario {
     }
 }
 
+/// Different transports of a scenario: each host has them all.
+const MOST_TRANSPORTS: usize = 256;
+
 /// The place of a workload's transport among those of the scenario, the first of which is that of the hosts.
 fn place_of(transports: &mut Vec<Transport>, transport: Option<Transport>) -> u16 {
     let Some(transport) = transport else { return 0 };
@@ -458,7 +466,7 @@ fn place_of(transports: &mut Vec<Transport>, transport: Option<Transport>) -> u1
         transports.push(transport);
         transports.len() - 1
     });
-    place.try_into().expect("a file has fewer than 65,536 entries")
+    u16::try_from(place).unwrap_or(u16::MAX)
 }
 
 /// The name that the file gives, or else the file's own.

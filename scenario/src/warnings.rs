@@ -2,27 +2,34 @@
 
 use std::collections::BTreeSet;
 
-use super::{Ecn, Scenario};
+use super::{Ecn, Scenario, Transport};
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (source, &place) in self.sources.iter().zip(&self.transport_of) {
-            let control = self.transports[usize::from(place)].congestion_control();
+            let transport = &self.transports[usize::from(place)];
+            let control = transport.congestion_control();
             if !control.needs_marks() {
                 continue;
             }
             let name = control.name();
+            // Where packets may be lost, TCP slows down for losses.
+            let lossless = source.priorities().all(|it| self.switch.lossless.contains(it));
+            let never = match transport {
+                Transport::Tcp(_) if !lossless => "only losses slow its senders down",
+                _ => "it never slows a sender down",
+            };
             let unmarked = |ecn: &Ecn| source.priorities().find(|&it| !ecn.priorities.contains(it));
             match self.switch.ecn.as_ref().map(unmarked) {
                 None => warnings.push(format!(
-                    "no switch marks packets, so {name} never slows a sender down: write `switch.ecn`, or \
+                    "no switch marks packets, which {name} waits for, so {never}: write `switch.ecn`, or \
                      `congestion_control = \"none\"` in its transport if that is meant"
                 )),
                 Some(Some(priority)) => warnings.push(format!(
-                    "no switch marks packets of priority {priority}, so {name} never slows their senders down: name \
-                     it in `switch.ecn.priorities`, which are the lossless ones by default"
+                    "no switch marks packets of priority {priority}, which {name} waits for, so {never}: name it in \
+                     `switch.ecn.priorities`, which are the lossless ones by default"
                 )),
                 Some(None) => {}
             }
@@ -58,7 +65,7 @@ mod tests {
         let unmarked = "switch.ecn={kmin=\"1kB\",kmax=\"2kB\",pmax=1,priorities=[5]}";
         let tcp = "flows.0.transport={kind=\"tcp\",congestion_control=\"dctcp\"}";
         let told = warnings(&[unmarked, tcp]);
-        assert!(told.len() == 1 && told[0].contains("priority 3, so dctcp"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("priority 3, which dctcp"), "{told:?}");
         for control in ["none", "timely", "theta-powertcp"] {
             let set =
                 format!("host.transport={{kind=\"roce-rc\",congestion_control=\"{control}\"}}");

@@ -165,7 +165,7 @@ pub enum ParseError {
     },
     /// The payload is not the pattern of its packet.
     PayloadPattern,
-    /// TCP ports of which no connection of xoff is made.
+    /// TCP ports that no xoff connection uses.
     TcpPorts {
         /// Source port.
         source: u16,

@@ -141,6 +141,11 @@ pub const fn frame_length(payload: u64) -> u64 {
 pub const SYN_FRAME_LENGTH: u64 =
     (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0)) as u64;
 
+/// Length of the frame of an ACK with as many SACK blocks as fit, without FCS.
+pub const LONGEST_ACK_LENGTH: u64 =
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MOST_SACK_BLOCKS)) as u64;
+const _: () = assert!(LONGEST_ACK_LENGTH >= SYN_FRAME_LENGTH);
+
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, destination) = (Ipv4Addr::from(self.source), Ipv4Addr::from(self.destination));

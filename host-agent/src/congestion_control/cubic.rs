@@ -64,6 +64,10 @@ pub struct Control {
     round_trip: Picos,
     /// Until what was sent then is acknowledged, the window is neither cut again nor grows.
     cut_at: Option<u64>,
+    /// Whether the timer expired last, and nothing has been acknowledged since.
+    timed_out: bool,
+    /// What was in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
+    in_flight: Fine,
     cuts: u64,
     rounds: Rounds,
 }
@@ -79,6 +83,8 @@ impl Control {
             stage: None,
             round_trip: Picos::ZERO,
             cut_at: None,
+            timed_out: false,
+            in_flight: 0,
             cuts: 0,
             rounds: Rounds::default(),
             parameters,
@@ -94,10 +100,11 @@ impl Control {
         part(window, self.parameters.decrease_millionths.into(), MILLION)
     }
 
-    /// Takes a loss or a mark (4.6): the window to get back to, and the cut.
+    /// Takes a loss or a mark (4.6): the window to get back to, and the cut of what was used of it.
     fn cut(&mut self) {
         self.cuts += 1;
         self.cut_at = Some(self.rounds.sent());
+        self.window = self.window.min(self.in_flight.max(self.segment()));
         self.before_cut = self.window;
         let converging = self.origin.is_some_and(|origin| self.window < origin);
         // 4.7: (1 + beta) / 2 of the window.
@@ -120,7 +127,8 @@ impl Control {
         let origin = self.origin.unwrap_or(self.window).max(self.window);
         // K = cbrt((W_max - cwnd) / C), in microseconds: their cube is 10^18 to the second's.
         let (numerator, denominator) = self.parameters.scaling;
-        let cube = u128::from(origin - self.window) * u128::from(denominator) * 10_u128.pow(18)
+        let cube = (u128::from(origin - self.window) * u128::from(denominator))
+            .saturating_mul(10_u128.pow(18))
             / (u128::from(self.segment()) * u128::from(numerator));
         let reno = self.window;
         let stage = Stage { start: now, back_at: cube_root(cube), origin, reno };
@@ -191,17 +199,21 @@ impl CongestionControl for Control {
     fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let bytes = acknowledged.bytes;
         self.round_trip = acknowledged.round_trip.unwrap_or(self.round_trip);
+        // A window that is not used says nothing of the path (5.8).
+        self.in_flight = self.rounds.in_flight().saturating_mul(FINE);
+        let used = self.in_flight.saturating_add(self.segment()) > self.window;
         self.rounds.acknowledged(bytes);
         self.cut_at = self.cut_at.filter(|&mark| !self.rounds.is_past(mark));
+        self.timed_out &= bytes == Bytes(0);
         if self.cut_at.is_some() {
             return;
         }
         if acknowledged.congestion_echo {
             self.cut();
-        } else if self.window < self.slow_start_until {
+        } else if used && self.window < self.slow_start_until {
             let grown = self.window.saturating_add(bytes.0 * FINE);
             self.window = grown.min(self.slow_start_until);
-        } else {
+        } else if used {
             self.avoid_congestion(now, bytes.0);
         }
     }
@@ -210,9 +222,13 @@ impl CongestionControl for Control {
         match loss {
             Loss::Reported if self.cut_at.is_some() => {}
             Loss::Reported => self.cut(),
-            // 4.8: slow start, and then K = 0.
+            // 4.8: slow start, and then K = 0. RFC 5681, 3.1: the threshold stays if the same segment is lost again.
             Loss::Timeout => {
-                self.cut();
+                self.in_flight = self.rounds.in_flight().saturating_mul(FINE);
+                if !self.timed_out {
+                    self.cut();
+                }
+                self.timed_out = true;
                 self.window = self.segment();
                 (self.origin, self.cut_at) = (None, None);
             }
@@ -267,6 +283,7 @@ mod tests {
             self.transmitted(Picos(0), &packet);
         }
 
+        /// The window after an ACK, with which as many bytes go out.
         fn acknowledge(&mut self, now: u64, bytes: u64, congestion_echo: bool) -> u64 {
             let told = Acknowledged {
                 bytes: Bytes(bytes),
@@ -276,6 +293,7 @@ mod tests {
                 telemetry_exceeded: false,
             };
             self.acknowledged(Picos(now), &told);
+            self.send(bytes);
             self.window / FINE
         }
     }
@@ -284,7 +302,8 @@ mod tests {
     fn slow_start_doubles_until_the_first_loss() {
         let mut control = Control::of(parameters(), 10_000);
         assert_eq!(control.acknowledge(0, 10_000, false), 20_000);
-        control.send(20_000);
+        control.send(10_000);
+        control.acknowledge(0, 0, false);
         control.lost(Picos(0), Loss::Reported);
         assert_eq!(control.window / FINE, 14_000);
         control.lost(Picos(0), Loss::Reported);
@@ -297,6 +316,7 @@ mod tests {
     #[test]
     fn between_two_losses_the_window_is_a_cubic_function_of_time() {
         let mut control = Control::of(parameters(), 1_000_000);
+        control.acknowledge(0, 0, false);
         control.lost(Picos(0), Loss::Reported);
         control.acknowledge(0, 1_000_000, false);
         control.send(100_000_000);
@@ -318,9 +338,9 @@ mod tests {
         for (fast_convergence, origin) in [(true, 850), (false, 1000)] {
             let mut control =
                 Control::of(Parameters { fast_convergence, ..parameters() }, 2_000_000);
+            control.acknowledge(0, 0, false);
             control.lost(Picos(0), Loss::Reported);
             control.acknowledge(0, 2_000_000, false);
-            control.send(1_000_000);
             control.acknowledge(0, 1, false);
             control.window = 1_000_000 * FINE;
             control.lost(Picos(0), Loss::Reported);
@@ -333,6 +353,7 @@ mod tests {
     #[test]
     fn where_reno_is_faster_it_is_followed() {
         let mut control = Control::of(Parameters { reno_friendly: true, ..parameters() }, 100_000);
+        control.acknowledge(0, 0, false);
         control.lost(Picos(0), Loss::Reported);
         control.acknowledge(0, 100_000, false);
         control.send(100_000_000);
@@ -358,14 +379,35 @@ mod tests {
     }
 
     #[test]
+    fn a_second_timeout_in_a_row_keeps_the_threshold() {
+        let mut control = Control::of(parameters(), 100_000);
+        control.lost(Picos(0), Loss::Timeout);
+        control.lost(Picos(0), Loss::Timeout);
+        assert_eq!((control.window / FINE, control.slow_start_until / FINE), (1000, 70_000));
+        assert_eq!(control.cuts(), 1);
+        control.acknowledge(0, 1000, false);
+        control.lost(Picos(0), Loss::Timeout);
+        assert_eq!(control.slow_start_until / FINE, 2000, "another segment");
+    }
+
+    /// A sender whose NIC is the bottleneck: its window neither grows nor counts.
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow_and_the_part_that_is_used_is_cut() {
+        let mut control = Control::of(parameters(), 100_000);
+        assert_eq!(control.acknowledge(0, 1000, false), 101_000);
+        control.window = 200_000 * FINE;
+        assert_eq!(control.acknowledge(0, 1000, false), 200_000, "half of it is in flight");
+        control.lost(Picos(0), Loss::Reported);
+        assert_eq!(control.window / FINE, 70_000);
+    }
+
+    #[test]
     fn a_mark_cuts_once_a_round_trip() {
         let mut control = Control::of(Parameters { ecn: true, ..parameters() }, 100_000);
         assert_eq!(control.tcp_ecn(), Ecn::Classic);
         assert_eq!(control.acknowledge(0, 1000, true), 70_000);
-        assert_eq!(control.acknowledge(0, 1000, true), 70_000);
-        control.send(10_000);
-        control.acknowledge(0, 98_000, false);
-        assert_eq!(control.acknowledge(0, 1000, true), 49_000);
+        assert_eq!(control.acknowledge(0, 98_000, true), 70_000);
+        assert_eq!(control.acknowledge(0, 2000, true), 49_000);
     }
 
     #[test]

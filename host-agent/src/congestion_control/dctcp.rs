@@ -40,12 +40,20 @@ pub struct Control {
     window: u64,
     /// Estimate of the part of bytes that are marked.
     alpha: Fraction,
-    slow_start: bool,
+    /// Below it the window doubles in each round trip (ssthresh).
+    slow_start_until: u64,
     /// Bytes acknowledged in this round trip, and those of them that were marked.
     acknowledged: u64,
     marked: u64,
     /// Until what was sent then is acknowledged, the window is neither cut again nor grows.
     cut_at: Option<u64>,
+    /// The window before a cut by a mark in this round trip, which a loss halves (RFC 8257, 3.5).
+    before_mark: Option<u64>,
+    /// Whether the timer expired last, and nothing has been acknowledged since.
+    timed_out: bool,
+    largest_payload: u64,
+    /// What was in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
+    in_flight: u64,
     cuts: u64,
     rounds: Rounds,
 }
@@ -56,10 +64,14 @@ impl Control {
         Self {
             window: parameters.initial_window.0,
             alpha: Fraction::ONE,
-            slow_start: parameters.slow_start,
+            slow_start_until: if parameters.slow_start { u64::MAX } else { 0 },
             acknowledged: 0,
             marked: 0,
             cut_at: None,
+            before_mark: None,
+            timed_out: false,
+            largest_payload: 0,
+            in_flight: 0,
             cuts: 0,
             rounds: Rounds::default(),
             parameters,
@@ -80,10 +92,23 @@ impl Control {
     }
 
     fn cut(&mut self, part: Fraction) {
-        self.slow_start = false;
         self.cuts += 1;
         self.cut_at = Some(self.rounds.sent());
-        self.set(self.window - part.of(self.window) / 2);
+        let used = self.used();
+        self.set(used - part.of(used) / 2);
+        self.slow_start_until = self.window;
+    }
+
+    /// What a cut is a part of (RFC 5681, equation 4): a window that is not filled says nothing of the path. One that is
+    /// paced is not filled.
+    fn used(&self) -> u64 {
+        if self.parameters.pacing.is_some() { self.window } else { self.window.min(self.in_flight) }
+    }
+
+    /// Whether the window is what limits the sender: another packet would not have fitted.
+    fn is_limiting(&self) -> bool {
+        let next = self.in_flight + self.largest_payload;
+        self.parameters.pacing.is_some() || next > self.window
     }
 
     fn set(&mut self, window: u64) {
@@ -96,6 +121,7 @@ impl CongestionControl for Control {
     #[inline]
     fn transmitted(&mut self, _: Picos, packet: &Transmitted) {
         self.rounds.transmitted(packet);
+        self.largest_payload = self.largest_payload.max(packet.payload.0);
     }
 
     fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
@@ -104,16 +130,22 @@ impl CongestionControl for Control {
         if acknowledged.congestion_echo {
             self.marked += bytes.0;
         }
+        self.in_flight = self.rounds.in_flight();
         let over = self.rounds.acknowledged(bytes);
         if over {
             self.update_alpha();
         }
         self.cut_at = self.cut_at.filter(|&mark| !self.rounds.is_past(mark));
+        self.before_mark = self.before_mark.filter(|_| self.cut_at.is_some());
+        self.timed_out &= bytes == Bytes(0);
         if acknowledged.congestion_echo && self.cut_at.is_none() {
+            self.before_mark = Some(self.used());
             self.cut(self.alpha);
-        } else if self.slow_start {
-            self.set(self.window.saturating_add(bytes.0));
-        } else if over && self.cut_at.is_none() {
+        } else if self.cut_at.is_some() || !self.is_limiting() {
+            // The window stays.
+        } else if self.window < self.slow_start_until {
+            self.set(self.window.saturating_add(bytes.0).min(self.slow_start_until));
+        } else if over {
             self.set(self.window.saturating_add(self.parameters.additive_increase.0));
         }
     }
@@ -121,10 +153,22 @@ impl CongestionControl for Control {
     /// Halves the window, as TCP does (RFC 8257, 3.5; RFC 5681).
     fn lost(&mut self, _: Picos, loss: Loss) {
         match loss {
-            Loss::Reported if self.cut_at.is_some() => {}
-            Loss::Reported => self.cut(Fraction::ONE),
+            Loss::Reported => match (self.before_mark.take(), self.cut_at) {
+                (Some(before), _) => {
+                    self.set(self.window.min(before / 2));
+                    self.slow_start_until = self.window;
+                }
+                (None, Some(_)) => {}
+                (None, None) => self.cut(Fraction::ONE),
+            },
+            // RFC 5681, 3.1: slow start, and the threshold stays if the same segment is lost again.
             Loss::Timeout => {
-                self.cut(Fraction::ONE);
+                self.in_flight = self.rounds.in_flight();
+                if !self.timed_out {
+                    self.cut(Fraction::ONE);
+                }
+                self.timed_out = true;
+                (self.cut_at, self.before_mark) = (None, None);
                 self.set(0);
             }
         }
@@ -203,7 +247,7 @@ mod tests {
             (0..packets).for_each(|_| self.transmitted(Picos(0), &packet));
         }
 
-        /// The window after ACKs of a packet each.
+        /// The window after ACKs of a packet each, with each of which another packet goes out.
         fn acknowledge(&mut self, packets: u64, congestion_echo: bool) -> u64 {
             for _ in 0..packets {
                 let bytes = Bytes(1000);
@@ -216,6 +260,7 @@ mod tests {
                     telemetry_exceeded: false,
                 };
                 self.acknowledged(Picos(0), &acknowledged);
+                self.send(1);
             }
             self.window
         }
@@ -230,17 +275,14 @@ mod tests {
         // 100,000 (1 - 15/32); the other marks of the round trip do not cut.
         assert_eq!(control.acknowledge(1, true), 53_125);
         assert_eq!(control.acknowledge(49, true), 53_125);
-        control.send(53);
-        assert_eq!(control.acknowledge(49, false), 53_125, "nor does the window grow");
         // Half of this round trip's 100 packets were marked: 15/16 x 15/16 + 1/16 x 1/2.
-        assert_eq!(control.acknowledge(1, false), 54_125);
+        assert_eq!(control.acknowledge(50, false), 53_125, "nor does the window grow");
         assert_eq!(control.alpha, Fraction::from_ratio(233, 256));
         assert_eq!(control.congestion(), Some(910_156));
-        assert_eq!(
-            control.acknowledge(1, true),
-            54_125 - 24_631,
-            "54,125 x 233 / 512, rounded down"
-        );
+        let cut = control.acknowledge(1, true);
+        assert_eq!(cut, 53_125 - 24_176, "53,125 x 233 / 512, rounded down");
+        assert_eq!(control.acknowledge(102, false), cut, "all sent before the cut");
+        assert_eq!(control.acknowledge(102, false), cut + 1000, "once a round trip");
         assert_eq!(control.cuts(), 2);
     }
 
@@ -249,10 +291,8 @@ mod tests {
         for (marked, expected) in [(true, 1.0), (false, 0.0)] {
             let mut control = Control::new(parameters().into());
             control.alpha = Fraction::from_ratio(1, 2);
-            for _ in 0..200 {
-                control.send(1);
-                control.acknowledge(1, marked);
-            }
+            control.send(1);
+            control.acknowledge(200, marked);
             let alpha = control.alpha.of(1_000_000) as f64 / 1e6;
             assert!((alpha - expected).abs() < 1e-4, "{alpha}");
         }
@@ -268,16 +308,55 @@ mod tests {
         };
         let mut control = Control::new(slow.into());
         control.send(10);
-        assert_eq!(control.acknowledge(10, false), 20_000);
-        control.send(20);
+        for window in 11..=20 {
+            assert_eq!(control.acknowledge(1, false), window * 1000);
+            control.send(1);
+        }
         control.lost(Picos(0), Loss::Reported);
-        assert_eq!(control.window, 10_000);
         control.lost(Picos(0), Loss::Reported);
-        assert_eq!(control.acknowledge(20, false), 10_000, "all sent before the cut");
-        control.send(10);
-        assert_eq!(control.acknowledge(10, false), 11_000, "no slow start any more");
-        control.lost(Picos(0), Loss::Timeout);
-        assert_eq!(control.window, 1000);
+        assert_eq!(control.window, 9500, "19,000 bytes were in flight");
+        assert_eq!(control.acknowledge(20, false), 9500, "all sent before the cut");
+        assert_eq!(control.acknowledge(21, false), 11_500, "two round trips, no slow start");
+    }
+
+    /// RFC 5681, 3.1: to half of what it was, and a second time-out in a row does not count.
+    #[test]
+    fn a_timeout_starts_slowly_again() {
+        let mut control = Control::new(parameters().into());
+        control.send(100);
+        for _ in 0..2 {
+            control.lost(Picos(0), Loss::Timeout);
+            assert_eq!((control.window, control.slow_start_until), (1000, 50_000));
+        }
+        assert_eq!(control.acknowledge(1, false), 2000);
+        assert_eq!(control.acknowledge(60, false), 50_000);
+        assert_eq!(control.cuts(), 1);
+    }
+
+    /// RFC 8257, 3.5: alpha has no part in the reaction to a loss, be it after a mark.
+    #[test]
+    fn a_loss_after_a_mark_halves_what_the_window_was() {
+        let mut control = Control::new(parameters().into());
+        control.alpha = Fraction::from_ratio(1, 10);
+        control.send(100);
+        let cut = control.acknowledge(1, true);
+        assert!(cut > 90_000, "{cut}");
+        for _ in 0..2 {
+            control.lost(Picos(0), Loss::Reported);
+            assert_eq!(control.window, 50_000);
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow_and_the_part_that_is_used_is_cut() {
+        let slow = Parameters { slow_start: true, maximum_window: Bytes(u64::MAX), ..parameters() };
+        let mut control = Control::new(slow.into());
+        control.send(100);
+        assert_eq!(control.acknowledge(1, false), 101_000);
+        control.window = 200_000;
+        assert_eq!(control.acknowledge(1, false), 200_000, "half of it is in flight");
+        control.lost(Picos(0), Loss::Reported);
+        assert_eq!(control.window, 50_000);
     }
 
     #[test]

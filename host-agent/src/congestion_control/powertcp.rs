@@ -4,9 +4,11 @@
 //! of the queue plus what leaves. Their product is power, and the window is divided by its ratio to the power of a
 //! link that is just full: Algorithm 1 of the paper. The rate is window / base RTT.
 //!
-//! Where the paper leaves something open, this does as the authors' simulators (`inet-tub/ns3-datacenter`): the
-//! estimate begins at 1, a hop's current is at least half of its rate, the first ACK only leaves its stamps, and the
-//! window of a round trip ago is the one with which the round trip began.
+//! Where the paper leaves something open, this does as one half of the authors' simulator (`inet-tub/ns3-datacenter`):
+//! the estimate begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half,
+//! `tcp-advanced.cc`), a hop's current is at least half of its rate (both), and the window of a round trip ago is the
+//! one with which the round trip began. Neither half's eta of 0.95 is here, and no window is above the
+//! bandwidth-delay product.
 
 use std::sync::Arc;
 

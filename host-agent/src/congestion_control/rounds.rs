@@ -39,6 +39,12 @@ impl Rounds {
         self.acknowledged > mark
     }
 
+    /// Bytes sent and not acknowledged one way or the other.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.sent - self.acknowledged.min(self.sent)
+    }
+
     /// What has been sent, for [`is_past`](Self::is_past).
     #[inline]
     pub fn sent(&self) -> u64 {

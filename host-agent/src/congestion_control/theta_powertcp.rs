@@ -1,9 +1,10 @@
 //! theta-PowerTCP (Addanki et al., NSDI 2022): PowerTCP without help of the switches.
 //!
 //! The gradient of the round-trip time stands for the current and the round-trip time for the voltage: Algorithm 2 of
-//! the paper. The window changes once a round trip. As in the authors' simulator (`inet-tub/ns3-datacenter`,
-//! `tcp-advanced.cc`) the estimate begins at 1, the gradient is at least -1/2, and the first ACK only leaves its round
-//! trip.
+//! the paper. Power is measured and the window changes once a round trip, as in the TCP half of the authors' simulator
+//! (`inet-tub/ns3-datacenter`, `tcp-advanced.cc`), which also has the bound of -1/2 for the gradient and the first ACK
+//! that only leaves its round trip; there the estimate begins at 0 and gamma is 0.7. It begins at 1 here, as in the RDMA
+//! half (`rdma-hw.cc`), and gamma is the paper's 0.9.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a receiver says of marks.
+//! How a receiver echoes ECN marks.
 
 /// How a connection uses ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use units::Picos;
 
-use super::Parameters;
+use super::{Parameters, TICK};
 
 /// Estimate of the round trip and what follows from it.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,8 @@ impl RetransmissionTimeout {
         };
         self.estimate = Some((Picos(smoothed), Picos(variation)));
         self.backoffs = 0;
-        let timeout = Picos(smoothed.saturating_add(variation.saturating_mul(4)));
+        // The variation counts as a tick of the clock at least (G in 2.3).
+        let timeout = Picos(smoothed.saturating_add(variation.saturating_mul(4).max(TICK.0)));
         self.timeout = timeout.clamp(parameters.minimum_timeout, parameters.maximum_timeout);
     }
 
@@ -65,20 +66,21 @@ mod tests {
 
     #[test]
     fn the_timeout_follows_round_trips() {
-        let parameters = Parameters { minimum_timeout: Picos(100), ..PARAMETERS };
+        let us = |count: u64| Picos(count * TICK.0);
+        let parameters = Parameters { minimum_timeout: TICK, ..PARAMETERS };
         let mut timeout = RetransmissionTimeout::new(&parameters);
         assert_eq!(timeout.now(&parameters), PARAMETERS.initial_timeout);
-        timeout.sample(Picos(800), &parameters);
-        assert_eq!(timeout.now(&parameters), Picos(800 + 4 * 400));
-        timeout.sample(Picos(1600), &parameters);
+        timeout.sample(us(800), &parameters);
+        assert_eq!(timeout.now(&parameters), us(800 + 4 * 400));
+        timeout.sample(us(1600), &parameters);
         // RTTVAR = 3/4 400 + 1/4 800, SRTT = 7/8 800 + 1/8 1600.
-        assert_eq!(timeout.smoothed(), Some(Picos(900)));
-        assert_eq!(timeout.now(&parameters), Picos(900 + 4 * 500));
+        assert_eq!(timeout.smoothed(), Some(us(900)));
+        assert_eq!(timeout.now(&parameters), us(900 + 4 * 500));
         timeout.back_off();
         timeout.back_off();
-        assert_eq!(timeout.now(&parameters), Picos(4 * 2900));
-        timeout.sample(Picos(900), &parameters);
-        assert_eq!(timeout.now(&parameters), Picos(900 + 4 * 375), "a sample ends the backing off");
+        assert_eq!(timeout.now(&parameters), us(4 * 2900));
+        timeout.sample(us(900), &parameters);
+        assert_eq!(timeout.now(&parameters), us(900 + 4 * 375), "a sample ends the backing off");
     }
 
     #[test]

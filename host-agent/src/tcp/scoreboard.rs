@@ -49,7 +49,7 @@ impl Scoreboard {
 
     /// Whether a segment is lost and not sent again yet.
     #[inline]
-    fn must_resend(&self) -> bool {
+    pub fn must_resend(&self) -> bool {
         self.resend < self.lost_before
     }
 
@@ -123,18 +123,16 @@ impl Scoreboard {
         self.sacked.first_missing(number)
     }
 
-    /// Finds segments that are lost because `threshold` of those behind them are SACKed, at least 1 (`IsLost`). True if
-    /// there are any that were not lost before.
-    pub fn find_lost(&mut self, threshold: u32) -> bool {
-        let Some(behind) = self.sacked.last_but(u64::from(threshold) - 1) else {
-            return false;
-        };
-        let before = self.sacked.first_missing(self.lost_before.max(self.oldest_unacked));
-        if behind <= before {
-            return false;
+    /// Finds segments that are lost because `threshold` of those behind them are SACKed, at least 1 (`IsLost`).
+    pub fn find_lost(&mut self, threshold: u32) {
+        if let Some(behind) = self.sacked.last_but(u64::from(threshold) - 1) {
+            self.lost_before = self.lost_before.max(behind);
         }
-        self.lost_before = behind;
-        true
+    }
+
+    /// Whether segments from `number` on are lost and not acknowledged.
+    pub fn has_lost(&self, number: u64) -> bool {
+        self.sacked.first_missing(number.max(self.oldest_unacked)) < self.lost_before
     }
 
     /// Takes all unacknowledged segments for lost, once more if they were before.
@@ -177,11 +175,13 @@ mod tests {
         assert_eq!(acknowledge(&mut scoreboard, 2), [(0, 2)]);
         for (sacked, in_flight) in [(3, 7), (4, 6)] {
             assert!(scoreboard.sack(sacked) && !scoreboard.sack(sacked));
-            assert!(!scoreboard.find_lost(3));
+            scoreboard.find_lost(3);
+            assert!(!scoreboard.must_resend());
             assert_eq!(scoreboard.in_flight(), in_flight);
         }
-        assert!(scoreboard.sack(5) && scoreboard.find_lost(3));
-        assert!(!scoreboard.find_lost(3), "it is known");
+        assert!(scoreboard.sack(5));
+        scoreboard.find_lost(3);
+        assert!(scoreboard.must_resend());
         assert_eq!(scoreboard.in_flight(), 4, "6 to 9; 2 is lost");
         assert_eq!(scoreboard.next(20), Some(Next { number: 2, again: true }));
         scoreboard.transmit(Next { number: 2, again: true });
@@ -198,7 +198,7 @@ mod tests {
         for sacked in [1, 2, 4, 5, 6] {
             scoreboard.sack(sacked);
         }
-        assert!(scoreboard.find_lost(3));
+        scoreboard.find_lost(3);
         // Three are SACKed behind 3, so it is lost, too.
         for number in [0, 3] {
             let next = scoreboard.next(20).unwrap();
@@ -231,8 +231,10 @@ mod tests {
     fn the_threshold_may_be_one() {
         let mut scoreboard = ten_sent();
         scoreboard.sack(9);
-        assert!(!scoreboard.find_lost(2));
-        assert!(scoreboard.find_lost(1));
+        scoreboard.find_lost(2);
+        assert!(!scoreboard.must_resend());
+        scoreboard.find_lost(1);
+        assert!(scoreboard.must_resend());
         assert_eq!(scoreboard.in_flight(), 0);
     }
 }

@@ -42,8 +42,8 @@ enum Probe {
     Idle,
     /// One is to go out, whatever the window.
     Due,
-    /// One went out, and no segment before `end` has been acknowledged since. `again`: it was sent before.
-    Sent { end: u64, again: bool },
+    /// One went out, and not all segments before `end` have been acknowledged since.
+    Sent { end: u64 },
 }
 
 /// What the timer was for.
@@ -76,10 +76,14 @@ pub struct Sender<C> {
     tail_start: Picos,
     /// Loss recovery ends when all that was sent when it began is acknowledged (`RecoveryPoint`).
     recovery_point: Option<u64>,
+    /// Whether segments beyond the last recovery's end were lost before it was reached.
+    later_loss: bool,
     /// Whether the first segment of a recovery still has to go out, whatever the window (RFC 6675, 5, step 4.3).
     must_repair: bool,
     /// Whether the next new segment says that the window was reduced.
     reduced: bool,
+    /// Cuts of which new segments have told, or will.
+    told_cuts: u64,
     /// The sequence number that the other end sends next.
     acknowledgement: u32,
     /// The last clock value of the other end.
@@ -114,8 +118,10 @@ impl<C: CongestionControl> Sender<C> {
             timer_start: Picos::ZERO,
             tail_start: Picos::ZERO,
             recovery_point: None,
+            later_loss: false,
             must_repair: false,
             reduced: false,
+            told_cuts: 0,
             acknowledgement: (!initial).wrapping_add(1),
             peer_clock: 0,
             counts: SenderCounts::default(),
@@ -204,7 +210,9 @@ impl<C: CongestionControl> Sender<C> {
         self.must_repair &= !again;
         self.counts.retransmitted_packets += u64::from(again);
         if self.probe == Probe::Due {
-            self.probe = Probe::Sent { end: self.scoreboard.sent(), again };
+            // RFC 8985, 7.3: the timer starts anew.
+            self.probe = Probe::Sent { end: self.scoreboard.sent() };
+            self.timer_start = now;
         }
         let last = number + 1 == self.space.segments();
         let payload = self.space.payload_of(number);
@@ -215,7 +223,7 @@ impl<C: CongestionControl> Sender<C> {
             self.tail_start = now;
             self.reduced = false;
         }
-        // RFC 3168, 6.1.5, has no ECT in what is sent again; RFC 8257, 3.1, marks that, too.
+        // RFC 3168, 6.1.5, has no ECT in what is sent again; DCTCP's senders set it on all data.
         let capable = match self.ecn {
             Ecn::Off => false,
             Ecn::Classic => !again,
@@ -289,16 +297,14 @@ impl<C: CongestionControl> Sender<C> {
         let acknowledged = self.advance(first_open.max(oldest));
         let progress = first_open > oldest;
         let round_trip = self.round_trips.acknowledge(first_open, now);
-        let mut loss = false;
         if progress {
             self.sample(now, round_trip, segment);
             (self.timer_start, self.tail_start) = (now, now);
-            loss |= self.end_probe(first_open);
+            self.end_probe(first_open);
         }
-        loss |= self.detect_loss();
+        let loss = self.detect_loss();
         let bytes = Bytes(acknowledged + new_sacks);
         let congestion_echo = self.ecn != Ecn::Off && segment.flags.contains(Flags::ECE);
-        let cuts = self.regulator.algorithm().cuts();
         let told = Acknowledged {
             bytes,
             round_trip,
@@ -307,12 +313,19 @@ impl<C: CongestionControl> Sender<C> {
             telemetry_exceeded: false,
         };
         self.regulator.acknowledged(now, &told, loss);
-        self.reduced |= congestion_echo && self.regulator.algorithm().cuts() > cuts;
+        self.note_cuts();
         match (self.is_complete(), bytes) {
             (true, _) => Outcome::Completed,
             (false, Bytes(0)) if !progress && !loss => Outcome::Stale,
             (false, _) => Outcome::Useful,
         }
+    }
+
+    /// Takes note of a cut, for whatever reason, which the next new segment tells the other end (RFC 3168, 6.1.2).
+    fn note_cuts(&mut self) {
+        let cuts = self.regulator.algorithm().cuts();
+        self.reduced |= self.ecn != Ecn::Off && cuts > self.told_cuts;
+        self.told_cuts = cuts;
     }
 
     /// Takes a SYN of the other end.
@@ -343,6 +356,8 @@ impl<C: CongestionControl> Sender<C> {
             bytes += space.bytes_before(to) - space.bytes_before(from);
         });
         if self.recovery_point.is_some_and(|end| first_open >= end) {
+            // What was lost of later round trips begins a recovery of its own, even if it is on its way again.
+            self.later_loss = self.recovery_point.is_some_and(|end| self.scoreboard.has_lost(end));
             self.recovery_point = None;
             self.must_repair = false;
         }
@@ -381,19 +396,12 @@ impl<C: CongestionControl> Sender<C> {
         self.timeout.sample(sample, &self.parameters);
     }
 
-    /// Takes note that segments before `first_open` are acknowledged while a probe may be on its way: whether it has
-    /// repaired a loss. On a path that keeps order, the ACK of the original would have come before the probe was due.
-    fn end_probe(&mut self, first_open: u64) -> bool {
+    /// Takes note that segments before `first_open` are acknowledged while a probe may be on its way. Whether it has
+    /// repaired a loss, a receiver without DSACK does not say (RFC 8985, 7.4).
+    fn end_probe(&mut self, first_open: u64) {
         match self.probe {
-            Probe::Sent { end, again } if first_open >= end => {
-                self.probe = Probe::Idle;
-                again
-            }
-            Probe::Due => {
-                self.probe = Probe::Idle;
-                false
-            }
-            _ => false,
+            Probe::Sent { end } if first_open < end => {}
+            _ => self.probe = Probe::Idle,
         }
     }
 
@@ -402,12 +410,13 @@ impl<C: CongestionControl> Sender<C> {
         if !self.scoreboard.has_gaps() {
             return false;
         }
-        // Once all is sent, no more SACKs come: one is enough (RFC 5827, without its limit to four segments), for
-        // paths here keep order.
+        // Once all is sent, few more SACKs come: one is enough. RFC 5827 lowers the threshold where fewer than four
+        // segments are in flight, because paths may change their order; those here do not.
         let all_sent = self.scoreboard.sent() == self.space.segments();
         let threshold = if all_sent { 1 } else { self.parameters.loss_threshold };
-        let lost = self.scoreboard.find_lost(threshold);
-        if !lost || self.recovery_point.is_some() {
+        self.scoreboard.find_lost(threshold);
+        let later_loss = std::mem::take(&mut self.later_loss);
+        if self.recovery_point.is_some() || !(later_loss || self.scoreboard.must_resend()) {
             return false;
         }
         self.recovery_point = Some(self.scoreboard.sent());
@@ -463,6 +472,7 @@ impl<C: CongestionControl> Sender<C> {
         self.must_repair = false;
         self.probe = Probe::Idle;
         self.regulator.expired(now);
+        self.note_cuts();
         Expiry::Timeout
     }
 }

@@ -8,7 +8,7 @@ use crate::segmentation::Segmentation;
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceSpace {
     segmentation: Segmentation,
-    /// Of SYN.
+    /// Sequence number of the SYN (ISS).
     initial: u32,
 }
 
@@ -18,7 +18,7 @@ impl SequenceSpace {
         Self { segmentation: Segmentation::new(bytes, payload.into()), initial }
     }
 
-    /// Of SYN.
+    /// Sequence number of the SYN (ISS).
     pub fn initial(&self) -> u32 {
         self.initial
     }

@@ -530,7 +530,9 @@ fn timeouts_of_tcp_that_contradict_each_other() {
     for (keys, part) in [
         ("minimum_rto=\"0s\"", "a timeout of no time"),
         ("minimum_rto=\"2s\",maximum_rto=\"1s\"", "`minimum_rto` of 2s above `maximum_rto` of 1s"),
-        ("maximum_rto=\"1ms\"", "`initial_rto` of 10ms above `maximum_rto` of 1ms"),
+        ("maximum_rto=\"1ms\"", "of 10ms above `maximum_rto` of 1ms"),
+        ("initial_rto=\"1ms\"", "an `initial_rto` of 1ms below the `minimum_rto` of 10ms"),
+        ("delayed_ack=\"10ms\"", "ACKs that wait 10ms, and a `minimum_rto` of 10ms"),
         ("loss_threshold=0", "a loss behind which nothing has arrived"),
         ("cubic={beta=0}", "a part of 0"),
         ("dctcp={initial_window=\"0B\"}", "a size of no bytes"),

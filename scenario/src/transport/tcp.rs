@@ -49,7 +49,8 @@ pub struct Tcp {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TcpKeys {
-    /// Retransmission timeout until a round trip has been measured, above zero. Default "10ms"; RFC 6298 has 1 s.
+    /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
+    /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
     initial_rto: Option<Time>,
     /// No retransmission timeout is below it; above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
     minimum_rto: Option<Time>,
@@ -60,7 +61,7 @@ pub(crate) struct TcpKeys {
     loss_threshold: Option<u32>,
     /// Whether two round trips without an ACK send the last segment again, or a new one (RFC 8985, 7). Default false.
     tail_loss_probe: bool,
-    /// How long an ACK may wait for a second segment; "0s" for an ACK to each segment. Default "0s".
+    /// How long an ACK may wait for a second segment, below `minimum_rto`; "0s" for an ACK to each segment. Default "0s".
     delayed_ack: Time,
     /// Whether SYNs open connections, in a flow's time. If not, they are open when flows start. Default true.
     handshake: Option<bool>,
@@ -95,8 +96,9 @@ impl TcpKeys {
             }
             given => Ok(given.map_or(Picos(default), |time| time.0)),
         };
-        let initial_rto = timeout("initial_rto", self.initial_rto, 10 * MILLISECOND)?;
         let minimum_rto = timeout("minimum_rto", self.minimum_rto, 10 * MILLISECOND)?;
+        let usual = minimum_rto.0.max(10 * MILLISECOND);
+        let initial_rto = timeout("initial_rto", self.initial_rto, usual)?;
         let maximum_rto = timeout("maximum_rto", self.maximum_rto, 60_000 * MILLISECOND)?;
         for (key, other, given) in [
             ("initial_rto", initial_rto, self.initial_rto.is_some()),
@@ -113,6 +115,21 @@ impl TcpKeys {
                 return Err(place.wrong(key, &title, help));
             }
         }
+        let delayed_ack = self.delayed_ack.0;
+        if delayed_ack >= minimum_rto {
+            let [wait, timeout] = [delayed_ack, minimum_rto].map(quantity::display);
+            let title = format!("ACKs that wait {wait}, and a `minimum_rto` of {timeout}");
+            let help =
+                "a lone segment would time out before its ACK goes: write a shorter `delayed_ack`";
+            return Err(place.wrong("delayed_ack", &title, help));
+        }
+        if initial_rto < minimum_rto {
+            let [initial, minimum] = [initial_rto, minimum_rto].map(quantity::display);
+            let title =
+                format!("an `initial_rto` of {initial} below the `minimum_rto` of {minimum}");
+            let key = if self.initial_rto.is_some() { "initial_rto" } else { "minimum_rto" };
+            return Err(place.wrong(key, &title, "write `initial_rto` at least as long"));
+        }
         if self.loss_threshold == Some(0) {
             let help = "write 1 for a path that keeps order, or RFC 6675's 3";
             return Err(place.wrong(
@@ -127,7 +144,7 @@ impl TcpKeys {
             maximum_rto,
             loss_threshold: self.loss_threshold.unwrap_or(3),
             tail_loss_probe: self.tail_loss_probe,
-            delayed_ack: self.delayed_ack.0,
+            delayed_ack,
             handshake: self.handshake.unwrap_or(true),
             congestion_control: self.congestion_control(place)?,
             base_rtt: self.base_rtt.0,

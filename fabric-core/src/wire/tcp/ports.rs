@@ -5,8 +5,8 @@
 //! server  61440 + the 11 high bits                 61440 to 63487
 //! ```
 //!
-//! So every connection has ports of its own, a host's NIC tells them from those of its kernel's connections, and the
-//! ports of a segment say which end has sent it.
+//! So every connection has ports of its own, and the ports of a segment say which end has sent it. A host's NIC takes
+//! packets with such a pair of ports from its kernel, whose services are not expected at server ports.
 
 use core::fmt;
 
