@@ -303,6 +303,7 @@ fn take_events(host: &mut Host, offered: u64, delays: bool) {
                 let timer = host.next_timer();
                 assert!(delays || timer.is_none(), "a finished flow has no timer");
             }
+            HostEvent::SenderChanged { .. } => unreachable!("no flow is traced"),
             HostEvent::FlowDelivered { qp, bytes, .. } => {
                 assert_eq!((qp, bytes), (RECEIVING, BYTES));
                 assert!(offered >= bytes);

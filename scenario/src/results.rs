@@ -61,7 +61,7 @@ impl Throughput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowTrace {
     /// Patterns of labels; never empty.
-    flows: Vec<String>,
+    labels: Vec<String>,
     /// Most rows, above zero.
     pub rows: u64,
 }
@@ -69,7 +69,7 @@ pub struct FlowTrace {
 impl FlowTrace {
     /// Whether flows of this label are traced.
     pub fn covers(&self, label: &str) -> bool {
-        covers(&self.flows, label)
+        covers(&self.labels, label)
     }
 }
 
@@ -120,7 +120,7 @@ struct ThroughputKeys {
 #[serde(deny_unknown_fields)]
 struct FlowTraceKeys {
     /// Labels of the flows to trace; `*` stands for any text and `?` for one character.
-    flows: Vec<String>,
+    labels: Vec<String>,
     /// Most rows that are written, above zero, of all traced flows together. A trace that is cut there is named under
     /// `truncated` in `summary.json` and in the report. Default 100000.
     #[serde(default = "trace_rows")]
@@ -203,16 +203,16 @@ impl FlowTraceKeys {
         workloads: &[Entry],
         document: &Document<'_>,
     ) -> Result<FlowTrace, ScenarioError> {
-        if self.flows.is_empty() {
+        if self.labels.is_empty() {
             let help = "name labels of flows, or leave `flow_trace` out";
-            return Err(document.error("results.flow_trace.flows", "no flow is traced", help));
+            return Err(document.error("results.flow_trace.labels", "no flow is traced", help));
         }
-        check_labels("results.flow_trace.flows", &self.flows, workloads, document)?;
+        check_labels("results.flow_trace.labels", &self.labels, workloads, document)?;
         if self.rows == 0 {
             let help = "write how many rows there may be, or leave `flow_trace` out";
             return Err(document.error("results.flow_trace.rows", "a trace without rows", help));
         }
-        Ok(FlowTrace { flows: self.flows, rows: self.rows })
+        Ok(FlowTrace { labels: self.labels, rows: self.rows })
     }
 }
 

@@ -95,6 +95,11 @@ impl Control {
         self.parameters.segment.0 * FINE
     }
 
+    /// Whether more than half of the window is in flight (RFC 7661, 4.2).
+    fn is_used(&self) -> bool {
+        self.in_flight > self.window / 2
+    }
+
     /// beta of a window.
     fn decreased(&self, window: Fine) -> Fine {
         part(window, self.parameters.decrease_millionths.into(), MILLION)
@@ -104,7 +109,9 @@ impl Control {
     fn cut(&mut self) {
         self.cuts += 1;
         self.cut_at = Some(self.rounds.sent());
-        self.window = self.window.min(self.in_flight.max(self.segment()));
+        if !self.is_used() {
+            self.window = self.in_flight.max(self.segment());
+        }
         self.before_cut = self.window;
         let converging = self.origin.is_some_and(|origin| self.window < origin);
         // 4.7: (1 + beta) / 2 of the window.
@@ -199,9 +206,9 @@ impl CongestionControl for Control {
     fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let bytes = acknowledged.bytes;
         self.round_trip = acknowledged.round_trip.unwrap_or(self.round_trip);
-        // A window that is not used says nothing of the path (5.8).
         self.in_flight = self.rounds.in_flight().saturating_mul(FINE);
-        let used = self.in_flight.saturating_add(self.segment()) > self.window;
+        // A window that is not used says nothing of the path (5.8).
+        let used = self.is_used();
         self.rounds.acknowledged(bytes);
         self.cut_at = self.cut_at.filter(|&mark| !self.rounds.is_past(mark));
         self.timed_out &= bytes == Bytes(0);

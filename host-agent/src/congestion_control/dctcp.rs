@@ -51,7 +51,6 @@ pub struct Control {
     before_mark: Option<u64>,
     /// Whether the timer expired last, and nothing has been acknowledged since.
     timed_out: bool,
-    largest_payload: u64,
     /// What was in flight before the last ACK, or at the last time-out (`FlightSize` in RFC 5681).
     in_flight: u64,
     cuts: u64,
@@ -70,7 +69,6 @@ impl Control {
             cut_at: None,
             before_mark: None,
             timed_out: false,
-            largest_payload: 0,
             in_flight: 0,
             cuts: 0,
             rounds: Rounds::default(),
@@ -99,16 +97,14 @@ impl Control {
         self.slow_start_until = self.window;
     }
 
-    /// What a cut is a part of (RFC 5681, equation 4): a window that is not filled says nothing of the path. One that is
-    /// paced is not filled.
+    /// What a cut is a part of (RFC 5681, equation 4): a window that is not used says nothing of the path.
     fn used(&self) -> u64 {
-        if self.parameters.pacing.is_some() { self.window } else { self.window.min(self.in_flight) }
+        if self.is_used() { self.window } else { self.in_flight }
     }
 
-    /// Whether the window is what limits the sender: another packet would not have fitted.
-    fn is_limiting(&self) -> bool {
-        let next = self.in_flight + self.largest_payload;
-        self.parameters.pacing.is_some() || next > self.window
+    /// Whether more than half of the window is in flight (RFC 7661, 4.2). One that is paced is not filled.
+    fn is_used(&self) -> bool {
+        self.parameters.pacing.is_some() || self.in_flight > self.window / 2
     }
 
     fn set(&mut self, window: u64) {
@@ -121,7 +117,6 @@ impl CongestionControl for Control {
     #[inline]
     fn transmitted(&mut self, _: Picos, packet: &Transmitted) {
         self.rounds.transmitted(packet);
-        self.largest_payload = self.largest_payload.max(packet.payload.0);
     }
 
     fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
@@ -141,7 +136,7 @@ impl CongestionControl for Control {
         if acknowledged.congestion_echo && self.cut_at.is_none() {
             self.before_mark = Some(self.used());
             self.cut(self.alpha);
-        } else if self.cut_at.is_some() || !self.is_limiting() {
+        } else if self.cut_at.is_some() || !self.is_used() {
             // The window stays.
         } else if self.window < self.slow_start_until {
             self.set(self.window.saturating_add(bytes.0).min(self.slow_start_until));
@@ -314,9 +309,9 @@ mod tests {
         }
         control.lost(Picos(0), Loss::Reported);
         control.lost(Picos(0), Loss::Reported);
-        assert_eq!(control.window, 9500, "19,000 bytes were in flight");
-        assert_eq!(control.acknowledge(20, false), 9500, "all sent before the cut");
-        assert_eq!(control.acknowledge(21, false), 11_500, "two round trips, no slow start");
+        assert_eq!(control.window, 10_000);
+        assert_eq!(control.acknowledge(20, false), 10_000, "all sent before the cut");
+        assert_eq!(control.acknowledge(21, false), 12_000, "two round trips, no slow start");
     }
 
     /// RFC 5681, 3.1: to half of what it was, and a second time-out in a row does not count.

@@ -92,7 +92,7 @@ flow_size_bins = ["1B", "1GiB"]
 occupancy = true
 distributions = true
 throughput = { interval = "1us", labels = ["f?ows", "*"] }
-flow_trace = { flows = ["fl*"] }
+flow_trace = { labels = ["fl*"] }
 [[captures]]
 wires = ["a->*", "?1->b"]
 filter = "cnp"

@@ -413,26 +413,26 @@ fn throughput_of_nothing() {
 
 #[test]
 fn traces_of_nothing() {
-    let text = "[results]\nflow_trace = { flows = [\"oen\"] }\n";
+    let text = "[results]\nflow_trace = { labels = [\"oen\"] }\n";
     assert_snapshot!(report_on(text), @r#"
     error: no flow has a label like `oen`
-      --> bad.toml:13:25
+      --> bad.toml:13:26
        |
-    13 | flow_trace = { flows = ["oen"] }
-       |                         ^^^^^
+    13 | flow_trace = { labels = ["oen"] }
+       |                          ^^^^^
        |
        = help: did you mean `one`? the labels are `one`
     "#);
-    assert_snapshot!(report_on("[results]\nflow_trace = { flows = [] }\n"), @r"
+    assert_snapshot!(report_on("[results]\nflow_trace = { labels = [] }\n"), @r"
     error: no flow is traced
-      --> bad.toml:13:24
+      --> bad.toml:13:25
        |
-    13 | flow_trace = { flows = [] }
-       |                        ^^
+    13 | flow_trace = { labels = [] }
+       |                         ^^
        |
        = help: name labels of flows, or leave `flow_trace` out
     ");
-    assert_snapshot!(report_on("[results.flow_trace]\nflows = [\"one\"]\nrows = 0\n"), @r"
+    assert_snapshot!(report_on("[results.flow_trace]\nlabels = [\"one\"]\nrows = 0\n"), @r"
     error: a trace without rows
       --> bad.toml:14:8
        |

@@ -25,7 +25,7 @@ const OBSERVED: [&str; 5] = [
     "results.occupancy=true",
     "results.distributions=true",
     "results.throughput={ interval = \"7us\" }",
-    "results.flow_trace={ flows = [\"*\"], rows = 1000000 }",
+    "results.flow_trace={ labels = [\"*\"], rows = 1000000 }",
 ];
 
 fn check(cases: &impl Strategy<Value = Drawn>, test: impl Fn(&Drawn)) {
