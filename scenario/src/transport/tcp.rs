@@ -101,8 +101,8 @@ impl TcpKeys {
         let initial_rto = timeout("initial_rto", self.initial_rto, usual)?;
         let maximum_rto = timeout("maximum_rto", self.maximum_rto, 60_000 * MILLISECOND)?;
         for (key, other, given) in [
-            ("initial_rto", initial_rto, self.initial_rto.is_some()),
             ("minimum_rto", minimum_rto, self.minimum_rto.is_some()),
+            ("initial_rto", initial_rto, self.initial_rto.is_some()),
         ] {
             if other > maximum_rto {
                 let title = format!(
