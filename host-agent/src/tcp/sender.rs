@@ -153,7 +153,7 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.trace();
     }
 
-    /// See [`Regulator::poll_trace`].
+    /// What has changed since it was asked last, if anything: for a trace.
     pub fn poll_trace(&mut self, now: Picos) -> Option<SenderState> {
         self.regulator.poll_trace(now, || in_flight(&self.scoreboard, &self.space))
     }
