@@ -126,8 +126,7 @@ fn repair_segment(frame: &mut [u8]) {
     }
     let address = |at: usize| u32::from_be_bytes(frame[at..at + 4].try_into().expect("four"));
     let (source, destination) = (address(26), address(30));
-    frame[CHECKSUM].fill(0);
-    let checksum = tcp::checksum(source, destination, &frame[TCP..], 0);
+    let checksum = tcp::checksum(source, destination, &frame[TCP..]);
     frame[CHECKSUM].copy_from_slice(&checksum.to_be_bytes());
 }
 

@@ -1,5 +1,7 @@
 //! Counters of a host.
 
+use crate::reliability::Reception;
+
 /// Counters of one host since its start. Packets count as sent when they start onto the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounters {
@@ -66,4 +68,28 @@ pub struct HostCounters {
     pub misdelivered: u64,
     /// Acknowledgements dropped because they carry no AETH.
     pub missing_aeth: u64,
+}
+
+impl HostCounters {
+    /// Counts a data packet for a queue pair or connection of this host.
+    #[inline]
+    pub(crate) fn count_data(&mut self, marked: bool) {
+        self.data_packets_received += 1;
+        self.marked_packets_received += u64::from(marked);
+    }
+
+    /// Counts what became of it: whether a message is complete.
+    #[inline]
+    pub(crate) fn count_reception(&mut self, reception: Reception) -> bool {
+        match reception {
+            Reception::InOrder { bytes, message_complete } => {
+                self.delivered_bytes += bytes;
+                return message_complete;
+            }
+            Reception::Duplicate => self.duplicate_packets += 1,
+            Reception::OutOfOrder => self.out_of_order_packets += 1,
+            Reception::Mismatch => self.message_mismatches += 1,
+        }
+        false
+    }
 }

@@ -1,31 +1,32 @@
 //! The host, which connects queue pairs, NIC and timers.
 
 mod event;
+mod roce;
+mod tcp;
+mod timers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueSet, one_per_priority};
 use fabric_core::wire::link_delay::{self, Kind};
-use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
-use fabric_core::wire::tcp::Direction;
+use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{self, Stamp};
-use fabric_core::wire::{LinkDelayFrame, Packet, TcpSegment};
+use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::{BitsPerSecond, Picos};
 
-use crate::congestion_control::Control;
 use crate::counters::HostCounters;
 use crate::flow::FlowRequest;
 use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
-use crate::reliability::{self, Answer, Outcome, Reception};
-use crate::requester::{Echo, Requester};
+use crate::reliability::Outcome;
 use crate::responder::ResponderRequest;
 use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Transport};
 
 pub use event::{HostEvent, SenderCounts};
+use timers::{TimerOf, Timers};
 
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,11 +67,8 @@ pub struct Host {
     transports: Box<[FreshTransport]>,
     senders: QueuePairTable<Sending>,
     receivers: QueuePairTable<Receiving>,
-    /// One entry at most for each end. Progress does not move an entry to a later instant; when it is due, it is put
-    /// back at the end's current deadline.
-    timers: BTreeSet<(Picos, TimerOf)>,
-    /// The first of them, cached: it is read far more often than it changes.
-    first_timer: Option<Picos>,
+    /// Progress does not move an entry to a later instant; when it is due, it is put back at the end's current deadline.
+    timers: Timers,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
 }
@@ -91,13 +89,6 @@ struct Receiving {
     end: ReceivingEnd,
     /// Instant of its entry among the timers, if it has one.
     timer_entry: Option<Picos>,
-}
-
-/// Whose timer it is, by slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerOf {
-    Sender(u32),
-    Receiver(u32),
 }
 
 impl Host {
@@ -125,8 +116,7 @@ impl Host {
             )),
             senders: QueuePairTable::new(),
             receivers: QueuePairTable::new(),
-            timers: BTreeSet::new(),
-            first_timer: None,
+            timers: Timers::default(),
             events: VecDeque::new(),
             counters: HostCounters::default(),
         }
@@ -180,49 +170,9 @@ impl Host {
         let slot = self.receivers.unlink(qp)?;
         let receiving = self.receivers.occupant(slot);
         let delivered = receiving.end.delivered_bytes();
-        if let Some(at) = receiving.timer_entry {
-            self.timers.remove(&(at, TimerOf::Receiver(slot)));
-            self.find_first_timer();
-        }
+        self.timers.remove(TimerOf::Receiver(slot), &mut receiving.timer_entry);
         self.receivers.release(slot);
         Some(delivered)
-    }
-
-    /// Takes a RoCEv2 packet without stamps whose last bit arrived at `now`.
-    pub fn handle_packet(&mut self, now: Picos, packet: &RocePacket) {
-        self.handle_stamped(now, packet, &[]);
-    }
-
-    /// Takes a RoCEv2 packet with its stamps, first hop first, whose last bit arrived at `now`.
-    pub fn handle_stamped(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
-        if packet.destination != self.config.address {
-            self.counters.misdelivered += 1;
-            return;
-        }
-        match packet.opcode {
-            Opcode::WriteFirst | Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteOnly => {
-                self.handle_data(now, packet, stamps);
-            }
-            Opcode::Acknowledge => self.handle_acknowledgement(now, packet, stamps),
-            Opcode::Cnp => self.handle_notification(now, packet),
-        }
-    }
-
-    /// Takes a TCP segment whose last bit arrived at `now`.
-    pub fn handle_segment(&mut self, now: Picos, segment: &TcpSegment) {
-        if segment.destination != self.config.address {
-            self.counters.misdelivered += 1;
-            return;
-        }
-        match segment.ports.connection() {
-            Some((connection, Direction::FromClient)) => {
-                self.handle_tcp_data(now, connection, segment);
-            }
-            Some((connection, Direction::FromServer)) => {
-                self.handle_tcp_acknowledgement(now, connection, segment);
-            }
-            None => self.counters.unknown_queue_pair += 1,
-        }
     }
 
     /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
@@ -282,11 +232,7 @@ impl Host {
 
     /// Runs the timers that are due at `now`.
     pub fn handle_deadline(&mut self, now: Picos) {
-        while let Some(&(at, owner)) = self.timers.first()
-            && at <= now
-        {
-            self.timers.pop_first();
-            self.find_first_timer();
+        while let Some(owner) = self.timers.pop_due(now) {
             match owner {
                 TimerOf::Sender(slot) => self.expire_sender(now, slot),
                 TimerOf::Receiver(slot) => self.expire_receiver(now, slot),
@@ -299,10 +245,13 @@ impl Host {
         sending.timer_entry = None;
         match sending.end.deadline() {
             None => {}
-            Some(deadline) if deadline > now => self.set_timer(TimerOf::Sender(slot), deadline),
+            Some(deadline) if deadline > now => {
+                self.timers.set(TimerOf::Sender(slot), &mut sending.timer_entry, deadline);
+            }
             Some(_) => {
                 let timeout = sending.end.expire(now);
                 self.counters.timeouts += u64::from(timeout);
+                self.counters.rate_cuts += sending.end.take_cuts();
                 self.tell_change(now, slot);
                 self.update_timer(slot);
                 self.schedule(now, slot);
@@ -315,7 +264,7 @@ impl Host {
         receiving.timer_entry = None;
         match (receiving.end.deadline(), &mut receiving.end) {
             (Some(deadline), _) if deadline > now => {
-                self.set_timer(TimerOf::Receiver(slot), deadline);
+                self.timers.set(TimerOf::Receiver(slot), &mut receiving.timer_entry, deadline);
             }
             (Some(_), ReceivingEnd::Tcp(receiver)) => {
                 let acknowledgement = receiver.expire(now);
@@ -367,7 +316,7 @@ impl Host {
     /// do, whatever the port does.
     #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
-        self.first_timer
+        self.timers.first()
     }
 
     /// The next event, oldest first.
@@ -384,128 +333,6 @@ impl Host {
     /// The counters since the start.
     pub fn counters(&self) -> &HostCounters {
         &self.counters
-    }
-
-    fn handle_data(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
-        let config = &self.config;
-        let counters = &mut self.counters;
-        let responder = self.receivers.slot_of(packet.destination_qp).and_then(|slot| {
-            match &mut self.receivers.occupant(slot).end {
-                ReceivingEnd::Roce(responder) => Some(responder),
-                ReceivingEnd::Tcp(_) => None,
-            }
-        });
-        let Some(responder) =
-            responder.filter(|responder| responder.request().peer == packet.source)
-        else {
-            counters.unknown_queue_pair += 1;
-            return;
-        };
-        counters.data_packets_received += 1;
-        let marked = packet.ecn == Ecn::CongestionExperienced;
-        counters.marked_packets_received += u64::from(marked);
-        if responder.calls_for_notification(now, marked) {
-            self.nic.queue_notification(responder.notification(config));
-        }
-        let (reception, answer) = responder.receive(packet);
-        let request = *responder.request();
-        let delivered = responder.delivered_bytes();
-        if let Some(answer) = answer {
-            let answer = responder.acknowledgement(config, &answer, packet.telemetry);
-            self.nic.queue_acknowledgement(answer.into(), stamps);
-        }
-        self.count_reception(now, reception, &request, delivered);
-    }
-
-    /// Counts what became of a data packet, and tells of a flow that is delivered.
-    #[inline]
-    fn count_reception(
-        &mut self,
-        now: Picos,
-        reception: Reception,
-        request: &ResponderRequest,
-        delivered: u64,
-    ) {
-        let counters = &mut self.counters;
-        match reception {
-            Reception::InOrder { bytes, message_complete } => {
-                counters.delivered_bytes += bytes;
-                let ResponderRequest { qp, bytes, .. } = *request;
-                if message_complete && delivered == bytes {
-                    self.events.push_back(HostEvent::FlowDelivered { qp, bytes, at: now });
-                }
-            }
-            Reception::Duplicate => counters.duplicate_packets += 1,
-            Reception::OutOfOrder => counters.out_of_order_packets += 1,
-            Reception::Mismatch => counters.message_mismatches += 1,
-        }
-    }
-
-    fn handle_tcp_data(&mut self, now: Picos, connection: u32, segment: &TcpSegment) {
-        let slot = self.receivers.slot_of(connection);
-        let receiver = slot.and_then(|slot| match &mut self.receivers.occupant(slot).end {
-            ReceivingEnd::Tcp(receiver) => Some((slot, receiver)),
-            ReceivingEnd::Roce(_) => None,
-        });
-        let Some((slot, receiver)) =
-            receiver.filter(|(_, receiver)| receiver.request().peer == segment.source)
-        else {
-            self.counters.unknown_queue_pair += 1;
-            return;
-        };
-        self.counters.data_packets_received += 1;
-        let marked = segment.ecn == Ecn::CongestionExperienced;
-        self.counters.marked_packets_received += u64::from(marked);
-        let (reception, answers) = receiver.receive(now, segment);
-        let (request, delivered) = (*receiver.request(), receiver.delivered_bytes());
-        for answer in answers.into_iter().flatten() {
-            self.nic.queue_acknowledgement(answer.into(), &[]);
-        }
-        if let Some(reception) = reception {
-            self.count_reception(now, reception, &request, delivered);
-        }
-        let receiving = self.receivers.occupant(slot);
-        if let (Some(deadline), None) = (receiving.end.deadline(), receiving.timer_entry) {
-            self.set_timer(TimerOf::Receiver(slot), deadline);
-        }
-    }
-
-    fn handle_tcp_acknowledgement(&mut self, now: Picos, connection: u32, segment: &TcpSegment) {
-        let slot = self.sending_to(connection, segment.source);
-        let sender = slot.and_then(|slot| match &mut self.senders.occupant(slot).end {
-            SendingEnd::Tcp(sender) => Some((slot, sender)),
-            SendingEnd::Roce(_) => None,
-        });
-        let Some((slot, sender)) = sender else {
-            self.counters.unknown_queue_pair += 1;
-            return;
-        };
-        self.counters.acknowledgements_received += 1;
-        let outcome = sender.receive(now, segment);
-        self.counters.rate_cuts += sender.take_cuts();
-        self.act_on(now, slot, outcome);
-    }
-
-    fn handle_acknowledgement(&mut self, now: Picos, packet: &RocePacket, stamps: &[Stamp]) {
-        let Some((slot, _)) = self.requester_of(packet) else {
-            self.counters.unknown_queue_pair += 1;
-            return;
-        };
-        let Some(aeth) = packet.aeth else {
-            self.counters.missing_aeth += 1;
-            return;
-        };
-        match aeth.syndrome {
-            Syndrome::Ack => self.counters.acknowledgements_received += 1,
-            Syndrome::NakSequenceError | Syndrome::SelectiveNak => {
-                self.counters.naks_received += 1;
-            }
-        }
-        let Some((_, requester)) = self.requester_of(packet) else { return };
-        let answer = Answer { psn: packet.psn, aeth };
-        let outcome = requester.receive_answer(now, &answer, &Echo::of(packet, stamps));
-        self.counters.rate_cuts += requester.take_cuts();
-        self.act_on(now, slot, outcome);
     }
 
     /// Does what follows from an ACK or NAK.
@@ -527,38 +354,17 @@ impl Host {
         }
     }
 
-    fn handle_notification(&mut self, now: Picos, packet: &RocePacket) {
-        let Some((slot, requester)) = self.requester_of(packet) else {
-            self.counters.unknown_queue_pair += 1;
-            return;
-        };
-        requester.receive_notification(now);
-        let cuts = requester.take_cuts();
-        self.counters.cnps_received += 1;
-        self.counters.rate_cuts += cuts;
-        self.tell_change(now, slot);
-        self.schedule(now, slot);
-    }
-
-    /// The requester that an ACK, NAK or CNP is for, and its slot.
-    #[inline]
-    fn requester_of(
-        &mut self,
-        packet: &RocePacket,
-    ) -> Option<(u32, &mut Requester<reliability::Sender, Control>)> {
-        let slot = self.sending_to(packet.destination_qp, packet.source)?;
-        match &mut self.senders.occupant(slot).end {
-            SendingEnd::Roce(requester) => Some((slot, requester)),
-            SendingEnd::Tcp(_) => None,
-        }
-    }
-
-    /// The slot of the end `qp` that sends to `peer`.
+    /// The slot of the end `qp` that sends to `peer`; a packet for an unknown one is counted.
     #[inline]
     fn sending_to(&mut self, qp: u32, peer: u32) -> Option<u32> {
-        let slot = self.senders.slot_of(qp)?;
-        let request = self.senders.occupant(slot).end.request();
-        (request.destination == peer).then_some(slot)
+        let slot = self
+            .senders
+            .slot_of(qp)
+            .filter(|&slot| self.senders.occupant(slot).end.request().destination == peer);
+        if slot.is_none() {
+            self.counters.unknown_queue_pair += 1;
+        }
+        slot
     }
 
     fn transmit_data(&mut self, now: Picos, slot: u32) -> Packet {
@@ -607,26 +413,11 @@ impl Host {
         let Some(deadline) = sending.end.deadline() else {
             return;
         };
-        match sending.timer_entry {
-            Some(at) if at <= deadline => return,
-            Some(at) => _ = self.timers.remove(&(at, TimerOf::Sender(slot))),
-            None => {}
+        let (owner, entry) = (TimerOf::Sender(slot), &mut sending.timer_entry);
+        if entry.is_none_or(|at| at > deadline) {
+            self.timers.remove(owner, entry);
+            self.timers.set(owner, entry, deadline);
         }
-        self.set_timer(TimerOf::Sender(slot), deadline);
-    }
-
-    fn set_timer(&mut self, owner: TimerOf, at: Picos) {
-        let entry = match owner {
-            TimerOf::Sender(slot) => &mut self.senders.occupant(slot).timer_entry,
-            TimerOf::Receiver(slot) => &mut self.receivers.occupant(slot).timer_entry,
-        };
-        *entry = Some(at);
-        self.timers.insert((at, owner));
-        self.find_first_timer();
-    }
-
-    fn find_first_timer(&mut self) {
-        self.first_timer = self.timers.first().map(|&(at, _)| at);
     }
 
     /// Ends a flow: no timer of it stays, and its slot only as long as the NIC still names it.
@@ -635,10 +426,7 @@ impl Host {
         let FlowRequest { flow, qp, .. } = *sending.end.request();
         let scheduled = sending.scheduled;
         let counts = sending.end.counts();
-        if let Some(at) = sending.timer_entry.take() {
-            self.timers.remove(&(at, TimerOf::Sender(slot)));
-            self.find_first_timer();
-        }
+        self.timers.remove(TimerOf::Sender(slot), &mut sending.timer_entry);
         self.senders.unlink(qp);
         if !scheduled {
             self.senders.release(slot);

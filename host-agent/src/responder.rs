@@ -106,7 +106,7 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use fabric_core::wire::roce::{AethFields, Syndrome};
 
     use super::*;
@@ -127,16 +127,14 @@ mod tests {
         }
     }
 
+    /// Of a flow from host 1.
+    pub(crate) fn request(initial_psn: Psn, bytes: u64) -> ResponderRequest {
+        ResponderRequest { qp: 9, transport: 0, peer: 1, initial_psn, source_port: 50_000, bytes }
+    }
+
     fn responder(config: &HostConfig) -> Responder<Receiver, Mirror> {
         let initial_psn = Psn::new(7);
-        let request = ResponderRequest {
-            qp: 9,
-            transport: 0,
-            peer: 1,
-            initial_psn,
-            source_port: 50_000,
-            bytes: 3500,
-        };
+        let request = request(initial_psn, 3500);
         Responder::new(&request, Reliability::GoBackN.receiver(&request, config), Mirror(false))
     }
 

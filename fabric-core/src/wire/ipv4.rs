@@ -112,7 +112,7 @@ pub const fn remarked_checksum(checksum: u16, old: u8, new: u8) -> u16 {
 
 /// The ones' complement sum of up to 2^16 words.
 #[inline(always)]
-const fn fold(sum: u32) -> u16 {
+pub(super) const fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     (once + (once >> 16)) as u16
 }

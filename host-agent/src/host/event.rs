@@ -3,6 +3,7 @@
 use units::Picos;
 
 use crate::flow_trace::SenderState;
+use crate::responder::ResponderRequest;
 
 /// What the sender of a flow has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,4 +45,12 @@ pub enum HostEvent {
         /// When the last packet arrived.
         at: Picos,
     },
+}
+
+impl HostEvent {
+    /// The last byte of a flow has arrived at `now`.
+    pub(super) const fn delivered(now: Picos, request: &ResponderRequest) -> Self {
+        let ResponderRequest { qp, bytes, .. } = *request;
+        Self::FlowDelivered { qp, bytes, at: now }
+    }
 }

@@ -4,13 +4,13 @@ use fabric_core::hop_control::{FlowList, HopControl};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::psn::Psn;
-use fabric_core::wire::roce::AethFields;
+use fabric_core::wire::roce::{AethFields, Ecn, Opcode, RocePacket};
 use units::Nanos;
 
 use super::*;
 use crate::congestion_control::Algorithm;
 use crate::congestion_control::dcqcn::Parameters;
-use crate::reliability::Reliability;
+use crate::reliability::{Answer, Reliability};
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 const OVERHEAD: u64 = 24;

@@ -146,7 +146,8 @@ impl Receiver {
     }
 
     fn take(&mut self, number: u64) -> Reception {
-        let known = self.islands.iter().any(|island| (island.start..island.end).contains(&number));
+        let place = self.islands.partition_point(|island| island.end <= number);
+        let known = self.islands.get(place).is_some_and(|island| island.start <= number);
         if number < self.expected || known {
             return Reception::Duplicate;
         }

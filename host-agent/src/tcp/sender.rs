@@ -76,14 +76,10 @@ pub struct Sender<C> {
     tail_start: Picos,
     /// Loss recovery ends when all that was sent when it began is acknowledged (`RecoveryPoint`).
     recovery_point: Option<u64>,
-    /// Whether segments beyond the last recovery's end were lost before it was reached.
-    later_loss: bool,
     /// Whether the first segment of a recovery still has to go out, whatever the window (RFC 6675, 5, step 4.3).
     must_repair: bool,
     /// Whether the next new segment says that the window was reduced.
     reduced: bool,
-    /// Cuts of which new segments have told, or will.
-    told_cuts: u64,
     /// The sequence number that the other end sends next.
     acknowledgement: u32,
     /// The last clock value of the other end.
@@ -118,10 +114,8 @@ impl<C: CongestionControl> Sender<C> {
             timer_start: Picos::ZERO,
             tail_start: Picos::ZERO,
             recovery_point: None,
-            later_loss: false,
             must_repair: false,
             reduced: false,
-            told_cuts: 0,
             acknowledgement: (!initial).wrapping_add(1),
             peer_clock: 0,
             counts: SenderCounts::default(),
@@ -143,9 +137,12 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.next_start()
     }
 
-    /// Cuts of the rate that have not been counted yet.
+    /// Cuts of the rate that have not been counted yet. The next new segment tells the other end of them, whatever their
+    /// reason (RFC 3168, 6.1.2).
     pub fn take_cuts(&mut self) -> u64 {
-        self.regulator.take_cuts()
+        let cuts = self.regulator.take_cuts();
+        self.reduced |= self.ecn != Ecn::Off && cuts > 0;
+        cuts
     }
 
     /// Traces the flow from now on, before its first segment.
@@ -294,7 +291,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.peer_clock = segment.timestamps.value;
         let new_sacks = self.take_sacks(segment, oldest);
-        let acknowledged = self.advance(first_open.max(oldest));
+        let acknowledged = self.acknowledge(first_open.max(oldest));
         let progress = first_open > oldest;
         let round_trip = self.round_trips.acknowledge(first_open, now);
         if progress {
@@ -302,7 +299,7 @@ impl<C: CongestionControl> Sender<C> {
             (self.timer_start, self.tail_start) = (now, now);
             self.end_probe(first_open);
         }
-        let loss = self.detect_loss();
+        let loss = self.detect_loss(first_open);
         let bytes = Bytes(acknowledged + new_sacks);
         let congestion_echo = self.ecn != Ecn::Off && segment.flags.contains(Flags::ECE);
         let told = Acknowledged {
@@ -313,19 +310,11 @@ impl<C: CongestionControl> Sender<C> {
             telemetry_exceeded: false,
         };
         self.regulator.acknowledged(now, &told, loss);
-        self.note_cuts();
         match (self.is_complete(), bytes) {
             (true, _) => Outcome::Completed,
             (false, Bytes(0)) if !progress && !loss => Outcome::Stale,
             (false, _) => Outcome::Useful,
         }
-    }
-
-    /// Takes note of a cut, for whatever reason, which the next new segment tells the other end (RFC 3168, 6.1.2).
-    fn note_cuts(&mut self) {
-        let cuts = self.regulator.algorithm().cuts();
-        self.reduced |= self.ecn != Ecn::Off && cuts > self.told_cuts;
-        self.told_cuts = cuts;
     }
 
     /// Takes a SYN of the other end.
@@ -349,18 +338,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Acknowledges the segments before `first_open`: bytes that were not SACKed before.
-    fn advance(&mut self, first_open: u64) -> u64 {
+    fn acknowledge(&mut self, first_open: u64) -> u64 {
         let mut bytes = 0;
         let space = &self.space;
         self.scoreboard.acknowledge(first_open, |from, to| {
             bytes += space.bytes_before(to) - space.bytes_before(from);
         });
-        if self.recovery_point.is_some_and(|end| first_open >= end) {
-            // What was lost of later round trips begins a recovery of its own, even if it is on its way again.
-            self.later_loss = self.recovery_point.is_some_and(|end| self.scoreboard.has_lost(end));
-            self.recovery_point = None;
-            self.must_repair = false;
-        }
         bytes
     }
 
@@ -405,8 +388,14 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Looks for losses; true if a recovery begins.
-    fn detect_loss(&mut self) -> bool {
+    /// Looks for losses, all segments before `first_open` being acknowledged; true if a recovery begins.
+    fn detect_loss(&mut self, first_open: u64) -> bool {
+        // What was lost of later round trips begins a recovery of its own, even if it is on its way again.
+        let ended = self.recovery_point.filter(|&end| first_open >= end);
+        let later_loss = ended.is_some_and(|end| self.scoreboard.has_lost(end));
+        if ended.is_some() {
+            (self.recovery_point, self.must_repair) = (None, false);
+        }
         if !self.scoreboard.has_gaps() {
             return false;
         }
@@ -415,12 +404,12 @@ impl<C: CongestionControl> Sender<C> {
         let all_sent = self.scoreboard.sent() == self.space.segments();
         let threshold = if all_sent { 1 } else { self.parameters.loss_threshold };
         self.scoreboard.find_lost(threshold);
-        let later_loss = std::mem::take(&mut self.later_loss);
-        if self.recovery_point.is_some() || !(later_loss || self.scoreboard.must_resend()) {
+        let must_resend = self.scoreboard.must_resend();
+        if self.recovery_point.is_some() || !(later_loss || must_resend) {
             return false;
         }
         self.recovery_point = Some(self.scoreboard.sent());
-        self.must_repair = true;
+        self.must_repair = must_resend;
         self.probe = Probe::Idle;
         true
     }
@@ -472,7 +461,6 @@ impl<C: CongestionControl> Sender<C> {
         self.must_repair = false;
         self.probe = Probe::Idle;
         self.regulator.expired(now);
-        self.note_cuts();
         Expiry::Timeout
     }
 }

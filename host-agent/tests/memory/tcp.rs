@@ -2,40 +2,18 @@
 
 use fabric_core::wire::tcp::{Flags, SackBlock};
 use fabric_core::wire::{Packet, TcpSegment};
-use host_agent::congestion_control::{Algorithm, Fraction, dctcp};
 use host_agent::tcp::Parameters;
 use host_agent::{HostConfig, Protocol, Transport};
 use units::{Bytes, Picos};
 
-use crate::testbed::{IdealWire, LosingWire, LossyWire, MarkingWire, Testbed, Wire};
-
-const PARAMETERS: Parameters = Parameters {
-    initial_timeout: Picos(100_000_000),
-    minimum_timeout: Picos(100_000_000),
-    maximum_timeout: Picos(60_000_000_000_000),
-    loss_threshold: 3,
-    tail_loss_probe: false,
-    delayed_ack: Picos::ZERO,
-    handshake: true,
+use crate::testbed::{
+    IdealWire, LosingWire, LossyWire, MarkingWire, TCP, Testbed, Wire, slow_dctcp,
 };
-
-/// A window that a loss halves, and that doubles each round trip at first.
-fn algorithm() -> Algorithm {
-    Algorithm::Dctcp(dctcp::Parameters {
-        gain: Fraction::from_ratio(1, 16),
-        initial_window: Bytes(10_000),
-        minimum_window: Bytes(1000),
-        maximum_window: Bytes(u64::MAX),
-        additive_increase: Bytes(1000),
-        slow_start: true,
-        pacing: None,
-    })
-}
 
 fn with(parameters: Parameters) -> impl Fn(&mut HostConfig, &mut Transport) {
     move |_, transport| {
         let protocol = Protocol::Tcp(parameters);
-        *transport = Transport { protocol, congestion_control: algorithm(), window: None };
+        *transport = Transport { protocol, congestion_control: slow_dctcp(), window: None };
     }
 }
 
@@ -71,7 +49,7 @@ fn repairs(testbed: &Testbed) -> [u64; 2] {
 
 #[test]
 fn a_connection_opens_carries_its_flow_and_ends() {
-    let testbed = run(PARAMETERS, IdealWire, 2500);
+    let testbed = run(TCP, IdealWire, 2500);
     let flags: Vec<(usize, String, u16)> = testbed
         .sent
         .iter()
@@ -99,7 +77,7 @@ fn a_connection_opens_carries_its_flow_and_ends() {
 
 #[test]
 fn without_a_handshake_data_goes_at_once() {
-    let testbed = run(Parameters { handshake: false, ..PARAMETERS }, IdealWire, 2500);
+    let testbed = run(Parameters { handshake: false, ..TCP }, IdealWire, 2500);
     assert!(testbed.sent.iter().all(|(_, _, packet)| !opens(packet)));
     assert_eq!(testbed.sent[0].0, Picos::ZERO);
     assert!(is_data(&testbed.sent[0].2));
@@ -113,21 +91,21 @@ fn each_packet_of_a_short_flow_is_lost_in_turn() {
         let lost = LosingWire { inner: IdealWire, matches: is_data, nth };
         // Nothing comes behind the last one that could tell.
         let expected = if nth == 19 { [1, 1] } else { [0, 1] };
-        assert_eq!(repairs(&run(PARAMETERS, lost, 20_000)), expected, "segment {nth}");
+        assert_eq!(repairs(&run(TCP, lost, 20_000)), expected, "segment {nth}");
         let lost = LosingWire { inner: IdealWire, matches: is_ack, nth };
         // The next ACK says the same and more.
         let expected = if nth == 19 { [1, 1] } else { [0, 0] };
-        assert_eq!(repairs(&run(PARAMETERS, lost, 20_000)), expected, "ACK {nth}");
+        assert_eq!(repairs(&run(TCP, lost, 20_000)), expected, "ACK {nth}");
     }
     for nth in 0..2 {
         let lost = LosingWire { inner: IdealWire, matches: opens, nth };
-        assert_eq!(repairs(&run(PARAMETERS, lost, 20_000)), [1, 1], "SYN {nth}");
+        assert_eq!(repairs(&run(TCP, lost, 20_000)), [1, 1], "SYN {nth}");
     }
 }
 
 #[test]
 fn a_probe_repairs_a_lost_tail_without_a_timeout() {
-    let parameters = Parameters { tail_loss_probe: true, ..PARAMETERS };
+    let parameters = Parameters { tail_loss_probe: true, ..TCP };
     for (matches, nth) in [(is_data as fn(&Packet) -> bool, 19), (is_ack, 19)] {
         let lost = LosingWire { inner: IdealWire, matches, nth };
         assert_eq!(repairs(&run(parameters, lost, 20_000)), [0, 1]);
@@ -145,7 +123,7 @@ fn a_lost_retransmission_costs_a_timeout() {
     let fourth = |packet: &Packet| is_data(packet) && tcp(packet).sequence == FOURTH;
     let lost = LosingWire { inner: IdealWire, matches: fourth, nth: 0 };
     let lost = LosingWire { inner: lost, matches: fourth, nth: 0 };
-    assert_eq!(repairs(&run(PARAMETERS, lost, 20_000)), [1, 2]);
+    assert_eq!(repairs(&run(TCP, lost, 20_000)), [1, 2]);
 }
 
 #[test]
@@ -156,7 +134,7 @@ fn random_losses_in_both_directions_are_repaired() {
         for seed in 0..10 {
             for tail_loss_probe in [false, true] {
                 let delayed_ack = Picos(delayed_ack);
-                let parameters = Parameters { delayed_ack, tail_loss_probe, ..PARAMETERS };
+                let parameters = Parameters { delayed_ack, tail_loss_probe, ..TCP };
                 let wire = LossyWire { inner: IdealWire, per_million, seed, drawn: 0 };
                 let mut testbed = Testbed::new(with(parameters), wire);
                 let flows = [(0, 1, 500_000), (0, 2, 1), (1, 3, 300_000), (0, 4, 0), (1, 5, 1000)];
@@ -174,7 +152,7 @@ fn random_losses_in_both_directions_are_repaired() {
 fn gaps_are_told_the_latest_first() {
     let lost = LosingWire { inner: IdealWire, matches: is_data, nth: 1 };
     let lost = LosingWire { inner: lost, matches: is_data, nth: 3 };
-    let testbed = run(PARAMETERS, lost, 10_000);
+    let testbed = run(TCP, lost, 10_000);
     let first = tcp(&testbed.sent[0].2).sequence.wrapping_add(1);
     let blocks = |packet: &Packet| {
         let place = |sequence: u32| sequence.wrapping_sub(first);
@@ -200,13 +178,13 @@ fn gaps_are_told_the_latest_first() {
 #[test]
 fn an_ack_may_wait_for_a_second_segment() {
     let acks = |delayed_ack| {
-        let testbed = run(Parameters { delayed_ack, ..PARAMETERS }, IdealWire, 9_000);
+        let testbed = run(Parameters { delayed_ack, ..TCP }, IdealWire, 9_000);
         testbed.sent.iter().filter(|(_, host, packet)| *host == 1 && is_ack(packet)).count()
     };
     assert_eq!(acks(Picos::ZERO), 9);
     assert_eq!(acks(Picos(40_000_000)), 5, "the last one, which ends the flow, does not wait");
     // Round trips are shorter than the time that an ACK waits, so a lone segment shows it.
-    let parameters = Parameters { delayed_ack: Picos(40_000_000), ..PARAMETERS };
+    let parameters = Parameters { delayed_ack: Picos(40_000_000), ..TCP };
     let mut testbed = Testbed::new(
         |config, transport| {
             with(parameters)(config, transport);
@@ -227,7 +205,7 @@ fn an_ack_may_wait_for_a_second_segment() {
 fn marks_come_back_as_they_were() {
     for delayed_ack in [Picos::ZERO, Picos(40_000_000)] {
         let wire = MarkingWire { inner: IdealWire, remaining: 3 };
-        let testbed = run(Parameters { delayed_ack, ..PARAMETERS }, wire, 20_000);
+        let testbed = run(Parameters { delayed_ack, ..TCP }, wire, 20_000);
         let echoes = |packet: &Packet| tcp(packet).flags.contains(Flags::ECE);
         let acks: Vec<_> = testbed.sent.iter().filter(|sent| is_ack(&sent.2)).collect();
         let marked: Vec<_> = acks.iter().map(|sent| echoes(&sent.2)).collect();
@@ -244,7 +222,7 @@ fn marks_come_back_as_they_were() {
 
 #[test]
 fn segments_for_nobody_are_counted() {
-    let mut testbed = run(PARAMETERS, IdealWire, 1000);
+    let mut testbed = run(TCP, IdealWire, 1000);
     let data = tcp(&testbed.sent[2].2);
     let ack = tcp(&testbed.sent[3].2);
     let (sender, receiver) = testbed.hosts.split_at_mut(1);

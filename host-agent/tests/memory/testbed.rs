@@ -7,11 +7,12 @@ use fabric_core::priority::Priority;
 use fabric_core::wire::Packet;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket};
-use host_agent::congestion_control::Algorithm;
+use host_agent::congestion_control::{Algorithm, Fraction, dctcp};
 use host_agent::{
     FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest, Transport,
+    tcp,
 };
-use units::{BitsPerSecond, Picos};
+use units::{BitsPerSecond, Bytes, Picos};
 use workload::random::mix;
 
 pub const LINE_RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -136,6 +137,30 @@ pub const ROCE: Transport = Transport {
     congestion_control: Algorithm::LineRate,
     window: None,
 };
+
+/// TCP that acknowledges each segment.
+pub const TCP: tcp::Parameters = tcp::Parameters {
+    initial_timeout: Picos(100_000_000),
+    minimum_timeout: Picos(100_000_000),
+    maximum_timeout: Picos(60_000_000_000_000),
+    loss_threshold: 3,
+    tail_loss_probe: false,
+    delayed_ack: Picos::ZERO,
+    handshake: true,
+};
+
+/// A window that a loss halves, and that doubles each round trip at first.
+pub fn slow_dctcp() -> Algorithm {
+    Algorithm::Dctcp(dctcp::Parameters {
+        gain: Fraction::from_ratio(1, 16),
+        initial_window: Bytes(10_000),
+        minimum_window: Bytes(1000),
+        maximum_window: Bytes(u64::MAX),
+        additive_increase: Bytes(1000),
+        slow_start: true,
+        pacing: None,
+    })
+}
 
 /// A packet of RoCEv2.
 pub fn roce(packet: &Packet) -> RocePacket {

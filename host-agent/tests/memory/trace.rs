@@ -1,35 +1,13 @@
 //! What a traced flow tells, and that nobody else notices.
 
-use host_agent::congestion_control::{Algorithm, Fraction, dcqcn, dctcp};
-use host_agent::{HostEvent, Protocol, SenderState, Transport, tcp};
+use host_agent::congestion_control::{Algorithm, dcqcn};
+use host_agent::{HostEvent, Protocol, SenderState, Transport};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::testbed::{IdealWire, LINE_RATE, MarkingWire, ROCE, Testbed};
+use crate::testbed::{IdealWire, LINE_RATE, MarkingWire, ROCE, TCP, Testbed, slow_dctcp};
 
 const FLOW: u32 = 7;
 const BYTES: u64 = 2_000_000;
-const TCP: Protocol = Protocol::Tcp(tcp::Parameters {
-    initial_timeout: Picos(1_000_000_000),
-    minimum_timeout: Picos(100_000_000),
-    maximum_timeout: Picos(1_000_000_000_000),
-    loss_threshold: 3,
-    tail_loss_probe: true,
-    delayed_ack: Picos(40_000_000),
-    handshake: true,
-});
-
-fn dctcp() -> Algorithm {
-    Algorithm::Dctcp(dctcp::Parameters {
-        gain: Fraction::from_ratio(1, 16),
-        initial_window: Bytes(10_000),
-        minimum_window: Bytes(1000),
-        maximum_window: Bytes(u64::MAX),
-        additive_increase: Bytes(1000),
-        slow_start: true,
-        pacing: None,
-    })
-}
-
 fn dcqcn() -> Algorithm {
     Algorithm::Dcqcn(dcqcn::Parameters::paper(LINE_RATE))
 }
@@ -85,8 +63,8 @@ fn a_cut_and_what_makes_up_for_it_are_told_at_their_instants() {
 
 #[test]
 fn windows_and_alpha_are_told_over_both_transports() {
-    for protocol in [ROCE.protocol, TCP] {
-        let transport = Transport { protocol, congestion_control: dctcp(), window: None };
+    for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
+        let transport = Transport { protocol, congestion_control: slow_dctcp(), window: None };
         let rows = trace(&traced(transport, 50));
         let window = |row: usize| rows[row].1.window.expect("DCTCP has a window").0;
         assert_eq!((window(0), rows[0].1.outstanding), (10_000, Bytes(0)));
@@ -104,8 +82,8 @@ fn windows_and_alpha_are_told_over_both_transports() {
 
 #[test]
 fn nobody_notices_a_trace_and_without_one_nothing_is_told() {
-    for protocol in [ROCE.protocol, TCP] {
-        for congestion_control in [Algorithm::LineRate, dcqcn(), dctcp()] {
+    for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
+        for congestion_control in [Algorithm::LineRate, dcqcn(), slow_dctcp()] {
             let transport = Transport { protocol, congestion_control, window: None };
             let with = traced(transport, 100);
             let without = run(transport, 100, |testbed| testbed.start(0, FLOW, 3, BYTES));

@@ -108,7 +108,7 @@ const FIG05: Figure = Figure {
     name: "fig05",
     also: &["fig5"],
     title: "Fig. 5: completion time against buffer size (III-A)",
-    notes: "The paper has PowerTCP, which xoff has not: this is DCQCN. Section III-A names WebSearch at \
+    notes: "The paper has PowerTCP; this is DCQCN. Section III-A names WebSearch at \
             90 % and no fan-in, so there is none.",
     has_small: true,
     baseline: ("switch.buffer", "30MiB"),

@@ -37,7 +37,7 @@ impl Segment {
         let rest = header.emit(segment)?;
         let payload = options::emit(self.syn, self.timestamps, &self.sack, rest)?;
         Pattern::of_segment(connection, sequence).fill(payload);
-        let checksum = header::checksum(self.source, self.destination, segment, 0);
+        let checksum = header::checksum(self.source, self.destination, segment);
         let mut header = header;
         header.set_checksum(checksum);
         header.emit(segment)?;
@@ -53,7 +53,7 @@ impl Segment {
         let segment = packet.get(ipv4::LEN..).unwrap_or_default();
         let (header, rest) = Header::parse(segment)?;
         let found = header.checksum();
-        let expected = header::checksum(source, destination, segment, found);
+        let expected = header::checksum(source, destination, segment);
         if found != expected {
             return Err(ParseError::TcpChecksum { expected, found });
         }

@@ -13,7 +13,6 @@ use super::Ports;
 /// The header's length in bytes without options.
 pub const LEN: usize = 20;
 const _: () = assert!(size_of::<Header>() == LEN);
-const _: () = assert!(offset_of!(Header, checksum) == 16);
 
 /// The header as it lies on the wire.
 #[derive(
@@ -189,18 +188,17 @@ impl Header {
     }
 }
 
-/// The checksum of a segment whose own is taken as zero if `found`, which it has now, is given (RFC 9293, 3.1:
-/// addresses, protocol and length are part of it).
-pub fn checksum(source: u32, destination: u32, segment: &[u8], found: u16) -> u16 {
-    let halves = |address: u32| u64::from(address >> 16) + u64::from(address & 0xffff);
-    let length = segment.len() as u64;
+/// The checksum that belongs into a segment (RFC 9293, 3.1: addresses, protocol and length are part of it), whatever is
+/// in its place.
+pub fn checksum(source: u32, destination: u32, segment: &[u8]) -> u16 {
+    const PLACE: core::ops::Range<usize> =
+        offset_of!(Header, checksum)..offset_of!(Header, urgent_pointer);
     let (words, tail) = segment.as_chunks::<2>();
-    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
-    let last = tail.first().map_or(0, |&byte| u64::from(byte) << 8);
-    let pseudo = halves(source) + halves(destination) + u64::from(ipv4::PROTOCOL_TCP) + length;
-    let mut sum = pseudo + words + last - u64::from(found);
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    let words: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let last = tail.first().map_or(0, |&byte| u32::from(byte) << 8);
+    let own = segment.get(PLACE).map_or(0, |own| u32::from(own[0]) << 8 | u32::from(own[1]));
+    let address = |address: u32| (address >> 16) + (address & 0xffff);
+    let pseudo = address(source) + address(destination) + u32::from(ipv4::PROTOCOL_TCP);
+    // A segment has less than 2^15 words, and the pseudo header six.
+    !ipv4::fold(pseudo + segment.len() as u32 + words + last - own)
 }

@@ -109,20 +109,14 @@ mod tests {
     use super::*;
     use crate::flow::tests::placed;
     use crate::flow::{Flow, Placement};
+    use crate::responder::tests::request;
 
     const INITIAL_PSN: u32 = 0x00ff_fffe;
 
     /// The responder of a flow of 6500 bytes, 7 packets, and the flow.
     fn responder(ack_interval: u32) -> (SelectiveRepeatResponder, Flow) {
         let (initial_psn, bytes) = (Psn::new(INITIAL_PSN), 6500);
-        let request = ResponderRequest {
-            qp: 9,
-            transport: 0,
-            peer: 1,
-            initial_psn,
-            source_port: 50_000,
-            bytes,
-        };
+        let request = request(initial_psn, bytes);
         let responder = SelectiveRepeatResponder::new(&request, 1000, ack_interval);
         (responder, placed(bytes, INITIAL_PSN, Placement::EveryPacket))
     }
@@ -212,14 +206,7 @@ mod tests {
     #[test]
     fn an_empty_flow_is_one_empty_packet() {
         let initial_psn = Psn::new(0);
-        let request = ResponderRequest {
-            qp: 9,
-            transport: 0,
-            peer: 1,
-            initial_psn,
-            source_port: 50_000,
-            bytes: 0,
-        };
+        let request = request(initial_psn, 0);
         let mut responder = SelectiveRepeatResponder::new(&request, 1000, 4);
         let packet = placed(0, 0, Placement::EveryPacket).packet(0);
         let (reception, answer) = responder.receive(&packet);

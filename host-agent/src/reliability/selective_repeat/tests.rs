@@ -14,7 +14,7 @@ use crate::flow::{Flow, Placement};
 use crate::reliability::{
     Answer, Outcome, Reception, ReliableReceiver, ReliableSender, Transmission,
 };
-use crate::responder::ResponderRequest;
+use crate::responder::tests::request;
 
 /// From one end to the other, in steps; a step is the time of a packet on the wire.
 const DELAY: u64 = 10;
@@ -64,14 +64,7 @@ struct Line {
 impl Line {
     fn new(packets: u64, ack_interval: u32, initial_psn: u32, path: Path) -> Self {
         let bytes = packets * 1000 - 400;
-        let request = ResponderRequest {
-            transport: 0,
-            qp: 9,
-            peer: 1,
-            initial_psn: Psn::new(initial_psn),
-            source_port: 50_000,
-            bytes,
-        };
+        let request = request(Psn::new(initial_psn), bytes);
         Self {
             requester: SelectiveRepeatRequester::new(Picos(RTO_HIGH), PARAMETERS, ack_interval),
             responder: SelectiveRepeatResponder::new(&request, 1000, ack_interval),

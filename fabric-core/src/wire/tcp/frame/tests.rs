@@ -132,8 +132,7 @@ fn refusal(segment: &Segment, at: usize, bytes: &[u8]) -> Result<Segment, ParseE
     let mut frame = emitted(segment);
     frame[at..at + bytes.len()].copy_from_slice(bytes);
     let tcp = ethernet::LEN + ipv4::LEN;
-    frame[tcp + 16..tcp + 18].fill(0);
-    let checksum = header::checksum(segment.source, segment.destination, &frame[tcp..], 0);
+    let checksum = header::checksum(segment.source, segment.destination, &frame[tcp..]);
     frame[tcp + 16..tcp + 18].copy_from_slice(&checksum.to_be_bytes());
     Segment::parse(&frame)
 }

@@ -1,0 +1,314 @@
+//! The frames of a fabric as plain values.
+#![expect(clippy::cast_possible_truncation, reason = "lengths of frames, on every hop")]
+
+use std::sync::Arc;
+
+use fabric_core::hop_control::{ClassPauses, HopControl};
+use fabric_core::record::MAX_FRAME;
+use fabric_core::wire::roce::{Ecn, RocePacket};
+use fabric_core::wire::tcp::{SackBlocks, SackCount, Segment};
+use fabric_core::wire::telemetry::{Stamp, Stamps};
+use fabric_core::wire::{
+    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, TcpSegment, hop_control, link_delay,
+};
+use topology::WireId;
+
+use crate::datapath::slab::Slab;
+use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival};
+
+/// A frame as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFrame {
+    /// A RoCEv2 packet.
+    Roce(RocePacket),
+    /// A TCP segment, whose SACK blocks are kept beside it.
+    Tcp(Segment<SackCount>),
+    /// A hop control frame, PFC or another.
+    HopControl(HopControlFrame),
+    /// A link delay frame.
+    LinkDelay(LinkDelayFrame),
+}
+
+impl MemoryFrame {
+    /// Whether something may be kept beside it, which must move with it.
+    #[inline]
+    const fn has_aside(&self) -> bool {
+        match self {
+            Self::Roce(packet) => packet.telemetry.is_some(),
+            Self::Tcp(segment) => segment.sack.0 > 0,
+            Self::HopControl(_) | Self::LinkDelay(_) => false,
+        }
+    }
+}
+
+/// A frame in a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line(MemoryFrame);
+
+const _: () = assert!(size_of::<Line>() == 64, "a frame fits a cache line");
+
+impl Default for Line {
+    fn default() -> Self {
+        let control = HopControl::Classes(ClassPauses::default());
+        Self(MemoryFrame::HopControl(HopControlFrame { source: [0; 6], control }))
+    }
+}
+
+/// The frames of a fabric in memory.
+#[derive(Debug)]
+pub struct MemoryFrames {
+    frames: Slab<Line>,
+    /// By frame; as many as the frames of packets with stamps need. Beside the frames, which fill their cache lines.
+    stamps: Vec<Stamps>,
+    /// The same for SACK blocks.
+    sacks: Vec<SackBlocks>,
+    /// By wire.
+    addresses: Arc<[LinkAddresses]>,
+}
+
+impl MemoryFrames {
+    /// No frames yet; wires have these addresses.
+    pub fn new(addresses: Arc<[LinkAddresses]>) -> Self {
+        Self { frames: Slab::default(), stamps: Vec::new(), sacks: Vec::new(), addresses }
+    }
+
+    /// An empty store for frames on the same wires.
+    #[must_use]
+    pub fn of_same_wires(&self) -> Self {
+        Self::new(Arc::clone(&self.addresses))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, frame: MemoryFrame) -> FrameId {
+        let id = self.frames.add();
+        self.frames[id] = Line(frame);
+        id
+    }
+
+    /// The place of a frame's stamps. Out of line, for the sake of packets without telemetry.
+    #[cold]
+    fn stamps_mut(&mut self, frame: FrameId) -> &mut Stamps {
+        place_of(&mut self.stamps, frame)
+    }
+
+    /// The place of a frame's SACK blocks. Out of line, as few segments have some.
+    #[cold]
+    fn sack_mut(&mut self, frame: FrameId) -> &mut SackBlocks {
+        place_of(&mut self.sacks, frame)
+    }
+
+    fn insert_segment(&mut self, segment: &TcpSegment) -> FrameId {
+        let blocks = segment.sack.as_slice().len() as u8;
+        let id = self.insert(MemoryFrame::Tcp(segment.with_sack(SackCount(blocks))));
+        if blocks > 0 {
+            *self.sack_mut(id) = segment.sack;
+        }
+        id
+    }
+
+    #[cold]
+    fn aside(&mut self, frame: FrameId) -> Aside {
+        match &self.frames[frame].0 {
+            MemoryFrame::Tcp(_) => Aside::Sack(*self.sack_mut(frame)),
+            _ => Aside::Stamps(*self.stamps_mut(frame)),
+        }
+    }
+
+    #[cold]
+    fn set_aside(&mut self, frame: FrameId, aside: Aside) {
+        match aside {
+            Aside::Sack(sack) => *self.sack_mut(frame) = sack,
+            Aside::Stamps(stamps) => *self.stamps_mut(frame) = stamps,
+        }
+    }
+
+    /// What a frame is.
+    #[inline(always)]
+    pub fn frame_mut(&mut self, frame: FrameId) -> &mut MemoryFrame {
+        &mut self.frames[frame].0
+    }
+
+    /// What a host receives.
+    #[inline]
+    pub fn received(&self, frame: FrameId) -> HostArrival {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => HostArrival::Packet(Packet::Roce(*packet)),
+            MemoryFrame::Tcp(segment) => {
+                HostArrival::Packet(Packet::Tcp(self.whole(frame, segment)))
+            }
+            MemoryFrame::HopControl(frame) => HostArrival::HopControl(frame.control),
+            MemoryFrame::LinkDelay(message) => HostArrival::LinkDelay(*message),
+        }
+    }
+
+    /// A segment with its SACK blocks.
+    fn whole(&self, frame: FrameId, segment: &Segment<SackCount>) -> TcpSegment {
+        let sack = if segment.sack.0 > 0 { self.sacks[frame.0 as usize] } else { SackBlocks::NONE };
+        segment.with_sack(sack)
+    }
+}
+
+/// The place of what a frame has in a list by frame.
+fn place_of<T: Clone + Default>(list: &mut Vec<T>, frame: FrameId) -> &mut T {
+    let number = frame.0 as usize;
+    if number >= list.len() {
+        list.resize(number + 1, T::default());
+    }
+    &mut list[number]
+}
+
+impl FrameStore for MemoryFrames {
+    type Frame = MemoryFrame;
+
+    #[inline(always)]
+    fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> MemoryFrame {
+        self.frames.remove(frame);
+        let taken = self.frames[frame].0;
+        if taken.has_aside() {
+            aside.push(self.aside(frame));
+        }
+        taken
+    }
+
+    #[inline]
+    fn put(&mut self, frame: MemoryFrame, aside: &mut impl Iterator<Item = Aside>) -> FrameId {
+        let id = self.insert(frame);
+        if frame.has_aside()
+            && let Some(aside) = aside.next()
+        {
+            self.set_aside(id, aside);
+        }
+        id
+    }
+
+    #[inline]
+    fn packet(&mut self, _: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
+        let packet = match packet {
+            Packet::Roce(packet) => packet,
+            Packet::Tcp(segment) => return self.insert_segment(segment),
+        };
+        let id = self.insert(MemoryFrame::Roce(*packet));
+        if !stamps.is_empty() {
+            let places = self.stamps_mut(id);
+            places[..stamps.len()].copy_from_slice(stamps);
+        }
+        id
+    }
+
+    fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
+        self.insert(MemoryFrame::HopControl(HopControlFrame { source, control: *control }))
+    }
+
+    fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
+        self.insert(MemoryFrame::LinkDelay(*message))
+    }
+
+    fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
+        match self.frames[frame].0 {
+            MemoryFrame::LinkDelay(message) => message,
+            other => unreachable!("{other:?} is for no control plane"),
+        }
+    }
+
+    fn mark(&mut self, frame: FrameId) {
+        match &mut self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.ecn = Ecn::CongestionExperienced,
+            MemoryFrame::Tcp(segment) => segment.ecn = Ecn::CongestionExperienced,
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => {}
+        }
+    }
+
+    fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
+        if let MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) =
+            &mut self.frames[frame].0
+            && let Some(place) = fields.claim()
+        {
+            self.stamps_mut(frame)[usize::from(place)] = stamp;
+        }
+    }
+
+    fn stamps(&self, frame: FrameId) -> &[Stamp] {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) if fields.hops > 0 => {
+                &self.stamps[frame.0 as usize][..usize::from(fields.hops)]
+            }
+            _ => &[],
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, frame: FrameId) {
+        self.frames.prefetch(frame);
+    }
+
+    fn discard(&mut self, frame: FrameId) {
+        self.frames.remove(frame);
+    }
+
+    #[inline(always)]
+    fn length(&self, frame: FrameId) -> u32 {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
+            MemoryFrame::Tcp(segment) => segment.frame_length() as u32,
+            MemoryFrame::HopControl(_) => hop_control::LEN as u32,
+            MemoryFrame::LinkDelay(_) => link_delay::LEN as u32,
+        }
+    }
+
+    fn priority(&self, frame: FrameId) -> Option<u8> {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
+            MemoryFrame::Tcp(segment) => Some(segment.dscp >> 3),
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => None,
+        }
+    }
+
+    fn kind(&self, frame: FrameId) -> FrameKind {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
+            MemoryFrame::Tcp(segment) => FrameKind::of_segment(segment),
+            MemoryFrame::HopControl(frame) => FrameKind::of_hop_control(&frame.control),
+            MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
+        }
+    }
+
+    fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
+        let addresses = &self.addresses[wire.0 as usize];
+        buffer.clear();
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => {
+                write_packet(addresses, &Packet::Roce(*packet), self.stamps(frame), buffer);
+            }
+            MemoryFrame::Tcp(segment) => {
+                let segment = self.whole(frame, segment);
+                write_packet(addresses, &Packet::Tcp(segment), &[], buffer);
+            }
+            MemoryFrame::HopControl(frame) => {
+                let mut bytes = [0; hop_control::LEN];
+                frame.emit(&mut bytes);
+                buffer.extend_from_slice(&bytes);
+            }
+            MemoryFrame::LinkDelay(message) => {
+                let mut bytes = [0; link_delay::LEN];
+                message.emit(&mut bytes);
+                buffer.extend_from_slice(&bytes);
+            }
+        }
+        buffer
+    }
+}
+
+/// Writes a packet's bytes, as they cross a link with these addresses.
+fn write_packet(
+    addresses: &LinkAddresses,
+    packet: &Packet,
+    stamps: &[Stamp],
+    buffer: &mut Vec<u8>,
+) {
+    buffer.resize(MAX_FRAME, 0);
+    let length = packet
+        .emit_stamped(addresses, stamps, buffer)
+        .expect("a packet with at most 3072 bytes of payload fits a frame");
+    buffer.truncate(length);
+}
