@@ -9,7 +9,7 @@ use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
     RunDescription, RunEnd, RunReport, ThroughputMeter, counted,
 };
-use scenario::{CaptureFilter, DatapathKind, Entry, Scenario, Throughput};
+use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
@@ -197,7 +197,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
 pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let results = &scenario.results;
     let meter = |throughput: &Throughput| {
-        let labels = scenario.workloads.iter().map(Entry::label);
+        let labels = scenario.workloads.iter().map(FlowsEntry::label);
         let labels = labels.filter(|label| throughput.covers(label));
         ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
     };

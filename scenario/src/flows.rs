@@ -113,7 +113,7 @@ impl Workload {
 
 /// An entry of `[[flows]]`: a workload, and what carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct FlowsEntry {
     /// Who sends how much to whom, and when.
     #[serde(flatten)]
     pub workload: Workload,
@@ -122,7 +122,7 @@ pub struct Entry {
     pub transport: Option<Transport>,
 }
 
-impl Entry {
+impl FlowsEntry {
     /// The label of its flows.
     pub fn label(&self) -> &str {
         self.workload.label()
@@ -175,7 +175,7 @@ impl Expansion<'_> {
     pub(super) fn expand(
         &self,
         entries: Vec<WorkloadKeys>,
-    ) -> Result<(Vec<Entry>, Vec<Source>), ScenarioError> {
+    ) -> Result<(Vec<FlowsEntry>, Vec<Source>), ScenarioError> {
         if entries.is_empty() {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
                         that `xoff schema` describes";
@@ -194,7 +194,7 @@ impl Expansion<'_> {
                 key_of(label, *occurrence - 1)
             };
             let (workload, source) = self.expand_entry(&path, entry, &mut key)?;
-            workloads.push(Entry { workload, transport });
+            workloads.push(FlowsEntry { workload, transport });
             sources.push(source);
         }
         self.check_count(&sources)?;

@@ -8,7 +8,7 @@ use topology::Fabric;
 use units::Picos;
 
 use super::document::{Document, suggestion};
-use super::flows::Entry;
+use super::flows::FlowsEntry;
 use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 
@@ -98,7 +98,7 @@ impl HpccKeys {
 
     pub(super) fn resolve(
         self,
-        workloads: &[Entry],
+        workloads: &[FlowsEntry],
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Hpcc, ScenarioError> {
@@ -108,7 +108,7 @@ impl HpccKeys {
         }
         for label in self.destination_ports.keys() {
             if !workloads.iter().any(|workload| workload.label() == label) {
-                let labels: Vec<&str> = workloads.iter().map(Entry::label).collect();
+                let labels: Vec<&str> = workloads.iter().map(FlowsEntry::label).collect();
                 let help = suggestion(label, "the labels are", labels);
                 let path = format!("results.hpcc.destination_ports.{label}");
                 return Err(document.error(

@@ -33,12 +33,14 @@ mod ratio;
 mod reliability;
 pub mod report;
 mod results;
+mod schema;
 mod shape;
 mod sizes;
 mod switch;
 mod telemetry;
 mod topology_keys;
 pub mod transport;
+mod transports;
 mod warnings;
 
 #[cfg(test)]
@@ -49,7 +51,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use schemars::transform::{RecursiveTransform, Transform};
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
@@ -58,7 +59,7 @@ pub use capture::{Capture, CaptureFilter};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
 pub use flow_queues::FlowQueues;
-pub use flows::{Entry, MAX_FLOWS, Transfer, Workload};
+pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use generated::{AllAtOnce, OpenLoop};
 pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
 pub use host::{Host, MAX_PAYLOAD};
@@ -72,6 +73,7 @@ pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, Throughput};
+pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
 pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
@@ -82,6 +84,7 @@ use document::{Document, DocumentKind, Settings};
 use flows::Expansion;
 use quantity::{Quantity, Time};
 use topology::{Fabric, NodeKind, Racks};
+use transports::Transports;
 use workload::MaterialisedFlows;
 
 /// What gives the text of a file.
@@ -117,7 +120,7 @@ pub struct Scenario {
     pub host: Host,
     /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
     #[serde(rename = "flows")]
-    pub workloads: Vec<Entry>,
+    pub workloads: Vec<FlowsEntry>,
     /// What is recorded.
     pub captures: Vec<Capture>,
     /// What goes wrong on purpose.
@@ -131,10 +134,7 @@ pub struct Scenario {
     #[serde(skip)]
     flows: MaterialisedFlows,
     #[serde(skip)]
-    transports: Vec<Transport>,
-    /// By workload: the place of its transport.
-    #[serde(skip)]
-    transport_of: Vec<u16>,
+    transports: Transports,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -325,12 +325,12 @@ impl Scenario {
 
     /// What carries flows: that of the hosts, then those that `[[flows]]` name, each once.
     pub fn transports(&self) -> &[Transport] {
-        &self.transports
+        self.transports.all()
     }
 
     /// The place of a flow's transport in [`Self::transports`].
     pub fn transport_of(&self, flow: &Flow) -> u16 {
-        self.transport_of[flow.workload as usize]
+        self.transports.place_of(flow.workload as usize)
     }
 
     /// All flows of [`Self::flow_stream`] in one list, which stays in memory.
@@ -372,14 +372,7 @@ impl ScenarioKeys {
         let expansion =
             Expansion { document, fabric: fabric_of, racks, host: host_of, folder, duration, read };
         let (workloads, sources) = expansion.expand(self.flows)?;
-        let mut transports = vec![host.transport];
-        let transport_of = workloads.iter().map(|entry| place_of(&mut transports, entry.transport));
-        let transport_of = transport_of.collect();
-        if transports.len() > MOST_TRANSPORTS {
-            let title = format!("{} transports; the limit is {MOST_TRANSPORTS}", transports.len());
-            let help = "let entries of [[flows]] share their transports";
-            return Err(document.error("flows", &title, help));
-        }
+        let transports = Transports::of(&host, &workloads, document)?;
         let results = self.results.resolve(&workloads, &fabric, document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
@@ -406,9 +399,8 @@ impl ScenarioKeys {
             sources,
             flows: MaterialisedFlows::default(),
             transports,
-            transport_of,
         };
-        scenario.check_transports(document)?;
+        scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_buffers(document)?;
         Ok(scenario)
@@ -416,26 +408,6 @@ impl ScenarioKeys {
 }
 
 impl Scenario {
-    /// Checks that losses or marks can slow flows down that need them.
-    fn check_transports(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        for (number, (source, &place)) in self.sources.iter().zip(&self.transport_of).enumerate() {
-            let control = self.transports[usize::from(place)].congestion_control();
-            let lossless = |&priority: &u8| self.switch.lossless.contains(priority);
-            if control.needs_losses()
-                && let Some(priority) = source.priorities().find(lossless)
-            {
-                let title = format!(
-                    "{} slows down for losses, and priority {priority} is lossless",
-                    control.name()
-                );
-                let help = "give the flows a priority that `switch.lossless` leaves out, or write cubic = { ecn = true \
-                            } and `switch.ecn`";
-                return Err(document.error(&format!("flows.{number}"), &title, help));
-            }
-        }
-        Ok(())
-    }
-
     /// Checks what depends on the fastest port: it has the shortest pauses.
     fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wires = self.fabric.wires();
@@ -454,19 +426,6 @@ impl Scenario {
         }
         Ok(())
     }
-}
-
-/// Different transports of a scenario: each host has them all.
-const MOST_TRANSPORTS: usize = 256;
-
-/// The place of a workload's transport among those of the scenario, the first of which is that of the hosts.
-fn place_of(transports: &mut Vec<Transport>, transport: Option<Transport>) -> u16 {
-    let Some(transport) = transport else { return 0 };
-    let place = transports.iter().position(|other| *other == transport).unwrap_or_else(|| {
-        transports.push(transport);
-        transports.len() - 1
-    });
-    u16::try_from(place).unwrap_or(u16::MAX)
 }
 
 /// The name that the file gives, or else the file's own.
@@ -491,34 +450,4 @@ fn run_name(
     let title = format!("`{name}` cannot name a run");
     let help = "write 1 to 64 letters, digits, `-`, `_` or `.`, a letter or a digit first";
     Err(document.error("name", &title, help))
-}
-
-/// The JSON Schema of a scenario file, for editors: `xoff schema`.
-pub fn json_schema() -> serde_json::Value {
-    schema_of::<ScenarioKeys>()
-}
-
-/// The JSON Schema of a TOML file's keys.
-pub fn schema_of<Keys: JsonSchema>() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(Keys);
-    RecursiveTransform(without_null).transform(&mut schema);
-    schema.to_value()
-}
-
-/// TOML has no null: a key without a value is left out.
-fn without_null(schema: &mut schemars::Schema) {
-    let is_null = |value: &serde_json::Value| value == "null" || value["type"] == "null";
-    if schema.get("default").is_some_and(serde_json::Value::is_null) {
-        schema.remove("default");
-    }
-    if let Some(types) = schema.get_mut("type").and_then(|types| types.as_array_mut()) {
-        types.retain(|name| !is_null(name));
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".into(), only);
-        }
-    }
-    if let Some(choices) = schema.get_mut("anyOf").and_then(|choices| choices.as_array_mut()) {
-        choices.retain(|choice| !is_null(choice));
-    }
 }

@@ -6,7 +6,7 @@ use topology::Fabric;
 use units::{Bytes, Picos};
 
 use super::document::{Document, suggestion};
-use super::flows::Entry;
+use super::flows::FlowsEntry;
 use super::glob;
 use super::hpcc::{Hpcc, HpccKeys};
 use super::quantity::{self, Quantity, Size, Time};
@@ -149,7 +149,7 @@ impl Default for ResultsKeys {
 impl ResultsKeys {
     pub(super) fn resolve(
         self,
-        workloads: &[Entry],
+        workloads: &[FlowsEntry],
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Results, ScenarioError> {
@@ -179,7 +179,7 @@ impl ResultsKeys {
 impl ThroughputKeys {
     fn resolve(
         self,
-        workloads: &[Entry],
+        workloads: &[FlowsEntry],
         document: &Document<'_>,
     ) -> Result<Throughput, ScenarioError> {
         let interval = self.interval.0;
@@ -200,7 +200,7 @@ impl ThroughputKeys {
 impl FlowTraceKeys {
     fn resolve(
         self,
-        workloads: &[Entry],
+        workloads: &[FlowsEntry],
         document: &Document<'_>,
     ) -> Result<FlowTrace, ScenarioError> {
         if self.labels.is_empty() {
@@ -220,11 +220,11 @@ impl FlowTraceKeys {
 fn check_labels(
     path: &str,
     patterns: &[String],
-    workloads: &[Entry],
+    workloads: &[FlowsEntry],
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     for (place, pattern) in patterns.iter().enumerate() {
-        let labels = || workloads.iter().map(Entry::label);
+        let labels = || workloads.iter().map(FlowsEntry::label);
         if !labels().any(|label| glob::matches(pattern, label)) {
             let mut known: Vec<&str> = labels().collect();
             known.sort_unstable();

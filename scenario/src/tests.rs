@@ -8,6 +8,7 @@ mod headroom;
 mod names;
 mod shape;
 mod shapes;
+mod transports;
 mod values;
 mod workloads;
 

@@ -8,8 +8,7 @@ impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        for (source, &place) in self.sources.iter().zip(&self.transport_of) {
-            let transport = &self.transports[usize::from(place)];
+        for (source, transport) in self.transports.with_sources(&self.sources) {
             let control = transport.congestion_control();
             if !control.needs_marks() {
                 continue;
