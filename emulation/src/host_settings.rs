@@ -78,6 +78,7 @@ impl<'a> HostSettings<'a> {
             host_agent::Transport {
                 protocol: protocol(transport),
                 congestion_control: of.algorithm(transport.congestion_control()),
+                telemetry_hops: transport.telemetry_hops(),
                 window: of.window(transport.window()),
             }
         };
@@ -199,9 +200,7 @@ impl TransportSettings<'_> {
 /// A transport's protocol.
 fn protocol(transport: &Transport) -> Protocol {
     match transport {
-        Transport::RoceRc(roce) => {
-            Protocol::Roce { reliability: reliability(roce), telemetry_hops: roce.telemetry_hops }
-        }
+        Transport::RoceRc(roce) => Protocol::Roce { reliability: reliability(roce) },
         Transport::Tcp(tcp) => Protocol::Tcp(tcp::Parameters {
             initial_timeout: tcp.initial_rto,
             minimum_timeout: tcp.minimum_rto,

@@ -71,6 +71,8 @@ pub enum Frames {
     Tcp {
         /// Whether SYNs go before.
         handshake: bool,
+        /// Stamps for which data segments and their ACKs have room, 0 to 3.
+        telemetry_hops: u8,
     },
 }
 
@@ -82,7 +84,7 @@ impl Frames {
                 let reth = first || placement == Placement::EveryPacket;
                 data_frame(payload, reth, telemetry_hops)
             }
-            Self::Tcp { .. } => Bytes(tcp::frame_length(payload.0)),
+            Self::Tcp { telemetry_hops, .. } => Bytes(tcp::frame_length(payload.0, telemetry_hops)),
         }
     }
 
@@ -90,7 +92,7 @@ impl Frames {
     fn ack(self) -> Bytes {
         match self {
             Self::Roce { telemetry_hops, .. } => ack_frame(telemetry_hops),
-            Self::Tcp { .. } => Bytes(tcp::frame_length(0)),
+            Self::Tcp { telemetry_hops, .. } => Bytes(tcp::frame_length(0, telemetry_hops)),
         }
     }
 }
@@ -111,7 +113,7 @@ pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
             }
             lone.completion()
         }
-        Frames::Tcp { handshake } => {
+        Frames::Tcp { handshake, .. } => {
             let packets = segmentation.packets();
             lone.send(Message { start: 0, bytes: flow.bytes.0, packets });
             let opening = if handshake { opening(path, back, flow.wire_overhead) } else { 0 };
@@ -418,7 +420,9 @@ mod tests {
             prop::sample::select(&[Placement::FirstOfMessage, Placement::EveryPacket][..]);
         let roce = (placement, 0..=8u8)
             .prop_map(|(placement, telemetry_hops)| Frames::Roce { placement, telemetry_hops });
-        let frames = prop_oneof![3 => roce, 1 => Just(Frames::Tcp { handshake: false })];
+        let tcp =
+            (0..=3u8).prop_map(|telemetry_hops| Frames::Tcp { handshake: false, telemetry_hops });
+        let frames = prop_oneof![3 => roce, 1 => tcp];
         let ack_interval = prop_oneof![1u32..9, Just(u32::MAX)];
         (payload, frames, ack_interval).prop_map(|(payload, frames, ack_interval)| FlowShape {
             bytes: Bytes(0),
@@ -433,16 +437,19 @@ mod tests {
     #[test]
     fn a_handshake_comes_before_the_first_segment() {
         let hops = [hop(100, 1000), hop(10, 500)];
-        let of = |handshake| {
-            let flow = FlowShape { frames: Frames::Tcp { handshake }, ..flow(2500, 1000, 1) };
-            completion(&hops, &hops, flow).0
+        let of = |handshake, telemetry_hops| {
+            let frames = Frames::Tcp { handshake, telemetry_hops };
+            completion(&hops, &hops, FlowShape { frames, ..flow(2500, 1000, 1) }).0
         };
         let round_trip = 2 * ((74 + 24) * (80 + 800) + 1_500_000);
-        assert_eq!(of(true) - of(false), round_trip);
+        assert_eq!(of(true, 0) - of(false, 0), round_trip);
         let data: u64 = [1066, 1066, 566].iter().map(|frame| (frame + 24) * 800).sum();
         let there = (1066 + 24) * 80 + 1_500_000 + data;
         let back = (66 + 24) * (80 + 800) + 1_500_000;
-        assert_eq!(of(false), there + back);
+        assert_eq!(of(false, 0), there + back);
+        // Room for three stamps takes the place of padding: 28 bytes more in each of three segments, and in the ACK.
+        let longer = 28 * (80 + 3 * 800 + 80 + 800);
+        assert_eq!(of(false, 3) - of(false, 0), longer);
     }
 
     proptest! {

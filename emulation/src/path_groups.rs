@@ -108,7 +108,7 @@ fn counts(fabric: &Fabric, racks: &Racks, destination: usize) -> Vec<(usize, u32
 /// The frames of a flow that goes on.
 fn established(frames: Frames) -> Frames {
     match frames {
-        Frames::Tcp { .. } => Frames::Tcp { handshake: false },
+        Frames::Tcp { telemetry_hops, .. } => Frames::Tcp { handshake: false, telemetry_hops },
         roce @ Frames::Roce { .. } => roce,
     }
 }

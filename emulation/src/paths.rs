@@ -65,7 +65,8 @@ pub fn frames_of(scenario: &Scenario, transport: &Transport) -> (Frames, u32) {
         }
         Transport::Tcp(tcp) => {
             let together = if tcp.delayed_ack > Picos::ZERO { 2 } else { 1 };
-            (Frames::Tcp { handshake: tcp.handshake }, together)
+            let (handshake, telemetry_hops) = (tcp.handshake, tcp.telemetry_hops);
+            (Frames::Tcp { handshake, telemetry_hops }, together)
         }
     }
 }

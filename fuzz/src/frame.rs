@@ -11,8 +11,8 @@ use fabric_core::record;
 use fabric_core::wire::{
     AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, HopTelemetry,
     IcrcTrailer, Ipv4Header, LinkDelayFrame, MacControlHeader, Packet, ParseError, PauseFrame,
-    PfcFrame, RethHeader, RocePacket, TcpSegment, UdpHeader, ethernet, hop_control, ipv4,
-    link_delay, pause, pfc, roce::UDP_PORT, telemetry,
+    PfcFrame, RethHeader, RocePacket, TcpSegment, TelemetryFields, UdpHeader, ethernet,
+    hop_control, ipv4, link_delay, pause, pfc, roce::UDP_PORT, telemetry,
 };
 
 use crate::packets::{self, ADDRESSES, BTH, frame_of};
@@ -154,10 +154,18 @@ fn a_segment_is_its_bytes(bytes: &[u8]) {
     assert!(!segment.to_string().is_empty());
     let (ethernet, _) = EthernetHeader::parse(bytes).expect("a segment has one");
     let mut emitted = vec![0; segment.frame_length()];
-    assert_eq!(segment.emit(&ethernet.addresses(), &mut emitted), Ok(emitted.len()));
+    let stamps = telemetry::stamps(bytes);
+    assert_eq!(stamps.len(), segment.telemetry.map_or(0, |telemetry| telemetry.hops.into()));
+    let length = segment.emit_stamped(&ethernet.addresses(), stamps, &mut emitted);
+    assert_eq!(length, Ok(emitted.len()));
     assert_eq!(TcpSegment::parse(&emitted), Ok(segment));
     let mut canonical = bytes.to_vec();
     canonical[18..22].copy_from_slice(&[0, 0, 0x40, 0]);
+    if let Some(fields) = segment.telemetry {
+        let end = bytes.len() - usize::from(segment.payload_length);
+        let unused = usize::from(fields.room - fields.hops);
+        canonical[end - unused * telemetry::STAMP_LEN..end].fill(0);
+    }
     packets::repair_packet(&mut canonical);
     assert_eq!(emitted, canonical);
 }
@@ -185,7 +193,7 @@ fn a_packet_is_its_bytes(bytes: &[u8]) {
     canonical[trailer - usize::from(packet.pad_count())..trailer].fill(0);
     canonical[end..].fill(0);
     if packet.telemetry.is_some() {
-        let places = trailer + 4 + telemetry::LEN;
+        let places = trailer + 4 + telemetry::BEFORE_STAMPS;
         canonical[places + stamps.len() * telemetry::STAMP_LEN..].fill(0);
     }
     packets::repair_packet(&mut canonical);
@@ -196,12 +204,19 @@ fn a_packet_is_its_bytes(bytes: &[u8]) {
 fn stamping_keeps_a_packet(bytes: &[u8]) {
     let mut stamped = bytes.to_vec();
     telemetry::stamp(&mut stamped, HopTelemetry::default());
+    let claimed = |telemetry: Option<TelemetryFields>| {
+        telemetry.map(|mut fields| {
+            let _ = fields.claim();
+            fields
+        })
+    };
+    if let Ok(segment) = TcpSegment::parse(bytes) {
+        let telemetry = claimed(segment.telemetry);
+        assert_eq!(TcpSegment::parse(&stamped), Ok(TcpSegment { telemetry, ..segment }));
+    }
     let Ok(packet) = RocePacket::parse(bytes) else { return };
-    let claimed = packet.telemetry.map(|mut fields| {
-        let _ = fields.claim();
-        fields
-    });
-    assert_eq!(RocePacket::parse(&stamped), Ok(RocePacket { telemetry: claimed, ..packet }));
+    let telemetry = claimed(packet.telemetry);
+    assert_eq!(RocePacket::parse(&stamped), Ok(RocePacket { telemetry, ..packet }));
     let end = ethernet::LEN + ipv4::LEN + packet.udp_length();
     assert_eq!(stamped[..end], bytes[..end]);
 }

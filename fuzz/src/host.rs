@@ -10,7 +10,8 @@ use fabric_core::wire::tcp::{
     Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps,
 };
 use fabric_core::wire::{
-    AethFields, Opcode, Packet, Psn, RethFields, RocePacket, Syndrome, TcpSegment, roce, telemetry,
+    AethFields, Opcode, Packet, Psn, RethFields, RocePacket, Syndrome, TcpSegment, TelemetryFields,
+    roce, telemetry,
 };
 use host_agent::congestion_control::dcqcn::Parameters;
 use host_agent::congestion_control::{Algorithm, cubic};
@@ -119,6 +120,7 @@ pub fn segments() -> impl Iterator<Item = TcpSegment> {
         flags,
         syn: flags.contains(Flags::SYN).then_some(SynOptions { maximum_segment_size: 1000 }),
         sack: SackBlocks::NONE,
+        telemetry: None,
     };
     let data = |number: u32| TcpSegment {
         payload_length: 1000,
@@ -132,12 +134,17 @@ pub fn segments() -> impl Iterator<Item = TcpSegment> {
         data(0),
         data(2),
         TcpSegment { ecn: roce::Ecn::CongestionExperienced, ..data(1) },
+        TcpSegment { telemetry: TelemetryFields::with_room(3), ..data(1) },
         data(3),
         TcpSegment { flags: Flags::ACK | Flags::FIN, ..data(4) },
         to(SENDING, Direction::FromServer, u32::MAX, 1, Flags::SYN | Flags::ACK | Flags::ECE),
         TcpSegment { flags: Flags::ACK | Flags::ECE, ..answer(1) },
         TcpSegment { sack: gap, ..answer(1) },
         answer(4),
+        TcpSegment {
+            telemetry: TelemetryFields::with_room(2).map(TelemetryFields::echoed),
+            ..answer(4)
+        },
         TcpSegment { acknowledgement: 5002, ..answer(5) },
     ]
     .into_iter()
@@ -157,9 +164,12 @@ fn input_of(frames: &[Vec<u8>]) -> Vec<u8> {
 pub fn check(input: &[u8]) {
     let selective = SelectiveRepeat { rto_low: Picos(1_000_000), rto_low_packets: 3 };
     for reliability in [Reliability::GoBackN, Reliability::SelectiveRepeat(selective)] {
-        let protocol = Protocol::Roce { reliability, telemetry_hops: 3 };
+        let protocol = Protocol::Roce { reliability };
         let congestion_control = Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE));
-        check_with(Transport { protocol, congestion_control, window: None }, input);
+        check_with(
+            Transport { protocol, congestion_control, telemetry_hops: 3, window: None },
+            input,
+        );
     }
     for (handshake, delayed_ack) in [(true, 0), (false, 2_000_000)] {
         let protocol = Protocol::Tcp(tcp::Parameters {
@@ -180,7 +190,10 @@ pub fn check(input: &[u8]) {
             ecn: true,
             initial_window: Bytes(3000),
         });
-        check_with(Transport { protocol, congestion_control, window: None }, input);
+        check_with(
+            Transport { protocol, congestion_control, telemetry_hops: 3, window: None },
+            input,
+        );
     }
 }
 
@@ -254,7 +267,7 @@ fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
             u64::from(packet.payload_length)
         }
         Ok(HostArrival::Packet(Packet::Tcp(segment))) => {
-            host.handle_segment(now, &segment);
+            host.handle_segment(now, &segment, telemetry::stamps(&frame));
             u64::from(segment.payload_length)
         }
         Ok(HostArrival::HopControl(control)) => {

@@ -159,7 +159,7 @@ fn datagram_length(frame: &[u8], total: usize) -> usize {
     let told = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
     let fits = (udp::LEN + bth::LEN + icrc::LEN..most).contains(&told);
     let surplus = frame.get(ethernet::LEN + ipv4::LEN + told..ethernet::LEN + total);
-    let is_telemetry = surplus.is_some_and(|surplus| telemetry::parse(surplus).is_ok());
+    let is_telemetry = surplus.is_some_and(|surplus| telemetry::parse_surplus(surplus).is_ok());
     if fits && is_telemetry { told } else { most }
 }
 

@@ -35,6 +35,7 @@ pub use algorithm::Algorithm;
 pub(crate) use algorithm::{Control, Feedback};
 use enum_dispatch::enum_dispatch;
 pub use fabric_core::wire::HopTelemetry;
+use fabric_core::wire::TelemetryFields;
 pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
@@ -144,10 +145,42 @@ pub struct Acknowledged<'a> {
     /// What the receiver's [`echo`](CongestionFeedback::echo) said.
     pub congestion_echo: bool,
     /// Stamps of the switches on the path of the packet that this ACK or NAK answers, first hop first, at most 8. Empty
-    /// unless packets [have room](crate::Protocol::Roce::telemetry_hops) for them.
+    /// unless packets [have room](crate::Transport::telemetry_hops) for them.
     pub telemetry: &'a [HopTelemetry],
     /// Whether the path had more hops than the packet had room for, so that stamps of the last ones are missing.
     pub telemetry_exceeded: bool,
+}
+
+/// What an ACK or NAK says of the path: part of [`Acknowledged`], whose fields it shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo<'a> {
+    congestion: bool,
+    telemetry: &'a [HopTelemetry],
+    telemetry_exceeded: bool,
+}
+
+impl<'a> Echo<'a> {
+    /// Of a packet with these stamps. Stamps that are not an echo are those of the way back, and mean nothing.
+    #[inline]
+    pub const fn new(
+        congestion: bool,
+        fields: Option<TelemetryFields>,
+        stamps: &'a [HopTelemetry],
+    ) -> Self {
+        match fields {
+            Some(TelemetryFields { echo: true, exceeded, .. }) => {
+                Self { congestion, telemetry: stamps, telemetry_exceeded: exceeded }
+            }
+            _ => Self { congestion, telemetry: &[], telemetry_exceeded: false },
+        }
+    }
+
+    /// All that the ACK or NAK tells.
+    #[inline]
+    pub const fn acknowledged(self, bytes: Bytes, round_trip: Option<Picos>) -> Acknowledged<'a> {
+        let Self { congestion: congestion_echo, telemetry, telemetry_exceeded } = self;
+        Acknowledged { bytes, round_trip, congestion_echo, telemetry, telemetry_exceeded }
+    }
 }
 
 /// How a loss became known.
@@ -165,4 +198,25 @@ fn rate_of(window: Bytes, span: Picos) -> BitsPerSecond {
     const PICOS_PER_SECOND_TIMES_BITS: u128 = 8_000_000_000_000;
     let rate = u128::from(window.0) * PICOS_PER_SECOND_TIMES_BITS / u128::from(span.0);
     BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stamps of the way back are not those of the data.
+    #[test]
+    fn only_an_echo_has_telemetry() {
+        let stamps = [HopTelemetry::default(); 2];
+        let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: true };
+        let told = |telemetry| {
+            let acknowledged = Echo::new(true, telemetry, &stamps).acknowledged(Bytes(0), None);
+            assert!(acknowledged.congestion_echo);
+            (acknowledged.telemetry.len(), acknowledged.telemetry_exceeded)
+        };
+        assert_eq!(told(Some(fields)), (2, true));
+        assert_eq!(told(Some(TelemetryFields { exceeded: false, ..fields })), (2, false));
+        assert_eq!(told(Some(TelemetryFields { echo: false, ..fields })), (0, false));
+        assert_eq!(told(None), (0, false));
+    }
 }

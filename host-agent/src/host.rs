@@ -12,7 +12,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueSet, one_per_priority};
 use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::Syndrome;
-use fabric_core::wire::telemetry::{self, Stamp};
+use fabric_core::wire::telemetry::{Carrier, Stamp};
 use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::{BitsPerSecond, Picos};
 
@@ -95,16 +95,20 @@ impl Host {
     /// A host with no queue pair and no connection. Flows name one of `transports` by its place.
     ///
     /// # Panics
-    /// On a configuration that no host can have: no payload, no rate, no transport, or telemetry of more than 8 hops.
+    /// On a configuration that no host can have: no payload, no rate, no transport, or telemetry of more hops than a
+    /// packet has room for.
     pub fn new(config: HostConfig, transports: &[Transport]) -> Self {
         assert!(config.payload > 0, "a packet carries payload");
         assert!(config.link_rate.0 > 0, "a link has a rate");
         assert!(!transports.is_empty(), "something carries flows");
-        let has_room = |transport: &Transport| match transport.protocol {
-            Protocol::Roce { telemetry_hops, .. } => telemetry_hops <= telemetry::MOST_HOPS,
-            Protocol::Tcp(_) => true,
+        let has_room = |transport: &Transport| {
+            let carrier = match transport.protocol {
+                Protocol::Roce { .. } => Carrier::Udp,
+                Protocol::Tcp(_) => Carrier::Tcp,
+            };
+            transport.telemetry_hops <= carrier.most_hops()
         };
-        assert!(transports.iter().all(has_room), "a packet has room for 8 stamps");
+        assert!(transports.iter().all(has_room), "a packet has room for its stamps");
         let fresh = |transport: &Transport| FreshTransport::new(*transport, config.link_rate);
         Self {
             config,

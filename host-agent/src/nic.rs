@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
-use fabric_core::wire::roce::{RocePacket, TelemetryFields};
+use fabric_core::wire::roce::RocePacket;
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::Picos;
@@ -88,7 +88,7 @@ impl Nic {
 
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
     pub fn queue_acknowledgement(&mut self, packet: Packet, stamps: &[Stamp]) {
-        if telemetry_of(&packet).is_some() {
+        if packet.telemetry().is_some() {
             self.queue_echo(stamps);
         }
         self.acknowledgements.push_back(packet);
@@ -106,7 +106,7 @@ impl Nic {
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
     #[inline]
     pub fn stamps_of(&self, packet: &Packet) -> &[Stamp] {
-        match telemetry_of(packet) {
+        match packet.telemetry() {
             Some(telemetry) if telemetry.echo => {
                 self.echoed.get(..telemetry.hops.into()).unwrap_or(&*self.echoed)
             }
@@ -136,7 +136,7 @@ impl Nic {
             if let Some(packet) = queue.front()
                 && !self.pause.is_paused(queue_of(&self.pause, packet), now)
             {
-                if telemetry_of(packet).is_some() {
+                if packet.telemetry().is_some() {
                     *self.echoed = self.echoes.pop_front().unwrap_or_default();
                 }
                 return queue.pop_front();
@@ -228,14 +228,6 @@ impl Nic {
 /// The queue whose pauses stop a control packet.
 fn queue_of(pause: &PauseTimers, packet: &Packet) -> QueueId {
     pause.queue(Priority::of_bits((packet.dscp() >> 3).into()))
-}
-
-/// What a packet says of its stamps.
-fn telemetry_of(packet: &Packet) -> Option<TelemetryFields> {
-    match packet {
-        Packet::Roce(packet) => packet.telemetry,
-        Packet::Tcp(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use fabric_core::wire::roce::{RocePacket, TelemetryFields};
 use units::{Bytes, Picos};
 
-use crate::congestion_control::{Acknowledged, CongestionControl, HopTelemetry, Transmitted};
+use crate::congestion_control::{CongestionControl, Echo, Transmitted};
 use crate::flow::{Flow, FlowRequest};
 use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
@@ -21,31 +21,6 @@ pub struct Requester<R, C> {
     telemetry_hops: u8,
     counts: SenderCounts,
     round_trips: RoundTrips,
-}
-
-/// What an ACK or NAK says of the path, besides its answer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Echo<'a> {
-    /// Whether packets were marked.
-    pub congestion: bool,
-    /// See [`Acknowledged::telemetry`].
-    pub telemetry: &'a [HopTelemetry],
-    /// See [`Acknowledged::telemetry_exceeded`].
-    pub telemetry_exceeded: bool,
-}
-
-impl<'a> Echo<'a> {
-    /// Of a packet with these stamps. Stamps that are not an echo are those of the way back, and mean nothing.
-    #[inline]
-    pub fn of(packet: &RocePacket, stamps: &'a [HopTelemetry]) -> Self {
-        let echo = Self { congestion: packet.congestion_echo, ..Self::default() };
-        match packet.telemetry {
-            Some(TelemetryFields { echo: true, exceeded, .. }) => {
-                Self { telemetry: stamps, telemetry_exceeded: exceeded, ..echo }
-            }
-            _ => echo,
-        }
-    }
 }
 
 impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
@@ -133,15 +108,7 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         } else {
             None
         };
-        let bytes = answered.bytes;
-        let Echo { congestion, telemetry, telemetry_exceeded } = *echo;
-        let acknowledged = Acknowledged {
-            bytes,
-            round_trip,
-            congestion_echo: congestion,
-            telemetry,
-            telemetry_exceeded,
-        };
+        let acknowledged = echo.acknowledged(answered.bytes, round_trip);
         self.regulator.acknowledged(now, &acknowledged, answered.loss);
         answered.outcome
     }

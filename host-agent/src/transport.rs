@@ -20,6 +20,9 @@ pub struct Transport {
     pub protocol: Protocol,
     /// How senders set their rate.
     pub congestion_control: Algorithm,
+    /// Stamps of switches for which each data packet has room, up to 8, or 3 for TCP; 0 for no telemetry. Each takes 8
+    /// bytes of the packet and of its ACK, and the option around them a few more.
+    pub telemetry_hops: u8,
     /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
     pub window: Option<WindowLimit>,
 }
@@ -31,9 +34,6 @@ pub enum Protocol {
     Roce {
         /// How queue pairs repair losses.
         reliability: Reliability,
-        /// Stamps of switches for which each data packet has room, 0 to 8; 0 for no telemetry. Each takes 8 bytes of
-        /// the packet and of its ACK, and the first 8 bytes more.
-        telemetry_hops: u8,
     },
     /// TCP.
     Tcp(tcp::Parameters),
@@ -57,17 +57,19 @@ impl FreshTransport {
 
     /// The sending end of a flow that has sent nothing.
     pub fn sending_end(&self, request: &FlowRequest, config: &HostConfig) -> SendingEnd {
-        let Transport { protocol, window, .. } = self.transport;
+        let Transport { protocol, window, telemetry_hops, .. } = self.transport;
         let regulator = Regulator::new(self.control.clone(), window, self.line_rate);
         match protocol {
-            Protocol::Roce { reliability, telemetry_hops } => {
+            Protocol::Roce { reliability } => {
                 let placement = reliability.placement();
                 let flow = Flow::new(request, config.address, config.payload, placement);
                 let sender = reliability.sender(config);
                 SendingEnd::Roce(Requester::new(flow, sender, regulator, telemetry_hops))
             }
             Protocol::Tcp(parameters) => {
-                SendingEnd::Tcp(Box::new(tcp::Sender::new(request, config, parameters, regulator)))
+                let sender =
+                    tcp::Sender::new(request, config, parameters, regulator, telemetry_hops);
+                SendingEnd::Tcp(Box::new(sender))
             }
         }
     }
@@ -75,7 +77,7 @@ impl FreshTransport {
     /// The receiving end of a flow of which nothing has arrived.
     pub fn receiving_end(&self, request: &ResponderRequest, config: &HostConfig) -> ReceivingEnd {
         match &self.transport.protocol {
-            Protocol::Roce { reliability, .. } => {
+            Protocol::Roce { reliability } => {
                 let receiver = reliability.receiver(request, config);
                 ReceivingEnd::Roce(Responder::new(request, receiver, self.feedback.clone()))
             }

@@ -45,8 +45,11 @@ impl Scenario {
     pub fn longest_frame(&self) -> Bytes {
         let payload = self.host.payload;
         let longest = |transport: &Transport| match transport {
-            Transport::RoceRc(roce) => data_frame(payload, true, roce.telemetry_hops),
-            Transport::Tcp(_) => Bytes(tcp::frame_length(payload.0).max(tcp::LONGEST_ACK_LENGTH)),
+            Transport::RoceRc(_) => data_frame(payload, true, transport.telemetry_hops()),
+            Transport::Tcp(_) => {
+                let data = tcp::frame_length(payload.0, transport.telemetry_hops());
+                Bytes(data.max(tcp::LONGEST_ACK_LENGTH))
+            }
         };
         self.transports().iter().map(longest).max().unwrap_or_default()
     }

@@ -1,14 +1,15 @@
 //! `host.telemetry_hops`: stamps of switches for which packets have room.
 
-use fabric_core::wire::telemetry::MOST_HOPS;
+use fabric_core::wire::telemetry::{Carrier, MOST_HOPS};
 use topology::{Fabric, Racks};
 
 use super::document::Document;
 use super::report::ScenarioError;
-use super::transport::{CongestionControl, Transport};
+use super::transport::Transport;
 
 /// Sets the room for stamps of the transport at `path`: what `host.telemetry_hops` says if it is `given`, or else one
-/// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none.
+/// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none unless
+/// congestion control lives on them, whatever is given for RoCEv2.
 pub(super) fn set_room(
     transport: &mut Transport,
     path: &str,
@@ -17,50 +18,51 @@ pub(super) fn set_room(
     racks: &Racks,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
-    if let Transport::RoceRc(roce) = transport {
-        let control = &roce.congestion_control;
-        roce.telemetry_hops = room(control, path, given, fabric, racks, document)?;
-    }
-    Ok(())
-}
-
-fn room(
-    control: &CongestionControl,
-    path: &str,
-    given: Option<u8>,
-    fabric: &Fabric,
-    racks: &Racks,
-    document: &Document<'_>,
-) -> Result<u8, ScenarioError> {
-    let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
-    if let Some(room) = given {
-        if room > MOST_HOPS {
-            let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
-            return wrong("host.telemetry_hops", &format!("room for {room} stamps"), &help);
+    let control = *transport.congestion_control();
+    let (room, carrier, name, others) = match transport {
+        Transport::RoceRc(roce) => {
+            (&mut roce.telemetry_hops, Carrier::Udp, "telemetry", "another algorithm")
         }
-        if room == 0 && control.needs_telemetry() {
+        Transport::Tcp(_) if !control.needs_telemetry() => return Ok(()),
+        Transport::Tcp(tcp) => {
+            (&mut tcp.telemetry_hops, Carrier::Tcp, "a TCP segment", "RoCEv2, another algorithm")
+        }
+    };
+    let most = carrier.most_hops();
+    let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+    if let Some(given) = given {
+        if given > MOST_HOPS {
+            let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
+            return wrong("host.telemetry_hops", &format!("room for {given} stamps"), &help);
+        }
+        if given > most {
+            let title = format!("room for {given} stamps, for {} over TCP", control.name());
+            let help = format!("a TCP header has room for {most} beside time stamps");
+            return wrong("host.telemetry_hops", &title, &help);
+        }
+        if given == 0 && control.needs_telemetry() {
             let title = format!("no telemetry for {}, which lives on it", control.name());
             let help = "leave the key out, and packets have room for the longest path";
             return wrong("host.telemetry_hops", &title, help);
         }
-        return Ok(room);
+        *room = given;
+        return Ok(());
     }
     if !control.needs_telemetry() {
-        return Ok(0);
+        return Ok(());
     }
     let longest = longest_path(fabric, racks);
-    u8::try_from(longest).ok().filter(|&room| room <= MOST_HOPS).map_or_else(
-        || {
-            let title = format!(
-                "{} on paths through {longest} switches; telemetry has room for {MOST_HOPS}",
-                control.name()
-            );
-            let help = "choose another algorithm, or write `host.telemetry_hops = 8`, and the last switches of such \
-                        paths say nothing";
-            wrong(&format!("{path}.congestion_control"), &title, help)
-        },
-        Ok,
-    )
+    let Some(fits) = u8::try_from(longest).ok().filter(|&longest| longest <= most) else {
+        let control = control.name();
+        let title =
+            format!("{control} on paths through {longest} switches; {name} has room for {most}");
+        let help = format!(
+            "choose {others}, or write `host.telemetry_hops = {most}`, and the last switches of such paths say nothing"
+        );
+        return wrong(&format!("{path}.congestion_control"), &title, &help);
+    };
+    *room = fits;
+    Ok(())
 }
 
 /// Switches of the longest path between two hosts.
@@ -103,8 +105,14 @@ mod tests {
         assert_eq!(room(BASE, &[hpcc]), Ok(3), "leaf, spine, leaf");
         assert_eq!(room(BASE, &[hpcc, "host.telemetry_hops=5"]), Ok(5));
         assert_eq!(room(BASE, &["host.telemetry_hops=8"]), Ok(8));
+        let tcp = "host.transport={kind=\"tcp\"}";
+        let powertcp = "host.transport={kind=\"tcp\",congestion_control=\"powertcp\"}";
+        assert_eq!(room(BASE, &[powertcp]), Ok(3));
+        assert_eq!(room(BASE, &[powertcp, "host.telemetry_hops=2"]), Ok(2));
+        assert_eq!(room(BASE, &[tcp, "host.telemetry_hops=8"]), Ok(0), "nobody reads it");
         for (sets, part) in [
-            (&["host.telemetry_hops=9"][..], "room for 9 stamps"),
+            (&[powertcp, "host.telemetry_hops=4"][..], "room for 4 stamps, for powertcp over TCP"),
+            (&["host.telemetry_hops=9"], "room for 9 stamps"),
             (&[hpcc, "host.telemetry_hops=0"], "no telemetry for hpcc"),
         ] {
             let error = room(BASE, sets).unwrap_err();
@@ -132,5 +140,10 @@ mod tests {
         let error = room(&row, &[powertcp]).unwrap_err();
         assert!(error.contains("powertcp on paths through 9 switches"), "{error}");
         assert_eq!(room(&row, &[powertcp, "host.telemetry_hops=8"]), Ok(8));
+        let tcp = "host.transport={kind=\"tcp\",congestion_control=\"hpcc\"}";
+        let error = room(&row, &[tcp]).unwrap_err();
+        let part = "hpcc on paths through 9 switches; a TCP segment has room for 3";
+        assert!(error.contains(part), "{error}");
+        assert_eq!(room(&row, &[tcp, "host.telemetry_hops=3"]), Ok(3));
     }
 }

@@ -51,11 +51,11 @@ impl Transport {
         }
     }
 
-    /// Stamps of switches for which data packets have room, 0 to 8; 0: no telemetry.
+    /// Stamps of switches for which data packets have room, up to 8, or 3 for TCP; 0: no telemetry.
     pub const fn telemetry_hops(&self) -> u8 {
         match self {
             Self::RoceRc(roce) => roce.telemetry_hops,
-            Self::Tcp(_) => 0,
+            Self::Tcp(tcp) => tcp.telemetry_hops,
         }
     }
 

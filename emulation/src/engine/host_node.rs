@@ -207,12 +207,10 @@ impl HostNode {
         match arrival {
             HostArrival::Packet(packet) => {
                 let before = self.host.counters().delivered_bytes;
+                let stamps = packet.telemetry().map_or(&[][..], |_| core.frames.stamps(frame));
                 match &packet {
-                    Packet::Roce(packet) if packet.telemetry.is_some() => {
-                        self.host.handle_stamped(now, packet, core.frames.stamps(frame));
-                    }
-                    Packet::Roce(packet) => self.host.handle_packet(now, packet),
-                    Packet::Tcp(segment) => self.host.handle_segment(now, segment),
+                    Packet::Roce(packet) => self.host.handle_stamped(now, packet, stamps),
+                    Packet::Tcp(segment) => self.host.handle_segment(now, segment, stamps),
                 }
                 let bytes = self.host.counters().delivered_bytes - before;
                 if self.follows_deliveries && bytes > 0 {

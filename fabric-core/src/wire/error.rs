@@ -190,14 +190,14 @@ pub enum ParseError {
     },
     /// A checksum of UDP options other than the zero that goes with no UDP checksum.
     OptionChecksum(u16),
-    /// A UDP option other than telemetry.
-    UdpOption {
+    /// An experimental option other than telemetry.
+    UnknownOption {
         /// Its kind.
         kind: u8,
         /// What an experimental option says that it is.
         identifier: u16,
     },
-    /// Telemetry that is not as long as it says, or has room for more than 8 stamps or for none.
+    /// Telemetry that is not as long as it says, or has room for no stamp or for more than its transport has.
     TelemetryLength {
         /// As it says, in bytes.
         length: u8,
@@ -289,8 +289,8 @@ impl fmt::Display for ParseError {
             Self::OptionChecksum(found) => {
                 write!(f, "checksum {found:#06x} of UDP options, not 0")
             }
-            Self::UdpOption { kind, identifier } => {
-                write!(f, "UDP option of kind {kind}, {identifier:#06x}, is not telemetry")
+            Self::UnknownOption { kind, identifier } => {
+                write!(f, "option of kind {kind}, {identifier:#06x}, is not telemetry")
             }
             Self::TelemetryLength { length, stamps } => {
                 write!(f, "telemetry of length {length} before {stamps} bytes of stamps")

@@ -117,6 +117,13 @@ pub(super) const fn fold(sum: u32) -> u16 {
     (once + (once >> 16)) as u16
 }
 
+/// The sum of all words of up to 2^16 bytes, the last one filled up with zeros (RFC 1071).
+pub(super) fn sum_of_words(bytes: &[u8]) -> u32 {
+    let (words, tail) = bytes.as_chunks::<2>();
+    let words: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    words + tail.first().map_or(0, |&byte| u32::from(byte) << 8)
+}
+
 impl Header {
     /// A whole packet (DF set, identification 0) with its checksum.
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{RocePacket, TcpSegment};
+use super::{RocePacket, TcpSegment, TelemetryFields};
 #[cfg(feature = "icrc")]
 use super::{
     error::{EmitError, ParseError},
@@ -48,6 +48,15 @@ impl Packet {
         }
     }
 
+    /// What it says of its stamps, if it has room for them.
+    #[inline]
+    pub const fn telemetry(&self) -> Option<TelemetryFields> {
+        match self {
+            Self::Roce(packet) => packet.telemetry,
+            Self::Tcp(segment) => segment.telemetry,
+        }
+    }
+
     /// The RoCEv2 packet, if it is one.
     #[inline]
     pub const fn roce(self) -> Option<RocePacket> {
@@ -85,7 +94,7 @@ impl Packet {
     ) -> Result<usize, EmitError> {
         match self {
             Self::Roce(packet) => packet.emit_stamped(addresses, stamps, buffer),
-            Self::Tcp(segment) => segment.emit(addresses, buffer),
+            Self::Tcp(segment) => segment.emit_stamped(addresses, stamps, buffer),
         }
     }
 }

@@ -97,7 +97,7 @@ impl RocePacket {
     const fn surplus_length(&self) -> usize {
         match self.telemetry {
             None => 0,
-            Some(telemetry) => telemetry.length(),
+            Some(telemetry) => telemetry.surplus_length(),
         }
     }
 

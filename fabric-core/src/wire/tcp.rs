@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Options (`tcp/options.rs`) come in one order. A segment with SYN: maximum segment size, SACK permitted, time stamps,
-//! window scale. Any other: time stamps, then up to three SACK blocks.
+//! window scale. Any other: time stamps, then telemetry or up to three SACK blocks.
 
 use core::fmt;
 use core::net::Ipv4Addr;
 
+use super::telemetry::{self, Fields as TelemetryFields};
 use super::{ethernet, ipv4};
 
 mod frame;
@@ -63,6 +64,8 @@ pub struct Segment<S = SackBlocks> {
     pub syn: Option<SynOptions>,
     /// What arrived behind a gap; none with SYN.
     pub sack: S,
+    /// What the segment says of its stamps, if it has room for them; it has neither SYN nor SACK blocks then.
+    pub telemetry: Option<TelemetryFields>,
 }
 
 /// What a segment knows of its SACK blocks.
@@ -105,14 +108,14 @@ impl<S: Sack> Segment<S> {
     /// TCP header and options.
     #[inline]
     fn header_length(&self) -> usize {
-        LEN + options::length(self.syn.is_some(), self.sack.count())
+        LEN + options::length(self.syn.is_some(), self.sack.count(), self.telemetry)
     }
 
     /// The same segment, whose SACK blocks are elsewhere or back again.
     #[inline]
     pub fn with_sack<Other>(&self, sack: Other) -> Segment<Other> {
         let Self { source, destination, ports, sequence, acknowledgement, window, .. } = *self;
-        let Self { payload_length, timestamps, dscp, ecn, ttl, flags, syn, .. } = *self;
+        let Self { payload_length, timestamps, dscp, ecn, ttl, flags, syn, telemetry, .. } = *self;
         Segment {
             source,
             destination,
@@ -128,23 +131,27 @@ impl<S: Sack> Segment<S> {
             flags,
             syn,
             sack,
+            telemetry,
         }
     }
 }
 
-/// Length of the frame of a data segment with this much payload, and so of an ACK, without FCS.
-pub const fn frame_length(payload: u64) -> u64 {
-    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, 0)) as u64 + payload
+/// Length of the frame of a data segment with this much payload and room for this many stamps (0 to 3; 0 for no
+/// telemetry), and so of an ACK, without FCS.
+pub const fn frame_length(payload: u64, telemetry_hops: u8) -> u64 {
+    let telemetry = TelemetryFields::with_room(telemetry_hops);
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, 0, telemetry)) as u64 + payload
 }
 
 /// Length of the frames that open a connection, without FCS.
 pub const SYN_FRAME_LENGTH: u64 =
-    (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0)) as u64;
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0, None)) as u64;
 
-/// Length of the frame of an ACK with as many SACK blocks as fit, without FCS.
+/// Length of the frame of an ACK with as many SACK blocks or stamps as fit, without FCS.
 pub const LONGEST_ACK_LENGTH: u64 =
-    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MOST_SACK_BLOCKS)) as u64;
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MOST_SACK_BLOCKS, None)) as u64;
 const _: () = assert!(LONGEST_ACK_LENGTH >= SYN_FRAME_LENGTH);
+const _: () = assert!(LONGEST_ACK_LENGTH >= frame_length(0, telemetry::Carrier::Tcp.most_hops()));
 
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,6 +162,9 @@ impl fmt::Display for Segment {
         for SackBlock { start, end } in self.sack.as_slice() {
             write!(f, " sack {start}-{end}")?;
         }
-        if self.ecn == ipv4::Ecn::CongestionExperienced { f.write_str(" CE") } else { Ok(()) }
+        if self.ecn == ipv4::Ecn::CongestionExperienced {
+            f.write_str(" CE")?;
+        }
+        self.telemetry.map_or(Ok(()), |telemetry| write!(f, " {telemetry}"))
     }
 }

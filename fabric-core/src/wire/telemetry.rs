@@ -1,31 +1,30 @@
 //! In-band telemetry (docs/telemetry.md): what switches say of the ports that a packet leaves by, as HPCC needs it
-//! (Li et al., SIGCOMM 2019, section 4.1). A UDP option (RFC 9868): it lies behind the datagram, which its UDP length
-//! ends, and inside the IP packet.
+//! (Li et al., SIGCOMM 2019, section 4.1). An option of the packet's transport.
 //!
 //! ```text
-//!  0  checksum       2   OCS: 0, unused as the UDP checksum is
-//!  2  kind           1   127, EXP
-//!  3  length         1   from the kind to the last stamp: 6 + 8 room
-//!  4  identifier     2   ExID 0x584f
-//!  6  flags          1   1 echo, 2 exceeded
-//!  7  hops           1   stamps there are
-//!  8  stamps    8 room   first hop first; what follows the stamps there are is ignored
+//!  0  kind           1   UDP: 127, EXP; TCP: 253
+//!  1  length         1   from the kind to the last stamp: 6 + 8 room
+//!  2  identifier     2   ExID 0x584f
+//!  4  flags          1   1 echo, 2 exceeded
+//!  5  hops           1   stamps there are
+//!  6  stamps    8 room   first hop first; what follows the stamps there are is ignored
 //! ```
+//!
+//! Of UDP (RFC 9868) it lies behind the datagram, which its UDP length ends, and inside the IP packet; two zeros, the
+//! checksum of options (OCS, unused as the UDP checksum is), come before it. Of TCP (RFC 6994) it lies behind the time
+//! stamps.
 
 use core::fmt;
+use core::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::error::{EmitError, Layer, ParseError};
-use super::{ethernet, ipv4, udp};
+use super::{ethernet, ipv4, tcp, udp};
 
 mod stamp;
 
 pub use stamp::{Interval, Measured, RateCode, STAMP_LEN, Stamp};
-
-/// The length of all that comes before the stamps.
-pub const LEN: usize = 8;
-const _: () = assert!(size_of::<Header>() == LEN);
 
 /// Most stamps for which a packet has room.
 pub const MOST_HOPS: u8 = 8;
@@ -33,20 +32,46 @@ pub const MOST_HOPS: u8 = 8;
 /// Stamps of one packet; those behind the ones it has mean nothing.
 pub type Stamps = [Stamp; MOST_HOPS as usize];
 
-const KIND: u8 = 127;
 const IDENTIFIER: u16 = 0x584f;
 const FLAG_ECHO: u8 = 1;
 const FLAG_EXCEEDED: u8 = 2;
-/// Bytes that the option's length counts besides stamps.
-const LENGTH_WITHOUT_STAMPS: u8 = 6;
+/// What comes before the option of a UDP datagram.
+const CHECKSUM_LEN: usize = 2;
+/// The length of all that comes before the stamps behind a UDP datagram.
+pub const BEFORE_STAMPS: usize = CHECKSUM_LEN + size_of::<Header>();
+
+/// Whose option it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// A UDP datagram's.
+    Udp,
+    /// A TCP segment's.
+    Tcp,
+}
+
+impl Carrier {
+    const fn kind(self) -> u8 {
+        match self {
+            Self::Udp => 127,
+            Self::Tcp => 253,
+        }
+    }
+
+    /// Most stamps for which there is room: 8, or the 3 that fit a TCP header beside time stamps.
+    pub const fn most_hops(self) -> u8 {
+        match self {
+            Self::Udp => MOST_HOPS,
+            Self::Tcp => 3,
+        }
+    }
+}
 
 /// What comes before the stamps, as it lies on the wire.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
-pub struct Header {
-    checksum: [u8; 2],
+struct Header {
     kind: u8,
     length: u8,
     identifier: [u8; 2],
@@ -100,23 +125,43 @@ impl Fields {
         Some(self.hops - 1)
     }
 
-    /// Bytes on the wire, stamps included.
+    /// Whether an option of this carrier can say it.
+    pub(super) fn check(self, carrier: Carrier) -> Result<(), EmitError> {
+        let Self { room, hops, .. } = self;
+        let room_fits = (1..=carrier.most_hops()).contains(&room);
+        for (field, value, fits) in [("room", room, room_fits), ("hops", hops, hops <= room)] {
+            if !fits {
+                return Err(EmitError::FieldTooWide { field, value: value.into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of the option, stamps included.
     #[inline]
-    pub const fn length(self) -> usize {
-        LEN + STAMP_LEN * self.room as usize
+    pub const fn option_length(self) -> usize {
+        size_of::<Header>() + STAMP_LEN * self.room as usize
+    }
+
+    /// Bytes behind a UDP datagram.
+    #[inline]
+    pub const fn surplus_length(self) -> usize {
+        CHECKSUM_LEN + self.option_length()
     }
 }
 
-/// Bytes that room for this many stamps adds to a packet; none if there is no room.
+/// Bytes that room for this many stamps adds to a packet of UDP; none if there is no room.
 #[inline]
 pub const fn surplus_length(room: u8) -> usize {
-    if room == 0 { 0 } else { LEN + STAMP_LEN * room as usize }
+    match Fields::with_room(room) {
+        None => 0,
+        Some(fields) => fields.surplus_length(),
+    }
 }
 
 impl Header {
-    /// A header without checksum.
-    pub const fn new(fields: Fields) -> Self {
-        let Fields { room, hops, echo, exceeded } = fields;
+    const fn new(carrier: Carrier, fields: Fields) -> Self {
+        let Fields { hops, echo, exceeded, .. } = fields;
         let mut flags = 0;
         if echo {
             flags |= FLAG_ECHO;
@@ -125,9 +170,8 @@ impl Header {
             flags |= FLAG_EXCEEDED;
         }
         Self {
-            checksum: [0; 2],
-            kind: KIND,
-            length: LENGTH_WITHOUT_STAMPS + room * STAMP_LEN as u8,
+            kind: carrier.kind(),
+            length: fields.option_length() as u8,
             identifier: IDENTIFIER.to_be_bytes(),
             flags,
             hops,
@@ -135,18 +179,15 @@ impl Header {
     }
 
     /// What it says, if it heads `stamps` bytes.
-    pub fn fields(&self, stamps: usize) -> Result<Fields, ParseError> {
+    fn fields(self, carrier: Carrier, stamps: usize) -> Result<Fields, ParseError> {
         let identifier = u16::from_be_bytes(self.identifier);
-        if self.checksum != [0; 2] {
-            return Err(ParseError::OptionChecksum(u16::from_be_bytes(self.checksum)));
+        if (self.kind, identifier) != (carrier.kind(), IDENTIFIER) {
+            return Err(ParseError::UnknownOption { kind: self.kind, identifier });
         }
-        if (self.kind, identifier) != (KIND, IDENTIFIER) {
-            return Err(ParseError::UdpOption { kind: self.kind, identifier });
-        }
-        let Self { length, flags, hops, .. } = *self;
+        let Self { length, flags, hops, .. } = self;
         let room = stamps / STAMP_LEN;
-        let expected = usize::from(LENGTH_WITHOUT_STAMPS) + stamps;
-        let fits = (1..=usize::from(MOST_HOPS)).contains(&room);
+        let expected = size_of::<Self>() + stamps;
+        let fits = (1..=usize::from(carrier.most_hops())).contains(&room);
         if !fits || !stamps.is_multiple_of(STAMP_LEN) || usize::from(length) != expected {
             return Err(ParseError::TelemetryLength { length, stamps });
         }
@@ -177,20 +218,41 @@ impl fmt::Display for Fields {
 }
 
 /// Reads what lies between a UDP datagram and the end of its IP packet.
-pub fn parse(surplus: &[u8]) -> Result<Fields, ParseError> {
-    let (header, stamps) = super::split::<Header>(surplus, Layer::Telemetry)?;
-    header.fields(stamps.len())
+pub fn parse_surplus(surplus: &[u8]) -> Result<Fields, ParseError> {
+    let (checksum, option) = super::split::<[u8; CHECKSUM_LEN]>(surplus, Layer::Telemetry)?;
+    match u16::from_be_bytes(*checksum) {
+        0 => parse_option(Carrier::Udp, option),
+        checksum => Err(ParseError::OptionChecksum(checksum)),
+    }
 }
 
-/// Writes the option at the start of `buffer`, zeros where `stamps` ends before its room, and returns what follows it.
-pub fn emit<'a>(
+/// Reads an option, which is all of `option`.
+pub fn parse_option(carrier: Carrier, option: &[u8]) -> Result<Fields, ParseError> {
+    let (header, stamps) = super::split::<Header>(option, Layer::Telemetry)?;
+    header.fields(carrier, stamps.len())
+}
+
+/// Writes what follows a UDP datagram: see [`emit_option`].
+pub fn emit_surplus<'a>(
     fields: Fields,
     stamps: &[Stamp],
     buffer: &'a mut [u8],
 ) -> Result<&'a mut [u8], EmitError> {
-    let error = EmitError::BufferTooSmall { needed: fields.length(), available: buffer.len() };
-    let (surplus, rest) = buffer.split_at_mut_checked(fields.length()).ok_or(error)?;
-    let places = super::put(Header::new(fields), surplus)?;
+    let option = super::put([0u8; CHECKSUM_LEN], buffer)?;
+    emit_option(Carrier::Udp, fields, stamps, option)
+}
+
+/// Writes an option at the start of `buffer`, zeros where `stamps` ends before its room, and returns what follows it.
+pub fn emit_option<'a>(
+    carrier: Carrier,
+    fields: Fields,
+    stamps: &[Stamp],
+    buffer: &'a mut [u8],
+) -> Result<&'a mut [u8], EmitError> {
+    let (needed, available) = (fields.option_length(), buffer.len());
+    let error = EmitError::BufferTooSmall { needed, available };
+    let (option, rest) = buffer.split_at_mut_checked(needed).ok_or(error)?;
+    let places = super::put(Header::new(carrier, fields), option)?;
     places.fill(0);
     for (place, stamp) in places.chunks_exact_mut(STAMP_LEN).zip(stamps) {
         place.copy_from_slice(stamp.as_bytes());
@@ -198,49 +260,84 @@ pub fn emit<'a>(
     Ok(rest)
 }
 
-/// Puts a switch's stamp into a frame that has telemetry and is not an echo, or notes that there is no room. Other
-/// frames stay as they are, and so does everything that the IPv4 checksum and the ICRC cover.
+/// Puts a switch's stamp into a frame that has telemetry and is not an echo, or notes that there is no room. A TCP
+/// checksum follows, as the IPv4 checksum of a router does (RFC 1624). Other frames stay as they are, and so does
+/// everything that the IPv4 checksum and the ICRC cover.
 pub fn stamp(frame: &mut [u8], stamp: Stamp) {
-    let Some(surplus) = surplus_at(frame).and_then(|at| frame.get_mut(at)) else { return };
-    let Ok((header, places)) = Header::mut_from_prefix(surplus) else { return };
-    let Ok(mut fields) = header.fields(places.len()) else { return };
+    let Some((carrier, place)) = find(frame) else { return };
+    let Some(option) = frame.get_mut(place.clone()) else { return };
+    let before = ipv4::sum_of_words(option);
+    if !stamp_option(carrier, option, stamp) {
+        return;
+    }
+    let after = ipv4::sum_of_words(option);
+    if carrier == Carrier::Tcp
+        && let Some(segment) = frame.get_mut(ethernet::LEN + ipv4::LEN..)
+        && let Ok((header, _)) = tcp::Header::mut_from_prefix(segment)
+    {
+        let words = [before, after].map(ipv4::fold);
+        header.set_checksum(ipv4::incremental_checksum(header.checksum(), words[0], words[1]));
+    }
+}
+
+/// Whether there was an option that is not an echo.
+fn stamp_option(carrier: Carrier, option: &mut [u8], stamp: Stamp) -> bool {
+    let Ok((header, places)) = Header::mut_from_prefix(option) else { return false };
+    let Ok(mut fields) = header.fields(carrier, places.len()) else { return false };
+    if fields.echo {
+        return false;
+    }
     let place = fields.claim();
-    *header = Header::new(fields);
+    *header = Header::new(carrier, fields);
     let mut places = places.chunks_exact_mut(STAMP_LEN);
     if let Some(place) = place.and_then(|place| places.nth(place.into())) {
         place.copy_from_slice(stamp.as_bytes());
     }
+    true
 }
 
 /// The stamps in a frame, first hop first; none in a frame without telemetry.
 pub fn stamps(frame: &[u8]) -> &[Stamp] {
     let stamps = || {
-        let surplus = frame.get(surplus_at(frame)?)?;
-        let hops = parse(surplus).ok()?.hops;
-        let (stamps, _) =
-            <[Stamp]>::ref_from_prefix_with_elems(surplus.get(LEN..)?, hops.into()).ok()?;
+        let (carrier, place) = find(frame)?;
+        let option = frame.get(place)?;
+        let hops = parse_option(carrier, option).ok()?.hops;
+        let stamps = option.get(size_of::<Header>()..)?;
+        let (stamps, _) = <[Stamp]>::ref_from_prefix_with_elems(stamps, hops.into()).ok()?;
         Some(stamps)
     };
     stamps().unwrap_or_default()
 }
 
-/// Where the bytes between UDP datagram and end of the IP packet lie in a `RoCEv2` frame, if there are any.
-fn surplus_at(frame: &[u8]) -> Option<core::ops::Range<usize>> {
+/// Where the option lies in a frame, if it is one of an emulated host and has any.
+fn find(frame: &[u8]) -> Option<(Carrier, Range<usize>)> {
+    const SEGMENT: usize = ethernet::LEN + ipv4::LEN;
     let (ethernet, ip_packet) = ethernet::Header::parse(frame).ok()?;
     if ethernet.ether_type() != ethernet::ETHER_TYPE_IPV4 {
         return None;
     }
-    let (ipv4, datagram) = ipv4::Header::parse(ip_packet).ok()?;
-    if ipv4.protocol() != ipv4::PROTOCOL_UDP || ipv4.is_fragment() {
+    let (ipv4, segment) = ipv4::Header::parse(ip_packet).ok()?;
+    if ipv4.is_fragment() {
         return None;
     }
-    let (udp, _) = udp::Header::parse(datagram).ok()?;
-    if udp.destination_port() != super::roce::UDP_PORT {
-        return None;
-    }
-    let start = ethernet::LEN + ipv4::LEN + usize::from(udp.length());
-    let end = ethernet::LEN + usize::from(ipv4.total_length());
-    (start < end).then_some(start..end)
+    let (carrier, start, end) = match ipv4.protocol() {
+        ipv4::PROTOCOL_UDP => {
+            let (udp, _) = udp::Header::parse(segment).ok()?;
+            if udp.destination_port() != super::roce::UDP_PORT {
+                return None;
+            }
+            let start = SEGMENT + usize::from(udp.length()) + CHECKSUM_LEN;
+            (Carrier::Udp, start, ethernet::LEN + usize::from(ipv4.total_length()))
+        }
+        ipv4::PROTOCOL_TCP => {
+            let (header, _) = tcp::Header::parse(segment).ok()?;
+            header.ports().connection()?;
+            let place = header.telemetry_place();
+            (Carrier::Tcp, SEGMENT + place.start, SEGMENT + place.end)
+        }
+        _ => return None,
+    };
+    (start < end).then_some((carrier, start..end))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use fabric_core::wire::telemetry::Stamp;
 use units::Picos;
 
 use super::{Host, HostEvent};
+use crate::congestion_control::Echo;
 use crate::reliability::Answer;
-use crate::requester::Echo;
 use crate::transport::{ReceivingEnd, SendingEnd};
 
 impl Host {
@@ -77,7 +77,8 @@ impl Host {
             }
         }
         let answer = Answer { psn: packet.psn, aeth };
-        let outcome = requester.receive_answer(now, &answer, &Echo::of(packet, stamps));
+        let echo = Echo::new(packet.congestion_echo, packet.telemetry, stamps);
+        let outcome = requester.receive_answer(now, &answer, &echo);
         self.counters.rate_cuts += requester.take_cuts();
         self.act_on(now, slot, outcome);
     }

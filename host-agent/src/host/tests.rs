@@ -38,8 +38,9 @@ pub fn config(address: u32) -> HostConfig {
 }
 
 fn host(address: u32, congestion_control: Algorithm) -> Host {
-    let protocol = Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops: 0 };
-    Host::new(config(address), &[Transport { protocol, congestion_control, window: None }])
+    let protocol = Protocol::Roce { reliability: Reliability::GoBackN };
+    let transport = Transport { protocol, congestion_control, telemetry_hops: 0, window: None };
+    Host::new(config(address), &[transport])
 }
 
 fn flow(bytes: u64) -> FlowRequest {

@@ -6,7 +6,7 @@ use fabric_core::wire::roce::{AethFields, Syndrome};
 use units::BitsPerSecond;
 
 use super::*;
-use crate::congestion_control::Loss;
+use crate::congestion_control::{Acknowledged, HopTelemetry, Loss};
 use crate::flow::tests::flow;
 use crate::host::tests::config;
 use crate::regulator::WindowLimit;
@@ -90,7 +90,7 @@ impl Requester<Sender, Recorder> {
 
     fn answer(&mut self, now: u64, syndrome: Syndrome, psn: u32, echo: bool) -> Outcome {
         let aeth = AethFields { syndrome, message_sequence_number: 0 };
-        let echo = Echo { congestion: echo, ..Echo::default() };
+        let echo = Echo::new(echo, None, &[]);
         let answer = Answer { psn: Psn::new(psn), aeth };
         self.receive_answer(Picos(now), &answer, &echo)
     }
@@ -235,24 +235,14 @@ fn a_window_limits_beside_congestion_control_and_scales_with_the_rate() {
     assert_eq!(requester.send(30), [8, 9, 10]);
 }
 
-/// Stamps of the way back are not those of the data.
 #[test]
-fn only_an_echo_has_telemetry() {
+fn stamps_of_an_echo_reach_the_algorithm() {
     let stamps = [HopTelemetry::default(); 2];
-    let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: true };
-    let told = |telemetry| {
-        let packet = RocePacket { telemetry, ..flow(1, 0).packet(0) };
-        let echo = Echo::of(&packet, &stamps);
-        (echo.telemetry.len(), echo.telemetry_exceeded)
-    };
-    assert_eq!(told(Some(fields)), (2, true));
-    assert_eq!(told(Some(TelemetryFields { exceeded: false, ..fields })), (2, false));
-    assert_eq!(told(Some(TelemetryFields { echo: false, ..fields })), (0, false));
-    assert_eq!(told(None), (0, false));
     let mut requester = requester(1000);
     requester.send(0);
     let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 0 };
-    let echo = Echo { telemetry: &stamps, ..Echo::default() };
+    let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: false };
+    let echo = Echo::new(false, Some(fields), &stamps);
     requester.receive_answer(Picos(5), &Answer { psn: Psn::new(0), aeth }, &echo);
     assert_eq!(requester.told().last(), Some(&Told::Acknowledged(5, 1000, Some(5), false, 2)));
 }

@@ -1,11 +1,11 @@
 //! The end of a connection that accepts it and receives the flow.
 
 use fabric_core::priority::Priority;
-use fabric_core::wire::TcpSegment;
 use fabric_core::wire::ipv4;
 use fabric_core::wire::tcp::{
     Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps,
 };
+use fabric_core::wire::{TcpSegment, TelemetryFields};
 use units::Picos;
 
 use super::ecn::EcnEcho;
@@ -100,7 +100,7 @@ impl Receiver {
 
     /// The ACK that has waited long enough.
     pub fn expire(&mut self, now: Picos) -> TcpSegment {
-        self.acknowledgement(now)
+        self.acknowledgement(now, None)
     }
 
     /// Takes a segment: what became of it, and the ACKs that are due. `None` for a segment without data.
@@ -111,7 +111,7 @@ impl Receiver {
         let marked = segment.ecn == ipv4::Ecn::CongestionExperienced;
         // RFC 8257, 3.2: a waiting ACK tells the state before this segment.
         let waiting = self.ack_due.is_some() && self.ecn.changes(marked);
-        let before = waiting.then(|| self.acknowledgement(now));
+        let before = waiting.then(|| self.acknowledgement(now, None));
         self.ecn.receive(marked, segment.flags.contains(Flags::CWR));
         let number = self
             .space
@@ -140,7 +140,7 @@ impl Receiver {
             self.ack_due = Some(now + self.delayed_ack);
             None
         } else {
-            Some(self.acknowledgement(now))
+            Some(self.acknowledgement(now, segment.telemetry))
         };
         (Some(reception), [before, answer])
     }
@@ -214,14 +214,17 @@ impl Receiver {
             flags: Flags::SYN | Flags::ACK | ecn,
             syn: Some(syn),
             sack: SackBlocks::NONE,
-            ..self.acknowledgement(now)
+            ..self.acknowledgement(now, None)
         };
         [Some(answer), None]
     }
 
-    /// The ACK of all that has arrived.
-    fn acknowledgement(&mut self, now: Picos) -> TcpSegment {
+    /// The ACK of all that has arrived, which echoes the telemetry of the segment that it answers at once. SACK blocks
+    /// are more urgent, and there is no room for both.
+    fn acknowledgement(&mut self, now: Picos, telemetry: Option<TelemetryFields>) -> TcpSegment {
         self.ack_due = None;
+        let sack = self.sack();
+        let telemetry = telemetry.filter(|fields| sack == SackBlocks::NONE && !fields.echo);
         self.acknowledged = self.space.start_of(self.expected);
         TcpSegment {
             source: self.address,
@@ -237,7 +240,8 @@ impl Receiver {
             ttl: TIME_TO_LIVE,
             flags: Flags::ACK | Flags::ECE.when(self.ecn.echo()),
             syn: None,
-            sack: self.sack(),
+            sack,
+            telemetry: telemetry.map(TelemetryFields::echoed),
         }
     }
 }

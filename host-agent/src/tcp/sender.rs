@@ -1,17 +1,17 @@
 //! The end of a connection that opens it and sends the flow.
 
-use fabric_core::wire::TcpSegment;
 use fabric_core::wire::ipv4;
 use fabric_core::wire::tcp::{
     Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps, WINDOW_SCALE,
 };
+use fabric_core::wire::{TcpSegment, TelemetryFields};
 use units::{Bytes, Picos};
 
 use super::retransmission_timeout::RetransmissionTimeout;
 use super::scoreboard::{Next, Scoreboard};
 use super::sequence::SequenceSpace;
 use super::{Ecn, Parameters, span_of, ticks};
-use crate::congestion_control::{Acknowledged, CongestionControl, Transmitted};
+use crate::congestion_control::{CongestionControl, Echo, HopTelemetry, Transmitted};
 use crate::flow::{FlowRequest, TIME_TO_LIVE};
 use crate::flow_trace::SenderState;
 use crate::host::{HostConfig, SenderCounts};
@@ -61,6 +61,8 @@ pub struct Sender<C> {
     request: FlowRequest,
     source: u32,
     parameters: Parameters,
+    /// Stamps for which data segments have room.
+    telemetry_hops: u8,
     space: SequenceSpace,
     ports: Ports,
     ecn: Ecn,
@@ -94,6 +96,7 @@ impl<C: CongestionControl> Sender<C> {
         config: &HostConfig,
         parameters: Parameters,
         regulator: Regulator<C>,
+        telemetry_hops: u8,
     ) -> Self {
         let initial = request.initial_psn.value() << 8;
         let handshake =
@@ -102,6 +105,7 @@ impl<C: CongestionControl> Sender<C> {
             request: *request,
             source: config.address,
             parameters,
+            telemetry_hops,
             space: SequenceSpace::new(initial, request.bytes, config.payload),
             ports: Ports::of_connection(request.qp, Direction::FromClient),
             ecn: regulator.algorithm().tcp_ecn(),
@@ -233,6 +237,7 @@ impl<C: CongestionControl> Sender<C> {
             payload_length: payload.0.try_into().expect("a payload is at most the host's"),
             flags,
             ecn,
+            telemetry: TelemetryFields::with_room(self.telemetry_hops),
             ..self.segment(now)
         };
         let wire = Bytes(segment.frame_length() as u64 + config.wire_overhead);
@@ -270,11 +275,17 @@ impl<C: CongestionControl> Sender<C> {
             flags: Flags::ACK,
             syn: None,
             sack: SackBlocks::NONE,
+            telemetry: None,
         }
     }
 
-    /// Takes a segment of the other end.
-    pub fn receive(&mut self, now: Picos, segment: &TcpSegment) -> Outcome {
+    /// Takes a segment of the other end with its stamps.
+    pub fn receive(
+        &mut self,
+        now: Picos,
+        segment: &TcpSegment,
+        stamps: &[HopTelemetry],
+    ) -> Outcome {
         if segment.flags.contains(Flags::SYN) {
             return self.accept(now, segment);
         }
@@ -302,13 +313,8 @@ impl<C: CongestionControl> Sender<C> {
         let loss = self.detect_loss(first_open);
         let bytes = Bytes(acknowledged + new_sacks);
         let congestion_echo = self.ecn != Ecn::Off && segment.flags.contains(Flags::ECE);
-        let told = Acknowledged {
-            bytes,
-            round_trip,
-            congestion_echo,
-            telemetry: &[],
-            telemetry_exceeded: false,
-        };
+        let echo = Echo::new(congestion_echo, segment.telemetry, stamps);
+        let told = echo.acknowledged(bytes, round_trip);
         self.regulator.acknowledged(now, &told, loss);
         match (self.is_complete(), bytes) {
             (true, _) => Outcome::Completed,

@@ -15,7 +15,7 @@ const RTO_LOW: Picos = Picos(20_000_000);
 fn selective_repeat(_: &mut HostConfig, transport: &mut Transport) {
     let parameters = SelectiveRepeat { rto_low: RTO_LOW, rto_low_packets: 3 };
     let reliability = Reliability::SelectiveRepeat(parameters);
-    transport.protocol = Protocol::Roce { reliability, telemetry_hops: 0 };
+    transport.protocol = Protocol::Roce { reliability };
 }
 
 fn is_data(packet: &Packet) -> bool {

@@ -13,7 +13,7 @@ use crate::testbed::{
 fn with(parameters: Parameters) -> impl Fn(&mut HostConfig, &mut Transport) {
     move |_, transport| {
         let protocol = Protocol::Tcp(parameters);
-        *transport = Transport { protocol, congestion_control: slow_dctcp(), window: None };
+        *transport = Transport { protocol, congestion_control: slow_dctcp(), ..*transport };
     }
 }
 
@@ -226,11 +226,11 @@ fn segments_for_nobody_are_counted() {
     let data = tcp(&testbed.sent[2].2);
     let ack = tcp(&testbed.sent[3].2);
     let (sender, receiver) = testbed.hosts.split_at_mut(1);
-    receiver[0].handle_segment(Picos(0), &data);
-    sender[0].handle_segment(Picos(0), &ack);
+    receiver[0].handle_segment(Picos(0), &data, &[]);
+    sender[0].handle_segment(Picos(0), &ack, &[]);
     for host in [&sender[0], &receiver[0]] {
         assert_eq!(host.counters().unknown_queue_pair, 1);
     }
-    sender[0].handle_segment(Picos(0), &TcpSegment { destination: 1, ..ack });
+    sender[0].handle_segment(Picos(0), &TcpSegment { destination: 1, ..ack }, &[]);
     assert_eq!(sender[0].counters().misdelivered, 1);
 }

@@ -2,7 +2,7 @@
 
 use fabric_core::wire::roce::{Opcode, RocePacket, TelemetryFields};
 use fabric_core::wire::telemetry::{Measured, RateCode, Stamp};
-use host_agent::{FlowRequest, Host, Protocol, Reliability, ResponderRequest, Transport};
+use host_agent::{FlowRequest, Host, ResponderRequest, Transport};
 use units::{Bytes, Nanos, Picos};
 
 use super::testbed::{LINE_RATE, ROCE, address, config, roce};
@@ -19,8 +19,7 @@ fn stamp(at: u64) -> Stamp {
 }
 
 fn with_room(telemetry_hops: u8) -> Transport {
-    let protocol = Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops };
-    Transport { protocol, ..ROCE }
+    Transport { telemetry_hops, ..ROCE }
 }
 
 /// A host that has room for three stamps and sends three packets, and one that receives them.
@@ -105,7 +104,7 @@ fn packets_that_answer_nothing_have_no_telemetry() {
 }
 
 #[test]
-#[should_panic(expected = "a packet has room for 8 stamps")]
-fn there_is_room_for_eight_stamps() {
+#[should_panic(expected = "a packet has room for its stamps")]
+fn room_for_more_stamps_than_a_packet_has() {
     Host::new(config(0), &[with_room(9)]);
 }

@@ -133,7 +133,8 @@ pub fn config(host: usize) -> HostConfig {
 
 /// RoCEv2 at line rate with go-back-N.
 pub const ROCE: Transport = Transport {
-    protocol: Protocol::Roce { reliability: Reliability::GoBackN, telemetry_hops: 0 },
+    protocol: Protocol::Roce { reliability: Reliability::GoBackN },
+    telemetry_hops: 0,
     congestion_control: Algorithm::LineRate,
     window: None,
 };
@@ -265,7 +266,7 @@ impl Testbed {
                         self.hosts[host].handle_packet(next, &packet);
                     }
                     Happening::Arrival(Packet::Tcp(segment)) => {
-                        self.hosts[host].handle_segment(next, &segment);
+                        self.hosts[host].handle_segment(next, &segment, &[]);
                     }
                     Happening::PfcArrival(frame) => {
                         self.hosts[host].handle_hop_control(

@@ -64,7 +64,7 @@ fn a_cut_and_what_makes_up_for_it_are_told_at_their_instants() {
 #[test]
 fn windows_and_alpha_are_told_over_both_transports() {
     for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
-        let transport = Transport { protocol, congestion_control: slow_dctcp(), window: None };
+        let transport = Transport { protocol, congestion_control: slow_dctcp(), ..ROCE };
         let rows = trace(&traced(transport, 50));
         let window = |row: usize| rows[row].1.window.expect("DCTCP has a window").0;
         assert_eq!((window(0), rows[0].1.outstanding), (10_000, Bytes(0)));
@@ -84,7 +84,7 @@ fn windows_and_alpha_are_told_over_both_transports() {
 fn nobody_notices_a_trace_and_without_one_nothing_is_told() {
     for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
         for congestion_control in [Algorithm::LineRate, dcqcn(), slow_dctcp()] {
-            let transport = Transport { protocol, congestion_control, window: None };
+            let transport = Transport { protocol, congestion_control, ..ROCE };
             let with = traced(transport, 100);
             let without = run(transport, 100, |testbed| testbed.start(0, FLOW, 3, BYTES));
             assert_eq!(with.sent, without.sent);

@@ -7,8 +7,8 @@ use units::Picos;
 use super::congestion_control::CongestionControlKeys;
 use super::window::WindowKeys;
 use super::{
-    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, powertcp, serialize_base_rtt,
-    timely,
+    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, hpcc, powertcp,
+    serialize_base_rtt, timely,
 };
 use crate::quantity::{self, Quantity, Time};
 use crate::report::ScenarioError;
@@ -43,6 +43,9 @@ pub struct Tcp {
     /// Bytes that may be unacknowledged, whatever congestion control says.
     #[serde(flatten)]
     pub window: Window,
+    /// Stamps of switches for which data segments have room, 0 to 3; 0: no telemetry.
+    #[serde(skip)]
+    pub telemetry_hops: u8,
 }
 
 /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
@@ -65,13 +68,17 @@ pub(crate) struct TcpKeys {
     delayed_ack: Time,
     /// Whether SYNs open connections, in a flow's time. If not, they are open when flows start. Default true.
     handshake: Option<bool>,
-    /// Who sets the sender's window and rate: "cubic", "dctcp", "timely", "theta-powertcp", or "none", which is line
-    /// rate. Default "cubic".
+    /// Who sets the sender's window and rate: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", or
+    /// "none", which is line rate. Default "cubic".
     congestion_control: Option<CongestionControlKeys>,
     /// Cubic's parameters; they have an effect with `congestion_control = "cubic"`.
     cubic: cubic::CubicKeys,
     /// DCTCP's parameters; they have an effect with `congestion_control = "dctcp"`.
     dctcp: dctcp::DctcpKeys,
+    /// HPCC's parameters; they have an effect with `congestion_control = "hpcc"`.
+    hpcc: hpcc::HpccKeys,
+    /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
+    powertcp: powertcp::PowerTcpKeys,
     /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
     theta_powertcp: powertcp::PowerTcpKeys,
     /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
@@ -149,6 +156,7 @@ impl TcpKeys {
             congestion_control: self.congestion_control(place)?,
             base_rtt: self.base_rtt.0,
             window: Window { size: self.window.0, scales: self.window_scales },
+            telemetry_hops: 0,
         })
     }
 
@@ -156,13 +164,10 @@ impl TcpKeys {
         // All are checked, so that a mistake shows before a sweep comes to it.
         let cubic = self.cubic.resolve(&place.of("cubic"))?;
         let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::SlowStart)?;
+        let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
+        let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
         let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
         let timely = self.timely.resolve(&place.of("timely"))?;
-        let refused = |name: &str, why: &str| {
-            let help = "write \"cubic\", \"dctcp\", \"timely\", \"theta-powertcp\" or \"none\"";
-            let title = format!("{name} cannot drive TCP: {why}");
-            Err(place.wrong("congestion_control", &title, help))
-        };
         match self.congestion_control.unwrap_or(CongestionControlKeys::Cubic) {
             CongestionControlKeys::None => Ok(CongestionControl::None),
             CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(cubic)),
@@ -171,11 +176,14 @@ impl TcpKeys {
                 Ok(CongestionControl::ThetaPowerTcp(theta_powertcp))
             }
             CongestionControlKeys::Timely => Ok(CongestionControl::Timely(timely)),
-            CongestionControlKeys::Dcqcn => refused("dcqcn", "it waits for CNPs, which RoCEv2 has"),
-            CongestionControlKeys::Hpcc => refused("hpcc", "segments have no room for telemetry"),
-            CongestionControlKeys::Powertcp => {
-                refused("powertcp", "segments have no room for telemetry")
+            CongestionControlKeys::Dcqcn => {
+                let title = "dcqcn cannot drive TCP: it waits for CNPs, which RoCEv2 has";
+                let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\" or \
+                            \"none\"";
+                Err(place.wrong("congestion_control", title, help))
             }
+            CongestionControlKeys::Hpcc => Ok(CongestionControl::Hpcc(hpcc)),
+            CongestionControlKeys::Powertcp => Ok(CongestionControl::PowerTcp(powertcp)),
         }
     }
 }

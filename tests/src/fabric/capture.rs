@@ -43,7 +43,11 @@ pub struct CapturedFrame {
 impl CapturedFrame {
     /// The stamps of a packet with telemetry; none of another frame.
     pub fn stamps(&self) -> &[HopTelemetry] {
-        let telemetry = self.roce().and_then(|packet| packet.telemetry);
+        let telemetry = match self.content {
+            Content::Roce(packet) => packet.telemetry,
+            Content::Tcp(segment) => segment.telemetry,
+            Content::Pfc(_) | Content::LinkDelay(_) => None,
+        };
         &self.stamps[..telemetry.map_or(0, |telemetry| usize::from(telemetry.hops))]
     }
 

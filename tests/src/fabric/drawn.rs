@@ -119,13 +119,20 @@ pub struct Rendering {
 pub const PLAIN: Rendering = Rendering { slower: 1, renamed: false };
 
 /// Keys of TCP for some of the flows.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 7] = [
     "congestion_control = \"dctcp\"",
     "congestion_control = \"cubic\", cubic = { ecn = true }, delayed_ack = \"50us\"",
     "congestion_control = \"timely\", window = \"bdp\", tail_loss_probe = true",
     "congestion_control = \"theta-powertcp\", handshake = false",
     "congestion_control = \"none\", window = \"30kB\"",
+    "congestion_control = \"powertcp\"",
+    "congestion_control = \"hpcc\", delayed_ack = \"50us\"",
 ];
+
+/// Whether a transport's keys name a congestion control that lives on telemetry.
+pub fn needs_telemetry(keys: &str) -> bool {
+    ["\"hpcc\"", "\"powertcp\""].iter().any(|name| keys.contains(name))
+}
 
 /// Any scenario.
 pub fn scenarios() -> impl Strategy<Value = Drawn> {
@@ -220,6 +227,12 @@ fn drawn(
             let choices = (3 * beside.len()).max(1) as u64;
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
+            // A TCP segment has room for no more.
+            let telemetry_hops = match (beside.is_some_and(needs_telemetry), telemetry_hops) {
+                (true, Some(hops)) => Some(hops.min(3)),
+                (true, None) if shape == Shape::FatTree => Some(3),
+                (_, hops) => hops,
+            };
             for flow in &mut flows {
                 match pattern {
                     Pattern::Any => {}

@@ -141,6 +141,44 @@ pub fn beside_roce(run: Runner) {
     assert_eq!(protocols, BTreeMap::from([(1, [false, true]), (3, [true, false])]));
 }
 
+/// Data segments bring stamps of the switch, and ACKs bring them back, but for those with SACK blocks: frames 12 bytes
+/// longer than without, room for one stamp in place of padding.
+pub fn telemetry(run: Runner) {
+    let text = star(3, &(flow("h1", "h0", 2000, 1) + &flow("h2", "h0", 2000, 1)));
+    for control in ["powertcp", "hpcc"] {
+        let transport = format!(
+            "host.transport={{kind=\"tcp\",congestion_control=\"{control}\",minimum_rto=\"1ms\"}}"
+        );
+        let lost = loss("s0->h0", "data", "nth = [500]");
+        let run = run(&text, &[&transport, &lost, "switch.buffer=16MB"]);
+        run.assert_sound();
+        assert_eq!(run.summary.flows_completed, 2, "{control}");
+        assert_eq!(run.summary.retransmitted_packets, 1, "{control}");
+        let [mut echoes, mut stamped] = [0; 2];
+        for frame in run.frames() {
+            let Some(segment) = frame.tcp() else { continue };
+            let stamps = frame.stamps().len();
+            let Some(fields) = segment.telemetry else {
+                let sacks = !segment.sack.as_slice().is_empty();
+                assert!(segment.syn.is_some() || sacks, "{segment}");
+                continue;
+            };
+            assert_eq!(
+                (fields.room, usize::from(fields.hops), fields.exceeded),
+                (1, stamps, false)
+            );
+            if fields.echo {
+                assert_eq!((segment.payload_length, stamps, segment.frame_length()), (0, 1, 78));
+                echoes += 1;
+            } else {
+                assert_eq!(segment.frame_length(), 1078);
+                stamped += stamps;
+            }
+        }
+        assert!(echoes > 0 && stamped > 0, "{control}: {echoes} echoes, {stamped} stamps");
+    }
+}
+
 /// Marks come back as ECE, and the window falls: DCTCP keeps the queue near its threshold.
 pub fn marks(run: Runner) {
     let text = star(3, &(flow("h1", "h0", 2000, 1) + &flow("h2", "h0", 2000, 1)));

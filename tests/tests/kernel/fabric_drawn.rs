@@ -3,7 +3,7 @@
 //! `XOFF_CASES` replaces the number of cases.
 
 use proptest::strategy::Strategy;
-use tests::fabric::drawn::{PLAIN, scenarios};
+use tests::fabric::drawn::{PLAIN, needs_telemetry, scenarios};
 use tests::fabric::on_both;
 use tests::generated;
 
@@ -15,10 +15,9 @@ const REGRESSIONS: &str =
 #[test]
 fn runs_with_telemetry_are_as_in_memory() {
     let stamped = scenarios().prop_filter("no telemetry", |drawn| {
-        let control = drawn.congestion_control;
         drawn.telemetry_hops.is_some()
-            || control.contains("\"hpcc\"")
-            || control.contains("\"powertcp\"")
+            || needs_telemetry(drawn.congestion_control)
+            || drawn.beside.is_some_and(needs_telemetry)
     });
     generated::check(REGRESSIONS, generated::count(CASES), &stamped, |drawn| {
         drawn.run(on_both, PLAIN, &[]);

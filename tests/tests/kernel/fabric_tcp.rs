@@ -39,6 +39,11 @@ fn marks_slow_a_sender_down() {
     tcp::marks(on_both);
 }
 
+#[test]
+fn stamps_slow_a_sender_down() {
+    tcp::telemetry(on_both);
+}
+
 /// The two ends of one host's link: on more wires tshark sees each segment again.
 #[test]
 fn tshark_follows_connections_without_a_remark() {
@@ -48,6 +53,7 @@ fn tshark_follows_connections_without_a_remark() {
         "congestion_control=\"dctcp\"",
         "congestion_control=\"cubic\",cubic={ecn=true},delayed_ack=\"30us\"",
         "congestion_control=\"timely\",handshake=false",
+        "congestion_control=\"powertcp\"",
     ] {
         let transport = format!("host.transport={{kind=\"tcp\",{transport}}}");
         let wires = "captures=[{ wires = [\"s0->h0\", \"h0->s0\"] }]";

@@ -38,3 +38,8 @@ fn a_lossy_class_beside_a_lossless_one() {
 fn marks_slow_a_sender_down() {
     tcp::marks(in_memory);
 }
+
+#[test]
+fn stamps_slow_a_sender_down() {
+    tcp::telemetry(in_memory);
+}

@@ -9,7 +9,8 @@ use fabric_core::wire::roce::{Ecn, RocePacket};
 use fabric_core::wire::tcp::{SackBlocks, SackCount, Segment};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, TcpSegment, hop_control, link_delay,
+    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, TcpSegment, TelemetryFields,
+    hop_control, link_delay,
 };
 use topology::WireId;
 
@@ -35,8 +36,18 @@ impl MemoryFrame {
     const fn has_aside(&self) -> bool {
         match self {
             Self::Roce(packet) => packet.telemetry.is_some(),
-            Self::Tcp(segment) => segment.sack.0 > 0,
+            Self::Tcp(segment) => segment.telemetry.is_some() || segment.sack.0 > 0,
             Self::HopControl(_) | Self::LinkDelay(_) => false,
+        }
+    }
+
+    /// What a packet says of its stamps, if it has room for them.
+    #[inline]
+    const fn telemetry(&self) -> Option<TelemetryFields> {
+        match self {
+            Self::Roce(packet) => packet.telemetry,
+            Self::Tcp(segment) => segment.telemetry,
+            Self::HopControl(_) | Self::LinkDelay(_) => None,
         }
     }
 }
@@ -109,9 +120,9 @@ impl MemoryFrames {
 
     #[cold]
     fn aside(&mut self, frame: FrameId) -> Aside {
-        match &self.frames[frame].0 {
-            MemoryFrame::Tcp(_) => Aside::Sack(*self.sack_mut(frame)),
-            _ => Aside::Stamps(*self.stamps_mut(frame)),
+        match self.frames[frame].0.telemetry() {
+            Some(_) => Aside::Stamps(*self.stamps_mut(frame)),
+            None => Aside::Sack(*self.sack_mut(frame)),
         }
     }
 
@@ -184,11 +195,10 @@ impl FrameStore for MemoryFrames {
 
     #[inline]
     fn packet(&mut self, _: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
-        let packet = match packet {
-            Packet::Roce(packet) => packet,
-            Packet::Tcp(segment) => return self.insert_segment(segment),
+        let id = match packet {
+            Packet::Roce(packet) => self.insert(MemoryFrame::Roce(*packet)),
+            Packet::Tcp(segment) => self.insert_segment(segment),
         };
-        let id = self.insert(MemoryFrame::Roce(*packet));
         if !stamps.is_empty() {
             let places = self.stamps_mut(id);
             places[..stamps.len()].copy_from_slice(stamps);
@@ -220,17 +230,19 @@ impl FrameStore for MemoryFrames {
     }
 
     fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
-        if let MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) =
-            &mut self.frames[frame].0
-            && let Some(place) = fields.claim()
-        {
+        let telemetry = match &mut self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => &mut packet.telemetry,
+            MemoryFrame::Tcp(segment) => &mut segment.telemetry,
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => return,
+        };
+        if let Some(place) = telemetry.as_mut().and_then(TelemetryFields::claim) {
             self.stamps_mut(frame)[usize::from(place)] = stamp;
         }
     }
 
     fn stamps(&self, frame: FrameId) -> &[Stamp] {
-        match &self.frames[frame].0 {
-            MemoryFrame::Roce(RocePacket { telemetry: Some(fields), .. }) if fields.hops > 0 => {
+        match self.frames[frame].0.telemetry() {
+            Some(fields) if fields.hops > 0 => {
                 &self.stamps[frame.0 as usize][..usize::from(fields.hops)]
             }
             _ => &[],
@@ -282,7 +294,7 @@ impl FrameStore for MemoryFrames {
             }
             MemoryFrame::Tcp(segment) => {
                 let segment = self.whole(frame, segment);
-                write_packet(addresses, &Packet::Tcp(segment), &[], buffer);
+                write_packet(addresses, &Packet::Tcp(segment), self.stamps(frame), buffer);
             }
             MemoryFrame::HopControl(frame) => {
                 let mut bytes = [0; hop_control::LEN];

@@ -2,7 +2,7 @@
 
 use super::super::error::{EmitError, Layer, ParseError};
 use super::super::payload::Pattern;
-use super::super::telemetry::{self, Stamp};
+use super::super::telemetry::{self, Carrier, Stamp};
 use super::super::{aeth, bth, cnp, ethernet, icrc, ip_packet, ipv4, reth, udp};
 use super::{LinkAddresses, Opcode, RocePacket, TelemetryFields, UDP_PORT};
 
@@ -52,7 +52,7 @@ impl RocePacket {
         let (covered, trailer) = ip_packet.split_at_mut_checked(covered).ok_or(too_small)?;
         let surplus = icrc::Trailer::new(icrc::compute(covered)).emit(trailer)?;
         if let Some(fields) = self.telemetry {
-            telemetry::emit(fields, stamps, surplus)?;
+            telemetry::emit_surplus(fields, stamps, surplus)?;
         }
         Ok(needed)
     }
@@ -118,14 +118,7 @@ impl RocePacket {
         {
             return Err(EmitError::HeadersOfOpcode(opcode));
         }
-        if let Some(TelemetryFields { room, hops, .. }) = self.telemetry {
-            let room_fits = (1..=telemetry::MOST_HOPS).contains(&room);
-            for (field, value, fits) in [("room", room, room_fits), ("hops", hops, hops <= room)] {
-                if !fits {
-                    return Err(EmitError::FieldTooWide { field, value: value.into() });
-                }
-            }
-        }
+        self.telemetry.map_or(Ok(()), |fields| fields.check(Carrier::Udp))?;
         let messages = self.aeth.map_or(0, |aeth| aeth.message_sequence_number);
         for (field, value, maximum) in [
             ("dscp", u32::from(dscp), 63),
@@ -172,7 +165,7 @@ fn segment_of(
     let length = usize::from(udp.length());
     let wrong_length = ParseError::UdpLength { expected: most, found: length };
     let surplus = most.checked_sub(length).ok_or(wrong_length)?;
-    if length < udp::LEN || (1..telemetry::LEN).contains(&surplus) {
+    if length < udp::LEN || (1..telemetry::BEFORE_STAMPS).contains(&surplus) {
         return Err(wrong_length);
     }
     if udp.checksum() != 0 {
@@ -190,7 +183,7 @@ fn segment_of(
     if found != expected {
         return Err(ParseError::Icrc { expected, found });
     }
-    let telemetry = (!surplus.is_empty()).then(|| telemetry::parse(surplus)).transpose()?;
+    let telemetry = (!surplus.is_empty()).then(|| telemetry::parse_surplus(surplus)).transpose()?;
     Ok((udp, segment, telemetry))
 }
 

@@ -3,8 +3,10 @@
 use super::super::error::{EmitError, ParseError};
 use super::super::ethernet::LinkAddresses;
 use super::super::payload::Pattern;
+use super::super::telemetry::{Carrier, Stamp};
 use super::super::{ethernet, ip_packet, ipv4};
-use super::{Flags, Header, LEN, SackBlocks, Segment, header, options};
+use super::options::{self, Options};
+use super::{Flags, Header, LEN, SackBlocks, Segment, header};
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,16 @@ impl Segment {
     /// IPv4 has DF set and identification 0. Nothing beyond the frame is touched, and a segment that `parse` would not
     /// give back is an error.
     pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
+        self.emit_stamped(addresses, &[], buffer)
+    }
+
+    /// The same with the stamps of its telemetry, if it has any.
+    pub fn emit_stamped(
+        &self,
+        addresses: &LinkAddresses,
+        stamps: &[Stamp],
+        buffer: &mut [u8],
+    ) -> Result<usize, EmitError> {
         let (connection, total) = self.check()?;
         let (needed, available) = (self.frame_length(), buffer.len());
         let too_small = EmitError::BufferTooSmall { needed, available };
@@ -35,7 +47,9 @@ impl Segment {
         let Self { ports, sequence, acknowledgement, flags, window, .. } = *self;
         let header = Header::new(ports, sequence, acknowledgement, words, flags, window);
         let rest = header.emit(segment)?;
-        let payload = options::emit(self.syn, self.timestamps, &self.sack, rest)?;
+        let Self { syn, timestamps, sack, telemetry, .. } = *self;
+        let options = Options { syn, timestamps, sack, telemetry };
+        let payload = options::emit(&options, stamps, rest)?;
         Pattern::of_segment(connection, sequence).fill(payload);
         let checksum = header::checksum(self.source, self.destination, segment);
         let mut header = header;
@@ -44,7 +58,8 @@ impl Segment {
         Ok(needed)
     }
 
-    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification and DF.
+    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification, DF, and stamps (see
+    /// `telemetry::stamps`).
     ///
     /// The checksum is checked before anything that it covers is believed.
     pub fn parse(frame: &[u8]) -> Result<Self, ParseError> {
@@ -66,7 +81,7 @@ impl Segment {
         let options = header.length().checked_sub(LEN).ok_or(ParseError::TcpOptions)?;
         let (options, payload) = rest.split_at_checked(options).ok_or(ParseError::TcpOptions)?;
         let opens = flags.contains(Flags::SYN);
-        let (syn, timestamps, sack) = options::parse(opens, options)?;
+        let Options { syn, timestamps, sack, telemetry } = options::parse(opens, options)?;
         if !flags_fit(flags, header.acknowledgement()) {
             return Err(ParseError::TcpFlags(flags.bits()));
         }
@@ -92,6 +107,7 @@ impl Segment {
             flags,
             syn,
             sack,
+            telemetry,
         })
     }
 
@@ -99,12 +115,15 @@ impl Segment {
     fn check(&self) -> Result<(u32, u16), EmitError> {
         let opens = self.flags.contains(Flags::SYN);
         let (connection, _) = self.ports.connection().ok_or(EmitError::TcpSegment)?;
+        let sacks = self.sack != SackBlocks::NONE;
         if opens != self.syn.is_some()
             || !flags_fit(self.flags, self.acknowledgement)
-            || (opens && (self.payload_length > 0 || self.sack != SackBlocks::NONE))
+            || (opens && (self.payload_length > 0 || sacks))
+            || (self.telemetry.is_some() && (opens || sacks))
         {
             return Err(EmitError::TcpSegment);
         }
+        self.telemetry.map_or(Ok(()), |fields| fields.check(Carrier::Tcp))?;
         if self.dscp > 63 {
             return Err(EmitError::FieldTooWide { field: "dscp", value: self.dscp.into() });
         }

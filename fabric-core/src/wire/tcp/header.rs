@@ -2,13 +2,13 @@
 
 use core::fmt;
 use core::mem::offset_of;
-use core::ops::BitOr;
+use core::ops::{BitOr, Range};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::super::error::{EmitError, Layer, ParseError};
 use super::super::ipv4;
-use super::Ports;
+use super::{Ports, options};
 
 /// The header's length in bytes without options.
 pub const LEN: usize = 20;
@@ -150,6 +150,11 @@ impl Header {
         (self.words >> 4) as usize * 4
     }
 
+    /// Where telemetry lies in the segment, if there is some: up to the end of the header.
+    pub const fn telemetry_place(&self) -> Range<usize> {
+        LEN + options::TELEMETRY_AT..self.length()
+    }
+
     /// Its flags, if they are among those that are sent here, and neither reserved bits nor an urgent pointer are set.
     pub const fn flags(&self) -> Result<Flags, ParseError> {
         match Flags::from_wire(self.flags) {
@@ -193,12 +198,9 @@ impl Header {
 pub fn checksum(source: u32, destination: u32, segment: &[u8]) -> u16 {
     const PLACE: core::ops::Range<usize> =
         offset_of!(Header, checksum)..offset_of!(Header, urgent_pointer);
-    let (words, tail) = segment.as_chunks::<2>();
-    let words: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
-    let last = tail.first().map_or(0, |&byte| u32::from(byte) << 8);
     let own = segment.get(PLACE).map_or(0, |own| u32::from(own[0]) << 8 | u32::from(own[1]));
     let address = |address: u32| (address >> 16) + (address & 0xffff);
     let pseudo = address(source) + address(destination) + u32::from(ipv4::PROTOCOL_TCP);
     // A segment has less than 2^15 words, and the pseudo header six.
-    !ipv4::fold(pseudo + segment.len() as u32 + words + last - own)
+    !ipv4::fold(pseudo + segment.len() as u32 + ipv4::sum_of_words(segment) - own)
 }

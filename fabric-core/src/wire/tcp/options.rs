@@ -10,11 +10,14 @@
 //!              2  08 0a     value 4    echo 4        time stamps
 //!             12  01 01
 //!             14  05 n      start 4    end 4 ..      SACK, up to three blocks; n = 2 + 8 blocks
+//! telemetry    0  08 0a     value 4    echo 4        time stamps
+//!             10  fd n      58 4f      ..            up to three stamps (`telemetry`); n = 6 + 8 room
 //! ```
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::super::error::{EmitError, Layer, ParseError};
+use super::super::telemetry::{self, Carrier, Fields as TelemetryFields, Stamp};
 use super::WINDOW_SCALE;
 
 const NO_OPERATION: u8 = 1;
@@ -103,12 +106,17 @@ const _: () = assert!(size_of::<SynBytes>() == 20);
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
 #[repr(C)]
 struct TimestampBytes {
-    padding: [u8; 2],
     kind: [u8; 2],
     value: [u8; 4],
     echo: [u8; 4],
 }
-const _: () = assert!(size_of::<TimestampBytes>() == 12);
+const _: () = assert!(size_of::<TimestampBytes>() == 10);
+
+/// What comes before the time stamps of a segment without telemetry.
+const PADDING: [u8; 2] = [NO_OPERATION; 2];
+
+/// Where telemetry begins, behind time stamps alone.
+pub const TELEMETRY_AT: usize = size_of::<TimestampBytes>();
 
 /// What comes before SACK blocks.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, PartialEq, Eq)]
@@ -127,13 +135,13 @@ struct BlockBytes {
 }
 
 /// Bytes of options.
-pub const fn length(syn: bool, sack_blocks: usize) -> usize {
-    match (syn, sack_blocks) {
-        (true, _) => size_of::<SynBytes>(),
-        (false, 0) => size_of::<TimestampBytes>(),
-        (false, blocks) => {
-            size_of::<TimestampBytes>() + size_of::<SackHeader>() + blocks * size_of::<BlockBytes>()
-        }
+pub const fn length(syn: bool, sack_blocks: usize, telemetry: Option<TelemetryFields>) -> usize {
+    const ALONE: usize = PADDING.len() + size_of::<TimestampBytes>();
+    match (syn, sack_blocks, telemetry) {
+        (true, ..) => size_of::<SynBytes>(),
+        (false, 0, None) => ALONE,
+        (false, 0, Some(telemetry)) => TELEMETRY_AT + telemetry.option_length(),
+        (false, blocks, _) => ALONE + size_of::<SackHeader>() + blocks * size_of::<BlockBytes>(),
     }
 }
 
@@ -155,12 +163,7 @@ impl SynBytes {
 
 impl TimestampBytes {
     const fn new(Timestamps { value, echo }: Timestamps) -> Self {
-        Self {
-            padding: [NO_OPERATION; 2],
-            kind: TIMESTAMPS,
-            value: value.to_be_bytes(),
-            echo: echo.to_be_bytes(),
-        }
+        Self { kind: TIMESTAMPS, value: value.to_be_bytes(), echo: echo.to_be_bytes() }
     }
 }
 
@@ -170,53 +173,77 @@ impl SackHeader {
     }
 }
 
-/// Writes the options and returns what follows them.
+/// What options say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub syn: Option<SynOptions>,
+    pub timestamps: Timestamps,
+    pub sack: SackBlocks,
+    pub telemetry: Option<TelemetryFields>,
+}
+
+/// Writes the options, with the stamps of their telemetry if they have any, and returns what follows them.
 pub fn emit<'a>(
-    syn: Option<SynOptions>,
-    timestamps: Timestamps,
-    sack: &SackBlocks,
+    options: &Options,
+    stamps: &[Stamp],
     buffer: &'a mut [u8],
 ) -> Result<&'a mut [u8], EmitError> {
-    if let Some(options) = syn {
-        return super::super::put(SynBytes::new(options, timestamps), buffer);
+    use super::super::put;
+    let Options { syn, timestamps, sack, telemetry } = options;
+    if let Some(syn) = syn {
+        return put(SynBytes::new(*syn, *timestamps), buffer);
     }
-    let mut rest = super::super::put(TimestampBytes::new(timestamps), buffer)?;
+    if let Some(fields) = telemetry {
+        let rest = put(TimestampBytes::new(*timestamps), buffer)?;
+        return telemetry::emit_option(Carrier::Tcp, *fields, stamps, rest);
+    }
+    let rest = put(PADDING, buffer)?;
+    let mut rest = put(TimestampBytes::new(*timestamps), rest)?;
     let blocks = sack.as_slice();
     if !blocks.is_empty() {
-        rest = super::super::put(SackHeader::new(blocks.len()), rest)?;
+        rest = put(SackHeader::new(blocks.len()), rest)?;
     }
     for SackBlock { start, end } in blocks {
-        let bytes = BlockBytes { start: start.to_be_bytes(), end: end.to_be_bytes() };
-        rest = super::super::put(bytes, rest)?;
+        rest = put(BlockBytes { start: start.to_be_bytes(), end: end.to_be_bytes() }, rest)?;
     }
     Ok(rest)
 }
 
-/// Reads the options of a segment with or without SYN, which must be as [`emit`] writes them.
-pub fn parse(
-    syn: bool,
-    options: &[u8],
-) -> Result<(Option<SynOptions>, Timestamps, SackBlocks), ParseError> {
+/// Reads the options of a segment with or without SYN, which must be as [`emit`] writes them; stamps are any.
+pub fn parse(syn: bool, options: &[u8]) -> Result<Options, ParseError> {
+    use super::super::split;
     let wrong = Err(ParseError::TcpOptions);
+    let none = Options {
+        syn: None,
+        timestamps: Timestamps::default(),
+        sack: SackBlocks::NONE,
+        telemetry: None,
+    };
     if syn {
-        let (bytes, rest) = super::super::split::<SynBytes>(options, Layer::Tcp)?;
+        let (bytes, rest) = split::<SynBytes>(options, Layer::Tcp)?;
         let size = u16::from_be_bytes(bytes.maximum_segment_size);
         let syn = SynOptions { maximum_segment_size: size };
         let timestamps = timestamps_of(bytes.value, bytes.echo);
         if *bytes != SynBytes::new(syn, timestamps) || !rest.is_empty() {
             return wrong;
         }
-        return Ok((Some(syn), timestamps, SackBlocks::NONE));
+        return Ok(Options { syn: Some(syn), timestamps, ..none });
     }
-    let (bytes, rest) = super::super::split::<TimestampBytes>(options, Layer::Tcp)?;
+    let padded = options.strip_prefix(&PADDING);
+    let (bytes, rest) = split::<TimestampBytes>(padded.unwrap_or(options), Layer::Tcp)?;
     let timestamps = timestamps_of(bytes.value, bytes.echo);
     if *bytes != TimestampBytes::new(timestamps) {
         return wrong;
     }
-    if rest.is_empty() {
-        return Ok((None, timestamps, SackBlocks::NONE));
+    let none = Options { timestamps, ..none };
+    if padded.is_none() {
+        let fields = telemetry::parse_option(Carrier::Tcp, rest)?;
+        return Ok(Options { telemetry: Some(fields), ..none });
     }
-    let (header, rest) = super::super::split::<SackHeader>(rest, Layer::Tcp)?;
+    if rest.is_empty() {
+        return Ok(none);
+    }
+    let (header, rest) = split::<SackHeader>(rest, Layer::Tcp)?;
     let (blocks, tail) = rest.as_chunks::<{ size_of::<BlockBytes>() }>();
     if !(1..=MOST_SACK_BLOCKS).contains(&blocks.len())
         || !tail.is_empty()
@@ -228,7 +255,7 @@ pub fn parse(
         start: u32::from_be_bytes([*a, *b, *c, *d]),
         end: u32::from_be_bytes([*e, *f, *g, *h]),
     };
-    Ok((None, timestamps, blocks.iter().map(block).collect()))
+    Ok(Options { sack: blocks.iter().map(block).collect(), ..none })
 }
 
 const fn timestamps_of(value: [u8; 4], echo: [u8; 4]) -> Timestamps {

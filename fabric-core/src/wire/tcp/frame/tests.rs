@@ -3,8 +3,10 @@ use proptest::sample::{Index, select};
 
 use super::super::{Direction, Ports, SackBlock, SynOptions, Timestamps};
 use super::*;
+use crate::wire::error::Layer;
 use crate::wire::hex;
 use crate::wire::ipv4::Ecn;
+use crate::wire::telemetry::{self, Fields as TelemetryFields, Measured, RateCode, Stamp};
 
 const LINK: LinkAddresses =
     LinkAddresses { source: [2, 1, 0, 0, 0, 0], destination: [2, 2, 0, 0, 0, 3] };
@@ -25,6 +27,7 @@ fn syn() -> Segment {
         flags: Flags::SYN | Flags::ECE | Flags::CWR,
         syn: Some(SynOptions { maximum_segment_size: 1000 }),
         sack: SackBlocks::NONE,
+        telemetry: None,
     }
 }
 
@@ -63,7 +66,13 @@ fn emitted(segment: &Segment) -> Vec<u8> {
     buffer
 }
 
-/// Both built by scapy 2.6.1, which fills in both checksums.
+/// A segment with room for two stamps.
+fn stamped() -> Segment {
+    let telemetry = TelemetryFields { room: 2, hops: 1, echo: true, exceeded: false };
+    Segment { telemetry: Some(telemetry), ..data(0) }
+}
+
+/// Built by scapy 2.6.1, which fills in both checksums.
 #[test]
 fn segments_to_bytes_and_back() {
     let syn_bytes = hex(
@@ -80,6 +89,18 @@ fn segments_to_bytes_and_back() {
         assert_eq!(emitted(&segment), bytes, "{segment}");
         assert_eq!(Segment::parse(&bytes), Ok(segment));
     }
+    let stamped_bytes = hex(
+        "02 02 00 00 00 03 02 01 00 00 00 00 08 00 45 62 00 48 00 00 40 00 40 06 24 4c 0a 00 01 01 \
+         0a 00 01 02 c0 07 f0 00 ff ff ff f0 00 00 00 06 d0 18 ff ff 32 2b 00 00 08 0a 00 00 00 07 \
+         00 00 00 00 fd 16 58 4f 01 01 a9 00 00 03 00 00 30 03 00 00 00 00 00 00 00 00",
+    );
+    let rate = RateCode::nearest(units::BitsPerSecond(100_000_000_000));
+    let (at, transmitted, queue) = (units::Nanos(3), units::Bytes(384), units::Bytes(48));
+    let stamp = Stamp::new(&Measured { rate, at, transmitted, queue });
+    let mut buffer = vec![0xff; stamped().frame_length()];
+    assert_eq!(stamped().emit_stamped(&LINK, &[stamp], &mut buffer), Ok(86));
+    assert_eq!(buffer, stamped_bytes);
+    assert_eq!(Segment::parse(&stamped_bytes), Ok(stamped()));
 }
 
 #[test]
@@ -93,12 +114,18 @@ fn a_segment_is_one_line() {
 
 #[test]
 fn lengths_by_options_and_payload() {
-    for (segment, length) in
-        [(syn(), 74), (acknowledgement(), 86), (data(0), 66), (data(1), 67), (data(1000), 1066)]
-    {
+    for (segment, length) in [
+        (syn(), 74),
+        (acknowledgement(), 86),
+        (data(0), 66),
+        (data(1), 67),
+        (data(1000), 1066),
+        (stamped(), 86),
+    ] {
         assert_eq!(segment.frame_length(), length, "{segment}");
     }
-    assert_eq!(super::super::frame_length(1000), 1066);
+    assert_eq!(super::super::frame_length(1000, 0), 1066);
+    assert_eq!(super::super::frame_length(1000, 3), 1094);
     assert_eq!(super::super::SYN_FRAME_LENGTH, 74);
 }
 
@@ -113,6 +140,8 @@ fn what_does_not_fit_is_not_emitted() {
         Segment { flags: Flags::SYN | Flags::FIN, ..syn() },
         Segment { flags: Flags::PSH, ..data(10) },
         Segment { acknowledgement: 1, ..syn() },
+        Segment { telemetry: stamped().telemetry, ..syn() },
+        Segment { telemetry: stamped().telemetry, ..acknowledgement() },
     ] {
         let error = segment.emit(&LINK, &mut [0; 2000]);
         assert_eq!(error, Err(EmitError::TcpSegment), "{segment}");
@@ -120,6 +149,10 @@ fn what_does_not_fit_is_not_emitted() {
     let wide = Segment { dscp: 64, ..data(10) };
     let error = EmitError::FieldTooWide { field: "dscp", value: 64 };
     assert_eq!(wide.emit(&LINK, &mut [0; 2000]), Err(error));
+    let fields = TelemetryFields { room: 4, ..stamped().telemetry.unwrap() };
+    let roomy = Segment { telemetry: Some(fields), ..stamped() };
+    let error = EmitError::FieldTooWide { field: "room", value: 4 };
+    assert_eq!(roomy.emit(&LINK, &mut [0; 2000]), Err(error));
     let small = EmitError::BufferTooSmall { needed: 76, available: 75 };
     assert_eq!(data(10).emit(&LINK, &mut [0; 75]), Err(small));
     let long = Segment { payload_length: u16::MAX, ..data(0) };
@@ -151,6 +184,15 @@ fn each_contradiction_has_its_error() {
         (&segment, tcp + 12, &[0x40], ParseError::TcpOptions),
         (&segment, tcp + 12, &[0xf0], ParseError::TcpOptions),
         (&segment, tcp + 20, &[0], ParseError::TcpOptions),
+        (&stamped(), tcp + 12, &[0xc0], ParseError::TelemetryLength { length: 22, stamps: 12 }),
+        (
+            &stamped(),
+            tcp + 12,
+            &[0x70],
+            ParseError::Truncated { layer: Layer::Tcp, needed: 10, available: 8 },
+        ),
+        (&stamped(), tcp + 30, &[254], ParseError::UnknownOption { kind: 254, identifier: 0x584f }),
+        (&stamped(), tcp + 35, &[3], ParseError::TelemetryHops { hops: 3, room: 2 }),
         (&blocks, tcp + 35, &[0x0a], ParseError::TcpOptions),
         (&blocks, tcp + 12, &[0xc0], ParseError::TcpOptions),
         (&segment, tcp + 32, &[0], ParseError::PayloadPattern),
@@ -183,6 +225,7 @@ prop_compose! {
         kind in 0..4u8,
         blocks in prop::collection::vec(any::<(u32, u32)>(), 0..4),
         maximum_segment_size in any::<u16>(),
+        telemetry in prop::option::of((1..4u8, any::<(bool, bool)>(), any::<Index>())),
     ) -> Segment {
         let flags = match kind {
             0 => Flags::SYN,
@@ -192,6 +235,11 @@ prop_compose! {
         };
         let opens = kind < 2;
         let sack = blocks.iter().map(|&(start, end)| SackBlock { start, end });
+        let sack = if opens { SackBlocks::NONE } else { sack.collect() };
+        let telemetry = telemetry.filter(|_| !opens && sack == SackBlocks::NONE);
+        let telemetry = telemetry.map(|(room, (echo, exceeded), hops)| {
+            TelemetryFields { room, hops: hops.index(usize::from(room) + 1) as u8, echo, exceeded }
+        });
         Segment {
             source,
             destination,
@@ -206,12 +254,34 @@ prop_compose! {
             ttl,
             flags,
             syn: opens.then_some(SynOptions { maximum_segment_size }),
-            sack: if opens { SackBlocks::NONE } else { sack.collect() },
+            sack,
+            telemetry,
         }
     }
 }
 
 proptest! {
+    /// What switches write into the bytes is what the value keeps, and the checksum stays right.
+    #[test]
+    fn values_and_bytes_are_stamped_alike(segment in segments(), words in prop::collection::vec(any::<(u32, u32, u32)>(), 0..5)) {
+        let (mut segment, mut bytes) = (segment, emitted(&segment));
+        let mut kept = Vec::from(telemetry::stamps(&bytes));
+        for (at, transmitted, queue) in words {
+            let (at, transmitted) = (units::Nanos(at.into()), units::Bytes(transmitted.into()));
+            let (rate, queue) = (RateCode::default(), units::Bytes(queue.into()));
+            let stamp = Stamp::new(&Measured { rate, at, transmitted, queue });
+            telemetry::stamp(&mut bytes, stamp);
+            if segment.telemetry.as_mut().and_then(TelemetryFields::claim).is_some() {
+                kept.push(stamp);
+            }
+        }
+        prop_assert_eq!(Segment::parse(&bytes), Ok(segment));
+        prop_assert_eq!(telemetry::stamps(&bytes), &kept[..]);
+        let mut again = vec![0; bytes.len()];
+        segment.emit_stamped(&LINK, &kept, &mut again).unwrap();
+        prop_assert_eq!(again, bytes);
+    }
+
     #[test]
     fn what_is_emitted_is_parsed(segment in segments()) {
         prop_assert_eq!(Segment::parse(&emitted(&segment)), Ok(segment));
