@@ -1,6 +1,6 @@
 -- Wireshark dissectors for what is xoff's own: frames of the local experimental EtherType 0x88b5 (docs/link-delay.md,
 -- docs/hop-control.md), selective NAKs in RoCEv2 (docs/selective-repeat.md), and the telemetry behind RoCEv2 datagrams
--- (docs/telemetry.md).
+-- and in TCP options (docs/telemetry.md).
 -- Try it: tshark -X lua_script:dissectors/xoff.lua -r capture.pcapng
 
 local ETHER_TYPE = 0x88b5
@@ -186,11 +186,15 @@ end
 
 register_postdissector(selective_nak)
 
--- Telemetry: a UDP option (RFC 9868) between the end of the UDP datagram and the end of the IP packet.
+-- Telemetry: a UDP option (RFC 9868) between the end of the UDP datagram and the end of the IP packet, behind the
+-- checksum of options, or a TCP option behind the time stamps.
 
 local ROCE_PORT = 4791
-local EXPERIMENTAL, EXID = 127, 0x584f
-local OPTION_HEADER, STAMP, MOST_HOPS = 8, 8, 8
+local UDP = { kind = 127, most_hops = 8 }
+local TCP = { kind = 253, most_hops = 3 }
+local EXID = 0x584f
+local OPTION_CHECKSUM, OPTION_HEADER, STAMP = 2, 6, 8
+local TCP_HEADER, TCP_TIME_STAMPS = 20, 10
 local ECHO, EXCEEDED = 1, 2
 local RATE_UNIT, TRANSMITTED_UNIT, QUEUE_UNIT = 3906250, 128, 16
 
@@ -218,6 +222,7 @@ xoff_telemetry.experts = { malformed_telemetry }
 
 local ip_length, udp_length, udp_port =
   Field.new("ip.len"), Field.new("udp.length"), Field.new("udp.dstport")
+local tcp_header_length = Field.new("tcp.hdr_len")
 
 -- The numbers in these two are floats: the exponent, and as many bits of the significand behind the first.
 
@@ -243,27 +248,24 @@ local function dissect_stamp(buffer, tree, number)
   stamp:add(option.queue, buffer(6, 2), queue)
 end
 
-local function dissect_option(buffer, tree)
+local function dissect_option(carrier, buffer, tree)
   local length = buffer:len()
   if length < OPTION_HEADER then
     return "Shorter than telemetry"
   end
-  if buffer(0, 2):uint() ~= 0 then
-    return "A checksum of options without one of the datagram"
-  end
-  if buffer(2, 1):uint() ~= EXPERIMENTAL or buffer(4, 2):uint() ~= EXID then
-    return "Another UDP option"
+  if buffer(0, 1):uint() ~= carrier.kind or buffer(2, 2):uint() ~= EXID then
+    return "Another option"
   end
   local room = (length - OPTION_HEADER) / STAMP
-  local told = buffer(3, 1):uint() + 2
-  if told ~= length or room ~= math.floor(room) or room < 1 or room > MOST_HOPS then
-    return "Room for part of a stamp, for none, or for more than 8"
+  local told = buffer(1, 1):uint()
+  if told ~= length or room ~= math.floor(room) or room < 1 or room > carrier.most_hops then
+    return "Room for part of a stamp, for none, or for more than there can be"
   end
-  tree:add(option.room, buffer(3, 1), room)
-  tree:add(option.echo, buffer(6, 1))
-  tree:add(option.exceeded, buffer(6, 1))
-  tree:add(option.hops, buffer(7, 1))
-  local hops = buffer(7, 1):uint()
+  tree:add(option.room, buffer(1, 1), room)
+  tree:add(option.echo, buffer(4, 1))
+  tree:add(option.exceeded, buffer(4, 1))
+  tree:add(option.hops, buffer(5, 1))
+  local hops = buffer(5, 1):uint()
   if hops > room then
     return "More stamps than room"
   end
@@ -272,19 +274,47 @@ local function dissect_option(buffer, tree)
   end
 end
 
-function xoff_telemetry.dissector(buffer, packet, root)
+local function dissect_surplus(buffer, tree)
+  if buffer:len() < OPTION_CHECKSUM then
+    return "Shorter than telemetry"
+  end
+  if buffer(0, OPTION_CHECKSUM):uint() ~= 0 then
+    return "A checksum of options without one of the datagram"
+  end
+  return dissect_option(UDP, buffer(OPTION_CHECKSUM):tvb(), tree)
+end
+
+local function dissect_segment(buffer, tree)
+  return dissect_option(TCP, buffer, tree)
+end
+
+-- Where a frame's telemetry lies, and who reads it; nothing of a frame without.
+local function find_telemetry(buffer)
   local length, datagram, port = ip_length(), udp_length(), udp_port()
-  if not (length and datagram and port) or port.value ~= ROCE_PORT then
+  if length and datagram and port and port.value == ROCE_PORT then
+    return datagram.offset - 4 + datagram.value, length.offset - 2 + length.value, dissect_surplus
+  end
+  local header = tcp_header_length()
+  if header then
+    local segment = header.offset - 12
+    local first = segment + TCP_HEADER + TCP_TIME_STAMPS
+    local last = segment + header.value
+    -- The carrier's kind, with its identifier: nothing else that hosts send has both there.
+    if last - first >= OPTION_HEADER and last <= buffer:len()
+      and buffer(first, 1):uint() == TCP.kind and buffer(first + 2, 2):uint() == EXID then
+      return first, last, dissect_segment
+    end
+  end
+end
+
+function xoff_telemetry.dissector(buffer, packet, root)
+  local first, last, dissect = find_telemetry(buffer)
+  if not first or first >= last or last > buffer:len() then
     return
   end
-  local first = datagram.offset - 4 + datagram.value
-  local last = length.offset - 2 + length.value
-  if first >= last or last > buffer:len() then
-    return
-  end
-  local surplus = buffer(first, last - first)
-  local tree = root:add(xoff_telemetry, surplus)
-  local wrong = dissect_option(surplus:tvb(), tree)
+  local bytes = buffer(first, last - first)
+  local tree = root:add(xoff_telemetry, bytes)
+  local wrong = dissect(bytes:tvb(), tree)
   if wrong then
     tree:add_proto_expert_info(malformed_telemetry, wrong)
   end

@@ -51,7 +51,7 @@ pub fn of_flow(scenario: &Scenario, flow: &Flow) -> (Vec<WireId>, Vec<WireId>) {
 }
 
 /// What carries a flow.
-fn transport<'a>(scenario: &'a Scenario, flow: &Flow) -> &'a Transport {
+pub fn transport<'a>(scenario: &'a Scenario, flow: &Flow) -> &'a Transport {
     &scenario.transports()[usize::from(scenario.transport_of(flow))]
 }
 

@@ -316,7 +316,7 @@ fn describe(scenario: &Scenario) -> String {
     let shape = &scenario.shape;
     let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
     let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
-    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0, |rate| rate.0 / 1_000_000_000);
+    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0.0, |rate| rate.0 as f64 / 1e9);
     let links = if slowest == fastest {
         format!("{} Gbit/s", gigabits(slowest))
     } else {

@@ -21,6 +21,10 @@ pub struct FlowRow<'a> {
     pub dst: &'a str,
     /// Priority of its data, 0..=7.
     pub priority: u8,
+    /// What carries it, as a scenario names it.
+    pub transport: &'static str,
+    /// Who sets its rate, as a scenario names it.
+    pub congestion_control: &'static str,
     /// Payload bytes.
     pub bytes: Bytes,
     /// When the sender was given it.
@@ -78,12 +82,17 @@ impl Row for FlowRow<'_> {
             name: "cnps",
             about: "Congestion notification packets its sender received, so far if it did not complete.",
         },
+        Column { name: "transport", about: "What carries it: `roce-rc` or `tcp`." },
+        Column {
+            name: "congestion_control",
+            about: "Who sets its rate, as `transport.congestion_control` names it.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             self.flow,
             Text(self.label),
             Text(self.src),
@@ -96,6 +105,8 @@ impl Row for FlowRow<'_> {
             Maybe(self.slowdown()),
             self.retransmitted_packets,
             self.cnps,
+            self.transport,
+            self.congestion_control,
         )
     }
 }
@@ -112,6 +123,8 @@ mod tests {
             src: "h1",
             dst: "h0",
             priority: 3,
+            transport: "roce-rc",
+            congestion_control: "dcqcn",
             bytes: Bytes(1_000_000),
             start: Nanos(10_000),
             fct,
@@ -126,8 +139,11 @@ mod tests {
     fn flows_done_and_undone() {
         assert_eq!(
             line(&flow(Some(Nanos(135_001)))),
-            "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2\n"
+            "3,\"incast, first\",h1,h0,3,1000000,10000,135001,90000,1.5000,0,2,roce-rc,dcqcn\n"
         );
-        assert_eq!(line(&flow(None)), "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2\n");
+        assert_eq!(
+            line(&flow(None)),
+            "3,\"incast, first\",h1,h0,3,1000000,10000,,90000,,0,2,roce-rc,dcqcn\n"
+        );
     }
 }

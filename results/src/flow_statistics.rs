@@ -186,6 +186,8 @@ mod tests {
             src: "h0",
             dst: "h1",
             priority: 3,
+            transport: "roce-rc",
+            congestion_control: "none",
             bytes: Bytes(bytes),
             start: Nanos(0),
             fct: fct.map(Nanos),

@@ -327,6 +327,8 @@ mod tests {
             src: "h1",
             dst: "h0",
             priority: 3,
+            transport: "roce-rc",
+            congestion_control: "none",
             bytes: Bytes(1_000_000),
             start: Nanos(0),
             fct: Some(Nanos(120_000 + u64::from(number))),

@@ -133,7 +133,11 @@ impl RunReport {
         self.cost(out, style)?;
         if let Some(files) = &self.files {
             out.push('\n');
-            files::render(out, files, &self.summary.truncated, &self.lossless, style)?;
+            let truncated = &self.summary.truncated;
+            files::render(out, files, truncated, style)?;
+            if let Some(capture) = files.capture().filter(|_| self.summary.pause_frames > 0) {
+                files::how_to_see_pauses(out, &capture, &self.lossless, style)?;
+            }
         }
         Ok(())
     }

@@ -175,7 +175,10 @@ impl<'de> Deserializer<'de> for &'de Node {
             Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
                 (Ok(number), _) => visitor.visit_i64(number),
                 (_, Ok(number)) => visitor.visit_u64(number),
-                _ => visitor.visit_i128(*number),
+                _ => Err(ReadError::invalid_type(
+                    Unexpected::Other(&format!("the number {number}")),
+                    &visitor,
+                )),
             },
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),

@@ -42,9 +42,9 @@ pub enum FrameClass {
     /// Every frame.
     #[default]
     All,
-    /// Data packets.
+    /// Data packets, and the SYNs before them.
     Data,
-    /// Positive acknowledgements.
+    /// Positive acknowledgements, and the answers to SYNs.
     Ack,
     /// Negative acknowledgements.
     Nak,
@@ -70,7 +70,7 @@ pub(super) enum FaultKeys {
         /// Wires by name, such as "h0->leaf0"; `*` stands for any text. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// Frames that count: "all", "data", "ack", "nak", "cnp", "pfc", "pause", "resume" or
+        /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume" or
         /// "link-delay". Default "all".
         #[serde(default)]
         r#match: FrameClass,

@@ -194,6 +194,11 @@ impl Expansion<'_> {
                 key_of(label, *occurrence - 1)
             };
             let (workload, source) = self.expand_entry(&path, entry, &mut key)?;
+            if workload.label().is_empty() || workload.label().contains(char::is_control) {
+                let title = "a label that a table cannot show";
+                let help = "write some text, without line breaks and other control characters";
+                return Err(self.document.error(&format!("{path}.label"), title, help));
+            }
             workloads.push(FlowsEntry { workload, transport });
             sources.push(source);
         }

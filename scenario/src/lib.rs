@@ -328,6 +328,11 @@ impl Scenario {
         self.transports.all()
     }
 
+    /// Those of [`Self::transports`] that carry flows.
+    pub fn transports_in_use(&self) -> impl Iterator<Item = &Transport> {
+        self.transports.in_use()
+    }
+
     /// The place of a flow's transport in [`Self::transports`].
     pub fn transport_of(&self, flow: &Flow) -> u16 {
         self.transports.place_of(flow.workload as usize)

@@ -18,6 +18,11 @@ pub(super) fn set_room(
     racks: &Racks,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
+    let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+    if let Some(given) = given.filter(|&given| given > MOST_HOPS) {
+        let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
+        return wrong("host.telemetry_hops", &format!("room for {given} stamps"), &help);
+    }
     let control = *transport.congestion_control();
     let (room, carrier, name, others) = match transport {
         Transport::RoceRc(roce) => {
@@ -29,12 +34,7 @@ pub(super) fn set_room(
         }
     };
     let most = carrier.most_hops();
-    let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
     if let Some(given) = given {
-        if given > MOST_HOPS {
-            let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
-            return wrong("host.telemetry_hops", &format!("room for {given} stamps"), &help);
-        }
         if given > most {
             let title = format!("room for {given} stamps, for {} over TCP", control.name());
             let help = format!("a TCP header has room for {most} beside time stamps");
@@ -66,7 +66,7 @@ pub(super) fn set_room(
 }
 
 /// Switches of the longest path between two hosts.
-fn longest_path(fabric: &Fabric, racks: &Racks) -> u32 {
+pub(super) fn longest_path(fabric: &Fabric, racks: &Racks) -> u32 {
     let edges: Vec<_> = (0..racks.len()).map(|rack| racks.switch(rack)).collect();
     let to_rack = |rack: usize| {
         let towards = fabric.switches_towards(racks.hosts(rack)[0]);
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(room(BASE, &[hpcc]), Ok(3), "leaf, spine, leaf");
         assert_eq!(room(BASE, &[hpcc, "host.telemetry_hops=5"]), Ok(5));
         assert_eq!(room(BASE, &["host.telemetry_hops=8"]), Ok(8));
-        let tcp = "host.transport={kind=\"tcp\"}";
+        let tcp = "host.transport={kind=\"tcp\",congestion_control=\"timely\"}";
         let powertcp = "host.transport={kind=\"tcp\",congestion_control=\"powertcp\"}";
         assert_eq!(room(BASE, &[powertcp]), Ok(3));
         assert_eq!(room(BASE, &[powertcp, "host.telemetry_hops=2"]), Ok(2));
@@ -113,6 +113,7 @@ mod tests {
         for (sets, part) in [
             (&[powertcp, "host.telemetry_hops=4"][..], "room for 4 stamps, for powertcp over TCP"),
             (&["host.telemetry_hops=9"], "room for 9 stamps"),
+            (&[tcp, "host.telemetry_hops=9"], "room for 9 stamps"),
             (&[hpcc, "host.telemetry_hops=0"], "no telemetry for hpcc"),
         ] {
             let error = room(BASE, sets).unwrap_err();

@@ -43,6 +43,14 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// As a file names it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RoceRc(_) => "roce-rc",
+            Self::Tcp(_) => "tcp",
+        }
+    }
+
     /// Who sets the sender's rate.
     pub const fn congestion_control(&self) -> &CongestionControl {
         match self {

@@ -49,6 +49,13 @@ impl Transports {
         &self.all
     }
 
+    /// Those that some workload names.
+    pub fn in_use(&self) -> impl Iterator<Item = &Transport> {
+        let is_used =
+            |&(place, _): &(usize, _)| self.places.iter().any(|&used| usize::from(used) == place);
+        self.all.iter().enumerate().filter(is_used).map(|(_, transport)| transport)
+    }
+
     /// The place of a workload's transport.
     pub fn place_of(&self, workload: usize) -> u16 {
         self.places[workload]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Ecn, Scenario, Transport};
+use topology::Racks;
+
+use super::telemetry;
+use super::{CongestionControl, Ecn, Scenario, Transport};
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop.
@@ -20,17 +23,32 @@ impl Scenario {
                 Transport::Tcp(_) if !lossless => "only losses slow its senders down",
                 _ => "it never slows a sender down",
             };
+            let otherwise = match control {
+                CongestionControl::Cubic(_) => "`cubic = { ecn = false }`",
+                _ => "`congestion_control = \"none\"`",
+            };
             let unmarked = |ecn: &Ecn| source.priorities().find(|&it| !ecn.priorities.contains(it));
             match self.switch.ecn.as_ref().map(unmarked) {
                 None => warnings.push(format!(
-                    "no switch marks packets, which {name} waits for, so {never}: write `switch.ecn`, or \
-                     `congestion_control = \"none\"` in its transport if that is meant"
+                    "no switch marks packets, which {name} waits for, so {never}: write `switch.ecn`, or {otherwise} in \
+                     its transport if that is meant"
                 )),
                 Some(Some(priority)) => warnings.push(format!(
                     "no switch marks packets of priority {priority}, which {name} waits for, so {never}: name it in \
                      `switch.ecn.priorities`, which are the lossless ones by default"
                 )),
                 Some(None) => {}
+            }
+        }
+        for transport in self.transports_in_use() {
+            let (room, control) = (transport.telemetry_hops(), transport.congestion_control());
+            let longest = telemetry::longest_path(&self.fabric, &Racks::of(&self.fabric));
+            if control.needs_telemetry() && u32::from(room) < longest {
+                let name = control.name();
+                warnings.push(format!(
+                    "packets have room for {room} stamps, on paths through up to {longest} switches: {name} knows nothing \
+                     of the last ones"
+                ));
             }
         }
         let mut told = BTreeSet::new();
@@ -70,5 +88,19 @@ mod tests {
                 format!("host.transport={{kind=\"roce-rc\",congestion_control=\"{control}\"}}");
             assert!(warnings(&[&set]).is_empty(), "{control}");
         }
+    }
+    #[test]
+    fn stamps_that_have_no_room_are_told() {
+        let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n\
+                    host_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                    fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                    [host]\ntransport = { kind = \"roce-rc\", congestion_control = \"hpcc\" }\n\
+                    [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
+        let warnings = |set: &str| {
+            Scenario::parse(text, Path::new("a.toml"), &[set.to_owned()]).unwrap().warnings()
+        };
+        assert_eq!(warnings("host.telemetry_hops=3"), [""; 0]);
+        let told = warnings("host.telemetry_hops=2");
+        assert!(told.len() == 1 && told[0].contains("room for 2 stamps, on paths through up to 3"));
     }
 }

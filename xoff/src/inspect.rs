@@ -34,8 +34,9 @@ pub struct Inspection {
     pub switches: u32,
     /// Links, alike ones together.
     pub links: Vec<LinkGroup>,
-    /// Paths between hosts, by their length.
-    pub paths: Vec<PathGroup>,
+    /// Paths between hosts, by their length, for each transport that carries flows; transports whose round trips are
+    /// alike together.
+    pub paths: Vec<TransportPaths>,
     /// Buffers, alike switches together.
     pub buffers: Vec<SwitchBuffers>,
     /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
@@ -45,6 +46,15 @@ pub struct Inspection {
     pub collisions: Vec<Collisions>,
     /// Ingress queues that can wait for each other in a circle.
     pub cycles: Vec<Cycle>,
+}
+
+/// Paths between hosts, with the round trips of transports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransportPaths {
+    /// The transports' names, with those of their congestion controls.
+    pub transports: Vec<String>,
+    /// Nearest hosts first.
+    pub groups: Vec<PathGroup>,
 }
 
 /// The report on a scenario, lines of text.
@@ -62,11 +72,25 @@ impl Inspection {
             hosts: fabric.host_count(),
             switches: fabric.switch_count(),
             links: links::link_groups(fabric),
-            paths: path_groups(scenario, &scenario.host.transport, &racks),
+            paths: paths(scenario, &racks),
             buffers: buffers::switch_buffers(scenario),
             load: tier_load::tier_loads(scenario, &racks),
             collisions: collisions::collisions(scenario),
             cycles: cycles(fabric, &racks),
         }
     }
+}
+
+fn paths(scenario: &Scenario, racks: &Racks) -> Vec<TransportPaths> {
+    let mut all: Vec<TransportPaths> = Vec::new();
+    for transport in scenario.transports_in_use() {
+        let name = format!("{} with {}", transport.name(), transport.congestion_control().name());
+        let groups = path_groups(scenario, transport, racks);
+        match all.iter_mut().find(|alike| alike.groups == groups) {
+            Some(alike) if alike.transports.contains(&name) => {}
+            Some(alike) => alike.transports.push(name),
+            None => all.push(TransportPaths { transports: vec![name], groups }),
+        }
+    }
+    all
 }

@@ -96,12 +96,15 @@ pub(super) fn flow_row<'a>(
     counts: SenderCounts,
 ) -> FlowRow<'a> {
     let fabric = scenario.fabric();
+    let transport = paths::transport(scenario, flow);
     FlowRow {
         flow: flow.id,
         label: &flow.label,
         src: &fabric.host(flow.source).name,
         dst: &fabric.host(flow.destination).name,
         priority: flow.priority,
+        transport: transport.name(),
+        congestion_control: transport.congestion_control().name(),
         bytes: flow.bytes,
         start: flow.start.to_nanos(),
         fct: completed.map(|at| at.since(flow.start).to_nanos_ceil()),

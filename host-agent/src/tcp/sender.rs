@@ -304,9 +304,10 @@ impl<C: CongestionControl> Sender<C> {
         let new_sacks = self.take_sacks(segment, oldest);
         let acknowledged = self.acknowledge(first_open.max(oldest));
         let progress = first_open > oldest;
-        let round_trip = self.round_trips.acknowledge(first_open, now);
+        let by_nic = self.round_trips.acknowledge(first_open, now);
+        let round_trip = by_nic.or_else(|| progress.then(|| by_time_stamps(now, segment)));
         if progress {
-            self.sample(now, round_trip, segment);
+            self.timeout.sample(round_trip.unwrap_or_default(), &self.parameters);
             (self.timer_start, self.tail_start) = (now, now);
             self.end_probe(first_open);
         }
@@ -375,14 +376,6 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         bytes
-    }
-
-    /// Feeds the timeout with the NIC's round trip or, where a segment was sent twice, that of the time stamps (RFC
-    /// 7323, 4.1).
-    fn sample(&mut self, now: Picos, round_trip: Option<Picos>, segment: &TcpSegment) {
-        let echoed = segment.timestamps.echo;
-        let sample = round_trip.unwrap_or_else(|| span_of(ticks(now).wrapping_sub(echoed)));
-        self.timeout.sample(sample, &self.parameters);
     }
 
     /// Takes note that segments before `first_open` are acknowledged while a probe may be on its way. Whether it has
@@ -469,6 +462,11 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.expired(now);
         Expiry::Timeout
     }
+}
+
+/// The round trip of a segment that may have been sent twice (RFC 7323, 4.1): at least one tick.
+fn by_time_stamps(now: Picos, segment: &TcpSegment) -> Picos {
+    span_of(ticks(now).wrapping_sub(segment.timestamps.echo).max(1))
 }
 
 /// Bytes that count against the window: segments in flight, each as a full one.

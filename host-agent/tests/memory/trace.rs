@@ -4,7 +4,9 @@ use host_agent::congestion_control::{Algorithm, dcqcn};
 use host_agent::{HostEvent, Protocol, SenderState, Transport};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use crate::testbed::{IdealWire, LINE_RATE, MarkingWire, ROCE, TCP, Testbed, slow_dctcp};
+use crate::testbed::{
+    IdealWire, LINE_RATE, LosingWire, MarkingWire, PROPAGATION, ROCE, TCP, Testbed, slow_dctcp,
+};
 
 const FLOW: u32 = 7;
 const BYTES: u64 = 2_000_000;
@@ -92,4 +94,21 @@ fn nobody_notices_a_trace_and_without_one_nothing_is_told() {
             assert_eq!(trace(&without), []);
         }
     }
+}
+
+/// The time stamps tell which transmission an ACK answers, to a microsecond.
+#[test]
+fn a_retransmission_has_a_round_trip_over_tcp() {
+    let transport =
+        Transport { protocol: Protocol::Tcp(TCP), congestion_control: slow_dctcp(), ..ROCE };
+    let wire =
+        LosingWire { inner: IdealWire, matches: |packet| packet.payload_length() > 0, nth: 0 };
+    let mut testbed = Testbed::new(|_, of_host| *of_host = transport, wire);
+    testbed.start_traced(0, FLOW, 3, 1000);
+    testbed.run();
+    testbed.assert_delivered(&[(0, FLOW, 1000)]);
+    assert_eq!(testbed.hosts[0].counters().timeouts, 1);
+    let round_trip = trace(&testbed).last().and_then(|(_, state)| state.round_trip);
+    let expected = PROPAGATION + PROPAGATION;
+    assert!(round_trip.is_some_and(|it| it.0.abs_diff(expected.0) <= 1_000_000), "{round_trip:?}");
 }

@@ -46,6 +46,8 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
         src,
         dst,
         priority: 3,
+        transport: "roce-rc",
+        congestion_control: "none",
         bytes: Bytes(1_000_000),
         start: Nanos(10_000),
         fct: fct.map(Nanos),

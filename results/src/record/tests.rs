@@ -79,6 +79,8 @@ fn run(folder: Option<&Path>) -> RunReport {
                 src,
                 dst,
                 priority,
+                transport: "roce-rc",
+                congestion_control: "none",
                 bytes,
                 start,
                 fct,

@@ -10,12 +10,11 @@ use super::quantity;
 use super::style::Style;
 use super::text_table::wrap;
 
-/// Names and lengths of the files, and which were cut; a tshark line that shows the PAUSE frames of `priorities`.
+/// Names and lengths of the files, and which were cut.
 pub fn render(
     out: &mut String,
     files: &ResultFiles,
     truncated: &[String],
-    priorities: &[u8],
     style: Style,
 ) -> fmt::Result {
     let title = format!("Results in {}", files.folder.display());
@@ -32,10 +31,18 @@ pub fn render(
         let line = format!("truncated: {line}");
         writeln!(out, "{}", style.bad(wrap(line.split(' '), 2, "").trim_end()))?;
     }
-    if let Some(capture) = files.capture() {
-        writeln!(out, "\n{}", style.heading("The PAUSE frames on the wires"))?;
-        out.push_str(&tshark(&capture, priorities));
-    }
+    Ok(())
+}
+
+/// The command that shows a capture's PAUSE frames of these priorities.
+pub fn how_to_see_pauses(
+    out: &mut String,
+    capture: &Path,
+    priorities: &[u8],
+    style: Style,
+) -> fmt::Result {
+    writeln!(out, "\n{}", style.heading("The PAUSE frames on the wires"))?;
+    out.push_str(&tshark(capture, priorities));
     Ok(())
 }
 

@@ -345,3 +345,18 @@ fn windows_and_priorities_that_cannot_be() {
        = help: write a number from 0.001 to 10 such as 2
     ");
 }
+
+#[test]
+fn a_label_that_a_table_cannot_show() {
+    let flow = "kind = \"one\"\nlabel = \"a\\nb\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"";
+    assert_snapshot!(report(flow), @r#"
+    error: a label that a table cannot show
+      --> bad.toml:11:9
+       |
+    11 | label = "a\nb"
+       |         ^^^^^^
+       |
+       = help: write some text, without line breaks and other control characters
+    "#);
+    assert!(report(&flow.replace("a\\nb", "")).contains("a label that a table cannot show"));
+}

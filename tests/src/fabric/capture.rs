@@ -1,7 +1,9 @@
 //! `capture.pcapng` as frames on the wires of a fabric.
 
 use fabric_core::wire::telemetry::{self, Stamps};
-use fabric_core::wire::{HopTelemetry, LinkDelayFrame, Packet, PfcFrame, RocePacket, TcpSegment};
+use fabric_core::wire::{
+    HopTelemetry, LinkDelayFrame, Packet, PfcFrame, RocePacket, TcpSegment, TelemetryFields,
+};
 use topology::{Fabric, Wire, WireId};
 use units::Picos;
 
@@ -41,14 +43,18 @@ pub struct CapturedFrame {
 }
 
 impl CapturedFrame {
-    /// The stamps of a packet with telemetry; none of another frame.
-    pub fn stamps(&self) -> &[HopTelemetry] {
-        let telemetry = match self.content {
+    /// What a packet with telemetry says of its stamps.
+    pub fn telemetry(&self) -> Option<TelemetryFields> {
+        match self.content {
             Content::Roce(packet) => packet.telemetry,
             Content::Tcp(segment) => segment.telemetry,
             Content::Pfc(_) | Content::LinkDelay(_) => None,
-        };
-        &self.stamps[..telemetry.map_or(0, |telemetry| usize::from(telemetry.hops))]
+        }
+    }
+
+    /// The stamps of a packet with telemetry; none of another frame.
+    pub fn stamps(&self) -> &[HopTelemetry] {
+        &self.stamps[..self.telemetry().map_or(0, |telemetry| usize::from(telemetry.hops))]
     }
 
     /// The RoCEv2 packet, if it is one.

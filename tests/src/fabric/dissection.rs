@@ -141,14 +141,12 @@ pub fn assert_dissected_telemetry(run: &Run) -> usize {
     let script = dissector();
     let of_telemetry = ["room", "hops", "echo", "exceeded", "rate", "time", "transmitted", "queue"]
         .map(|name| format!("xoff_telemetry.{name}"));
-    let fields = ["_ws.malformed", "_ws.expert.severity"].map(str::to_owned);
+    let fields = ["_ws.malformed", "xoff_telemetry.malformed"].map(str::to_owned);
     let fields = fields.into_iter().chain(of_telemetry);
     let text = tshark(&run.capture_path(), &["-X", &script, "-Y", "xoff_telemetry"], fields);
     let frames = run.frames();
-    let with_telemetry = frames.iter().filter_map(|frame| {
-        let telemetry = frame.roce()?.telemetry?;
-        Some((telemetry, frame.stamps()))
-    });
+    let with_telemetry =
+        frames.iter().filter_map(|frame| Some((frame.telemetry()?, frame.stamps())));
     let mut lines = text.lines();
     let mut count = 0;
     for (telemetry, stamps) in with_telemetry {

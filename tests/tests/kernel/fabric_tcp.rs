@@ -1,6 +1,6 @@
 //! TCP over fabrics, on the real kernel and as in memory, and under tshark. Needs root.
 
-use tests::fabric::dissection::assert_tshark_follows_tcp;
+use tests::fabric::dissection::{assert_dissected_telemetry, assert_tshark_follows_tcp};
 use tests::fabric::one_switch::{flow, star};
 use tests::fabric::{in_memory, on_both, tcp};
 
@@ -60,5 +60,7 @@ fn tshark_follows_connections_without_a_remark() {
         let run = in_memory(&star(3, &flows), &[&transport, ecn, wires, "switch.buffer=16MB"]);
         run.assert_lossless();
         assert_tshark_follows_tcp(&run);
+        let stamped = assert_dissected_telemetry(&run);
+        assert_eq!(stamped > 500, transport.contains("powertcp"), "{stamped}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scenario::Scenario;
 
-use super::{Inspection, report};
+use super::{Inspection, TransportPaths, report};
 
 fn scenario(text: &str) -> Scenario {
     let scenario = Scenario::parse(text, Path::new("inspect.toml"), &[]);
@@ -106,10 +106,11 @@ fn healthy_trees_have_no_cycle() {
 #[test]
 fn a_fat_tree_has_its_published_paths() {
     let inspection = Inspection::of(&fat_tree(4, "kind = \"all-to-all\"\nbytes = \"1kB\""));
+    let [TransportPaths { groups, .. }] = &inspection.paths[..] else { panic!("one transport") };
     let paths: Vec<_> =
-        inspection.paths.iter().map(|group| (group.links, group.pairs, group.paths)).collect();
+        groups.iter().map(|group| (group.links, group.pairs, group.paths)).collect();
     assert_eq!(paths, [(2, 16, (1, 1)), (4, 32, (2, 2)), (6, 192, (4, 4))]);
-    let rtts: Vec<u64> = inspection.paths.iter().map(|group| group.base_rtt.0.0).collect();
+    let rtts: Vec<u64> = groups.iter().map(|group| group.base_rtt.0.0).collect();
     let (packet, ack) = ((1074 + 24) * 80, (62 + 24) * 80);
     assert_eq!(rtts, [2, 4, 6].map(|links| links * (packet + ack + 2_000_000)));
 }
@@ -175,4 +176,32 @@ fn headroom_to_be_measured_is_foretold() {
     of(
         "1 x 100 Gbit/s, 1.5 us: 60000 B headroom for a queue, about 42128 B once the link is measured\n",
     );
+}
+
+/// The transport of the hosts carries nothing, and is left out. Room for a stamp lengthens a segment and its ACK by 12
+/// bytes: twice 24 x 80 ps.
+#[test]
+fn each_transport_in_use_has_its_round_trips() {
+    let flow = |transport: &str| {
+        format!(
+            "[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1MB\"\npriority = 1\n{transport}\n"
+        )
+    };
+    let text = format!(
+        "duration = \"1ms\"\n[topology]\nkind = \"star\"\nhosts = 2\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+         [host]\ntransport = {{ kind = \"roce-rc\", congestion_control = \"hpcc\" }}\n{}{}{}",
+        flow("transport = { kind = \"tcp\" }"),
+        flow("transport = { kind = \"tcp\", congestion_control = \"powertcp\" }"),
+        flow("transport = { kind = \"tcp\", congestion_control = \"none\" }"),
+    );
+    let text = report(&scenario(&text));
+    let of_paths = text.lines().skip_while(|line| !line.starts_with("paths"));
+    let lines: Vec<&str> = of_paths.take_while(|line| !line.starts_with("buffers")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    paths between hosts, tcp with cubic, tcp with none (base RTT: a full packet and its ACK, idle)
+      2 links: 2 pairs, 1 path, base RTT 4.19 us, BDP 52.36 kB
+    paths between hosts, tcp with powertcp (base RTT: a full packet and its ACK, idle)
+      2 links: 2 pairs, 1 path, base RTT 4.19 us, BDP 52.41 kB
+    ");
 }

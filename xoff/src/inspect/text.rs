@@ -6,7 +6,7 @@ use results::counted;
 use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::{Collisions, Cycle, Inspection, SwitchBuffers};
+use super::{Collisions, Cycle, Inspection, PathGroup, SwitchBuffers, TransportPaths};
 
 /// Overloaded wires, their flows and members of cycles that are listed.
 const LISTED: usize = 16;
@@ -49,24 +49,13 @@ impl Report<'_> {
     }
 
     fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "paths between hosts (base RTT: a full packet and its ACK, idle)")?;
-        for group in &self.inspection.paths {
-            let paths = match group.paths {
-                (1, 1) => "1 path".into(),
-                (least, most) if least == most => format!("{least} paths"),
-                (least, most) => format!("{least} to {most} paths"),
-            };
-            let rtt = match group.base_rtt {
-                (least, most) if least == most => time(least),
-                (least, most) => format!("{} to {}", time(least), time(most)),
-            };
-            writeln!(
-                f,
-                "  {} links: {} pairs, {paths}, base RTT {rtt}, BDP {}",
-                group.links,
-                group.pairs,
-                bytes(group.bdp)
-            )?;
+        for TransportPaths { transports, groups } in &self.inspection.paths {
+            let base_rtt = "base RTT: a full packet and its ACK, idle";
+            match self.inspection.paths.len() {
+                1 => writeln!(f, "paths between hosts ({base_rtt})")?,
+                _ => writeln!(f, "paths between hosts, {} ({base_rtt})", transports.join(", "))?,
+            }
+            groups.iter().try_for_each(|group| path_group(f, group))?;
         }
         Ok(())
     }
@@ -195,6 +184,20 @@ fn scaled(value: f64, units: &[&str]) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     format!("{short} {unit}")
+}
+
+fn path_group(f: &mut fmt::Formatter<'_>, group: &PathGroup) -> fmt::Result {
+    let paths = match group.paths {
+        (1, 1) => "1 path".into(),
+        (least, most) if least == most => format!("{least} paths"),
+        (least, most) => format!("{least} to {most} paths"),
+    };
+    let rtt = match group.base_rtt {
+        (least, most) if least == most => time(least),
+        (least, most) => format!("{} to {}", time(least), time(most)),
+    };
+    let (links, pairs, bdp) = (group.links, group.pairs, bytes(group.bdp));
+    writeln!(f, "  {links} links: {pairs} pairs, {paths}, base RTT {rtt}, BDP {bdp}")
 }
 
 fn rate(rate: BitsPerSecond) -> String {
