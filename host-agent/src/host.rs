@@ -271,8 +271,8 @@ impl Host {
                 self.timers.set(TimerOf::Receiver(slot), &mut receiving.timer_entry, deadline);
             }
             (Some(_), ReceivingEnd::Tcp(receiver)) => {
-                let acknowledgement = receiver.expire(now);
-                self.nic.queue_acknowledgement(acknowledgement.into(), &[]);
+                let (acknowledgement, stamps) = receiver.expire(now);
+                self.nic.queue_acknowledgement(acknowledgement.into(), &stamps);
             }
             _ => {}
         }

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::roce::RocePacket;
-use fabric_core::wire::telemetry::{Stamp, Stamps};
+use fabric_core::wire::telemetry::{self, Stamp, Stamps};
 use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::Picos;
 
@@ -96,11 +96,7 @@ impl Nic {
 
     #[cold]
     fn queue_echo(&mut self, stamps: &[Stamp]) {
-        let mut echo = Stamps::default();
-        for (place, stamp) in echo.iter_mut().zip(stamps) {
-            *place = *stamp;
-        }
-        self.echoes.push_back(echo);
+        self.echoes.push_back(telemetry::padded(stamps));
     }
 
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.

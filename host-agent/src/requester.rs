@@ -104,7 +104,9 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         let round_trip = if self.regulator.measures_round_trips() {
             // A NAK answers a packet after those that it acknowledges.
             let answers_another = answered.loss || answer.aeth.arrived().is_some();
-            self.round_trips.acknowledge(answered.first_open, now).filter(|_| !answers_another)
+            self.round_trips
+                .acknowledge(answered.first_open, now, |_| false)
+                .filter(|_| !answers_another)
         } else {
             None
         };

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use units::Picos;
 
-/// Stored instead of a start for packets that were sent again.
-const SENT_AGAIN: Picos = Picos::MAX;
+/// Added to the last start of a packet that was sent again.
+const AGAIN: u64 = 1 << 63;
 
 /// When each outstanding packet of a queue pair started.
 ///
@@ -14,7 +14,7 @@ const SENT_AGAIN: Picos = Picos::MAX;
 pub struct RoundTrips {
     /// Number of the first packet that is not acknowledged.
     first_open: u64,
-    /// Starts of that packet and all sent after it.
+    /// The last starts of that packet and all sent after it.
     starts: VecDeque<Picos>,
 }
 
@@ -24,24 +24,36 @@ impl RoundTrips {
         let place = number.checked_sub(self.first_open).and_then(|place| place.try_into().ok());
         let place: usize = place.expect("what is acknowledged is not sent again");
         match self.starts.get_mut(place) {
-            Some(start) => *start = SENT_AGAIN,
+            Some(start) => *start = Picos(now.0 | AGAIN),
             None => self.starts.push_back(now),
         }
     }
 
     /// Takes an acknowledgement, at `now`, of all packets before `first_open`: the round trip of the last of
-    /// them. `None` if nothing is new, or if one of them was sent again: nobody knows which of the two
-    /// transmissions caused the ACK (Karn's rule; RFC 6298, section 3).
-    pub fn acknowledge(&mut self, first_open: u64, now: Picos) -> Option<Picos> {
-        let mut round_trip = None;
+    /// them. `None` if nothing is new.
+    ///
+    /// If one of them was sent again, nobody knows which of the transmissions caused the ACK (Karn's rule; RFC 6298,
+    /// section 3), unless it `answers` one that started then: the round trip is that of this packet.
+    pub fn acknowledge(
+        &mut self,
+        first_open: u64,
+        now: Picos,
+        answers: impl Fn(Picos) -> bool,
+    ) -> Option<Picos> {
+        let (mut newest, mut answered) = (None, None);
         let mut ambiguous = false;
         while self.first_open < first_open {
             self.first_open += 1;
             let start = self.starts.pop_front()?;
-            ambiguous |= start == SENT_AGAIN;
-            round_trip = Some(now.since(start));
+            ambiguous |= start.0 & AGAIN != 0;
+            let start = Picos(start.0 & !AGAIN);
+            newest = Some(start);
+            if answers(start) {
+                answered = newest;
+            }
         }
-        round_trip.filter(|_| !ambiguous)
+        let start = if ambiguous { answered } else { newest };
+        start.map(|start| now.since(start))
     }
 }
 
@@ -55,11 +67,13 @@ mod tests {
         for number in 0..4 {
             round_trips.start(number, Picos(100 * number));
         }
-        assert_eq!(round_trips.acknowledge(1, Picos(1000)), Some(Picos(1000)));
-        assert_eq!(round_trips.acknowledge(1, Picos(1001)), None, "nothing new");
-        assert_eq!(round_trips.acknowledge(3, Picos(1100)), Some(Picos(900)));
+        let mut acknowledge =
+            |first_open, now| round_trips.acknowledge(first_open, Picos(now), |_| false);
+        assert_eq!(acknowledge(1, 1000), Some(Picos(1000)));
+        assert_eq!(acknowledge(1, 1001), None, "nothing new");
+        assert_eq!(acknowledge(3, 1100), Some(Picos(900)));
         round_trips.start(4, Picos(1200));
-        assert_eq!(round_trips.acknowledge(5, Picos(1500)), Some(Picos(300)));
+        assert_eq!(round_trips.acknowledge(5, Picos(1500), |_| false), Some(Picos(300)));
         assert!(round_trips.starts.is_empty());
     }
 
@@ -69,8 +83,23 @@ mod tests {
         for (number, now) in [(0, 0), (1, 100), (2, 200), (3, 300), (1, 400)] {
             round_trips.start(number, Picos(now));
         }
-        assert_eq!(round_trips.acknowledge(1, Picos(1000)), Some(Picos(1000)));
-        assert_eq!(round_trips.acknowledge(3, Picos(1100)), None, "it covers packet 1");
-        assert_eq!(round_trips.acknowledge(4, Picos(1200)), Some(Picos(900)));
+        let mut acknowledge =
+            |first_open, now| round_trips.acknowledge(first_open, Picos(now), |_| false);
+        assert_eq!(acknowledge(1, 1000), Some(Picos(1000)));
+        assert_eq!(acknowledge(3, 1100), None, "it covers packet 1");
+        assert_eq!(acknowledge(4, 1200), Some(Picos(900)));
+    }
+
+    #[test]
+    fn an_ack_that_answers_a_transmission_says_its_round_trip() {
+        for (answered, expected) in [(400, Some(Picos(700))), (200, Some(Picos(900))), (100, None)]
+        {
+            let mut round_trips = RoundTrips::default();
+            for (number, now) in [(0, 0), (1, 100), (2, 200), (1, 400)] {
+                round_trips.start(number, Picos(now));
+            }
+            let answers = |start| start == Picos(answered);
+            assert_eq!(round_trips.acknowledge(3, Picos(1100), answers), expected, "{answered}");
+        }
     }
 }

@@ -36,8 +36,9 @@ const INTRODUCTION: &str = "\
 Times are emulated nanoseconds since the run's start. Lengths are frame lengths without FCS.
 Fields that hold a comma, a quote or a line end are quoted as RFC 4180 asks.
 
-`scenario.resolved.toml` is the scenario with every default filled in that does not follow from a link's rate or the base RTT. `capture.pcapng` has one
-interface per captured wire direction and emulated nanoseconds as time stamps.
+`scenario.resolved.toml` is the scenario with all defaults filled in, except those that follow from
+a link's rate or the base RTT. `capture.pcapng` has one interface per captured wire direction and
+emulated nanoseconds as time stamps.
 `manifest.json` is the last file to appear: a folder that has it is whole.
 ";
 

@@ -51,8 +51,8 @@ impl Row for FlowTraceRow {
         Column {
             name: "rtt_ns",
             about: "Last round trip that the sender's NIC measured, from the start of a packet to the \
-                    arrival of its ACK, rounded up; of packets that were sent once or, over TCP, by time stamps, \
-                    to 1 us. Empty before the first.",
+                    arrival of its ACK, rounded up; of packets that were sent once or, over TCP, whose last \
+                    transmission is answered. Empty before the first.",
         },
         Column {
             name: "congestion",

@@ -57,7 +57,7 @@ pub(super) struct HostKeys {
     ack_interval: u32,
     /// Stamps of switches for which RoCEv2 data packets and their ACKs have room, 0 to 8: docs/telemetry.md. 0 is no
     /// telemetry. Default: as many as the longest path has switches where a flow's `congestion_control` needs them, or
-    /// else 0. TCP segments have room where congestion control needs it, for 3 at most.
+    /// else 0. TCP segments have room where congestion control needs it, for 3 where this is more.
     #[schemars(range(max = 8))]
     telemetry_hops: Option<u8>,
     /// Time without progress after which a requester sends again from the oldest unacknowledged

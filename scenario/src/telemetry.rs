@@ -9,7 +9,7 @@ use super::transport::Transport;
 
 /// Sets the room for stamps of the transport at `path`: what `host.telemetry_hops` says if it is `given`, or else one
 /// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none unless
-/// congestion control lives on them, whatever is given for RoCEv2.
+/// congestion control lives on them, and then at most what a segment can have.
 pub(super) fn set_room(
     transport: &mut Transport,
     path: &str,
@@ -35,17 +35,12 @@ pub(super) fn set_room(
     };
     let most = carrier.most_hops();
     if let Some(given) = given {
-        if given > most {
-            let title = format!("room for {given} stamps, for {} over TCP", control.name());
-            let help = format!("a TCP header has room for {most} beside time stamps");
-            return wrong("host.telemetry_hops", &title, &help);
-        }
         if given == 0 && control.needs_telemetry() {
             let title = format!("no telemetry for {}, which lives on it", control.name());
             let help = "leave the key out, and packets have room for the longest path";
             return wrong("host.telemetry_hops", &title, help);
         }
-        *room = given;
+        *room = given.min(most);
         return Ok(());
     }
     if !control.needs_telemetry() {
@@ -109,10 +104,10 @@ mod tests {
         let powertcp = "host.transport={kind=\"tcp\",congestion_control=\"powertcp\"}";
         assert_eq!(room(BASE, &[powertcp]), Ok(3));
         assert_eq!(room(BASE, &[powertcp, "host.telemetry_hops=2"]), Ok(2));
+        assert_eq!(room(BASE, &[powertcp, "host.telemetry_hops=8"]), Ok(3), "no segment has more");
         assert_eq!(room(BASE, &[tcp, "host.telemetry_hops=8"]), Ok(0), "nobody reads it");
         for (sets, part) in [
-            (&[powertcp, "host.telemetry_hops=4"][..], "room for 4 stamps, for powertcp over TCP"),
-            (&["host.telemetry_hops=9"], "room for 9 stamps"),
+            (&["host.telemetry_hops=9"][..], "room for 9 stamps"),
             (&[tcp, "host.telemetry_hops=9"], "room for 9 stamps"),
             (&[hpcc, "host.telemetry_hops=0"], "no telemetry for hpcc"),
         ] {

@@ -40,16 +40,21 @@ impl Scenario {
                 Some(None) => {}
             }
         }
-        for transport in self.transports_in_use() {
-            let (room, control) = (transport.telemetry_hops(), transport.congestion_control());
+        let stamped: Vec<&Transport> = self
+            .transports_in_use()
+            .filter(|transport| transport.congestion_control().needs_telemetry())
+            .collect();
+        if !stamped.is_empty() {
             let longest = telemetry::longest_path(&self.fabric, &Racks::of(&self.fabric));
-            if control.needs_telemetry() && u32::from(room) < longest {
-                let name = control.name();
-                warnings.push(format!(
-                    "packets have room for {room} stamps, on paths through up to {longest} switches: {name} knows nothing \
-                     of the last ones"
-                ));
-            }
+            let short = stamped.iter().filter(|it| u32::from(it.telemetry_hops()) < longest);
+            warnings.extend(short.map(|transport| {
+                let (room, control) = (transport.telemetry_hops(), transport.congestion_control());
+                let (name, control) = (transport.name(), control.name());
+                format!(
+                    "packets of {name} have room for {room} stamps, on paths through up to {longest} switches: {control} \
+                     knows nothing of the last ones"
+                )
+            }));
         }
         let mut told = BTreeSet::new();
         warnings.retain(|warning| told.insert(warning.clone()));

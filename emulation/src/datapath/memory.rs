@@ -9,7 +9,9 @@ use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
 use fabric_core::tables::Tables;
+use fabric_core::wire::tcp::{SackCount, Segment};
 use switch_user::tables::SwitchTables;
+use units::Nanos;
 
 use super::{Crossing, DatapathError, Departing, FrameId, HostArrival, Orders, Wires};
 use crate::partition::Partition;
@@ -52,10 +54,10 @@ impl Wires for MemoryWires {
         let (tables, port) = (tables.unshared(), u32::from(port));
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                audit(&PacketView::of_roce(packet, length, 0), tables, port, now)
+                audit(&PacketView { packet, length, station: 0 }, tables, port, now)
             }
-            MemoryFrame::Tcp(segment) => {
-                audit(&PacketView::of_tcp(segment, length, 0), tables, port, now)
+            MemoryFrame::Tcp(packet) => {
+                audit(&PacketView { packet, length, station: 0 }, tables, port, now)
             }
             MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
             MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
@@ -85,20 +87,25 @@ impl Wires for MemoryWires {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
-        // Every frame is sent to the station at the end of its wire.
-        let station = tables.port(port).map_or(0, |port| port.address.load());
-        let mut packet = match frames.frame_mut(frame) {
-            MemoryFrame::Roce(packet) => PacketView::of_roce(packet, crossing.length, station),
-            MemoryFrame::Tcp(segment) => PacketView::of_tcp(segment, crossing.length, station),
+        let (length, station) =
+            (crossing.length, tables.port(port).map_or(0, |it| it.address.load()));
+        Ok(Some(match frames.frame_mut(frame) {
+            MemoryFrame::Roce(packet) => {
+                let mut packet = PacketView { packet, length, station };
+                arrival(&mut packet, tables, policy, port, now, send)
+            }
+            // A call, so that the registers of what comes most often are its own.
+            MemoryFrame::Tcp(packet) => {
+                let packet = PacketView { packet, length, station };
+                segment_arrival(packet, tables, policy, port, now, send)
+            }
             MemoryFrame::HopControl(control) => {
-                let mut control = ControlView(control);
-                return Ok(Some(arrival(&mut control, tables, policy, port, now, send)));
+                arrival(&mut ControlView(control), tables, policy, port, now, send)
             }
             MemoryFrame::LinkDelay(_) => {
-                return Ok(Some(arrival(&mut LinkDelayView, tables, policy, port, now, send)));
+                arrival(&mut LinkDelayView, tables, policy, port, now, send)
             }
-        };
-        Ok(Some(arrival(&mut packet, tables, policy, port, now, send)))
+        }))
     }
 
     #[inline]
@@ -118,4 +125,16 @@ impl Wires for MemoryWires {
     fn substrate_losses(&mut self) -> u64 {
         0
     }
+}
+
+#[inline(never)]
+fn segment_arrival<T: Tables>(
+    mut packet: PacketView<'_, Segment<SackCount>>,
+    tables: &T,
+    policy: Policy,
+    port: u32,
+    now: Nanos,
+    send: &mut impl FnMut(&Order),
+) -> Outcome {
+    arrival(&mut packet, tables, policy, port, now, send)
 }

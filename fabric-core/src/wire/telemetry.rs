@@ -32,6 +32,15 @@ pub const MOST_HOPS: u8 = 8;
 /// Stamps of one packet; those behind the ones it has mean nothing.
 pub type Stamps = [Stamp; MOST_HOPS as usize];
 
+/// These stamps, at most 8, with others behind them that mean nothing.
+pub fn padded(stamps: &[Stamp]) -> Stamps {
+    let mut all = Stamps::default();
+    for (place, stamp) in all.iter_mut().zip(stamps) {
+        *place = *stamp;
+    }
+    all
+}
+
 const IDENTIFIER: u16 = 0x584f;
 const FLAG_ECHO: u8 = 1;
 const FLAG_EXCEEDED: u8 = 2;
@@ -82,7 +91,7 @@ struct Header {
 /// What comes before the stamps, as a plain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// Stamps for which there is room, 1 to 8: the packet's length never changes on its path.
+    /// Stamps for which there is room, from 1 to what the [carrier](Carrier::most_hops) allows: the packet's length never changes on its path.
     pub room: u8,
     /// Stamps there are, up to `room`.
     pub hops: u8,

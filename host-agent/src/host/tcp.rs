@@ -51,7 +51,7 @@ impl Host {
             return;
         }
         counters.count_data(segment.ecn == Ecn::CongestionExperienced);
-        let (reception, answers) = receiver.receive(now, segment);
+        let (reception, answers) = receiver.receive(now, segment, stamps);
         let delivered = reception.is_some_and(|reception| counters.count_reception(reception));
         if delivered {
             events.push_back(HostEvent::delivered(now, receiver.request()));

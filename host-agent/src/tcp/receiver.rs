@@ -5,6 +5,7 @@ use fabric_core::wire::ipv4;
 use fabric_core::wire::tcp::{
     Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps,
 };
+use fabric_core::wire::telemetry::{self, Stamp, Stamps};
 use fabric_core::wire::{TcpSegment, TelemetryFields};
 use units::Picos;
 
@@ -48,10 +49,12 @@ pub struct Receiver {
     islands: Vec<Island>,
     changes: u64,
     /// The clock value to echo (`TS.Recent`), and the sequence number that the last ACK expected (RFC 7323, 4.3).
-    clock: u32,
+    clock: Option<u32>,
     acknowledged: u32,
     /// When the ACK that waits for a second segment has to go, if one waits.
     ack_due: Option<Picos>,
+    /// The telemetry of the segment for which it waits.
+    waiting: Option<(TelemetryFields, Stamps)>,
 }
 
 impl Receiver {
@@ -76,9 +79,10 @@ impl Receiver {
             expected: 0,
             islands: Vec::new(),
             changes: 0,
-            clock: 0,
+            clock: None,
             acknowledged: space.start_of(0),
             ack_due: None,
+            waiting: None,
             space,
         }
     }
@@ -98,13 +102,20 @@ impl Receiver {
         self.ack_due
     }
 
-    /// The ACK that has waited long enough.
-    pub fn expire(&mut self, now: Picos) -> TcpSegment {
-        self.acknowledgement(now, None)
+    /// The ACK that has waited long enough, and the stamps that it echoes.
+    pub fn expire(&mut self, now: Picos) -> (TcpSegment, Stamps) {
+        let (telemetry, stamps) = self.waiting.take().unzip();
+        (self.acknowledgement(now, telemetry), stamps.unwrap_or_default())
     }
 
-    /// Takes a segment: what became of it, and the ACKs that are due. `None` for a segment without data.
-    pub fn receive(&mut self, now: Picos, segment: &TcpSegment) -> (Option<Reception>, Answers) {
+    /// Takes a segment with its stamps: what became of it, and the ACKs that are due; those with telemetry echo these
+    /// stamps. `None` for a segment without data.
+    pub fn receive(
+        &mut self,
+        now: Picos,
+        segment: &TcpSegment,
+        stamps: &[Stamp],
+    ) -> (Option<Reception>, Answers) {
         if segment.flags.contains(Flags::SYN) {
             return (None, self.accept(now, segment));
         }
@@ -122,9 +133,10 @@ impl Receiver {
             return (Some(Reception::Mismatch), [before, None]);
         };
         // The clock that counts is that of the segment that the last ACK waits for (RFC 7323, 4.3, step 2).
-        let newer = segment.timestamps.value.wrapping_sub(self.clock).cast_signed() >= 0;
+        let value = segment.timestamps.value;
+        let newer = self.clock.is_none_or(|clock| value.wrapping_sub(clock).cast_signed() >= 0);
         if newer && segment.sequence.wrapping_sub(self.acknowledged).cast_signed() <= 0 {
-            self.clock = segment.timestamps.value;
+            self.clock = Some(value);
         }
         let had_gaps = !self.islands.is_empty();
         let reception = self.take(number);
@@ -138,6 +150,7 @@ impl Receiver {
             && self.ack_due.is_none();
         let answer = if may_wait {
             self.ack_due = Some(now + self.delayed_ack);
+            self.waiting = segment.telemetry.map(|fields| (fields, telemetry::padded(stamps)));
             None
         } else {
             Some(self.acknowledgement(now, segment.telemetry))
@@ -206,7 +219,7 @@ impl Receiver {
 
     /// Answers a SYN, for the first time or again.
     fn accept(&mut self, now: Picos, segment: &TcpSegment) -> Answers {
-        self.clock = segment.timestamps.value;
+        self.clock = Some(segment.timestamps.value);
         let ecn = Flags::ECE.when(self.ecn_capable && segment.flags.contains(Flags::ECE));
         let syn = SynOptions { maximum_segment_size: self.maximum_segment_size };
         let answer = TcpSegment {
@@ -222,7 +235,7 @@ impl Receiver {
     /// The ACK of all that has arrived, which echoes the telemetry of the segment that it answers at once. SACK blocks
     /// are more urgent, and there is no room for both.
     fn acknowledgement(&mut self, now: Picos, telemetry: Option<TelemetryFields>) -> TcpSegment {
-        self.ack_due = None;
+        (self.ack_due, self.waiting) = (None, None);
         let sack = self.sack();
         let telemetry = telemetry.filter(|fields| sack == SackBlocks::NONE && !fields.echo);
         self.acknowledged = self.space.start_of(self.expected);
@@ -234,7 +247,7 @@ impl Receiver {
             acknowledgement: self.acknowledged,
             window: WINDOW,
             payload_length: 0,
-            timestamps: Timestamps { value: ticks(now), echo: self.clock },
+            timestamps: Timestamps { value: ticks(now), echo: self.clock.unwrap_or_default() },
             dscp: self.ack_priority.number() << 3,
             ecn: ipv4::Ecn::NotCapable,
             ttl: TIME_TO_LIVE,

@@ -304,10 +304,13 @@ impl<C: CongestionControl> Sender<C> {
         let new_sacks = self.take_sacks(segment, oldest);
         let acknowledged = self.acknowledge(first_open.max(oldest));
         let progress = first_open > oldest;
-        let by_nic = self.round_trips.acknowledge(first_open, now);
-        let round_trip = by_nic.or_else(|| progress.then(|| by_time_stamps(now, segment)));
+        let echoed = segment.timestamps.echo;
+        let round_trip =
+            self.round_trips.acknowledge(first_open, now, |start| ticks(start) == echoed);
         if progress {
-            self.timeout.sample(round_trip.unwrap_or_default(), &self.parameters);
+            // RFC 7323, 4.1, where the NIC cannot tell: an ACK of a transmission before the last one.
+            let sample = round_trip.unwrap_or_else(|| span_of(ticks(now).wrapping_sub(echoed)));
+            self.timeout.sample(sample, &self.parameters);
             (self.timer_start, self.tail_start) = (now, now);
             self.end_probe(first_open);
         }
@@ -462,11 +465,6 @@ impl<C: CongestionControl> Sender<C> {
         self.regulator.expired(now);
         Expiry::Timeout
     }
-}
-
-/// The round trip of a segment that may have been sent twice (RFC 7323, 4.1): at least one tick.
-fn by_time_stamps(now: Picos, segment: &TcpSegment) -> Picos {
-    span_of(ticks(now).wrapping_sub(segment.timestamps.echo).max(1))
 }
 
 /// Bytes that count against the window: segments in flight, each as a full one.

@@ -2,12 +2,15 @@
 
 use fabric_core::wire::roce::{Opcode, RocePacket, TelemetryFields};
 use fabric_core::wire::telemetry::{Measured, RateCode, Stamp};
-use host_agent::{FlowRequest, Host, ResponderRequest, Transport};
-use units::{Bytes, Nanos, Picos};
+use host_agent::congestion_control::{Algorithm, Multiple, hpcc};
+use host_agent::tcp::Parameters;
+use host_agent::{FlowRequest, Host, HostEvent, Protocol, ResponderRequest, Transport};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-use super::testbed::{LINE_RATE, ROCE, address, config, roce};
+use super::testbed::{LINE_RATE, ROCE, TCP, address, config, roce};
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
+use fabric_core::wire::TcpSegment;
 use fabric_core::wire::psn::Psn;
 
 const QP: u32 = 7;
@@ -24,7 +27,11 @@ fn with_room(telemetry_hops: u8) -> Transport {
 
 /// A host that has room for three stamps and sends three packets, and one that receives them.
 fn pair() -> (Host, Host) {
-    let [mut sender, mut receiver] = [0, 1].map(|host| Host::new(config(host), &[with_room(3)]));
+    pair_over(with_room(3))
+}
+
+fn pair_over(transport: Transport) -> (Host, Host) {
+    let [mut sender, mut receiver] = [0, 1].map(|host| Host::new(config(host), &[transport]));
     let (initial_psn, source_port, priority) = (Psn::new(0), 50_000, Priority::new(3));
     let peer = address(0);
     let responder =
@@ -41,7 +48,7 @@ fn pair() -> (Host, Host) {
         priority,
         bytes,
     };
-    sender.start_flow(Picos::ZERO, &request);
+    sender.start_traced_flow(Picos::ZERO, &request);
     (sender, receiver)
 }
 
@@ -101,6 +108,109 @@ fn packets_that_answer_nothing_have_no_telemetry() {
     receiver.handle_packet(Picos(1), &RocePacket { telemetry: None, ..packet });
     let answers = sent(&mut receiver);
     assert_eq!(answers.iter().map(|(answer, _)| answer.telemetry).collect::<Vec<_>>(), [None]);
+}
+
+/// Connections that are open, under HPCC, whose ACKs wait so long for a second segment.
+fn connected(delayed_ack: Picos) -> (Host, Host) {
+    let hpcc = hpcc::Parameters {
+        base_rtt: Picos(4_000_000),
+        utilisation: Multiple::from_millionths(950_000),
+        stages: 5,
+        additive_increase: Bytes(80),
+        line_rate: LINE_RATE,
+        minimum_rate: BitsPerSecond(1_000_000_000),
+    };
+    pair_over(Transport {
+        protocol: Protocol::Tcp(Parameters { handshake: false, delayed_ack, ..TCP }),
+        congestion_control: Algorithm::Hpcc(hpcc),
+        ..with_room(3)
+    })
+}
+
+fn segments(host: &mut Host, at: u64) -> Vec<(TcpSegment, Vec<Stamp>)> {
+    let packets = std::iter::from_fn(|| {
+        let packet = host.poll_transmit(Picos(at))?;
+        Some((packet.tcp().expect("nothing else is sent"), host.stamps_of(&packet).to_vec()))
+    });
+    packets.collect()
+}
+
+/// The same segment with its stamps of so many hops.
+fn stamped(segment: TcpSegment, hops: u8) -> (TcpSegment, Vec<Stamp>) {
+    let telemetry = Some(TelemetryFields { room: 3, hops, echo: false, exceeded: false });
+    let stamps = (0..hops).map(|hop| stamp(u64::from(10 * hops + hop))).collect();
+    (TcpSegment { telemetry, ..segment }, stamps)
+}
+
+/// The second segment comes last: the ACKs of the third have SACK blocks.
+#[test]
+fn acks_of_segments_echo_their_stamps_unless_they_have_sack_blocks() {
+    let (mut sender, mut receiver) = connected(Picos::ZERO);
+    let data: Vec<TcpSegment> =
+        (1..=3).flat_map(|at| segments(&mut sender, 200_000 * at)).map(|(it, _)| it).collect();
+    assert!(data.iter().all(|segment| segment.telemetry == TelemetryFields::with_room(3)));
+    assert_eq!((data.len(), data[0].frame_length()), (3, 1066 + 28));
+    for (number, hops) in [(0, 1), (2, 2), (1, 3)] {
+        let (segment, stamps) = stamped(data[number], hops);
+        receiver.handle_segment(Picos(1), &segment, &stamps);
+    }
+    let acks = segments(&mut receiver, 1);
+    let echo = |hops| Some(TelemetryFields { room: 3, hops, echo: true, exceeded: false });
+    let told: Vec<_> = acks.iter().map(|(ack, stamps)| (ack.telemetry, stamps.clone())).collect();
+    let expected =
+        [(echo(1), stamped(data[0], 1).1), (None, vec![]), (echo(3), stamped(data[1], 3).1)];
+    assert_eq!(told, expected);
+    assert_eq!(acks[1].0.sack.as_slice().len(), 1);
+    // What comes back as an echo is of another path, and goes no further.
+    let (mut another, mut receiver) = connected(Picos::ZERO);
+    let (segment, _) = segments(&mut another, 1)[0];
+    receiver.handle_segment(Picos(1), &TcpSegment { telemetry: echo(0), ..segment }, &[]);
+    assert_eq!(segments(&mut receiver, 1)[0].0.telemetry, None);
+}
+
+#[test]
+fn an_ack_that_has_waited_echoes_the_stamps_of_its_segment() {
+    let (mut sender, mut receiver) = connected(Picos(5_000_000));
+    let (segment, stamps) = stamped(segments(&mut sender, 1)[0].0, 2);
+    receiver.handle_segment(Picos(1), &segment, &stamps);
+    assert_eq!(segments(&mut receiver, 1), []);
+    let due = Picos(5_000_001);
+    receiver.handle_deadline(due);
+    let acks = segments(&mut receiver, due.0);
+    let echo = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: false };
+    assert_eq!((acks[0].0.telemetry, &acks[0].1), (Some(echo), &stamps));
+}
+
+/// HPCC shrinks its window once it has seen a hop that was more than busy.
+#[test]
+fn stamps_of_segments_reach_the_congestion_control() {
+    let (mut sender, mut receiver) = connected(Picos::ZERO);
+    let busy = |number: u64| {
+        let rate = RateCode::nearest(LINE_RATE);
+        let (at, transmitted) = (Nanos(1000 * number), Bytes(12_500 * number));
+        vec![Stamp::new(&Measured { rate, at, transmitted, queue: Bytes(500_000) })]
+    };
+    let data = segments(&mut sender, 1);
+    for (number, (segment, _)) in (1..).zip(&data[..2]) {
+        let telemetry = Some(TelemetryFields { room: 3, hops: 1, echo: false, exceeded: false });
+        let segment = TcpSegment { telemetry, ..*segment };
+        receiver.handle_segment(Picos(1), &segment, &busy(number));
+        let (ack, stamps) = segments(&mut receiver, 1).remove(0);
+        sender.handle_segment(Picos(1_000_000 * number), &ack, &stamps);
+    }
+    let windows = std::iter::from_fn(|| sender.poll_event()).filter_map(|event| match event {
+        HostEvent::SenderChanged { state, .. } => state.window,
+        _ => None,
+    });
+    let windows: Vec<u64> = windows.map(|window| window.0).collect();
+    assert!(windows.last() < windows.first(), "{windows:?}");
+}
+
+#[test]
+#[should_panic(expected = "a packet has room for its stamps")]
+fn room_for_more_stamps_than_a_segment_has() {
+    let protocol = Protocol::Tcp(TCP);
+    Host::new(config(0), &[Transport { protocol, ..with_room(4) }]);
 }
 
 #[test]

@@ -154,10 +154,7 @@ fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame 
     let wire = fabric.wire(id);
     let length = captured as u64;
     let start = Picos(arrival_ns * 1000).since(transit(wire, length));
-    let mut stamps = Stamps::default();
-    for (place, stamp) in stamps.iter_mut().zip(telemetry::stamps(bytes)) {
-        *place = *stamp;
-    }
+    let stamps = telemetry::padded(telemetry::stamps(bytes));
     CapturedFrame { wire: id, arrival_ns, start_ns: start.to_nanos().0, length, content, stamps }
 }
 

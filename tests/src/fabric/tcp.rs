@@ -141,8 +141,8 @@ pub fn beside_roce(run: Runner) {
     assert_eq!(protocols, BTreeMap::from([(1, [false, true]), (3, [true, false])]));
 }
 
-/// Data segments bring stamps of the switch, and ACKs bring them back, but for those with SACK blocks: frames 12 bytes
-/// longer than without, room for one stamp in place of padding.
+/// Data segments bring stamps of the switch, and ACKs without SACK blocks bring them back. Frames are 12 bytes longer
+/// than without, by room for one stamp in place of padding.
 pub fn telemetry(run: Runner) {
     let text = star(3, &(flow("h1", "h0", 2000, 1) + &flow("h2", "h0", 2000, 1)));
     for control in ["powertcp", "hpcc"] {

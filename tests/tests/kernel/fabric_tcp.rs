@@ -40,7 +40,7 @@ fn marks_slow_a_sender_down() {
 }
 
 #[test]
-fn stamps_slow_a_sender_down() {
+fn segments_bring_stamps_and_acks_return_them() {
     tcp::telemetry(on_both);
 }
 

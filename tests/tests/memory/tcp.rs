@@ -40,6 +40,6 @@ fn marks_slow_a_sender_down() {
 }
 
 #[test]
-fn stamps_slow_a_sender_down() {
+fn segments_bring_stamps_and_acks_return_them() {
     tcp::telemetry(in_memory);
 }

@@ -15,7 +15,7 @@ pub struct Arguments {
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Prints the scenario with its defaults written out, but for those that follow from a link's rate or the base RTT.
+    /// Prints the scenario with its defaults written out, except those that follow from a link's rate or the base RTT.
     #[arg(long)]
     resolved: bool,
 }

@@ -11,50 +11,80 @@ use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
 use fabric_core::wire::tcp::{Ports, SackCount, Segment};
 use fabric_core::wire::{HopControlFrame, hop_control, ipv4, link_delay};
 
-/// A packet of any transport at the end of a wire.
-pub struct PacketView<'a> {
-    length: u32,
-    fields: Ipv4Fields,
-    ttl: &'a mut u8,
-    ecn: &'a mut Ecn,
+/// A packet of a transport as switches know it.
+pub trait Routed {
+    /// Its IPv4 header, on its way to `station`.
+    fn fields(&self, station: u64) -> Ipv4Fields;
+    /// Its time to live.
+    fn ttl(&mut self) -> &mut u8;
+    /// Its ECN field.
+    fn ecn(&mut self) -> &mut Ecn;
 }
 
-impl<'a> PacketView<'a> {
-    /// A RoCEv2 packet in a frame of `length` bytes that is sent to `station`.
+impl Routed for RocePacket {
     #[inline(always)]
-    pub fn of_roce(packet: &'a mut RocePacket, length: u32, station: u64) -> Self {
-        let fields = Ipv4Fields {
+    fn fields(&self, station: u64) -> Ipv4Fields {
+        Ipv4Fields {
             station,
-            source: packet.source,
-            destination: packet.destination,
-            ports: u32::from(packet.source_port) << 16 | u32::from(UDP_PORT),
+            source: self.source,
+            destination: self.destination,
+            ports: u32::from(self.source_port) << 16 | u32::from(UDP_PORT),
             protocol: ipv4::PROTOCOL_UDP,
-            type_of_service: ipv4::type_of_service(packet.dscp, packet.ecn),
-            ttl: packet.ttl,
+            type_of_service: ipv4::type_of_service(self.dscp, self.ecn),
+            ttl: self.ttl,
             checksum: 0,
-        };
-        Self { length, fields, ttl: &mut packet.ttl, ecn: &mut packet.ecn }
+        }
     }
 
-    /// The same of a TCP segment.
     #[inline(always)]
-    pub fn of_tcp(segment: &'a mut Segment<SackCount>, length: u32, station: u64) -> Self {
-        let Ports { source, destination } = segment.ports;
-        let fields = Ipv4Fields {
+    fn ttl(&mut self) -> &mut u8 {
+        &mut self.ttl
+    }
+
+    #[inline(always)]
+    fn ecn(&mut self) -> &mut Ecn {
+        &mut self.ecn
+    }
+}
+
+impl Routed for Segment<SackCount> {
+    #[inline(always)]
+    fn fields(&self, station: u64) -> Ipv4Fields {
+        let Ports { source, destination } = self.ports;
+        Ipv4Fields {
             station,
-            source: segment.source,
-            destination: segment.destination,
+            source: self.source,
+            destination: self.destination,
             ports: u32::from(source) << 16 | u32::from(destination),
             protocol: ipv4::PROTOCOL_TCP,
-            type_of_service: ipv4::type_of_service(segment.dscp, segment.ecn),
-            ttl: segment.ttl,
+            type_of_service: ipv4::type_of_service(self.dscp, self.ecn),
+            ttl: self.ttl,
             checksum: 0,
-        };
-        Self { length, fields, ttl: &mut segment.ttl, ecn: &mut segment.ecn }
+        }
+    }
+
+    #[inline(always)]
+    fn ttl(&mut self) -> &mut u8 {
+        &mut self.ttl
+    }
+
+    #[inline(always)]
+    fn ecn(&mut self) -> &mut Ecn {
+        &mut self.ecn
     }
 }
 
-impl Frame for PacketView<'_> {
+/// A packet at the end of a wire.
+pub struct PacketView<'a, P> {
+    /// The packet.
+    pub packet: &'a mut P,
+    /// Its frame's length.
+    pub length: u32,
+    /// The station at the end of the wire, to which every frame is sent.
+    pub station: u64,
+}
+
+impl<P: Routed> Frame for PacketView<'_, P> {
     #[inline(always)]
     fn length(&self) -> u32 {
         self.length
@@ -62,18 +92,18 @@ impl Frame for PacketView<'_> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        Ok(Parsed::Ipv4(self.fields))
+        Ok(Parsed::Ipv4(self.packet.fields(self.station)))
     }
 
     #[inline(always)]
     fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
-        *self.ttl = fields.ttl - 1;
+        *self.packet.ttl() = fields.ttl - 1;
         Ok(())
     }
 
     #[inline(always)]
     fn mark_congestion(&mut self, _: &Ipv4Fields) -> Result<(), DropReason> {
-        *self.ecn = Ecn::CongestionExperienced;
+        *self.packet.ecn() = Ecn::CongestionExperienced;
         Ok(())
     }
 }

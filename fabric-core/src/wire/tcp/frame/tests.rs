@@ -263,7 +263,10 @@ prop_compose! {
 proptest! {
     /// What switches write into the bytes is what the value keeps, and the checksum stays right.
     #[test]
-    fn values_and_bytes_are_stamped_alike(segment in segments(), words in prop::collection::vec(any::<(u32, u32, u32)>(), 0..5)) {
+    fn values_and_bytes_are_stamped_alike(
+        segment in segments(),
+        words in prop::collection::vec(any::<(u32, u32, u32)>(), 0..5),
+    ) {
         let (mut segment, mut bytes) = (segment, emitted(&segment));
         let mut kept = Vec::from(telemetry::stamps(&bytes));
         for (at, transmitted, queue) in words {
