@@ -71,6 +71,8 @@ pub struct Host {
     timers: Timers,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
+    /// Whether some flow has been traced.
+    traces: bool,
 }
 
 /// A sending end, and what the host keeps of it.
@@ -122,6 +124,7 @@ impl Host {
             receivers: QueuePairTable::new(),
             timers: Timers::default(),
             events: VecDeque::new(),
+            traces: false,
             counters: HostCounters::default(),
         }
     }
@@ -142,6 +145,7 @@ impl Host {
     pub fn start_traced_flow(&mut self, now: Picos, request: &FlowRequest) {
         let mut end = self.sending_end(request);
         end.trace();
+        self.traces = true;
         self.start(now, request.qp, end);
     }
 
@@ -324,6 +328,7 @@ impl Host {
     }
 
     /// The next event, oldest first.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<HostEvent> {
         self.events.pop_front()
     }
@@ -385,8 +390,15 @@ impl Host {
     }
 
     /// Tells of a change of a traced flow's sender, if there is one.
-    #[inline]
+    #[inline(always)]
     fn tell_change(&mut self, now: Picos, slot: u32) {
+        if self.traces {
+            self.tell_change_of(now, slot);
+        }
+    }
+
+    #[cold]
+    fn tell_change_of(&mut self, now: Picos, slot: u32) {
         let sending = self.senders.occupant(slot);
         if let Some(state) = sending.end.poll_trace(now) {
             let flow = sending.end.request().flow;

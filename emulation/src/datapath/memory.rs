@@ -9,7 +9,6 @@ use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
 use fabric_core::tables::Tables;
-use fabric_core::wire::tcp::{SackCount, Segment};
 use switch_user::tables::SwitchTables;
 use units::Nanos;
 
@@ -54,14 +53,10 @@ impl Wires for MemoryWires {
         let (tables, port) = (tables.unshared(), u32::from(port));
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                audit(&PacketView { packet, length, station: 0 }, tables, port, now)
+                audit(&PacketView { packet, length, station: 0 }, tables, port, now);
             }
-            MemoryFrame::Tcp(packet) => {
-                audit(&PacketView { packet, length, station: 0 }, tables, port, now)
-            }
-            MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
-            MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
-        };
+            other => audit_of_other(other, length, tables, port, now),
+        }
     }
 
     #[inline(always)]
@@ -87,24 +82,13 @@ impl Wires for MemoryWires {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
-        let (length, station) =
-            (crossing.length, tables.port(port).map_or(0, |it| it.address.load()));
         Ok(Some(match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
+                let (length, station) = (crossing.length, station(tables, port));
                 let mut packet = PacketView { packet, length, station };
                 arrival(&mut packet, tables, policy, port, now, send)
             }
-            // A call, so that the registers of what comes most often are its own.
-            MemoryFrame::Tcp(packet) => {
-                let packet = PacketView { packet, length, station };
-                segment_arrival(packet, tables, policy, port, now, send)
-            }
-            MemoryFrame::HopControl(control) => {
-                arrival(&mut ControlView(control), tables, policy, port, now, send)
-            }
-            MemoryFrame::LinkDelay(_) => {
-                arrival(&mut LinkDelayView, tables, policy, port, now, send)
-            }
+            other => arrival_of_other(other, crossing, tables, policy, send),
         }))
     }
 
@@ -127,14 +111,57 @@ impl Wires for MemoryWires {
     }
 }
 
+/// The audit of all but RoCEv2 packets: a call, so that these, of which there are most, have all registers.
 #[inline(never)]
-fn segment_arrival<T: Tables>(
-    mut packet: PacketView<'_, Segment<SackCount>>,
-    tables: &T,
-    policy: Policy,
+fn audit_of_other(
+    frame: &mut MemoryFrame,
+    length: u32,
+    tables: &impl Tables,
     port: u32,
     now: Nanos,
+) {
+    match frame {
+        MemoryFrame::Roce(packet) => {
+            audit(&PacketView { packet, length, station: 0 }, tables, port, now)
+        }
+        MemoryFrame::Tcp(packet) => {
+            audit(&PacketView { packet, length, station: 0 }, tables, port, now)
+        }
+        MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
+        MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
+    };
+}
+
+/// The same of arrivals.
+#[inline(never)]
+fn arrival_of_other(
+    frame: &mut MemoryFrame,
+    crossing: &Crossing,
+    tables: &impl Tables,
+    policy: Policy,
     send: &mut impl FnMut(&Order),
 ) -> Outcome {
-    arrival(&mut packet, tables, policy, port, now, send)
+    let (length, now) = (crossing.length, crossing.now);
+    let port = u32::from(crossing.ends.to_port);
+    let station = station(tables, port);
+    match frame {
+        MemoryFrame::Roce(packet) => {
+            let mut packet = PacketView { packet, length, station };
+            arrival(&mut packet, tables, policy, port, now, send)
+        }
+        MemoryFrame::Tcp(packet) => {
+            let mut packet = PacketView { packet, length, station };
+            arrival(&mut packet, tables, policy, port, now, send)
+        }
+        MemoryFrame::HopControl(control) => {
+            arrival(&mut ControlView(control), tables, policy, port, now, send)
+        }
+        MemoryFrame::LinkDelay(_) => arrival(&mut LinkDelayView, tables, policy, port, now, send),
+    }
+}
+
+/// The address of the station at a port: every frame is sent to the one at the end of its wire.
+#[inline(always)]
+fn station(tables: &impl Tables, port: u32) -> u64 {
+    tables.port(port).map_or(0, |port| port.address.load())
 }

@@ -268,6 +268,7 @@ impl HostNode {
         self.ready_at = self.host.next_transmission(free).unwrap_or(Picos::MAX);
     }
 
+    #[inline]
     fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
             match event {

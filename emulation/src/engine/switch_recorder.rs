@@ -96,21 +96,9 @@ impl SwitchRecorder<'_> {
             self.journal.note(now, self.node, Note::Waiting { port, change });
         }
     }
-}
 
-impl Observer for SwitchRecorder<'_> {
-    type Error = Infallible;
-
-    #[inline]
-    fn admitted(
-        &mut self,
-        now: Picos,
-        tables: &SwitchTables,
-        packet: Admitted,
-    ) -> Result<(), Infallible> {
-        if !self.followed.packets {
-            return Ok(());
-        }
+    #[inline(never)]
+    fn follow_admitted(&mut self, now: Picos, tables: &SwitchTables, packet: &Admitted) {
         self.pools(now, tables);
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             let row = tables.descriptor(packet.slot).expect("a queued slot has a descriptor");
@@ -119,25 +107,45 @@ impl Observer for SwitchRecorder<'_> {
             study.observe(now, tables, queue, packet.length, Passage::Arrival, measured);
         }
         self.waiting(now, packet.egress, i64::from(packet.length));
-        Ok(())
     }
 
-    #[inline]
-    fn departed(
-        &mut self,
-        now: Picos,
-        tables: &SwitchTables,
-        packet: Departed,
-    ) -> Result<(), Infallible> {
-        if !self.followed.packets {
-            return Ok(());
-        }
+    #[inline(never)]
+    fn follow_departed(&mut self, now: Picos, tables: &SwitchTables, packet: &Departed) {
         self.pools(now, tables);
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             let queue = (packet.ingress, packet.priority);
             study.observe(now, tables, queue, packet.length, Passage::Departure, measured);
         }
         self.waiting(now, packet.port, -i64::from(packet.length));
+    }
+}
+
+impl Observer for SwitchRecorder<'_> {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn admitted(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        packet: Admitted,
+    ) -> Result<(), Infallible> {
+        if self.followed.packets {
+            self.follow_admitted(now, tables, &packet);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn departed(
+        &mut self,
+        now: Picos,
+        tables: &SwitchTables,
+        packet: Departed,
+    ) -> Result<(), Infallible> {
+        if self.followed.packets {
+            self.follow_departed(now, tables, &packet);
+        }
         Ok(())
     }
 
