@@ -142,6 +142,8 @@ pub struct Engine<'a, W: Wires> {
     longest_window: Picos,
     /// With fewer frames on their way, a window runs on one thread.
     worth_threads: usize,
+    /// Threads that have had a part of some window.
+    threads: u32,
     /// All that lies before it has happened.
     now: Picos,
     flows_completed: u64,
@@ -163,6 +165,8 @@ pub struct Finished<W> {
     pub switches: Vec<Switch<FrameId>>,
     /// Processor time of the threads besides the one that drove the run.
     pub others_cpu: Duration,
+    /// Threads that had a part of some window.
+    pub threads: u32,
 }
 
 impl<'a, W: Wires> Engine<'a, W> {
@@ -217,6 +221,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             lookahead,
             longest_window: lookahead,
             worth_threads: threads.least_frames,
+            threads: 1,
             now: Picos::ZERO,
             flows_completed: 0,
             entries: Vec::new(),
@@ -289,6 +294,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), RunError> {
         let frames: usize = self.parts.iter().map(|part| part.core.frames_on_their_way()).sum();
         if self.parts.len() > 1 && frames >= self.worth_threads {
+            self.threads = crew.threads();
             crew.run(&mut self.parts, window)?;
         } else {
             self.parts.iter_mut().try_for_each(|part| part.run(window))?;

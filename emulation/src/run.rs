@@ -223,12 +223,14 @@ fn drive<W: Wires>(
 ) -> Result<Outcome, Error> {
     let cpu_before = cpu_time::of_thread();
     let engine = Engine::new(scenario, fabric, record, captured, threads);
-    let Finished { record, end, mut counted, wires, switches, others_cpu } = engine.run(watch)?;
+    let Finished { record, end, mut counted, wires, switches, others_cpu, threads } =
+        engine.run(watch)?;
     let loop_cpu = others_cpu + cpu_time::of_thread().saturating_sub(cpu_before);
     drop((wires, switches));
     if counted.ended == RunEnd::Interrupted && partial == Partial::Discarded {
         return Err(RunError::Interrupted.into());
     }
+    counted.threads = threads;
     counted.wall_seconds = started.wall.elapsed().as_secs_f64();
     let own_cpu = cpu_time::of_thread().saturating_sub(started.cpu);
     counted.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();

@@ -392,11 +392,15 @@ impl RunReport {
     }
 
     fn cost(&self, out: &mut String, style: Style) -> fmt::Result {
-        let Summary { packet_hops, emulated_ns, wall_seconds, cpu_seconds, .. } = &self.summary;
+        let Summary { packet_hops, emulated_ns, wall_seconds, cpu_seconds, threads, .. } =
+            &self.summary;
         writeln!(out, "{}", style.heading("Cost"))?;
         let hops = quantity::counted(*packet_hops, "packet-hop");
         writeln!(out, "{hops} in {} of emulated time", quantity::span(Nanos(*emulated_ns)))?;
         write!(out, "{wall_seconds:.3} s wall, {cpu_seconds:.3} s CPU")?;
+        if *threads > 1 {
+            write!(out, " on {threads} threads")?;
+        }
         if *cpu_seconds > 0.0 {
             #[expect(
                 clippy::cast_sign_loss,

@@ -66,7 +66,11 @@ pub struct Summary {
     /// Limits at which switches dropped lossless packets, and what to change; empty when none did.
     pub limits_reached: Vec<String>,
     /// Files that end before the run does because they have a bound, and what to change; empty when none does.
+    #[serde(default)]
     pub truncated: Vec<String>,
+    /// Threads that ran the fabric.
+    #[serde(default)]
+    pub threads: u32,
     /// Wall time.
     #[serde(serialize_with = "milliseconds")]
     pub wall_seconds: f64,
@@ -185,6 +189,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Files that have a bound and end before the run does: how many rows they have, what is \
                 missing and what to change. Empty when none does. The run itself is as good as any.",
     },
+    Column {
+        name: "threads",
+        about: "Threads that ran the fabric, as `--threads` allowed and the run had work for. Results do not depend \
+                on it.",
+    },
     Column { name: "wall_seconds", about: "Wall time; differs from run to run." },
     Column { name: "cpu_seconds", about: "Processor time; differs from run to run." },
 ];
@@ -193,7 +202,7 @@ impl Summary {
     /// The summary's name in the results folder.
     pub const FILE: &'static str = "summary.json";
     /// The keys that depend on the machine. They come last, one to a line.
-    pub const MACHINE_KEYS: [&'static str; 2] = ["wall_seconds", "cpu_seconds"];
+    pub const MACHINE_KEYS: [&'static str; 3] = ["threads", "wall_seconds", "cpu_seconds"];
 
     /// Whether the run was what it claims: finished, books balanced, no substrate loss, and no lossless packet
     /// dropped by a switch.
@@ -343,6 +352,7 @@ mod tests {
       "books": [],
       "limits_reached": [],
       "truncated": [],
+      "threads": 0,
       "wall_seconds": 1.235,
       "cpu_seconds": 0.0
     }
@@ -358,7 +368,8 @@ mod tests {
         assert!(positions.is_sorted());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
-        let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(2).map(|key| key.name).collect();
+        let machine = Summary::MACHINE_KEYS.len();
+        let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(machine).map(|key| key.name).collect();
         assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));
     }
 

@@ -76,6 +76,7 @@ impl<W: Wires> Engine<'_, W> {
             wires: W::join(wires),
             switches: switches.into_iter().map(|(_, switch)| switch).collect(),
             others_cpu,
+            threads: self.threads,
         })
     }
 

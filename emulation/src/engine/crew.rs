@@ -46,6 +46,11 @@ impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
         Self { workers: (1..parts).map_while(start).collect() }
     }
 
+    /// Threads that run a window, the driver's own among them.
+    pub fn threads(&self) -> u32 {
+        u32::try_from(self.workers.len()).map_or(u32::MAX, |others| others + 1)
+    }
+
     /// Runs a window of all parts, side by side.
     ///
     /// # Panics

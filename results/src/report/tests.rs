@@ -87,6 +87,7 @@ fn report() -> RunReport {
             packet_hops: 123_456,
             emulated_ns: 655_301,
             lossless: true,
+            threads: 2,
             wall_seconds: 0.412,
             cpu_seconds: 0.4,
             ..Summary::default()
@@ -172,7 +173,7 @@ fn a_lossless_incast() {
 
     Cost
     123,456 packet-hops in 655.301 us of emulated time
-    0.412 s wall, 0.400 s CPU: 308,640 packet-hops a CPU second
+    0.412 s wall, 0.400 s CPU on 2 threads: 308,640 packet-hops a CPU second
 
     Results in out/incast
     scenario.resolved.toml (1.234 kB), flows.csv (512 B), pauses.csv (1.876 kB),
@@ -228,7 +229,7 @@ fn a_run_that_went_wrong() {
 
     Cost
     123,456 packet-hops in 655.301 us of emulated time
-    0.412 s wall, 0.400 s CPU: 308,640 packet-hops a CPU second
+    0.412 s wall, 0.400 s CPU on 2 threads: 308,640 packet-hops a CPU second
     ");
 }
 
@@ -423,7 +424,7 @@ fn the_buffer_over_time_is_that_of_the_switch_that_is_shown() {
 #[test]
 fn a_run_that_took_no_time_has_no_rate() {
     let mut report = report();
-    report.summary.cpu_seconds = 0.0;
+    (report.summary.cpu_seconds, report.summary.threads) = (0.0, 1);
     let text = report.render(Style::plain());
     assert!(text.contains("\n0.412 s wall, 0.000 s CPU\n"), "{text}");
 }

@@ -44,6 +44,7 @@ fn json_is_one_document_and_a_pipe_sees_no_bar() {
         "headroom_max_bytes",
         "packet_hops",
         "emulated_ns",
+        "threads",
         "wall_seconds",
         "cpu_seconds",
         "lossless",
