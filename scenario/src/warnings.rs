@@ -51,8 +51,9 @@ impl Scenario {
                 let (room, control) = (transport.telemetry_hops(), transport.congestion_control());
                 let (name, control) = (transport.name(), control.name());
                 format!(
-                    "packets of {name} have room for {room} stamps, on paths through up to {longest} switches: {control} \
-                     knows nothing of the last ones"
+                    "packets of {name} have room for {room} stamp{}, on paths through up to {longest} switches: {control} \
+                     knows nothing of the last ones",
+                    if room == 1 { "" } else { "s" }
                 )
             }));
         }

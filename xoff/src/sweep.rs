@@ -24,7 +24,7 @@ mod tests;
 
 pub use bootstrap::{RESAMPLES, interval};
 pub use decimal::Decimal;
-pub use execute::{Failure, execute};
+pub use execute::{Failure, News, execute};
 pub use folder::{Claim, RunResult, RunState, SweepFolder, result_in};
 pub use keys::json_schema;
 pub use metrics::{Metrics, Sample};

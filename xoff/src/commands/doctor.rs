@@ -244,7 +244,16 @@ fn switch_program(policy: Policy) -> Result<SwitchProgram, ProgramError> {
 }
 
 fn namespaces() -> Result<String, Problem> {
-    Ok(format!("fabric {} of two came and went", pair()?.fabric()))
+    // Few runs need it, and the tun device's module is loaded when it is opened.
+    let taps = match fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
+        Ok(_) => "`datapath.links = \"tap\"` will do, too".to_owned(),
+        Err(error) => {
+            format!(
+                "no `datapath.links = \"tap\"`: /dev/net/tun: {error} (CONFIG_TUN, `modprobe tun`)"
+            )
+        }
+    };
+    Ok(format!("fabric {} of two came and went; {taps}", pair()?.fabric()))
 }
 
 fn hooks() -> Result<String, Problem> {

@@ -18,7 +18,7 @@ pub struct RunProgress {
 }
 
 /// How fast a run gets on, and when the next line is due. It reads no clock: wall time is an argument.
-struct Course {
+pub(super) struct Course {
     /// Emulated time at which the run ends at the latest.
     duration: Nanos,
     /// Wall and emulated time of the first call. What came before was spent on the fabric's deployment.
@@ -60,12 +60,13 @@ impl RunProgress {
 }
 
 impl Course {
-    const fn new(duration: Nanos) -> Self {
+    /// Of a run that begins now.
+    pub(super) const fn new(duration: Nanos) -> Self {
         Self { duration, first: None, next_line: LINE_PERIOD }
     }
 
     /// The line to print after `elapsed` of wall time, if one is due.
-    fn line(&mut self, elapsed: Duration, progress: Progress) -> Option<String> {
+    pub(super) fn line(&mut self, elapsed: Duration, progress: Progress) -> Option<String> {
         // The pace is that since the first call.
         let state = self.state(elapsed, progress);
         (elapsed >= self.next_line).then(|| {

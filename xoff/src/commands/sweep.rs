@@ -13,7 +13,8 @@ use scenario::{DatapathKind, ScenarioError};
 use super::Exit;
 use super::sweep_progress::SweepProgress;
 use crate::sweep::{
-    self, Claim, Failure, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions, tables,
+    self, Claim, Failure, News, Plan, Run, RunResult, RunState, Sweep, SweepFolder, SweepOptions,
+    tables,
 };
 
 /// Arguments of `xoff sweep`.
@@ -109,17 +110,22 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
         return Ok(super::print(&format!("run {index} was complete: {what}"), Exit::Success));
     }
     let mut exit = Exit::Interrupted;
-    sweep::execute(&sweep, &[&run], &folder, 1, interrupted, |run, result| {
-        exit = match result {
-            Ok(RunResult { doubt: None, .. }) => {
+    let mut progress = SweepProgress::of_lines(1);
+    sweep::execute(&sweep, &[&run], &folder, 1, interrupted, |run, news| {
+        exit = match news {
+            News::UnderWay { progress: so_far, duration } => {
+                progress.under_way(index, duration, so_far, |line| named(run, &what, line));
+                return;
+            }
+            News::Ended(Ok(RunResult { doubt: None, .. })) => {
                 let place = folder.run_folder(&run.id);
                 super::print(&format!("{}: {what}", place.display()), Exit::Success)
             }
-            Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why)) => {
+            News::Ended(Ok(RunResult { doubt: Some(why), .. }) | Err(Failure::Failed(why))) => {
                 super::say(named(run, &what, &why));
                 Exit::Unsound
             }
-            Err(Failure::Interrupted) => {
+            News::Ended(Err(Failure::Interrupted)) => {
                 super::say(format_args!(
                     "run {index} was interrupted; the same command runs it again"
                 ));
@@ -176,22 +182,25 @@ pub(super) fn run_waiting(
     let mut failures = 0;
     let jobs = jobs.or_else(|| thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
-    sweep::execute(&plan.sweep, &waiting, folder, jobs, interrupted, |run, result| {
-        let what = plan.sweep.describe(&run.choices, run.seed);
-        match result {
-            Ok(result) => {
-                progress.ended(&what);
+    sweep::execute(&plan.sweep, &waiting, folder, jobs, interrupted, |run, news| {
+        let what = || plan.sweep.describe(&run.choices, run.seed);
+        match news {
+            News::UnderWay { progress: so_far, duration } => {
+                progress.under_way(run.index, duration, so_far, |line| named(run, &what(), line));
+            }
+            News::Ended(Ok(result)) => {
+                progress.ended(run.index, &what());
                 results[run.index] = Some(result);
                 if progress.is_table_due() {
                     // What hinders it will hinder the last one, which says so.
                     let _ = folder.write_runs(&tables::runs(plan, &results));
                 }
             }
-            Err(Failure::Failed(why)) => {
-                progress.failed(&named(run, &what, &why));
+            News::Ended(Err(Failure::Failed(why))) => {
+                progress.failed(run.index, &named(run, &what(), &why));
                 failures += 1;
             }
-            Err(Failure::Interrupted) => {}
+            News::Ended(Err(Failure::Interrupted)) => {}
         }
     })
     .map_err(|error| no_thread(&error))?;

@@ -1,9 +1,14 @@
 //! What a person sees while a sweep goes on: a bar on a terminal, lines elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
+use emulation::engine::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use units::Nanos;
+
+use super::run_progress::Course;
 
 /// How old `sweep.csv` may be while runs end; it is written as a whole each time.
 const TABLE_AGE: Duration = Duration::from_secs(2);
@@ -14,6 +19,8 @@ pub struct SweepProgress {
     runs: usize,
     ended: usize,
     table_written: Instant,
+    /// Runs under way by their number: since when they are heard of, and how they get on.
+    courses: BTreeMap<usize, (Instant, Course)>,
 }
 
 impl SweepProgress {
@@ -29,11 +36,37 @@ impl SweepProgress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        Self { bar, runs, ended: earlier, table_written: now() }
+        Self { bar, ended: earlier, ..Self::of_lines(runs) }
+    }
+
+    /// Of so many runs, in lines alone.
+    pub fn of_lines(runs: usize) -> Self {
+        Self { bar: None, runs, ended: 0, table_written: now(), courses: BTreeMap::new() }
+    }
+
+    /// A run that emulates at most `duration` has come so far; where there is no terminal, each has a line every ten
+    /// seconds, which `named` names.
+    pub fn under_way(
+        &mut self,
+        run: usize,
+        duration: Nanos,
+        progress: Progress,
+        named: impl FnOnce(&str) -> String,
+    ) {
+        if self.bar.is_some() {
+            return;
+        }
+        let now = now();
+        let (begun, course) =
+            self.courses.entry(run).or_insert_with(|| (now, Course::new(duration)));
+        if let Some(line) = course.line(now - *begun, progress) {
+            super::say(named(&line));
+        }
     }
 
     /// A run has its results.
-    pub fn ended(&mut self, what: &str) {
+    pub fn ended(&mut self, run: usize, what: &str) {
+        self.courses.remove(&run);
         self.ended += 1;
         match &self.bar {
             Some(bar) => {
@@ -45,7 +78,8 @@ impl SweepProgress {
     }
 
     /// A run has failed.
-    pub fn failed(&mut self, message: &str) {
+    pub fn failed(&mut self, run: usize, message: &str) {
+        self.courses.remove(&run);
         match &self.bar {
             Some(bar) => bar.suspend(|| super::say(message)),
             None => super::say(message),

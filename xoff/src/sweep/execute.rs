@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use emulation::engine::{RunError, Watch};
+use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Threads};
+
+use units::Nanos;
 
 use super::folder::{RunResult, SweepFolder, distrust};
 use super::plan::Run;
@@ -23,7 +25,21 @@ pub enum Failure {
     Failed(String),
 }
 
-/// Runs `runs` on `jobs` threads, in order, and hands each result to `ended` on this thread. After an
+/// What is heard of a run.
+#[derive(Debug)]
+pub enum News {
+    /// How far it is; now and then.
+    UnderWay {
+        /// How far.
+        progress: Progress,
+        /// Emulated time at which it ends at the latest.
+        duration: Nanos,
+    },
+    /// It is over.
+    Ended(Result<RunResult, Failure>),
+}
+
+/// Runs `runs` on `jobs` threads, in order, and hands what is heard of them to `heard` on this thread. After an
 /// interruption no more runs start.
 ///
 /// # Errors
@@ -34,7 +50,7 @@ pub fn execute(
     folder: &SweepFolder,
     jobs: usize,
     interrupted: &AtomicBool,
-    mut ended: impl FnMut(&Run, Result<RunResult, Failure>),
+    mut heard: impl FnMut(&Run, News),
 ) -> io::Result<()> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
@@ -45,10 +61,14 @@ pub fn execute(
                 while !interrupted.load(Ordering::Relaxed)
                     && let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let one = || execute_one(sweep, run, folder, interrupted);
+                    let mut tell = |news| {
+                        // Nobody listens any more where the sweep has failed.
+                        let _ = sender.send((run, news));
+                    };
+                    let one = || execute_one(sweep, run, folder, interrupted, &mut tell);
                     let result = catch_unwind(AssertUnwindSafe(one));
                     let result = result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
-                    if sender.send((run, result)).is_err() {
+                    if sender.send((run, News::Ended(result))).is_err() {
                         return;
                     }
                 }
@@ -61,8 +81,8 @@ pub fn execute(
             }
         }
         drop(sender);
-        for (run, result) in receiver {
-            ended(run, result);
+        for (run, news) in receiver {
+            heard(run, news);
         }
         Ok(())
     })
@@ -73,6 +93,7 @@ fn execute_one(
     run: &Run,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(News),
 ) -> Result<RunResult, Failure> {
     let (now, scenario) = sweep.run(run.index).map_err(|error| failed(&error))?;
     if now.id != run.id {
@@ -80,7 +101,9 @@ fn execute_one(
         return Err(Failure::Failed(text.into()));
     }
     let place = folder.run_folder(&run.id);
-    let mut watch = Watch { interrupted, progress: &mut |_| {} };
+    let duration = scenario.duration.to_nanos();
+    let mut progress = |progress| tell(News::UnderWay { progress, duration });
+    let mut watch = Watch { interrupted, progress: &mut progress };
     match run::run_whole(&scenario, Some(&place), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),
         Err(error) => return Err(failed(&error)),

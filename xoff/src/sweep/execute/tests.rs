@@ -17,8 +17,10 @@ fn executed(
     let runs: Vec<&Run> = plan.runs.iter().collect();
     let interrupted = AtomicBool::new(interrupted);
     let mut ends = Vec::new();
-    execute(&plan.sweep, &runs, folder, jobs, &interrupted, |run, result| {
-        ends.push((run.index, result));
+    execute(&plan.sweep, &runs, folder, jobs, &interrupted, |run, news| {
+        if let News::Ended(result) = news {
+            ends.push((run.index, result));
+        }
     })
     .expect("a thread starts");
     ends
@@ -46,6 +48,26 @@ fn every_run_ends_once_on_any_number_of_threads() {
             assert_eq!(folder.result(&run.id).as_ref(), Some(result), "as it was written");
         }
     }
+}
+
+#[test]
+fn how_far_a_run_is_comes_before_its_end() {
+    let plan = made_up::plan();
+    let temp = tempfile::tempdir().unwrap();
+    let (folder, interrupted) = (claim(temp.path()), AtomicBool::new(false));
+    let mut last = vec![None; plan.runs.len()];
+    let runs: Vec<&Run> = plan.runs.iter().collect();
+    execute(&plan.sweep, &runs, &folder, 2, &interrupted, |run, news| match news {
+        News::UnderWay { progress, duration } => {
+            assert!(progress.now <= duration);
+            last[run.index] = Some(progress.packet_hops);
+        }
+        News::Ended(result) => {
+            result.expect("it ends well");
+            assert!(last[run.index].is_some_and(|hops| hops > 0), "run {}", run.index);
+        }
+    })
+    .expect("a thread starts");
 }
 
 #[test]
@@ -108,7 +130,7 @@ fn an_interrupted_run_is_no_failure() {
     let temp = tempfile::tempdir().unwrap();
     let folder = claim(&temp.path().join("out"));
     let plan = from_file(temp.path(), 10_000_000);
-    let one = execute_one(&plan.sweep, &plan.runs[0], &folder, &AtomicBool::new(true));
+    let one = execute_one(&plan.sweep, &plan.runs[0], &folder, &AtomicBool::new(true), &mut |_| {});
     assert_eq!(one, Err(Failure::Interrupted));
     assert!(!folder.run_folder(&plan.runs[0].id).exists(), "it leaves nothing");
 }
