@@ -55,7 +55,7 @@ impl Wires for MemoryWires {
             MemoryFrame::Roce(packet) => {
                 audit(&PacketView { packet, length, station: 0 }, tables, port, now);
             }
-            other => audit_of_other(other, length, tables, port, now),
+            other => audit_any(other, length, tables, port, now),
         }
     }
 
@@ -88,7 +88,7 @@ impl Wires for MemoryWires {
                 let mut packet = PacketView { packet, length, station };
                 arrival(&mut packet, tables, policy, port, now, send)
             }
-            other => arrival_of_other(other, crossing, tables, policy, send),
+            other => arrival_of_any(other, crossing, tables, policy, send),
         }))
     }
 
@@ -111,15 +111,10 @@ impl Wires for MemoryWires {
     }
 }
 
-/// The audit of all but RoCEv2 packets: a call, so that these, of which there are most, have all registers.
+/// The audit of any frame: a call, so that RoCEv2 packets, of which there are most, have all registers where they are
+/// audited inline.
 #[inline(never)]
-fn audit_of_other(
-    frame: &mut MemoryFrame,
-    length: u32,
-    tables: &impl Tables,
-    port: u32,
-    now: Nanos,
-) {
+fn audit_any(frame: &mut MemoryFrame, length: u32, tables: &impl Tables, port: u32, now: Nanos) {
     match frame {
         MemoryFrame::Roce(packet) => {
             audit(&PacketView { packet, length, station: 0 }, tables, port, now)
@@ -134,7 +129,7 @@ fn audit_of_other(
 
 /// The same of arrivals.
 #[inline(never)]
-fn arrival_of_other(
+fn arrival_of_any(
     frame: &mut MemoryFrame,
     crossing: &Crossing,
     tables: &impl Tables,
