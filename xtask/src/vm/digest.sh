@@ -2,7 +2,7 @@
 # file, and the packet-hops. Runs under busybox, on this machine and in the virtual one.
 cd "$1" || exit 1
 # Times, and what names the datapath, differ by right.
-sed '/_seconds"/d' summary.json | sha256sum | sed 's/-$/summary.json/'
+sed '/"threads"\|_seconds"/d' summary.json | sha256sum | sed 's/-$/summary.json/'
 for file in *; do
     case "$file" in
     summary.json | manifest.json | scenario.resolved.toml) ;;
