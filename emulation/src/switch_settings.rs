@@ -6,7 +6,7 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
 use fabric_core::scheme::{Scheme, Selected};
-use scenario::{Ecn, FlowQueues, MarkAt, Scenario, Threshold, ThresholdUpdate};
+use scenario::{Ecn, FlowQueues, MarkAt, ResumeTest, Scenario, Threshold, ThresholdUpdate};
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
@@ -131,7 +131,8 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         ecn_classes: ecn.map_or(0, |ecn| ecn.priorities.0),
         pause_quanta: settings.pause_quanta,
         port_shift: port_shift(capacity.ports),
-        reserved: [0; 3],
+        tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
+        reserved: [0; 2],
     };
     let node = fabric.switch_node(switch);
     let ports: Vec<PortSettings> = fabric

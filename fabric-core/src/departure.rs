@@ -171,6 +171,10 @@ mod tests {
         }
 
         fn after_departure<T: Tables>(_: &Leaving<'_, T>, _: &mut impl FnMut(&Order)) {}
+
+        fn resume<T: Tables>(_: &Ingress<'_, T>) -> Option<Order> {
+            None
+        }
     }
 
     #[test]

@@ -135,8 +135,10 @@ pub struct SwitchConfig {
     pub pause_quanta: u16,
     /// log2 of the ports that tables have room for.
     pub port_shift: u8,
+    /// 1 if a queue's pause is also tested whenever it is renewed, 0 if only at departures of its own packets.
+    pub tests_renewed_pauses: u8,
     /// Keeps the size a multiple of eight, the stride of a BPF array.
-    pub reserved: [u8; 3],
+    pub reserved: [u8; 2],
 }
 
 impl SwitchConfig {

@@ -13,8 +13,8 @@
 //!
 //! # Adding a scheme
 //!
-//! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival` and `after_departure`
-//!    have no default. They may call [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`], PFC's versions, which take
+//! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival`, `after_departure`
+//!    and `resume` have no default. They may call [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`], PFC's versions, which take
 //!    the threshold as an argument: pass the scheme's own [`threshold`](Scheme::threshold).
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
 //!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
@@ -47,8 +47,8 @@ use crate::departure::{Departure, departure_under};
 use crate::drop_reason::DropReason;
 use crate::frame::Frame;
 use crate::hop_control::{HopControl, Order, PauseLevel};
-use crate::map_abi::Pool;
-use crate::policy::Policy;
+use crate::map_abi::{Pool, SwitchState};
+use crate::policy::{Policy, ThresholdScheme};
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use crate::{admission, threshold};
@@ -145,25 +145,38 @@ pub trait Scheme: Sized {
     /// After a lossless packet gave back its buffer: hands `send` the orders that are due at its ingress port.
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order));
 
+    /// Ends the pause of the queue `at`, if it is OFF and has fallen to its X_on: the order by which its class resumes.
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order>;
+
     /// The order for pause number `pause` of the queue `at`, or of its port, whose quanta are about to run out: renewed
-    /// or ended. `None` if it is over already, or another pause covers it.
-    #[inline]
+    /// or ended. `None` if it is over already, or another pause covers it. A queue's pause ends here only if the
+    /// switch tests pauses when it renews them ([`SwitchConfig`](crate::map_abi::SwitchConfig)).
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
         level: PauseLevel,
         pause: u32,
         _now: Nanos,
     ) -> Option<Order> {
-        let lasts = at.queue.off.load() != 0 && at.queue.pauses.load() == pause;
-        let xoff = || Self::threshold(at).saturating_sub(Self::margin(at));
-        (level == PauseLevel::Queue && lasts).then(|| at.pause_queue(xoff()))
+        match level {
+            PauseLevel::Queue => renew_queue::<Self, T>(at, pause),
+            PauseLevel::Port => None,
+        }
     }
 
-    /// Whether the pause of the whole port could end without a departure of its packets, if only `stays` bytes were
-    /// left in the shared pool. `computed` is the policy by which the control plane computes thresholds, if they
-    /// are stored.
-    fn may_resume<T: Tables>(_at: &Ingress<'_, T>, _computed: Policy, _stays: u64) -> bool {
-        false
+    /// Whether the pause of the queue `at`, or of its port, could end at a renewal, without a departure of its packets,
+    /// if only `stays` bytes were left in the shared pool. `computed` is the policy by which the control plane computes
+    /// thresholds, if they are stored. Whether the switch tests pauses of queues at renewals does not matter here.
+    fn may_resume<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        computed: Policy,
+        stays: u64,
+    ) -> bool {
+        let highest = highest_threshold::<Self, T>(at, computed, stays);
+        let xon = highest.saturating_sub(Self::margin(at) + at.config.xon_offset_bytes);
+        level == PauseLevel::Queue
+            && at.queue.headroom_bytes.load() == 0
+            && at.queue.shared_bytes.load() <= xon
     }
 
     /// Called periodically by the control plane for each lossless ingress queue; by default stores T(t).
@@ -207,6 +220,36 @@ pub trait Scheme: Sized {
     /// The size of its state for a switch with this many ports.
     fn room(_policy: Policy, _ports: u32) -> Room {
         Room { lines: 1, blocks: 1 }
+    }
+}
+
+/// [`Scheme::renewal`] of pause number `pause` of a queue.
+fn renew_queue<S: Scheme, T: Tables>(at: &Ingress<'_, T>, pause: u32) -> Option<Order> {
+    if at.queue.off.load() == 0 || at.queue.pauses.load() != pause {
+        return None;
+    }
+    let again = || at.pause_queue(S::threshold(at).saturating_sub(S::margin(at)));
+    Some(end_renewed::<S, T>(at).unwrap_or_else(again))
+}
+
+/// Ends the pause of a queue that is due for renewal, if the switch tests these and it is over.
+fn end_renewed<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+    (at.config.tests_renewed_pauses != 0).then(|| S::resume(at)).flatten()
+}
+
+/// The highest T(t) of an ingress queue as long as it and `stays` bytes of the shared pool do not move: a stored
+/// threshold may be older than what has left.
+fn highest_threshold<S: Scheme, T: Tables>(
+    at: &Ingress<'_, T>,
+    computed: Policy,
+    stays: u64,
+) -> u64 {
+    let left = SwitchState::default();
+    left.shared_bytes.store(stays);
+    let evaluate = |policy| threshold::evaluate(policy, at.config, &left, at.port, at.queue);
+    match at.policy.threshold() {
+        ThresholdScheme::Stored => evaluate(computed).max(S::threshold(at)),
+        ThresholdScheme::Dynamic | ThresholdScheme::Static => evaluate(at.policy),
     }
 }
 

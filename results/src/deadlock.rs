@@ -19,6 +19,8 @@ pub struct DeadlockRow<'a> {
     pub onset: Nanos,
     /// When it was known that none of its queues can resume.
     pub confirmed: Option<Nanos>,
+    /// Whether none can even if they are tested when their pauses are renewed.
+    pub survives_refresh: bool,
     /// When one of them resumed, unless the run ended before.
     pub end: Option<Nanos>,
     /// Its egress queues, in the order of waiting.
@@ -68,10 +70,12 @@ impl Row for DeadlockRow<'_> {
             about: "When it was certain that this is a deadlock: every packet in the ingress queues \
                     that pause its members lies in a queue that is stuck like them, and nothing \
                     more is on its way to them, so that no packet will leave and none of them will \
-                    resume. Where only a port pauses a member, this holds of all the port's lossless \
+                    resume. With `resume_test = \"refresh\"` a queue may also resume because its \
+                    threshold has risen, so it must hold headroom of its own, or stay above X_on even \
+                    after every queue that can drain has left the shared pool. \
+                    Where only a port pauses a member, all this holds of all the port's lossless \
                     queues; and as it may also resume when the rest of the switch drains, it \
-                    must stay above X_pon even after every queue that can drain has left the shared \
-                    pool, or have insurance headroom that cannot become empty. \
+                    must stay above X_pon then, or have insurance headroom that cannot become empty. \
                     Looked at when a circle is found, every 10 us and at the run's end. Empty of \
                     circles that could still dissolve.",
         },
@@ -94,12 +98,17 @@ impl Row for DeadlockRow<'_> {
                     queue that pauses it is OFF and holds packets there, `port` if the port pauses \
                     it (DSH); as of when the circle was confirmed or last looked at.",
         },
+        Column {
+            name: "survives_refresh",
+            about: "1 if it is a deadlock with `resume_test = \"refresh\"`, too, whatever the run has; \
+                    0 if it would dissolve or could.",
+        },
     ];
 
     fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,
-            "{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{}",
             self.circle,
             self.onset.0,
             Maybe(self.confirmed.map(|time| time.0)),
@@ -107,6 +116,7 @@ impl Row for DeadlockRow<'_> {
             Text(&self.listed(|member| member.wire)),
             self.listed(|member| member.priority),
             self.listed(|member| member.level.name()),
+            u8::from(self.survives_refresh),
         )
     }
 }
@@ -116,7 +126,10 @@ impl Row for DeadlockRow<'_> {
 pub struct DeadlockTotals {
     /// Circles of waiting that were confirmed to be deadlocks.
     pub deadlocks: u64,
-    /// The first onset among them.
+    /// Those of them that cannot dissolve even if queues are tested when their pauses are renewed.
+    #[serde(default)]
+    pub surviving_refresh: u64,
+    /// The first onset among them all.
     pub first_onset_ns: Option<u64>,
     /// Whether one of them lasted until the run's end.
     pub at_end: bool,
@@ -132,6 +145,7 @@ impl DeadlockTotals {
         match (row.confirmed, row.end) {
             (Some(_), end) => {
                 self.deadlocks += 1;
+                self.surviving_refresh += u64::from(row.survives_refresh);
                 let onset = row.onset.0;
                 self.first_onset_ns =
                     Some(self.first_onset_ns.map_or(onset, |first| first.min(onset)));
@@ -153,6 +167,7 @@ mod tests {
             circle: 7,
             onset: Nanos(onset),
             confirmed: confirmed.map(Nanos),
+            survives_refresh: confirmed.is_some() && end.is_none(),
             end: end.map(Nanos),
             members: &MEMBERS,
         }
@@ -165,8 +180,8 @@ mod tests {
 
     #[test]
     fn a_deadlock_has_no_end() {
-        assert_eq!(line(&row(12, Some(20), None)), "7,12,20,,a->b b->a,3 5,queue port\n");
-        assert_eq!(line(&row(12, None, Some(15))), "7,12,,15,a->b b->a,3 5,queue port\n");
+        assert_eq!(line(&row(12, Some(20), None)), "7,12,20,,a->b b->a,3 5,queue port,1\n");
+        assert_eq!(line(&row(12, None, Some(15))), "7,12,,15,a->b b->a,3 5,queue port,0\n");
     }
 
     #[test]
@@ -183,5 +198,6 @@ mod tests {
         totals.record(&row(20, Some(21), None));
         totals.record(&row(25, Some(41), None));
         assert_eq!((totals.deadlocks, totals.first_onset_ns, totals.at_end), (3, Some(20), true));
+        assert_eq!(totals.surviving_refresh, 2);
     }
 }

@@ -429,7 +429,14 @@ mod tests {
         let class = crate::drop::DropClass::Policy;
         results.drop_event(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
         let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
-        let circle = DeadlockRow { circle: 45, onset: Nanos(46), confirmed, end, members };
+        let circle = DeadlockRow {
+            circle: 45,
+            onset: Nanos(46),
+            confirmed,
+            survives_refresh: true,
+            end,
+            members,
+        };
         results.deadlock(&circle).unwrap();
         let (start, rate) = (Nanos(48), BitsPerSecond(49));
         results.throughput(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();

@@ -135,7 +135,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "deadlock",
         about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
-                confirmed, `first_onset_ns` is the first onset among them (null if there are none), \
+                confirmed, `surviving_refresh` those of them that are deadlocks with `resume_test = \"refresh\"`, too, `first_onset_ns` is the first onset among all confirmed ones (null if there are none), \
                 `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },

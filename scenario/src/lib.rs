@@ -67,7 +67,7 @@ pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
 pub use pairs::PairChoice;
-pub use pause::{PauseRefresh, PauseResponse};
+pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::Priorities;
 pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};

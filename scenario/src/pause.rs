@@ -166,6 +166,17 @@ impl JsonSchema for PauseRefresh {
     }
 }
 
+/// When a queue that is paused is compared with `X_on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResumeTest {
+    /// When a packet of it departs, and when its PAUSE is due again: a threshold may have risen.
+    #[default]
+    Refresh,
+    /// Only when a packet of it departs.
+    Departure,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

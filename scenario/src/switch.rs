@@ -14,7 +14,7 @@ use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
 use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
 use super::headroom::{Headroom, HeadroomKeys};
-use super::pause::{PauseRefresh, PauseResponse};
+use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity::{self, Quantity, Rate, Size, Time};
 use super::ratio::Ratio;
@@ -57,6 +57,8 @@ pub struct Switch {
     pub pause_quanta: u16,
     /// When a PAUSE is repeated.
     pub pause_refresh: PauseRefresh,
+    /// When a paused queue is compared with `X_on`.
+    pub resume_test: ResumeTest,
     /// How fast a port obeys a PAUSE.
     pub pause_response: PauseResponse,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
@@ -192,6 +194,11 @@ pub(super) struct SwitchKeys {
     /// When a PAUSE is repeated while congestion lasts: a part of the pause time ("1/2") or a time
     /// ("100us"), before the quanta expire. Default "1/2".
     pause_refresh: PauseRefresh,
+    /// When a paused queue is compared with its RESUME threshold. "refresh": when one of its packets departs, and
+    /// when its PAUSE is due again. "departure": only when one of its packets departs, as in the ns-3 simulators; a
+    /// queue whose packets all wait behind other pauses then stays paused, even if its threshold has
+    /// risen since. Default "refresh".
+    resume_test: ResumeTest,
     /// How long after a PAUSE a port may still start frames: "standard" (3840 B at the port's rate,
     /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
     /// "standard".
@@ -303,6 +310,7 @@ impl Default for SwitchKeys {
             lossy_threshold: LossyThreshold { alpha: Ratio::new(1, 1) },
             pause_quanta: u16::MAX,
             pause_refresh: PauseRefresh::default(),
+            resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
             wire_overhead: Quantity(Bytes(24)),
         }
@@ -364,6 +372,7 @@ impl SwitchKeys {
             lossy_threshold: self.lossy_threshold,
             pause_quanta: self.pause_quanta,
             pause_refresh: self.pause_refresh,
+            resume_test: self.resume_test,
             pause_response: self.pause_response,
             wire_overhead: self.wire_overhead.0,
         })

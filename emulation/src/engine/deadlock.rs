@@ -13,6 +13,7 @@
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
 use results::{DeadlockMember, DeadlockRow};
+use scenario::ResumeTest;
 use topology::{Fabric, NodeKind, Racks, WireId, cycles};
 use units::{Nanos, Picos};
 
@@ -36,6 +37,8 @@ struct OpenCircle {
     onset: Nanos,
     /// When it became certain that it cannot dissolve.
     confirmed: Option<Nanos>,
+    /// Whether it cannot dissolve even if queues are tested when their pauses are renewed.
+    survives_refresh: bool,
 }
 
 /// What the engine remembers of pauses and circles.
@@ -135,7 +138,7 @@ impl<W: Wires> Engine<'_, W> {
     /// Checks whether open circles have become permanent.
     pub(super) fn look_for_deadlock(&mut self) {
         self.deadlocks.looking = false;
-        if self.deadlocks.open.iter().any(|circle| circle.confirmed.is_none()) {
+        if self.deadlocks.open.iter().any(|circle| !circle.survives_refresh) {
             let graph = self.watched_graph();
             self.confirm(&graph);
         }
@@ -212,6 +215,7 @@ impl<W: Wires> Engine<'_, W> {
                 levels: graph.levels(&places),
                 onset: graph.onset(&places),
                 confirmed: None,
+                survives_refresh: false,
             });
             self.deadlocks.circles += 1;
         }
@@ -222,15 +226,26 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Confirms the open circles that cannot dissolve. If some still can, they are looked at again.
     fn confirm(&mut self, graph: &WaitGraph) {
-        let stuck = graph.stuck(|wire, stays| self.port_may_resume(wire, stays));
+        let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
+        let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure;
+        let stuck = if only_departures {
+            graph.stuck(|lane, level, stays| {
+                level == PauseLevel::Port && self.may_resume(lane, level, stays)
+            })
+        } else {
+            tested.clone()
+        };
         let mut undecided = false;
-        for circle in self.deadlocks.open.iter_mut().filter(|circle| circle.confirmed.is_none()) {
+        for circle in &mut self.deadlocks.open {
             let places: Option<Vec<u32>> =
                 circle.lanes.iter().map(|&lane| graph.place(lane)).collect();
             if let Some(places) = places {
-                circle.levels = graph.levels(&places);
-                let is_stuck = places.iter().all(|&place| stuck[place as usize]);
-                circle.confirmed = is_stuck.then_some(self.now.to_nanos());
+                let all = |stuck: &[bool]| places.iter().all(|&place| stuck[place as usize]);
+                if circle.confirmed.is_none() {
+                    circle.levels = graph.levels(&places);
+                    circle.confirmed = all(&stuck).then_some(self.now.to_nanos());
+                }
+                circle.survives_refresh |= all(&tested);
             }
             undecided |= circle.confirmed.is_none();
         }
@@ -259,6 +274,7 @@ impl<W: Wires> Engine<'_, W> {
             circle: circle.number,
             onset: circle.onset,
             confirmed: circle.confirmed,
+            survives_refresh: circle.survives_refresh,
             end,
             members: &members,
         })?;

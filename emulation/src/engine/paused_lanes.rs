@@ -1,5 +1,6 @@
 //! Builds the graph of waiting from the switches' tables as they are now.
 
+use fabric_core::hop_control::PauseLevel;
 use fabric_core::map_abi::{IngressQueue, class_row};
 use fabric_core::priority::Priority;
 use fabric_core::scheme::{Ingress, Scheme, Selected};
@@ -102,15 +103,19 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Whether the port that is OFF at the end of `wire` could turn ON without a departure of its packets, if
+    /// Whether the queue of a lane that is OFF, or its port, could turn ON without a departure of its packets, if
     /// only `stays` bytes were left in its switch's shared pool.
-    pub(super) fn port_may_resume(&self, wire: u32, stays: Bytes) -> bool {
-        let switch = self.receiving_switch(wire);
-        let port = self.fabric_wire(wire).to_port.into();
-        let class = switch.tables().settings().lossless_classes.trailing_zeros();
-        let at = Ingress::of(switch.tables(), switch.policy(), port, Priority::of_bits(class))
-            .expect("the port has its rows");
-        Selected::may_resume(&at, switch.computed_policy(), stays.0)
+    pub(super) fn may_resume(&self, lane: Lane, level: PauseLevel, stays: Bytes) -> bool {
+        let switch = self.receiving_switch(lane.wire);
+        let port = self.fabric_wire(lane.wire).to_port.into();
+        let at = Ingress::of(
+            switch.tables(),
+            switch.policy(),
+            port,
+            Priority::of_bits(lane.class.into()),
+        )
+        .expect("the port has its rows");
+        Selected::may_resume(&at, level, switch.computed_policy(), stays.0)
     }
 
     /// Whether the sender of a lane has been paused, and the pause has not run out.

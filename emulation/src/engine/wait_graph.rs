@@ -6,12 +6,11 @@
 //! classes lie. So an edge leads from a paused lane to each paused lane that holds packets for whose departure
 //! it waits.
 //!
-//! A queue that is OFF turns ON only when one of its packets departs (`fabric_core::scheme`), whatever thresholds
-//! do. A port that is OFF turns ON when a packet of any of its lossless classes departs, or when its pause
-//! is renewed. By then the switch's other ports may have drained, so that its threshold is higher, its bytes in
-//! insurance fit into its share of the shared pool, and it is below X_pon. So the caller of
-//! [`stuck`](WaitGraph::stuck) says whether a port could resume without a departure of its own packets if only
-//! stuck bytes were left in the shared pool.
+//! A queue that is OFF turns ON when one of its packets departs (`fabric_core::scheme`), a port when a packet of any
+//! of its lossless classes does. A port also does, and a queue if the switch tests them then, when its pause is
+//! renewed. By then the switch's other ports may have drained, so that the threshold is higher and it is at or below
+//! X_on. So the caller of [`stuck`](WaitGraph::stuck) says whether a queue or port could resume without a departure of
+//! its own packets if only stuck bytes were left in the shared pool.
 
 use std::collections::BTreeMap;
 
@@ -157,16 +156,16 @@ impl WaitGraph {
     /// more packets and whose packets all wait behind lanes of the set. So no packet of these queues and ports
     /// departs.
     ///
-    /// `port_may_resume` says whether the port that a wire leads to could turn ON without a departure of
+    /// `may_resume` says whether the queue of a lane, or its port, could turn ON without a departure of
     /// its own packets if only these bytes were left in its switch's shared pool.
-    pub fn stuck(&self, port_may_resume: impl Fn(u32, Bytes) -> bool) -> Vec<bool> {
+    pub fn stuck(&self, may_resume: impl Fn(Lane, PauseLevel, Bytes) -> bool) -> Vec<bool> {
         let mut stuck = vec![true; self.paused.len()];
         loop {
             let mut is_largest = true;
             for (place, paused) in self.paused.iter().enumerate() {
                 if stuck[place]
-                    && !self.queue_is_stuck(paused, &stuck)
-                    && !self.port_is_stuck(paused.lane.wire, &stuck, &port_may_resume)
+                    && !self.queue_is_stuck(paused, &stuck, &may_resume)
+                    && !self.port_is_stuck(paused.lane, &stuck, &may_resume)
                 {
                     stuck[place] = false;
                     is_largest = false;
@@ -178,21 +177,32 @@ impl WaitGraph {
         }
     }
 
-    fn queue_is_stuck(&self, paused: &PausedLane, stuck: &[bool]) -> bool {
-        let stays = |queue: &HeldQueue| queue.stuck_bytes(stuck) == queue.held.0;
-        paused.queue_off && paused.settled && self.ingress.get(&paused.lane).is_some_and(stays)
+    fn queue_is_stuck(
+        &self,
+        paused: &PausedLane,
+        stuck: &[bool],
+        may_resume: &impl Fn(Lane, PauseLevel, Bytes) -> bool,
+    ) -> bool {
+        let Some(queue) = self.ingress.get(&paused.lane) else { return false };
+        let stays = || self.shared_that_stays(queue.switch, stuck);
+        paused.queue_off
+            && paused.settled
+            && queue.stuck_bytes(stuck) == queue.held.0
+            && !may_resume(paused.lane, PauseLevel::Queue, stays())
     }
 
     fn port_is_stuck(
         &self,
-        wire: u32,
+        lane: Lane,
         stuck: &[bool],
-        port_may_resume: &impl Fn(u32, Bytes) -> bool,
+        may_resume: &impl Fn(Lane, PauseLevel, Bytes) -> bool,
     ) -> bool {
+        let wire = lane.wire;
         let Some(port) = self.ports.get(&wire).filter(|port| port.settled) else { return false };
         let Some((_, first)) = self.at_port(wire).next() else { return false };
-        let stays: u64 = self.at_port(wire).map(|(_, queue)| queue.stuck_bytes(stuck)).sum();
-        stays == port.held.0 && !port_may_resume(wire, self.shared_that_stays(first.switch, stuck))
+        let held: u64 = self.at_port(wire).map(|(_, queue)| queue.stuck_bytes(stuck)).sum();
+        let stays = || self.shared_that_stays(first.switch, stuck);
+        held == port.held.0 && !may_resume(lane, PauseLevel::Port, stays())
     }
 
     /// Bytes of a switch's shared pool that are never given back: those of ingress queues from which no packet
@@ -285,8 +295,9 @@ mod tests {
         graph
     }
 
-    fn no_port(_: u32, _: Bytes) -> bool {
-        panic!("no port is OFF")
+    /// Only departures resume queues.
+    fn never(_: Lane, _: PauseLevel, _: Bytes) -> bool {
+        false
     }
 
     #[test]
@@ -297,7 +308,7 @@ mod tests {
         }
         assert_eq!(ring.cycle_through(lane(13)), None);
         assert_eq!(ring.cycle_through(Lane { wire: 10, class: 5 }), None);
-        assert_eq!(ring.stuck(no_port), [true; 3]);
+        assert_eq!(ring.stuck(never), [true; 3]);
         assert!(ring.is_cycle(&[lane(11), lane(12), lane(10)]));
         assert!(!ring.is_cycle(&[lane(11), lane(10), lane(12)]));
         assert!(!ring.is_cycle(&[lane(10), lane(11), lane(13)]));
@@ -307,7 +318,7 @@ mod tests {
     fn a_chain_is_none() {
         let chain = graph(&[(0, &[(1, 5)]), (0, &[(2, 5)]), (5, &[])]);
         assert!((10..13).all(|wire| chain.cycle_through(lane(wire)).is_none()));
-        assert_eq!(chain.stuck(no_port), [false; 3]);
+        assert_eq!(chain.stuck(never), [false; 3]);
     }
 
     #[test]
@@ -326,30 +337,30 @@ mod tests {
         // Place 1 also holds a byte for a port that is free: it may resume, and with it all the others.
         let ring = graph(&[(0, &[(1, 5)]), (1, &[(2, 5)]), (0, &[(0, 5)])]);
         assert_eq!(ring.cycle_through(lane(10)), Some(vec![0, 1, 2]));
-        assert_eq!(ring.stuck(no_port), [false; 3]);
+        assert_eq!(ring.stuck(never), [false; 3]);
     }
 
     #[test]
     fn what_waits_for_a_deadlock_is_stuck_with_it() {
         let tail = graph(&[(0, &[(1, 5)]), (0, &[(0, 5)]), (0, &[(0, 5)]), (7, &[(0, 5)])]);
         assert_eq!(tail.cycle_through(lane(12)), None);
-        assert_eq!(tail.stuck(no_port), [true, true, true, false]);
+        assert_eq!(tail.stuck(never), [true, true, true, false]);
     }
 
     #[test]
     fn packets_on_their_way_may_still_dissolve_a_cycle() {
         let mut ring = graph(&[(0, &[(1, 5)]), (0, &[(0, 5)])]);
         ring.paused[1].settled = false;
-        assert_eq!(ring.stuck(no_port), [false; 2]);
+        assert_eq!(ring.stuck(never), [false; 2]);
     }
 
     #[test]
     fn a_queue_that_waits_behind_two_is_stuck_only_with_both() {
         let both = graph(&[(0, &[(1, 5), (2, 5)]), (0, &[(0, 5)]), (0, &[(0, 5)])]);
         assert_eq!(both.cycle_through(lane(12)), Some(vec![0, 2]));
-        assert_eq!(both.stuck(no_port), [true; 3]);
+        assert_eq!(both.stuck(never), [true; 3]);
         let one = graph(&[(0, &[(1, 5), (2, 5)]), (0, &[(0, 5)]), (1, &[(0, 5)])]);
-        assert_eq!(one.stuck(no_port), [false; 3]);
+        assert_eq!(one.stuck(never), [false; 3]);
     }
 
     /// Class 3 of wire 10 has no packet at the other end, but waits for the port, that is for class 5.
@@ -374,7 +385,6 @@ mod tests {
 
     #[test]
     fn a_port_is_stuck_with_all_its_classes() {
-        let never = |_: u32, _: Bytes| false;
         assert_eq!(ports().stuck(never), [true; 4]);
 
         let mut drains = ports();
@@ -393,10 +403,11 @@ mod tests {
             let port = OffPort { since: Nanos(0), settled: true, held: Bytes(5) };
             ring.ports.insert(wire, port);
         }
-        assert_eq!(ring.stuck(|_, _| true), [true; 2]);
+        let ports_may = |_, level, _| level == PauseLevel::Port;
+        assert_eq!(ring.stuck(ports_may), [true; 2]);
         assert_eq!(ring.levels(&[0, 1]), [PauseLevel::Queue; 2]);
         ring.paused[0].queue_off = false;
-        assert_eq!(ring.stuck(|_, _| true), [false; 2]);
+        assert_eq!(ring.stuck(ports_may), [false; 2]);
         assert_eq!(ring.levels(&[0, 1]), [PauseLevel::Port, PauseLevel::Queue]);
     }
 
@@ -404,7 +415,8 @@ mod tests {
     #[test]
     fn a_port_may_resume_by_room_that_others_make() {
         const HOST: Lane = Lane { wire: 7, class: 5 };
-        let at_least = |bytes: u64| move |wire: u32, stays: Bytes| wire == 10 && stays.0 < bytes;
+        let at_least =
+            |bytes: u64| move |lane: Lane, _, stays: Bytes| lane.wire == 10 && stays.0 < bytes;
         assert_eq!(ports().stuck(at_least(40)), [true; 4], "its own 40 stay");
         assert_eq!(ports().stuck(at_least(41)), [false; 4]);
 
@@ -419,5 +431,23 @@ mod tests {
         let mut elsewhere = host(0);
         elsewhere.ingress.get_mut(&HOST).unwrap().switch = 99;
         assert_eq!(elsewhere.stuck(at_least(70)), [false; 4]);
+    }
+
+    /// Both queues hold 5 bytes, and 7 others are stuck behind them at the first one's switch.
+    #[test]
+    fn a_queue_may_resume_by_room_that_others_make() {
+        let below = |bytes: u64| {
+            move |lane: Lane, level, stays: Bytes| {
+                assert_eq!(level, PauseLevel::Queue);
+                lane.wire == 10 && stays.0 < bytes
+            }
+        };
+        let ring = graph(&[(0, &[(1, 5)]), (0, &[(0, 5)])]);
+        assert_eq!(ring.stuck(below(5)), [true; 2], "its own 5 stay");
+        assert_eq!(ring.stuck(below(6)), [false; 2]);
+        let mut tail = graph(&[(0, &[(1, 5)]), (0, &[(0, 5)])]);
+        tail.ingress.insert(lane(7), ingress(10, (0, &[(1, 7)])));
+        assert_eq!(tail.stuck(below(12)), [true; 2]);
+        assert_eq!(tail.stuck(below(13)), [false; 2]);
     }
 }

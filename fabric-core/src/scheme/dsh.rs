@@ -21,13 +21,12 @@ pub mod settings;
 pub mod state;
 pub mod two_level;
 
-use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme};
+use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme, highest_threshold};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, PauseLevel};
 use crate::map_abi::Pool;
 use crate::policy::{Policy, ThresholdScheme};
 use crate::tables::Tables;
-use crate::threshold;
 use units::Nanos;
 
 pub use settings::{EstimationForm, Options, Settings};
@@ -74,6 +73,11 @@ impl Scheme for Dsh {
         }
     }
 
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        two_level::resume_queue(at)
+    }
+
     /// Also resumes a port that can turn ON now: if all its packets wait behind other pauses, no departure does it.
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
@@ -84,12 +88,23 @@ impl Scheme for Dsh {
         two_level::renewal(at, level, pause)
     }
 
-    /// The port turns ON at a renewal of its pause if its occupancy is at or below X_pon and all its insurance can be
+    /// A queue turns ON at a renewal of its pause if it is at or below X_qon.
+    ///
+    /// The port does if its occupancy is at or below X_pon and all its insurance can be
     /// moved to the shared pool ([`pools::settle`]). The sum of both does not change without a departure or arrival.
     /// If a queue that is OFF keeps insurance, because it gets no shared headroom, the port never turns ON this way.
     /// The threshold is highest when all bytes that can leave have left and insurance has moved; a stored threshold
     /// may be older than either.
-    fn may_resume<T: Tables>(at: &Ingress<'_, T>, computed: Policy, stays: u64) -> bool {
+    fn may_resume<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        computed: Policy,
+        stays: u64,
+    ) -> bool {
+        let highest = |stays| highest_threshold::<Self, T>(at, computed, stays);
+        if level == PauseLevel::Queue {
+            return at.queue.shared_bytes.load() <= two_level::queue_xon(at, highest(stays));
+        }
         let Some((settings, port)) = state::settings(at.tables).zip(state::port(at)) else {
             return false;
         };
@@ -97,18 +112,10 @@ impl Scheme for Dsh {
             return false;
         }
         let insurance = port.insurance_bytes.load();
-        let left = crate::map_abi::SwitchState::default();
-        let evaluate = |policy| threshold::evaluate(policy, at.config, &left, at.port, at.queue);
-        let highest = match at.policy.threshold() {
-            ThresholdScheme::Stored => {
-                left.shared_bytes.store(stays);
-                evaluate(computed).max(Self::threshold(at))
-            }
-            ThresholdScheme::Dynamic | ThresholdScheme::Static => {
-                left.shared_bytes.store(stays + insurance);
-                evaluate(at.policy)
-            }
-        };
+        let highest = highest(match at.policy.threshold() {
+            ThresholdScheme::Stored => stays,
+            ThresholdScheme::Dynamic | ThresholdScheme::Static => stays + insurance,
+        });
         let xon = two_level::port_xoff(at.config, highest)
             .saturating_sub(settings.port_xon_offset_bytes.load());
         port.shared_bytes.load() + insurance <= xon

@@ -38,4 +38,9 @@ impl Scheme for Oversubscribed {
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
         Pfc::after_departure(packet, send);
     }
+
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        Pfc::resume(at)
+    }
 }

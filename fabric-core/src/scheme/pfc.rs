@@ -29,10 +29,14 @@ impl Scheme for Pfc {
 
     #[inline(always)]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        let at = &packet.ingress;
-        if may_resume(at) {
-            resume(at, Self::threshold(at), send);
+        if let Some(order) = Self::resume(&packet.ingress) {
+            send(&order);
         }
+    }
+
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        resume(at, || Self::threshold(at))
     }
 }
 
@@ -75,23 +79,19 @@ pub fn pause<T: Tables>(
     true
 }
 
-/// Whether a departure may resume the class, as far as thresholds go: OFF to ON in DSH, Fig. 3.
+/// Resumes the class of a queue that is OFF and holds no headroom, if it has fallen to X_on: OFF to ON in DSH, Fig. 3.
+/// `xoff` computes the queue's X_off.
 #[inline(always)]
-pub fn may_resume<T>(at: &Ingress<'_, T>) -> bool {
-    at.queue.off.load() != 0 && at.queue.headroom_bytes.load() == 0
-}
-
-/// Resumes the class of a queue that [`may_resume`], if it has fallen to X_on; `xoff` is its X_off. Returns whether it
-/// has resumed.
-#[inline(always)]
-pub fn resume<T: Tables>(at: &Ingress<'_, T>, xoff: u64, send: &mut impl FnMut(&Order)) -> bool {
-    let xon = xoff.saturating_sub(at.config.xon_offset_bytes);
+pub fn resume<T: Tables>(at: &Ingress<'_, T>, xoff: impl FnOnce() -> u64) -> Option<Order> {
+    if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
+        return None;
+    }
+    let xon = xoff().saturating_sub(at.config.xon_offset_bytes);
     if at.queue.shared_bytes.load() > xon {
-        return false;
+        return None;
     }
     at.queue.off.store(0);
-    send(&at.resume_queue(xon));
-    true
+    Some(at.resume_queue(xon))
 }
 
 #[cfg(test)]

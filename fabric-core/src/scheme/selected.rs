@@ -173,6 +173,11 @@ impl Scheme for Selected {
         select!(packet.ingress.policy, S => S::after_departure(packet, send));
     }
 
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        select!(at.policy, S => S::resume(at))
+    }
+
     #[inline]
     fn renewal<T: Tables>(
         at: &Ingress<'_, T>,
@@ -183,8 +188,13 @@ impl Scheme for Selected {
         select!(at.policy, S => S::renewal(at, level, pause, now))
     }
 
-    fn may_resume<T: Tables>(at: &Ingress<'_, T>, computed: Policy, stays: u64) -> bool {
-        select!(at.policy, S => S::may_resume(at, computed, stays))
+    fn may_resume<T: Tables>(
+        at: &Ingress<'_, T>,
+        level: PauseLevel,
+        computed: Policy,
+        stays: u64,
+    ) -> bool {
+        select!(at.policy, S => S::may_resume(at, level, computed, stays))
     }
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, now: Nanos) {

@@ -181,7 +181,14 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
         crate::DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Queue },
     ];
     let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));
-    DeadlockRow { circle: number, onset, confirmed, end: None, members: MEMBERS }
+    DeadlockRow {
+        circle: number,
+        onset,
+        confirmed,
+        survives_refresh: false,
+        end: None,
+        members: MEMBERS,
+    }
 }
 
 /// A record without a flow, and its report at 1 us.

@@ -45,6 +45,7 @@ pub fn figure_16(run: Runner) {
     assert_eq!((summary.ended, summary.emulated_ns), (RunEnd::Deadlock, 33_120));
     let totals = DeadlockTotals {
         deadlocks: 1,
+        surviving_refresh: 1,
         first_onset_ns: Some(31_724),
         at_end: true,
         dissolved: 0,
@@ -57,7 +58,7 @@ pub fn figure_16(run: Runner) {
     let to_the_end = run(DEADLOCK, &["stop=done", "duration=2ms"]);
     assert_eq!(circles(&to_the_end), [first, second]);
     assert!(!to_the_end.is_sound());
-    let totals = DeadlockTotals { deadlocks: 2, ..totals };
+    let totals = DeadlockTotals { deadlocks: 2, surviving_refresh: 2, ..totals };
     assert_eq!((to_the_end.summary.ended, to_the_end.summary.deadlock), (RunEnd::Duration, totals));
     let why = format!(
         "16 flows had not completed when the duration of 2000000 ns was over, \
@@ -206,6 +207,33 @@ pub fn circles_of_short_pauses(run: Runner) {
             assert_eq!(circles.iter().position(is_same), Some(number), "{buffer}: {circles:?}");
         }
     }
+}
+
+/// One side has drained by the time that the first pauses are renewed, so their queues are below X_on then. If only
+/// departures are looked at, they never resume.
+pub fn a_queue_is_tested_when_its_pause_is_renewed(run: Runner) {
+    let settings = [DSH, "switch.buffer=2MB", "stop=done", "duration=2ms"];
+    let totals = |resume_test: &str| {
+        let tests_at = format!("switch.resume_test={resume_test}");
+        let run = run(DEADLOCK, &[&settings[..], &[&tests_at]].concat());
+        assert!(run.summary.lossless);
+        run.summary.deadlock
+    };
+    let only_departures = DeadlockTotals {
+        deadlocks: 1,
+        surviving_refresh: 0,
+        first_onset_ns: Some(76_632),
+        at_end: true,
+        ..DeadlockTotals::default()
+    };
+    assert_eq!(totals("departure"), only_departures);
+    let at_refresh = DeadlockTotals {
+        surviving_refresh: 1,
+        first_onset_ns: Some(259_757),
+        dissolved: 1,
+        ..only_departures
+    };
+    assert_eq!(totals("refresh"), at_refresh);
 }
 
 /// A deadlock whose PAUSEs are lost dissolves when the quanta run out.

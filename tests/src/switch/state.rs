@@ -90,7 +90,8 @@ impl State {
             ecn_classes: 1 << 3 | 1 << 4,
             pause_quanta: 0xffff,
             port_shift: port_shift(PORTS),
-            reserved: [0; 3],
+            tests_renewed_pauses: 0,
+            reserved: [0; 2],
         };
         let dsh = dsh::Settings {
             options: dsh::Options::default(),

@@ -38,6 +38,11 @@ fn a_deadlock_whose_pauses_run_out_dissolves() {
 }
 
 #[test]
+fn a_refresh_ends_a_pause_that_no_departure_does() {
+    deadlock::a_queue_is_tested_when_its_pause_is_renewed(on_both);
+}
+
+#[test]
 fn circles_of_short_pauses_are_found_once() {
     deadlock::circles_of_short_pauses(on_both);
 }

@@ -1,6 +1,6 @@
 //! Circles of waiting that open and end, on tables that are set as pauses and packets would set them.
 
-use fabric_core::map_abi::{IngressQueue, PauseState, class_row};
+use fabric_core::map_abi::{IngressQueue, PauseState, Port, class_row};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::scheme::dsh::state::{self as dsh, PortLine};
@@ -24,9 +24,16 @@ const ROUND: [&str; 4] = ["spine0->leaf1", "leaf1->spine1", "spine1->leaf2", "le
 /// Longer than all that happens.
 const LONG: u64 = 1_000_000_000;
 
+/// Queues resume by departures only.
 fn fabric() -> Scenario {
+    fabric_that_tests_at("departure")
+}
+
+fn fabric_that_tests_at(resume_test: &str) -> Scenario {
+    let tests = format!("[switch]\nresume_test = \"{resume_test}\"");
     scenario(
         &SCENARIO
+            .replace("[switch]", &tests)
             .replace("lossless = [3]", "lossless = [3, 5]")
             .replace("kind = \"sih\"", "kind = \"dsh\""),
     )
@@ -103,15 +110,24 @@ impl<'a> Instant<'a> {
     }
 
     fn at_its_end(&self, lane: Lane, change: impl FnOnce(&IngressQueue, &PortLine)) {
+        let (tables, port) = self.end_of(lane);
+        let queue = tables.ingress(port, Priority::new(lane.class));
+        change(queue, dsh::port_of(tables, port).expect("a port"));
+    }
+
+    fn port_at_its_end(&self, lane: Lane) -> &Port {
+        let (tables, port) = self.end_of(lane);
+        tables.port(port).expect("a port")
+    }
+
+    /// The tables of the switch that a lane leads to, and its port.
+    fn end_of(&self, lane: Lane) -> (&SwitchTables, u32) {
         let wire = self.engine.fabric_wire(lane.wire);
         let NodeKind::Switch(SwitchId(switch)) = self.engine.scenario.fabric().node(wire.to).kind
         else {
             panic!("{} leads to a host", wire.name)
         };
-        let port = u32::from(wire.to_port);
-        let tables = self.engine.switch(SwitchId(switch)).tables();
-        let queue = tables.ingress(port, Priority::new(lane.class));
-        change(queue, dsh::port_of(tables, port).expect("a port"));
+        (self.engine.switch(SwitchId(switch)).tables(), wire.to_port.into())
     }
 
     fn turn_queue(&self, wire: &str, class: u8, off: bool) {
@@ -326,6 +342,30 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     let said = said.expect("a deadlock");
     assert!(said.starts_with("deadlocked since "), "{said}");
     assert!(said.ends_with(&format!(" ns ({names})")), "{said}");
+}
+
+/// The queues hold 1000 bytes, less than T. Where alpha is 0 they hold more, and do not resume when their pauses are
+/// renewed; if one of them does, the others follow.
+#[test]
+fn a_circle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold() {
+    for (above, lasts) in [(3, false), (4, true)] {
+        let confirmed = ["refresh", "departure"].map(|resume_test| {
+            let scenario = fabric_that_tests_at(resume_test);
+            let mut instant = Instant::of(&scenario);
+            undecided(&mut instant);
+            instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
+                queue.shared_bytes.sub::<SwitchTables>(1000);
+            });
+            for wire in &ROUND[..above] {
+                instant.port_at_its_end(instant.lane(wire, 3)).alpha_numerator.store(0);
+            }
+            instant.perform(instant.engine.now, Task::DeadlockLook);
+            let circle = &instant.engine.deadlocks.open[0];
+            assert_eq!(circle.survives_refresh, lasts);
+            circle.confirmed.is_some()
+        });
+        assert_eq!(confirmed, [lasts, true]);
+    }
 }
 
 /// Class 5 of a wire goes on, which changes nothing for class 3: the circle is the same, not another one.

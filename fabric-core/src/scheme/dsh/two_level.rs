@@ -14,7 +14,7 @@ use crate::hop_control::{ClassPauses, HopControl, Order, PauseLevel, next_pause}
 use crate::map_abi::{Pool, SwitchConfig};
 use crate::policy::ThresholdScheme;
 use crate::priority;
-use crate::scheme::{Ingress, Scheme};
+use crate::scheme::{Ingress, Scheme, end_renewed, renew_queue};
 use crate::tables::Tables;
 use units::Nanos;
 
@@ -67,35 +67,45 @@ pub fn after_arrival<T: Tables>(
 /// Empties insurance as far as there is room, then turns the queue ON, and the port.
 #[inline]
 pub fn after_departure<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
-    let Ingress { config, queue, .. } = *at;
     settle(at);
-    let xoff = Dsh::threshold(at).saturating_sub(Dsh::margin(at));
-    let xon = xoff.saturating_sub(config.xon_offset_bytes);
-    let queue_turns_on = queue.off.load() != 0 && queue.shared_bytes.load() <= xon;
-    if queue_turns_on {
-        queue.off.store(0);
-    }
+    let resumed = resume_queue(at);
     if state::port(at)?.off.load() != 0 {
         return resume_settled(at);
     }
-    queue_turns_on.then(|| at.resume_queue(xon))
+    resumed
+}
+
+/// Turns the queue ON, if it is OFF and at or below X_qon. The order is not for the neighbour while the port is OFF.
+#[inline(always)]
+pub fn resume_queue<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+    if at.queue.off.load() == 0 {
+        return None;
+    }
+    let xon = queue_xon(at, Dsh::threshold(at));
+    if at.queue.shared_bytes.load() > xon {
+        return None;
+    }
+    at.queue.off.store(0);
+    Some(at.resume_queue(xon))
+}
+
+/// X_qon (Eq. 10) under a threshold.
+#[inline(always)]
+pub fn queue_xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64) -> u64 {
+    threshold.saturating_sub(Dsh::margin(at)).saturating_sub(at.config.xon_offset_bytes)
 }
 
 /// Renews a queue's pause, unless it is over or its port's pause covers it. Renews a port's pause, or turns the port ON
-/// if that is possible now.
+/// if that is possible now; a queue likewise, if the switch tests the pauses that it renews.
 pub fn renewal<T: Tables>(at: &Ingress<'_, T>, level: PauseLevel, pause: u32) -> Option<Order> {
     let port = state::port(at)?;
     let port_off = port.off.load() != 0;
-    let threshold = || Dsh::threshold(at);
     match level {
-        PauseLevel::Queue => {
-            let lasts = at.queue.off.load() != 0 && at.queue.pauses.load() == pause;
-            let xoff = || threshold().saturating_sub(Dsh::margin(at));
-            (lasts && !port_off).then(|| at.pause_queue(xoff()))
-        }
+        PauseLevel::Queue if port_off => None,
+        PauseLevel::Queue => renew_queue::<Dsh, T>(at, pause),
         PauseLevel::Port if port_off && port.pauses.load() == pause => {
             settle(at);
-            let again = || pause_port(at, port, port_xoff(at.config, threshold()));
+            let again = || pause_port(at, port, port_xoff(at.config, Dsh::threshold(at)));
             Some(resume_settled(at).unwrap_or_else(again))
         }
         PauseLevel::Port => None,
@@ -116,7 +126,7 @@ fn resume_settled<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     port.off.store(0);
     let mut still_off = 0;
     for queue in priority::all().filter_map(|priority| at.sibling(priority)) {
-        if queue.queue.off.load() != 0 {
+        if queue.queue.off.load() != 0 && end_renewed::<Dsh, T>(&queue).is_none() {
             still_off |= queue.priority.bit();
             next_pause::<T>(&queue.queue.pauses);
         }

@@ -14,11 +14,7 @@ fn arrive(at: &Ingress<'_, OwnedTables>, pool: Pool) -> Option<Order> {
 }
 
 fn depart(at: &Ingress<'_, OwnedTables>) -> Option<Order> {
-    let mut sent = None;
-    let resumes =
-        may_resume(at) && resume(at, Pfc::threshold(at), &mut |order: &Order| sent = Some(*order));
-    assert_eq!(resumes, sent.is_some());
-    sent
+    Pfc::resume(at)
 }
 
 /// X_off is 10,000 bytes.
@@ -121,4 +117,27 @@ fn a_pause_is_renewed_until_it_is_over() {
     assert_eq!(spoken(renew(1)), Some((8, 0)));
     assert_eq!(renew(0), None, "an earlier pause");
     assert_eq!(Pfc::renewal(&at, PauseLevel::Port, 1, Nanos(0)), None, "PFC pauses no ports");
+}
+
+/// X_on is 8000 bytes; a queue with bytes in headroom resumes by departures only.
+#[test]
+fn a_renewal_ends_a_pause_that_is_over_if_it_is_tested_then() {
+    for tested in [false, true] {
+        let mut tables = tables();
+        tables.config.tests_renewed_pauses = tested.into();
+        let at = at(&tables);
+        at.queue.shared_bytes.store(10_001);
+        arrive(&at, Pool::Shared).unwrap();
+        let renewal = || spoken(Pfc::renewal(&at, PauseLevel::Queue, 1, Nanos(0)));
+        let may = || Pfc::may_resume(&at, PauseLevel::Queue, at.policy, 0);
+        at.queue.shared_bytes.store(8001);
+        assert_eq!((renewal(), may()), (Some((8, 0)), false));
+        at.queue.shared_bytes.store(8000);
+        at.queue.headroom_bytes.store(1);
+        assert_eq!((renewal(), may()), (Some((8, 0)), false));
+        at.queue.headroom_bytes.store(0);
+        assert!(may(), "whether the switch does it is the caller's to know");
+        assert_eq!(renewal(), Some(if tested { (0, 8) } else { (8, 0) }));
+        assert_eq!(at.queue.off.load() == 0, tested);
+    }
 }

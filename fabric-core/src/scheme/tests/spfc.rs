@@ -148,11 +148,16 @@ impl Scheme for Spfc {
     }
 
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        let at = &packet.ingress;
-        let Some(line) = line(at.tables, at.port_number) else { return };
-        if pfc::may_resume(at) && pfc::resume(at, Self::threshold(at), send) {
-            line.change_paused(|classes| classes & !u32::from(at.priority.bit()));
+        if let Some(order) = Self::resume(&packet.ingress) {
+            send(&order);
         }
+    }
+
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        let line = line(at.tables, at.port_number)?;
+        let order = pfc::resume(at, || Self::threshold(at))?;
+        line.change_paused(|classes| classes & !u32::from(at.priority.bit()));
+        Some(order)
     }
 
     fn room(_policy: Policy, ports: u32) -> Room {

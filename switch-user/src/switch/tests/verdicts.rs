@@ -3,7 +3,7 @@
 use fabric_core::map_abi::{Pool, SchemeLine};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::pfc::Pfc;
-use fabric_core::scheme::{Arriving, Changes, Leaving, Verdict};
+use fabric_core::scheme::{Arriving, Changes, Ingress, Leaving, Verdict};
 use fabric_core::tables::Tables;
 
 use super::*;
@@ -53,6 +53,10 @@ impl Scheme for Test {
 
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
         Pfc::after_departure(packet, send);
+    }
+
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        Pfc::resume(at)
     }
 
     fn paused<T: Tables>(tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<QueueSet> {

@@ -274,7 +274,7 @@ fn a_run_stops_at_its_deadlock_and_writes_down_its_circles() {
     "#);
     assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,31724,33120,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
+    0,31724,33120,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue,1
     ");
     let on = Left::by(DEADLOCK, &["stop=done", "duration=40us"]);
     assert_eq!(on.tables(&["deadlocks.csv"]), left.tables(&["deadlocks.csv"]));
@@ -306,8 +306,8 @@ fn ports_wait_for_each_other() {
     "#);
     assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,21244,22640,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 3 5,port port port port
-    1,21437,22833,,spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0,5 3 5 3,port port port port
+    0,21244,22640,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 3 5,port port port port,1
+    1,21437,22833,,spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0,5 3 5 3,port port port port,1
     ");
 }
 
@@ -325,7 +325,7 @@ fn a_circle_that_dissolves_is_no_deadlock() {
     "#);
     assert_snapshot!(left.tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,74285,,77701,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue
+    0,74285,,77701,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 3 3 3,queue queue queue queue,0
     ");
 }
 
@@ -349,8 +349,8 @@ fn insurance_that_stays_keeps_its_port_off() {
     ];
     assert_snapshot!(Left::by(&text, &settings).tables(&["deadlocks.csv"]), @"
     deadlocks.csv
-    0,50201,,213415,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port port port queue
-    1,215508,216904,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port queue port queue
+    0,50201,,213415,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port port port queue,0
+    1,215508,216904,,leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1,3 5 5 3,port queue port queue,1
     ");
 }
 

@@ -375,3 +375,63 @@ fn a_queues_pause_is_renewed_unless_its_ports_covers_it() {
     port(&at).off.store(1);
     assert_eq!(renew(&tables, PauseLevel::Queue, 2, 1), None, "the port's pause covers it");
 }
+
+/// X_qon = (200,000 - s) / 10 - 1000 is 9,000 while others hold 80,000, and 17,000 when they have drained.
+#[test]
+fn a_refresh_resumes_a_queue_whose_threshold_has_risen_if_it_is_tested_then() {
+    for tested in [false, true] {
+        let mut tables = tables();
+        tables.config.tests_renewed_pauses = tested.into();
+        let at = ingress(&tables, 2);
+        hold(&at, 20_000);
+        tables.switch.shared_bytes.add::<OwnedTables>(80_000);
+        assert!(arrive(&at, Pool::Shared, Nanos(1 << 40)).is_some());
+        let renewal = || spoken(renew(&tables, PauseLevel::Queue, 2, 1));
+        let paused = Some((PauseLevel::Queue, 1 << 2, 0));
+        assert_eq!(renewal(), paused, "20,000 are above it");
+        tables.switch.shared_bytes.sub::<OwnedTables>(80_000);
+        give_back(&at, 2727);
+        assert_eq!(renewal(), paused, "17,273 are above 17,272");
+        give_back(&at, 1);
+        let resumed = Some((PauseLevel::Queue, 0, 1 << 2));
+        assert_eq!(renewal(), if tested { resumed } else { paused });
+        assert_eq!(at.queue.off.load() == 0, tested);
+    }
+}
+
+/// The port of [`a_refresh_resumes_a_port_without_departures`], whose queue 2 is below its own threshold now.
+#[test]
+fn the_resume_of_a_port_tests_the_queues_whose_pauses_it_would_renew() {
+    for tested in [false, true] {
+        let mut tables = tables();
+        tables.config.tests_renewed_pauses = tested.into();
+        let (two, five) = (ingress(&tables, 2), ingress(&tables, 5));
+        port(&two).off.store(1);
+        hold(&two, 10_000);
+        hold(&five, 19_000);
+        for queue in [&two, &five] {
+            queue.queue.off.store(1);
+        }
+        let order = renew(&tables, PauseLevel::Port, 2, 0);
+        // X_qon = (200,000 - 29,000) / 10 - 1000 = 16,100.
+        let (paused, resumed) = if tested { (1 << 5, 1 << 2) } else { (1 << 2 | 1 << 5, 0) };
+        assert_eq!(spoken(order), Some((PauseLevel::Port, paused, resumed)));
+        assert_eq!((two.queue.off.load() == 0, five.queue.off.load()), (tested, 1));
+    }
+}
+
+/// What would be left of the others' bytes decides: X_qon = (200,000 - stays) / 10 - 1000.
+#[test]
+fn a_queue_may_resume_if_what_stays_leaves_it_enough() {
+    let tables = tables();
+    let at = ingress(&tables, 2);
+    at.queue.off.store(1);
+    hold(&at, 12_000);
+    tables.switch.shared_bytes.add::<OwnedTables>(150_000);
+    let may = |stays| Dsh::may_resume(&at, PauseLevel::Queue, POLICY, stays);
+    assert!(may(70_000));
+    assert!(!may(70_001));
+    line(&at).tau_bytes.store(100);
+    assert!(may(69_000));
+    assert!(!may(69_001));
+}
