@@ -147,6 +147,8 @@ pub struct Engine<'a, W: Wires> {
     /// All that lies before it has happened.
     now: Picos,
     flows_completed: u64,
+    /// Flows of the scenario's window that have started and are not done.
+    flows_of_window: u64,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
 }
@@ -224,6 +226,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             threads: 1,
             now: Picos::ZERO,
             flows_completed: 0,
+            flows_of_window: 0,
             entries: Vec::new(),
         };
         for part in &mut engine.parts {
@@ -242,7 +245,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     /// Runs until every flow is done and the fabric has drained, the scenario's duration is over, it asks to stop at a
-    /// deadlock and there is one, or the watch interrupts.
+    /// deadlock or with the flows of its window, or the watch interrupts.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
         let (end, others_cpu) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
@@ -275,6 +278,10 @@ impl<'a, W: Wires> Engine<'a, W> {
             if self.has_drained() {
                 self.now = self.tally().last_activity;
                 return Ok(RunEnd::Drained);
+            }
+            if self.window_is_done(window.end) {
+                self.now = window.end.min(self.scenario.duration);
+                return Ok(RunEnd::Window);
             }
             others += 1;
             // Windows and starts of flows are steps, too.
@@ -405,6 +412,14 @@ impl<'a, W: Wires> Engine<'a, W> {
         self.active.is_empty()
             && self.stream.next_start().is_none()
             && self.parts.iter().all(|part| is_empty(part))
+    }
+
+    /// Whether the scenario asks to stop when the flows that start in its window are done, and they are; all that lies
+    /// before `now` has happened.
+    fn window_is_done(&self, now: Picos) -> bool {
+        self.scenario.stop == Stop::Window
+            && self.flows_of_window == 0
+            && self.scenario.results.window.is_some_and(|window| now >= window.to)
     }
 
     /// What all parts have counted.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunEnd, RunReport, ThroughputMeter, counted,
+    RunDescription, RunEnd, RunReport, ThroughputMeter, Window, counted,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
@@ -204,6 +204,9 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let options = RecordOptions {
         flow_size_bins: results.flow_size_bins.clone(),
         buffer: scenario.switch.buffer,
+        window: results
+            .window
+            .map(|window| Window { from: window.from.to_nanos(), to: window.to.to_nanos() }),
         throughput: results.throughput.as_ref().map(meter),
     };
     Record::new(folder, options)

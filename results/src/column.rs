@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
         assert_eq!(
             header::<DeadlockRow>(),
-            "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels"
+            "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels,survives_refresh"
         );
         assert_eq!(header::<DistributionRow>(), "measure,value,weight,cumulative");
     }

@@ -81,6 +81,11 @@ impl FlowGroup {
         }
     }
 
+    fn summary(&self) -> LabelSummary {
+        let (fct_ns, slowdown) = self.summaries().unzip();
+        LabelSummary { flows: self.flows, completed: self.fct_ns.count(), fct_ns, slowdown }
+    }
+
     fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
         let Self { fct_ns, slowdown, .. } = self;
         let [p50, p99] = fct_ns.percentiles([50, 99])?;
@@ -124,29 +129,15 @@ impl FlowStatistics {
         groups.by_size[bin].record(flow);
     }
 
-    /// Flows counted.
-    pub const fn total(&self) -> u64 {
-        self.all.flows
-    }
-
-    /// Those of them that completed.
-    pub const fn completed(&self) -> u64 {
-        self.all.fct_ns.count()
-    }
-
-    /// Completion times and slowdowns of all flows; `None` if none completed.
-    pub fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
-        self.all.summaries()
-    }
-
     /// Flows, completion times and slowdowns of each label.
     pub fn by_label(&self) -> BTreeMap<String, LabelSummary> {
-        let summary = |groups: &LabelGroups| {
-            let (flows, completed) = (groups.all.flows, groups.all.fct_ns.count());
-            let (fct_ns, slowdown) = groups.all.summaries().unzip();
-            LabelSummary { flows, completed, fct_ns, slowdown }
-        };
-        self.by_label.iter().map(|(label, groups)| (label.clone(), summary(groups))).collect()
+        let groups = self.by_label.iter();
+        groups.map(|(label, groups)| (label.clone(), groups.all.summary())).collect()
+    }
+
+    /// The same of all labels together.
+    pub fn together(&self) -> LabelSummary {
+        self.all.summary()
     }
 
     /// The groups that have flows: all labels together, then label by label; by size in each.
@@ -206,14 +197,15 @@ mod tests {
             for fct in order {
                 statistics.record(&flow("", 1, Some(fct)));
             }
-            assert_eq!((statistics.total(), statistics.completed()), (4, 3));
-            statistics.summaries().unwrap()
+            let LabelSummary { flows, completed, fct_ns, slowdown } = statistics.together();
+            assert_eq!((flows, completed), (4, 3));
+            (fct_ns.unwrap(), slowdown.unwrap())
         };
         let (fct, slowdown) = statistics([300, 100, 150]);
         assert_eq!(fct, FctSummary { mean: 183, p50: 150, p99: 300, max: 300 });
         assert_eq!(slowdown.mean, Slowdown(18_333));
         assert_eq!((fct, slowdown), statistics([100, 150, 300]));
-        assert_eq!(FlowStatistics::new(Vec::new()).summaries(), None);
+        assert_eq!(FlowStatistics::new(Vec::new()).together().fct_ns, None);
     }
 
     #[test]

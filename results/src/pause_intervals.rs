@@ -1,8 +1,10 @@
 //! Pauses counted and timed.
 
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use super::pause::PauseEvent;
+use super::pause::{PauseEvent, PauseLevel};
+use super::window::Window;
 
 /// Pauses of one sender in one priority, as they were decided or as they were in effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,40 +21,105 @@ pub struct PauseTotal {
     pub longest: Nanos,
 }
 
+/// Time in which classes were paused, by whose occupancy decided last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PausedByLevel {
+    /// An ingress queue's.
+    pub queue_ns: u64,
+    /// A port's: all its lossless classes are paused.
+    pub port_ns: u64,
+}
+
+impl PausedByLevel {
+    fn add(&mut self, level: PauseLevel, span: Nanos) {
+        match level {
+            PauseLevel::Queue => self.queue_ns += span.0,
+            PauseLevel::Port => self.port_ns += span.0,
+        }
+    }
+
+    /// Both, of another link, too.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { queue_ns: self.queue_ns + other.queue_ns, port_ns: self.port_ns + other.port_ns }
+    }
+
+    /// Both together.
+    pub const fn sum_ns(self) -> u64 {
+        self.queue_ns + self.port_ns
+    }
+}
+
+/// The decisions of one switch on one direction of a link in one priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ordered {
+    /// From each PAUSE to its RESUME.
+    pub total: PauseTotal,
+    /// The same time.
+    pub by_level: PausedByLevel,
+    /// Of it, what lies in the window.
+    pub in_window: PausedByLevel,
+}
+
 /// One direction of a link in one priority, by the decisions of the switch that it ends at: from each PAUSE to
 /// its RESUME.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PauseMeter {
-    total: PauseTotal,
+    ordered: Ordered,
+    /// When the pause began that lasts.
     since: Option<Nanos>,
+    /// Whose it is, and since when.
+    level: Option<(PauseLevel, Nanos)>,
 }
 
 impl PauseMeter {
-    pub(super) fn record(&mut self, time: Nanos, event: PauseEvent) {
+    pub(super) fn record(
+        &mut self,
+        time: Nanos,
+        event: PauseEvent,
+        level: PauseLevel,
+        window: Option<Window>,
+    ) {
+        let total = &mut self.ordered.total;
         match event {
             PauseEvent::Xoff => {
-                self.total.pauses += 1;
+                total.pauses += 1;
                 self.since.get_or_insert(time);
             }
-            PauseEvent::XoffRefresh => self.total.refreshes += 1,
+            PauseEvent::XoffRefresh => total.refreshes += 1,
             PauseEvent::Xon => {
-                self.total.resumes += 1;
-                self.close(time);
+                total.resumes += 1;
+                self.close(time, window);
             }
+        }
+        if self.since.is_some() && self.level.is_none_or(|(before, _)| before != level) {
+            self.close_level(time, window);
+            self.level = Some((level, time));
         }
     }
 
-    /// The total of a run that ends at `end`; who is still paused counts until then.
-    pub(super) fn finish(mut self, end: Nanos) -> PauseTotal {
-        self.close(end);
-        self.total
+    /// The totals of a run that ends at `end`; who is still paused counts until then.
+    pub(super) fn finish(mut self, end: Nanos, window: Option<Window>) -> Ordered {
+        self.close(end, window);
+        self.ordered
     }
 
-    fn close(&mut self, time: Nanos) {
+    fn close(&mut self, time: Nanos, window: Option<Window>) {
+        self.close_level(time, window);
         if let Some(since) = self.since.take() {
             let span = Nanos(time.0.saturating_sub(since.0));
-            self.total.paused.0 += span.0;
-            self.total.longest = self.total.longest.max(span);
+            let total = &mut self.ordered.total;
+            total.paused.0 += span.0;
+            total.longest = total.longest.max(span);
+        }
+    }
+
+    fn close_level(&mut self, time: Nanos, window: Option<Window>) {
+        if let Some((level, since)) = self.level.take() {
+            self.ordered.by_level.add(level, Nanos(time.0.saturating_sub(since.0)));
+            if let Some(window) = window {
+                self.ordered.in_window.add(level, window.overlap(since, time));
+            }
         }
     }
 }
@@ -77,9 +144,11 @@ mod tests {
     fn total(events: &[(u64, PauseEvent)], end: u64) -> (u64, u64, u64, u64, u64) {
         let mut state = PauseMeter::default();
         for &(time, event) in events {
-            state.record(Nanos(time), event);
+            state.record(Nanos(time), event, PauseLevel::Queue, None);
         }
-        let total = state.finish(Nanos(end));
+        let ordered = state.finish(Nanos(end), None);
+        let total = ordered.total;
+        assert_eq!(ordered.by_level, PausedByLevel { queue_ns: total.paused.0, port_ns: 0 });
         (total.pauses, total.refreshes, total.resumes, total.paused.0, total.longest.0)
     }
 
@@ -92,5 +161,26 @@ mod tests {
     #[test]
     fn a_second_pause_extends_and_a_stray_resume_only_counts() {
         assert_eq!(total(&[(0, Xon), (10, Xoff), (20, Xoff)], 40), (2, 0, 1, 30, 30));
+    }
+
+    /// A queue's pause from 10, taken over by its port from 20 to 50, then its own again until 60.
+    #[test]
+    fn each_level_has_its_part_of_a_pause_and_a_window_its_part_of_each() {
+        use PauseLevel::{Port, Queue};
+        let mut meter = PauseMeter::default();
+        let window = Some(Window { from: Nanos(15), to: Nanos(55) });
+        for (time, event, level) in [
+            (10, Xoff, Queue),
+            (20, Xoff, Port),
+            (40, XoffRefresh, Port),
+            (50, XoffRefresh, Queue),
+            (60, Xon, Queue),
+        ] {
+            meter.record(Nanos(time), event, level, window);
+        }
+        let Ordered { total, by_level, in_window } = meter.finish(Nanos(100), window);
+        assert_eq!((total.paused, total.longest), (Nanos(50), Nanos(50)));
+        assert_eq!(by_level, PausedByLevel { queue_ns: 20, port_ns: 30 });
+        assert_eq!(in_window, PausedByLevel { queue_ns: 10, port_ns: 30 });
     }
 }

@@ -9,7 +9,8 @@ use units::Nanos;
 use super::column::Column;
 use super::csv::{Row, Text};
 use super::pause::PauseRow;
-use super::pause_intervals::{PauseMeter, PauseTotal};
+use super::pause_intervals::{Ordered, PauseMeter, PauseTotal};
+use super::window::Window;
 
 /// A class of a PFC frame that arrived at the sender that it is about.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +44,10 @@ pub struct PauseTimeRow {
     pub by: String,
     /// As it was received and in effect.
     pub imposed: PauseTotal,
+    /// Of that, the time in the window.
+    pub imposed_in_window: Nanos,
     /// As the neighbour decided.
-    pub ordered: PauseTotal,
+    pub ordered: Ordered,
     /// The run's end.
     pub end: Nanos,
 }
@@ -107,8 +110,8 @@ impl Row for PauseTimeRow {
             imposed.paused.0,
             Share(imposed.paused, self.end),
             imposed.longest.0,
-            ordered.pauses,
-            ordered.paused.0,
+            ordered.total.pauses,
+            ordered.total.paused.0,
         )
     }
 }
@@ -117,6 +120,8 @@ impl Row for PauseTimeRow {
 /// frames.
 #[derive(Clone, Debug, Default)]
 pub struct PauseTimes {
+    /// What is also measured by itself.
+    window: Option<Window>,
     nodes: BTreeMap<String, BTreeMap<(u16, u8), PortPause>>,
 }
 
@@ -125,6 +130,7 @@ struct PortPause {
     by: String,
     ordered: PauseMeter,
     imposed: PauseTotal,
+    imposed_in_window: Nanos,
     running: Option<Running>,
 }
 
@@ -136,17 +142,17 @@ struct Running {
 }
 
 impl PortPause {
-    fn receive(&mut self, received: &PauseReceived) {
+    fn receive(&mut self, received: &PauseReceived, window: Option<Window>) {
         let PauseReceived { time, binds, until, .. } = *received;
         match &mut self.running {
             Some(running) if running.until > time => {
                 running.until = until;
                 if until <= time {
-                    self.close(time);
+                    self.close(time, window);
                 }
             }
             _ => {
-                self.close(time);
+                self.close(time, window);
                 if until > time {
                     self.imposed.pauses += 1;
                     self.running = Some(Running { binds, until });
@@ -156,9 +162,13 @@ impl PortPause {
     }
 
     /// Counts the pause that runs, or that has expired since the last frame.
-    fn close(&mut self, now: Nanos) {
+    fn close(&mut self, now: Nanos, window: Option<Window>) {
         if let Some(Running { binds, until }) = self.running.take() {
-            let span = Nanos(until.0.min(now.0).saturating_sub(binds.0));
+            let end = until.min(now);
+            if let Some(window) = window {
+                self.imposed_in_window.0 += window.overlap(binds, end).0;
+            }
+            let span = Nanos(end.0.saturating_sub(binds.0));
             self.imposed.paused.0 += span.0;
             self.imposed.longest = self.imposed.longest.max(span);
         }
@@ -166,10 +176,16 @@ impl PortPause {
 }
 
 impl PauseTimes {
+    /// Nobody has been paused.
+    pub fn new(window: Option<Window>) -> Self {
+        Self { window, nodes: BTreeMap::new() }
+    }
+
     /// Follows one decision. Decisions of one port come in time order.
     pub fn order(&mut self, row: &PauseRow) {
         let key = (row.peer, row.peer_port, row.priority);
-        self.port(key, row.node).ordered.record(row.time, row.event);
+        let window = self.window;
+        self.port(key, row.node).ordered.record(row.time, row.event, row.level, window);
     }
 
     /// Follows one class of a PFC frame. Frames to one port come in time order.
@@ -178,7 +194,8 @@ impl PauseTimes {
         let key = (received.node, received.port, received.priority);
         let known = self.nodes.get(key.0).is_some_and(|ports| ports.contains_key(&(key.1, key.2)));
         if known || received.until > received.time {
-            self.port(key, received.by).receive(received);
+            let window = self.window;
+            self.port(key, received.by).receive(received, window);
         }
     }
 
@@ -194,14 +211,15 @@ impl PauseTimes {
 
     /// Rows in the order of node, port and priority. What is still paused counts until `end`.
     pub fn finish(self, end: Nanos) -> Vec<PauseTimeRow> {
+        let window = self.window;
         let ports = self.nodes.into_iter().flat_map(|(node, ports)| {
             ports.into_iter().map(move |(port, pause)| (node.clone(), port, pause))
         });
         let row = |(node, (port, priority), mut pause): (String, _, PortPause)| {
-            pause.close(end);
-            let ordered = pause.ordered.finish(end);
-            let PortPause { by, imposed, .. } = pause;
-            PauseTimeRow { node, port, priority, by, imposed, ordered, end }
+            pause.close(end, window);
+            let ordered = pause.ordered.finish(end, window);
+            let PortPause { by, imposed, imposed_in_window, .. } = pause;
+            PauseTimeRow { node, port, priority, by, imposed, imposed_in_window, ordered, end }
         };
         ports.map(row).collect()
     }

@@ -34,7 +34,7 @@ impl PausedPeer {
                 _ => format!("{} port {}", row.node, row.port),
             },
             priority: row.priority,
-            ordered: row.ordered,
+            ordered: row.ordered.total,
             imposed: row.imposed,
         };
         rows.iter().map(of_row).collect()
@@ -43,6 +43,9 @@ impl PausedPeer {
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
+    use super::super::pause_intervals::Ordered;
     use super::*;
 
     #[test]
@@ -53,7 +56,11 @@ mod tests {
             priority,
             by: "leaf0".into(),
             imposed: PauseTotal { pauses, ..PauseTotal::default() },
-            ordered: PauseTotal { pauses: 2 * pauses, ..PauseTotal::default() },
+            imposed_in_window: Nanos(0),
+            ordered: Ordered {
+                total: PauseTotal { pauses: 2 * pauses, ..PauseTotal::default() },
+                ..Ordered::default()
+            },
             end: units::Nanos(50),
         };
         let rows = [row("spine0", 0, 3, 1), row("spine0", 0, 4, 2), row("spine0", 1, 3, 3)];

@@ -10,7 +10,7 @@ use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::flow::FlowRow;
-use super::flow_statistics::FlowStatistics;
+use super::flow_statistics::{FlowStatistics, LabelSummary};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
 use super::hpcc::{FlowStart, HpccFiles};
@@ -19,6 +19,7 @@ use super::manifest::Manifest;
 use super::measurements::Measurements;
 use super::occupancy::{Occupancy, OccupancyRow};
 use super::pause::{PauseEvent, PauseRow};
+use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
 use super::queue::{QueueKind, QueueRow};
@@ -28,6 +29,7 @@ use super::report::{
 use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
+use super::window::{Window, WindowSummary};
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
 /// of flows under way (and, for the HPCC simulator's files, of pairs of hosts), not with finished
@@ -35,6 +37,8 @@ use super::throughput::ThroughputMeter;
 pub struct Record {
     folder: Option<ResultsFolder>,
     flows: FlowStatistics,
+    /// The part of the run that is also looked at by itself, and the flows that start in it.
+    window: Option<(Window, FlowStatistics)>,
     worst_flows: Vec<ReportedFlow>,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
@@ -57,6 +61,8 @@ pub struct RecordOptions {
     pub flow_size_bins: Vec<Bytes>,
     /// What each switch's buffer can hold.
     pub buffer: Bytes,
+    /// A part of the run to look at by itself.
+    pub window: Option<Window>,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -77,13 +83,14 @@ pub struct RunDescription<'a> {
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
     pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
-        let RecordOptions { flow_size_bins, buffer, throughput } = options;
+        let RecordOptions { flow_size_bins, buffer, window, throughput } = options;
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
             flows: FlowStatistics::new(flow_size_bins),
+            window: window.map(|window| (window, FlowStatistics::new(Vec::new()))),
             worst_flows: Vec::new(),
-            pause_times: PauseTimes::default(),
+            pause_times: PauseTimes::new(window),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
@@ -125,6 +132,11 @@ impl Record {
     /// Adds a flow: once each, when it completes or when the run ends without it.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
         self.flows.record(row);
+        if let Some((window, flows)) = &mut self.window
+            && window.contains(row.start)
+        {
+            flows.record(row);
+        }
         if let Some(meter) = &mut self.throughput {
             meter.end(row.flow);
         }
@@ -256,8 +268,24 @@ impl Record {
         let pause_times = self.pause_times.finish(end);
         let sum =
             |time: fn(&PauseTimeRow) -> Nanos| pause_times.iter().map(|row| time(row).0).sum();
-        let (flows_total, flows_completed) = (self.flows.total(), self.flows.completed());
-        let (fct_ns, slowdown) = self.flows.summaries().unzip();
+        let ordered = |part: fn(&Ordered) -> PausedByLevel| {
+            let parts = pause_times.iter().map(|row| part(&row.ordered));
+            parts.fold(PausedByLevel::default(), PausedByLevel::and)
+        };
+        let LabelSummary { flows: flows_total, completed: flows_completed, fct_ns, slowdown } =
+            self.flows.together();
+        let window = self.window.map(|(window, flows)| {
+            let in_window = ordered(|ordered| ordered.in_window);
+            WindowSummary {
+                from_ns: window.from.0,
+                to_ns: window.to.0,
+                flows: flows.together(),
+                labels: flows.by_label(),
+                paused_ns: sum(|row| row.imposed_in_window),
+                pause_ordered_ns: in_window.sum_ns(),
+                pause_ordered_by_level: in_window,
+            }
+        });
         let fct_by_size = self.flows.by_size();
         let summary = Summary {
             flows_total,
@@ -269,7 +297,9 @@ impl Record {
             pause_refresh_frames: self.refresh_frames,
             resume_frames: self.resume_frames,
             paused_ns: sum(|row| row.imposed.paused),
-            pause_ordered_ns: sum(|row| row.ordered.paused),
+            pause_ordered_ns: sum(|row| row.ordered.total.paused),
+            pause_ordered_by_level: ordered(|ordered| ordered.by_level),
+            window,
             deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,
             truncated: self.folder.as_ref().map(ResultsFolder::truncated).unwrap_or_default(),

@@ -18,7 +18,7 @@ pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
 use super::fct_by_size::FctBySizeRow;
-use super::flow_statistics::SlowdownSummary;
+use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
 use super::link_delay::LinkDelayRange;
 use super::occupancy::OccupancyRow;
@@ -154,6 +154,7 @@ impl RunReport {
             match run.ended {
                 RunEnd::Drained | RunEnd::Duration => "",
                 RunEnd::Deadlock => ", until the deadlock",
+                RunEnd::Window => ", until the window's flows were done",
                 RunEnd::Interrupted => ", until the interrupt",
             },
         );
@@ -213,7 +214,32 @@ impl RunReport {
         if let Some(SlowdownSummary { mean, p50, p99 }) = run.slowdown {
             writeln!(out, "slowdown mean {mean}, p50 {p50}, p99 {p99}")?;
         }
-        self.sizes(out, style)
+        self.sizes(out, style)?;
+        self.window(out, style)
+    }
+
+    /// The part of the run that is looked at by itself.
+    fn window(&self, out: &mut String, style: Style) -> fmt::Result {
+        let Some(window) = &self.summary.window else { return Ok(()) };
+        let span = |nanos| quantity::span(Nanos(nanos));
+        let heading = format!("From {} to {}", span(window.from_ns), span(window.to_ns));
+        writeln!(out, "\n{}", style.heading(&heading))?;
+        let flows = &window.flows;
+        writeln!(
+            out,
+            "{} of {} that started completed",
+            quantity::count(flows.completed),
+            quantity::counted(flows.flows, "flow"),
+        )?;
+        if let Some(FctSummary { mean, p50, p99, max }) = flows.fct_ns {
+            let [mean, p50, p99, max] = [mean, p50, p99, max].map(span);
+            writeln!(out, "FCT mean {mean}, p50 {p50}, p99 {p99}, max {max}")?;
+        }
+        if let Some(SlowdownSummary { mean, p50, p99 }) = flows.slowdown {
+            writeln!(out, "slowdown mean {mean}, p50 {p50}, p99 {p99}")?;
+        }
+        let (ordered, imposed) = (span(window.pause_ordered_ns), span(window.paused_ns));
+        writeln!(out, "pauses ordered for {ordered}, in effect for {imposed}, all links together")
     }
 
     /// Slowdown by size, where sizes differ.

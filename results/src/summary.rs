@@ -8,6 +8,8 @@ use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
+use super::pause_intervals::PausedByLevel;
+use super::window::WindowSummary;
 
 /// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
 /// not interrupted.
@@ -37,6 +39,12 @@ pub struct Summary {
     pub paused_ns: u64,
     /// Time from each decision to pause to the decision to resume, summed over (node, port, priority).
     pub pause_ordered_ns: u64,
+    /// The same by whose pauses they were.
+    #[serde(default)]
+    pub pause_ordered_by_level: PausedByLevel,
+    /// A part of the run by itself, if the scenario asks for one.
+    #[serde(default)]
+    pub window: Option<WindowSummary>,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
     /// Packets that switches marked with Congestion Experienced, each counted once.
@@ -90,6 +98,8 @@ pub enum RunEnd {
     Duration,
     /// The scenario asks to stop at a deadlock, and there was one.
     Deadlock,
+    /// The scenario asks to stop when the flows of its window are done.
+    Window,
     /// The user interrupted it: results go up to [`Summary::emulated_ns`].
     Interrupted,
 }
@@ -133,6 +143,19 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 of `ordered_ns` in `pause_time.csv`.",
     },
     Column {
+        name: "pause_ordered_by_level",
+        about: "The same, divided: `queue_ns` while the last decision was by an ingress queue's \
+                occupancy, `port_ns` while it was by a port's (DSH).",
+    },
+    Column {
+        name: "window",
+        about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns` by itself. \
+                `flows`, `completed`, `fct_ns`, `slowdown` and `labels`, as above, are of the flows \
+                that start then, whenever they complete; `paused_ns`, `pause_ordered_ns` and \
+                `pause_ordered_by_level`, as above, are of the time that lies in it. Null without \
+                these keys.",
+    },
+    Column {
         name: "deadlock",
         about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
                 confirmed, `surviving_refresh` those of them that are deadlocks with `resume_test = \"refresh\"`, too, `first_onset_ns` is the first onset among all confirmed ones (null if there are none), \
@@ -161,7 +184,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "ended",
         about: "Why the run ended: `drained` (every flow was done), `duration` (it was over), \
-                `deadlock` (with `stop = \"deadlock\"`) or `interrupted` (by Ctrl-C or another signal: \
+                `deadlock` (with `stop = \"deadlock\"`), `window` (with `stop = \"window\"`: every flow that starts in \
+                the window was done) or `interrupted` (by Ctrl-C or another signal: \
                 all results go up to `emulated_ns`, samples up to the last one before).",
     },
     Column {
@@ -319,8 +343,14 @@ mod tests {
       "resume_frames": 0,
       "paused_ns": 0,
       "pause_ordered_ns": 0,
+      "pause_ordered_by_level": {
+        "queue_ns": 0,
+        "port_ns": 0
+      },
+      "window": null,
       "deadlock": {
         "deadlocks": 0,
+        "surviving_refresh": 0,
         "first_onset_ns": null,
         "at_end": false,
         "dissolved": 0,

@@ -146,6 +146,8 @@ pub enum Stop {
     Done,
     /// Paused queues that wait for each other and can never resume.
     Deadlock,
+    /// All flows that start in the window of `results` are done.
+    Window,
 }
 
 /// Which clock events run by.
@@ -217,8 +219,8 @@ struct ScenarioKeys {
     #[serde(default = "default_duration")]
     duration: Time,
     /// What ends the run before that. "done": every flow is done. "deadlock": that, or queues that wait
-    /// for each other and can never resume; flows that are not done then do not make the run fail.
-    /// Default "done".
+    /// for each other and can never resume. "window": that, or every flow that starts between `results.from` and
+    /// `results.to` is done. Flows that are not done then do not make the run fail. Default "done".
     #[serde(default)]
     stop: Stop,
     /// Which clock events run by.
@@ -378,7 +380,7 @@ impl ScenarioKeys {
             Expansion { document, fabric: fabric_of, racks, host: host_of, folder, duration, read };
         let (workloads, sources) = expansion.expand(self.flows)?;
         let transports = Transports::of(&host, &workloads, document)?;
-        let results = self.results.resolve(&workloads, &fabric, document)?;
+        let results = self.results.resolve(&workloads, &fabric, (duration, self.stop), document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use topology::Fabric;
 use units::{Bytes, Picos};
 
+use super::Stop;
 use super::document::{Document, suggestion};
 use super::flows::FlowsEntry;
 use super::glob;
@@ -21,6 +22,9 @@ pub struct Results {
     /// Emulated time between two samples in `queues.csv`.
     #[serde(serialize_with = "quantity::serialize")]
     pub queue_period: Picos,
+    /// The part of the run that `summary.json` also looks at by itself.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Upper bounds of the bins of `fct_by_size.csv`, inclusive, ascending and above zero; flows
     /// above the last one have a bin of their own.
     #[serde(serialize_with = "sizes")]
@@ -38,6 +42,24 @@ pub struct Results {
     /// How the HPCC simulator's files are written; none are without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpcc: Option<Hpcc>,
+}
+
+/// A part of the run: the instants from `from` up to and without `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// The first.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub from: Picos,
+    /// The first that is too late; after `from`, and not after the run's duration.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub to: Picos,
+}
+
+impl Window {
+    /// Whether an instant is one of them.
+    pub fn contains(self, time: Picos) -> bool {
+        (self.from..self.to).contains(&time)
+    }
 }
 
 /// What `throughput.csv` counts.
@@ -83,6 +105,12 @@ fn covers(patterns: &[String], label: &str) -> bool {
 pub(super) struct ResultsKeys {
     /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
     queue_period: Time,
+    /// Where a part of the run begins that `summary.json` looks at by itself (`window`): once the fabric has filled,
+    /// say. Whole nanoseconds. Default: the run's start, if `to` is given; with neither key there is no such part.
+    from: Option<Time>,
+    /// Where it ends; after `from`. `stop = "window"` ends the run when all flows that start in it are done, so
+    /// that traffic goes on around the last of them. Default: the run's duration, if `from` is given.
+    to: Option<Time>,
     /// Upper bounds of the bins of flow sizes in `fct_by_size.csv`: each bound belongs to its bin,
     /// they ascend, and flows above the last one have a bin of their own. At most 64; an empty list
     /// puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and so on up to "30MB".
@@ -136,6 +164,8 @@ impl Default for ResultsKeys {
         let kilobytes = [1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
         Self {
             queue_period: Quantity(Picos(1_000_000)),
+            from: None,
+            to: None,
             flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
             occupancy: false,
             distributions: false,
@@ -151,11 +181,18 @@ impl ResultsKeys {
         self,
         workloads: &[FlowsEntry],
         fabric: &Fabric,
+        (duration, stop): (Picos, Stop),
         document: &Document<'_>,
     ) -> Result<Results, ScenarioError> {
         if self.queue_period.0 == Picos::ZERO {
             let help = "write a time such as \"1us\"";
             return Err(document.error("results.queue_period", "samples without end", help));
+        }
+        let window = window(self.from, self.to, duration, document)?;
+        if stop == Stop::Window && window.is_none() {
+            let title = "`stop = \"window\"` without a window";
+            let help = "write results.from and results.to, between which the flows start that are waited for";
+            return Err(document.error("stop", title, help));
         }
         let flow_size_bins: Vec<Bytes> = self.flow_size_bins.iter().map(|size| size.0).collect();
         check_bins(&flow_size_bins, document)?;
@@ -166,6 +203,7 @@ impl ResultsKeys {
         let hpcc = self.hpcc.map(|keys| keys.resolve(workloads, fabric, document)).transpose()?;
         Ok(Results {
             queue_period: self.queue_period.0,
+            window,
             flow_size_bins,
             occupancy: self.occupancy,
             distributions: self.distributions,
@@ -174,6 +212,41 @@ impl ResultsKeys {
             hpcc,
         })
     }
+}
+
+fn window(
+    from: Option<Time>,
+    to: Option<Time>,
+    duration: Picos,
+    document: &Document<'_>,
+) -> Result<Option<Window>, ScenarioError> {
+    if from.is_none() && to.is_none() {
+        return Ok(None);
+    }
+    let window = Window {
+        from: from.map_or(Picos::ZERO, |from| from.0),
+        to: to.map_or(duration, |to| to.0),
+    };
+    for (key, time) in [("results.from", window.from), ("results.to", window.to)] {
+        if Picos::from_nanos(time.to_nanos()) != time {
+            let title = format!("a window that begins or ends at {}", quantity::display(time));
+            let help = "instants in results are whole nanoseconds: write a time such as \"2ms\"";
+            return Err(document.error(key, &title, help));
+        }
+    }
+    if window.to > duration {
+        let title = format!("the window ends at {}", quantity::display(window.to));
+        let help = format!("the run's `duration` is {}", quantity::display(duration));
+        return Err(document.error("results.to", &title, &help));
+    }
+    if window.from >= window.to {
+        let (begin, end) = (quantity::display(window.from), quantity::display(window.to));
+        let title = format!("the window begins at {begin} and ends at {end}");
+        let key = if from.is_some() { "results.from" } else { "results.to" };
+        let help = "a window begins before it ends";
+        return Err(document.error(key, &title, help));
+    }
+    Ok(Some(window))
 }
 
 impl ThroughputKeys {

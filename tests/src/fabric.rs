@@ -32,6 +32,7 @@ pub mod shapes;
 pub mod simulator_files;
 pub mod tcp;
 pub mod telemetry;
+pub mod window;
 pub mod worst_case;
 
 use std::collections::BTreeSet;

@@ -57,7 +57,7 @@ impl<W: Wires> Engine<'_, W> {
                 let now = self.now.to_nanos().0;
                 Some(format!("the run was interrupted at {now} ns, with {flows} under way"))
             }
-            RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock => None,
+            RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock | RunEnd::Window => None,
         };
         let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
         counted.unfinished = unfinished.map(|what| what + &deadlock);

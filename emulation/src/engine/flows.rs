@@ -42,9 +42,16 @@ impl<W: Wires> Engine<'_, W> {
                 src: &fabric.host(flow.source).name,
                 dst: &fabric.host(flow.destination).name,
             });
+            self.flows_of_window += u64::from(self.is_of_window(&flow));
             self.active.insert(flow.id, flow);
         }
         started
+    }
+
+    /// Whether a flow starts in the scenario's window, and is to complete.
+    fn is_of_window(&self, flow: &Flow) -> bool {
+        let window = self.scenario.results.window;
+        !flow.long_lived && window.is_some_and(|window| window.contains(flow.start))
     }
 
     fn command(&mut self, host: HostId, at: Picos, command: Command) {
@@ -66,6 +73,7 @@ impl<W: Wires> Engine<'_, W> {
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
         self.command(flow.destination, completion.at + self.lookahead, close);
         self.flows_completed += 1;
+        self.flows_of_window -= u64::from(self.is_of_window(&flow));
         self.recorder.record.flow(&flow_row(
             self.scenario,
             &flow,

@@ -46,6 +46,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
         buffer: Bytes(1_000),
+        window: Some(Window { from: Nanos(200), to: Nanos(950) }),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };
     let mut record = Record::new(folder, options);
@@ -276,9 +277,22 @@ fn a_record_follows_what_it_was_asked_to_follow() {
     assert_eq!(read("pfc.txt"), "7 1 0 1 1\n");
     assert_eq!(read("link_delay.csv").lines().nth(1), Some("7,s0,0,h0,900,,9000"));
     assert_eq!(read("drops.csv").lines().nth(1), Some("7,s0,,,x,policy,64"));
-    assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue"));
+    assert_eq!(read("deadlocks.csv").lines().nth(1), Some("9,5,,,a->b b->a,3 5,queue queue,0"));
     assert_eq!(read("distributions.csv").lines().nth(1), Some("queues-off,3,40,1.000000"));
     assert!(!temp.path().join("occupancy.csv").exists(), "no switch was followed");
+}
+
+/// From 200 to 950 ns: flows by their start, pauses by the time that lies in it.
+#[test]
+fn a_window_has_a_summary_of_its_own() {
+    let report = run(None);
+    let window = report.summary.window.expect("it was asked for");
+    assert_eq!((window.from_ns, window.to_ns), (200, 950));
+    // 120 to 370, and from 920 on.
+    assert_eq!(window.paused_ns, 170 + 30);
+    // Ordered at 100, until 350, and from 900 on.
+    assert_eq!(window.pause_ordered_ns, 150 + 50);
+    assert_eq!((window.flows.flows, report.summary.flows_total), (0, 30), "all start at 0");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn unknown_stop() {
     1 | stop = "deadlok"
       |        ^^^^^^^^^
       |
-      = help: did you mean `deadlock`? it is one of `done` and `deadlock`
+      = help: did you mean `deadlock`? it is one of `done`, `deadlock` and `window`
     "#);
 }
 
@@ -441,4 +441,54 @@ fn traces_of_nothing() {
        |
        = help: write how many rows there may be, or leave `flow_trace` out
     ");
+}
+
+#[test]
+fn a_window_that_is_none() {
+    let window = |keys: &str| report(&format!("duration = \"5ms\"\n{SMALL}\n[results]\n{keys}\n"));
+    assert_snapshot!(window("from = \"3ms\"\nto = \"3ms\""), @r#"
+    error: the window begins at 3ms and ends at 3ms
+      --> bad.toml:15:8
+       |
+    15 | from = "3ms"
+       |        ^^^^^
+       |
+       = help: a window begins before it ends
+    "#);
+    assert_snapshot!(window("to = \"6ms\""), @r#"
+    error: the window ends at 6ms
+      --> bad.toml:15:6
+       |
+    15 | to = "6ms"
+       |      ^^^^^
+       |
+       = help: the run's `duration` is 5ms
+    "#);
+    assert_snapshot!(window("from = \"7ms\""), @r#"
+    error: the window begins at 7ms and ends at 5ms
+      --> bad.toml:15:8
+       |
+    15 | from = "7ms"
+       |        ^^^^^
+       |
+       = help: a window begins before it ends
+    "#);
+    assert_snapshot!(window("from = \"1500ps\""), @r#"
+    error: a window that begins or ends at 1500ps
+      --> bad.toml:15:8
+       |
+    15 | from = "1500ps"
+       |        ^^^^^^^^
+       |
+       = help: instants in results are whole nanoseconds: write a time such as "2ms"
+    "#);
+    assert_snapshot!(report(&format!("stop = \"window\"\n{SMALL}")), @r#"
+    error: `stop = "window"` without a window
+     --> bad.toml:1:8
+      |
+    1 | stop = "window"
+      |        ^^^^^^^^
+      |
+      = help: write results.from and results.to, between which the flows start that are waited for
+    "#);
 }

@@ -31,7 +31,9 @@ fn assert_ended(run: &Run) {
             assert_eq!(summary.flows_completed, summary.flows_total);
         }
         RunEnd::Deadlock => assert!(summary.deadlock.at_end, "{summary:#?}"),
-        RunEnd::Duration | RunEnd::Interrupted => panic!("it never ended: {summary:#?}"),
+        RunEnd::Duration | RunEnd::Window | RunEnd::Interrupted => {
+            panic!("it never ended: {summary:#?}")
+        }
     }
     for circle in run.deadlocks().rows() {
         let confirmed = !circle.text("confirmed_ns").is_empty();

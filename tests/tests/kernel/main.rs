@@ -21,4 +21,5 @@ mod fabric_simulator_files;
 mod fabric_tcp;
 mod fabric_telemetry;
 mod fabric_transport;
+mod fabric_window;
 mod netns;

@@ -25,3 +25,4 @@ mod simulator_files;
 mod tcp;
 mod telemetry;
 mod transport;
+mod window;

@@ -58,7 +58,7 @@ impl RunState {
             RunEnd::Interrupted => None,
             RunEnd::Deadlock => Some(Self::Deadlock),
             _ if summary.unfinished.is_some() => Some(Self::Incomplete),
-            RunEnd::Drained | RunEnd::Duration => Some(Self::Complete),
+            RunEnd::Drained | RunEnd::Duration | RunEnd::Window => Some(Self::Complete),
         }
     }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
-use results::{DeadlockTotals, FctSummary, LabelSummary, Slowdown, SlowdownSummary, Summary};
+use results::{
+    DeadlockTotals, FctSummary, LabelSummary, PausedByLevel, Slowdown, SlowdownSummary, Summary,
+    WindowSummary,
+};
 use scenario::Scenario;
 use scenario::glob;
 use serde_json::Value;
@@ -109,10 +112,21 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let slowdown = Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) });
     let label = LabelSummary { flows: 0, completed: 0, fct_ns, slowdown };
     let labels = scenario.workloads.iter().map(|it| (it.label().to_owned(), label.clone()));
+    let labels: BTreeMap<String, LabelSummary> = labels.collect();
+    let window = scenario.results.window.map(|_| WindowSummary {
+        from_ns: 0,
+        to_ns: 0,
+        flows: label.clone(),
+        labels: labels.clone(),
+        paused_ns: 0,
+        pause_ordered_ns: 0,
+        pause_ordered_by_level: PausedByLevel::default(),
+    });
     let mut summary = Summary {
         fct_ns,
         slowdown,
-        labels: labels.collect(),
+        labels,
+        window,
         deadlock: DeadlockTotals { first_onset_ns: Some(0), ..DeadlockTotals::default() },
         buffer_max_bytes: switches(),
         headroom_max_bytes: switches(),

@@ -1,0 +1,75 @@
+//! A part of a run by itself: the time in which the fabric is as full as it gets, say.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::flow_statistics::LabelSummary;
+use super::pause_intervals::PausedByLevel;
+
+/// The instants from `from` up to and without `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first.
+    pub from: Nanos,
+    /// The first that is too late.
+    pub to: Nanos,
+}
+
+impl Window {
+    /// Whether an instant is one of them.
+    pub fn contains(self, time: Nanos) -> bool {
+        (self.from..self.to).contains(&time)
+    }
+
+    /// How much of the time from `start` to `end` lies in it.
+    pub fn overlap(self, start: Nanos, end: Nanos) -> Nanos {
+        Nanos(end.min(self.to).0.saturating_sub(start.max(self.from).0))
+    }
+}
+
+/// What `summary.json` says of a window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowSummary {
+    /// See [`Window::from`].
+    pub from_ns: u64,
+    /// See [`Window::to`].
+    pub to_ns: u64,
+    /// The flows that start in it, whenever they complete.
+    #[serde(flatten)]
+    pub flows: LabelSummary,
+    /// The same by the flows' label.
+    pub labels: BTreeMap<String, LabelSummary>,
+    /// As [`Summary::paused_ns`](super::Summary::paused_ns), of the time in the window.
+    pub paused_ns: u64,
+    /// As [`Summary::pause_ordered_ns`](super::Summary::pause_ordered_ns), of the time in the window.
+    pub pause_ordered_ns: u64,
+    /// The same by whose pauses they were.
+    pub pause_ordered_by_level: PausedByLevel,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_within_counts() {
+        let window = Window { from: Nanos(10), to: Nanos(20) };
+        assert_eq!(
+            [9, 10, 19, 20].map(|at| window.contains(Nanos(at))),
+            [false, true, true, false]
+        );
+        for ((start, end), within) in [
+            ((0, 5), 0),
+            ((0, 10), 0),
+            ((0, 11), 1),
+            ((12, 15), 3),
+            ((5, 50), 10),
+            ((19, 50), 1),
+            ((20, 50), 0),
+        ] {
+            assert_eq!(window.overlap(Nanos(start), Nanos(end)), Nanos(within));
+        }
+    }
+}
