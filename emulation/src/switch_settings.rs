@@ -8,6 +8,7 @@ use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
 use fabric_core::scheme::{Scheme, Selected};
 use scenario::{Ecn, FlowQueues, MarkAt, ResumeTest, Scenario, Threshold, ThresholdUpdate};
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
+use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
@@ -65,6 +66,7 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
         slots: slots_for(scenario.switch.buffer),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
         next_hops: next_hops_for(&groups(fabric.routes(switch))),
+        policies: PolicyTable::new(&[]).rows(),
         scheme: Selected::room(policy(scenario), ports),
     }
 }
@@ -132,7 +134,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         pause_quanta: settings.pause_quanta,
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
-        reserved: [0; 2],
+        ..map_abi::SwitchConfig::default()
     };
     let node = fabric.switch_node(switch);
     let ports: Vec<PortSettings> = fabric
@@ -158,7 +160,8 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
     tables.configure(config, &ports, &settings.headroom.scheme(), seed);
     let routes = fabric.routes(switch);
     let group_to = |host| routes.group_to(HostId(host));
-    tables.install_routes(&groups(routes), (0..fabric.host_count()).map(group_to));
+    let hosts = (0..fabric.host_count()).map(group_to);
+    tables.install_routes(&groups(routes), hosts, &PolicyTable::new(&[]));
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }
 

@@ -11,6 +11,7 @@
 //! | `EGRESS_CLASSES` | [`EgressClass`] | ports x 8 | eBPF; counters: TC egress | both |
 //! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
 //! | `NEXT_HOPS` | [`NextHop`] | members of all ECMP groups | control plane | eBPF |
+//! | `POLICY_ROUTES` | [`PolicyRoute`] | a power of two, see `routing` | control plane | eBPF |
 //! | `DESCRIPTORS` | [`Descriptor`] | slots | eBPF | user space |
 //! | `FREE_SLOTS` | [`Cell64`] | slots | user space | eBPF |
 //! | `DROPS` | [`Cell64`] | [`MAX_DROP_REASONS`] | both | user space |
@@ -67,6 +68,8 @@ pub mod names {
     pub const ROUTES: &str = "ROUTES";
     /// [`super::NextHop`].
     pub const NEXT_HOPS: &str = "NEXT_HOPS";
+    /// [`super::PolicyRoute`].
+    pub const POLICY_ROUTES: &str = "POLICY_ROUTES";
     /// [`super::Descriptor`].
     pub const DESCRIPTORS: &str = "DESCRIPTORS";
     /// Numbers of free descriptors.
@@ -137,8 +140,10 @@ pub struct SwitchConfig {
     pub port_shift: u8,
     /// 1 if a queue's pause is also tested whenever it is renewed, 0 if only at departures of its own packets.
     pub tests_renewed_pauses: u8,
-    /// Keeps the size a multiple of eight, the stride of a BPF array.
-    pub reserved: [u8; 2],
+    /// [`POLICY_FLOWS`] and [`POLICY_PAIRS`]: what there are policy routes for.
+    pub policies: u8,
+    /// log2 of the rows of the table of policy routes.
+    pub policy_shift: u8,
 }
 
 impl SwitchConfig {
@@ -337,6 +342,35 @@ pub struct Route {
     pub members: u32,
     /// The port itself if there is one; of a larger group, where its members begin in `NEXT_HOPS`.
     pub first: u32,
+}
+
+/// Some flows have routes of their own: their keys have ports and a protocol.
+pub const POLICY_FLOWS: u8 = 1;
+/// Some pairs of hosts have: their keys have neither.
+pub const POLICY_PAIRS: u8 = 2;
+
+/// The five-tuple of a flow's packets, in host order. A pair of hosts has ports and protocol 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, zerocopy::FromBytes)]
+pub struct FlowKey {
+    /// Source address.
+    pub source: u32,
+    /// Destination address; 0 in a row without a route.
+    pub destination: u32,
+    /// Source and destination port as one word.
+    pub ports: u32,
+    /// Protocol.
+    pub protocol: u32,
+}
+
+/// A route that goes before that of its destination.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
+pub struct PolicyRoute {
+    /// Whose.
+    pub key: FlowKey,
+    /// The route.
+    pub route: Route,
 }
 
 /// One member of an ECMP group.

@@ -1,8 +1,13 @@
-//! Routing: host routes and equal-cost multipath over the five-tuple.
+//! Routing: policy routes of flows and of pairs of hosts, host routes, and equal-cost multipath over the five-tuple.
+//!
+//! Policy routes lie in a hash table with linear probing, the same rows in eBPF and natively. The row of a key is
+//! one of [`PROBES`], from that of its hash on, and no row before it is empty.
 
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
-use crate::map_abi::{FIRST_HOST_ADDRESS, Route, SwitchConfig};
+use crate::map_abi::{
+    FIRST_HOST_ADDRESS, FlowKey, POLICY_FLOWS, POLICY_PAIRS, Route, SwitchConfig,
+};
 use crate::tables::Tables;
 
 /// Mixes 32 bits so that each output bit depends on each input bit (the finaliser of MurmurHash3).
@@ -15,13 +20,26 @@ const fn mix(mut value: u32) -> u32 {
     value ^ (value >> 16)
 }
 
-/// The hash of a flow's five-tuple under a switch's seed.
+/// The hash of a flow's five-tuple under a seed.
+#[inline(always)]
+pub const fn key_hash(key: &FlowKey, seed: u32) -> u32 {
+    let mut hash = mix(seed ^ key.source);
+    hash = mix(hash ^ key.destination);
+    hash = mix(hash ^ key.ports);
+    mix(hash ^ key.protocol)
+}
+
+/// The hash of a packet's five-tuple under a switch's seed.
 #[inline(always)]
 pub const fn flow_hash(fields: &Ipv4Fields, seed: u32) -> u32 {
-    let mut hash = mix(seed ^ fields.source);
-    hash = mix(hash ^ fields.destination);
-    hash = mix(hash ^ fields.ports);
-    mix(hash ^ fields.protocol as u32)
+    key_hash(&flow_key(fields), seed)
+}
+
+/// A packet's five-tuple.
+#[inline(always)]
+const fn flow_key(fields: &Ipv4Fields) -> FlowKey {
+    let &Ipv4Fields { source, destination, ports, protocol, .. } = fields;
+    FlowKey { source, destination, ports, protocol: protocol as u32 }
 }
 
 /// The hash by which a flow gets a queue of its priority. It differs from the one that chose the port; otherwise all
@@ -52,6 +70,48 @@ pub const fn member(hash: u32, count: u32) -> u32 {
     ((hash as u64 * count as u64) >> 32) as u32
 }
 
+/// Rows in which the route of a key may lie.
+pub const PROBES: u32 = 8;
+
+/// The row of a key's route in a table of 2^`shift` rows, if the `probe` rows from that of its hash on are taken.
+#[inline(always)]
+pub const fn policy_row(key: &FlowKey, shift: u8, probe: u32) -> u32 {
+    key_hash(key, 0).wrapping_add(probe) & !(u32::MAX << (shift & 31))
+}
+
+#[inline(always)]
+fn policy_of<T: Tables>(tables: &T, config: &SwitchConfig, key: &FlowKey) -> Option<Route> {
+    let mut probe = 0;
+    while probe < PROBES {
+        let row = tables.policy_route(policy_row(key, config.policy_shift, probe))?;
+        if row.key == *key {
+            return Some(row.route);
+        }
+        if row.key.destination == 0 {
+            return None;
+        }
+        probe += 1;
+    }
+    None
+}
+
+/// The route of a packet's flow, or else of its pair of hosts. Natively a call, so that switches without policy routes
+/// pay for a comparison only.
+#[cfg_attr(target_arch = "bpf", inline(always))]
+#[cfg_attr(not(target_arch = "bpf"), cold, inline(never))]
+fn policy<T: Tables>(tables: &T, config: &SwitchConfig, fields: &Ipv4Fields) -> Option<Route> {
+    let flow = flow_key(fields);
+    if config.policies & POLICY_FLOWS != 0
+        && let Some(route) = policy_of(tables, config, &flow)
+    {
+        return Some(route);
+    }
+    if config.policies & POLICY_PAIRS == 0 {
+        return None;
+    }
+    policy_of(tables, config, &FlowKey { ports: 0, protocol: 0, ..flow })
+}
+
 /// The egress port for a packet.
 #[inline(always)]
 pub fn route<T: Tables>(
@@ -63,16 +123,20 @@ pub fn route<T: Tables>(
     if host >= config.hosts {
         return Err(DropReason::NoRoute);
     }
-    let route = tables.route(host).ok_or(DropReason::NoRoute)?;
+    let own = if config.policies == 0 { None } else { policy(tables, config, fields) };
+    let route = match own {
+        Some(route) => route,
+        None => *tables.route(host).ok_or(DropReason::NoRoute)?,
+    };
     let hash = || flow_hash(fields, config.ecmp_seed);
-    let port = select(tables, *route, hash).ok_or(DropReason::NoRoute)?;
+    let port = select(tables, route, hash).ok_or(DropReason::NoRoute)?;
     if port >= config.ports { Err(DropReason::NoRoute) } else { Ok(port) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map_abi::NextHop;
+    use crate::map_abi::{NextHop, PolicyRoute};
     use crate::tables::owned::OwnedTables;
 
     #[test]
@@ -132,6 +196,43 @@ mod tests {
             ..Ipv4Fields::default()
         };
         assert_eq!([0, 7].map(|seed| flow_hash(&fields, seed)), [0xdec1_f006, 0x3554_8f85]);
+    }
+
+    #[test]
+    fn a_flow_goes_before_its_pair_and_a_pair_before_its_destination() {
+        let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
+        tables.config.policy_shift = 2;
+        tables.policy_routes = vec![PolicyRoute::default(); 4];
+        let fields = Ipv4Fields {
+            source: FIRST_HOST_ADDRESS,
+            destination: FIRST_HOST_ADDRESS + 1,
+            ports: 7,
+            protocol: 17,
+            ..Ipv4Fields::default()
+        };
+        let pair = FlowKey { ports: 0, protocol: 0, ..flow_key(&fields) };
+        let to = |tables: &OwnedTables, policies, fields: &Ipv4Fields| {
+            route(tables, &SwitchConfig { policies, ..tables.config }, fields)
+        };
+        let all = POLICY_FLOWS | POLICY_PAIRS;
+        assert_eq!(to(&tables, all, &fields), Ok(1), "an empty table");
+        // Both keys in the rows behind those of their hashes, where others lie.
+        let taken = FlowKey { destination: 1, ..FlowKey::default() };
+        tables.policy_routes.fill(PolicyRoute { key: taken, route: Route::default() });
+        let row = |key: &FlowKey, probe| policy_row(key, 2, probe) as usize;
+        tables.policy_routes[row(&pair, 1)] =
+            PolicyRoute { key: pair, route: Route { members: 1, first: 0 } };
+        assert_eq!(to(&tables, all, &fields), Ok(0));
+        assert_eq!(to(&tables, POLICY_PAIRS, &fields), Ok(0));
+        assert_eq!(to(&tables, POLICY_FLOWS, &fields), Ok(1));
+        assert_eq!(to(&tables, 0, &fields), Ok(1));
+        let flow = flow_key(&fields);
+        tables.policy_routes[row(&flow, 3)] =
+            PolicyRoute { key: flow, route: Route { members: 1, first: 2 } };
+        tables.config.ports = 3;
+        assert_eq!(to(&tables, all, &fields), Ok(2));
+        let other = Ipv4Fields { ports: 8, ..fields };
+        assert_ne!(to(&tables, all, &other), Ok(2));
     }
 
     #[test]

@@ -6,8 +6,8 @@ pub mod owned;
 use crate::cell::{Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    Descriptor, EgressClass, EgressQueue, IngressQueue, NextHop, Port, Route, SchemeBlock,
-    SchemeLine, SwitchConfig, SwitchState,
+    Descriptor, EgressClass, EgressQueue, IngressQueue, NextHop, PolicyRoute, Port, Route,
+    SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
 };
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
@@ -29,6 +29,8 @@ pub trait Tables: Sharing {
     fn route(&self, host: u32) -> Option<&Route>;
     /// Member `index` of all ECMP groups.
     fn next_hop(&self, index: u32) -> Option<&NextHop>;
+    /// Row `index` of the routes of flows and pairs.
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute>;
     /// The descriptor in slot `slot`.
     fn descriptor(&self, slot: u32) -> Option<&Descriptor>;
     /// Entry `index` of the stack of free slots: the slot's number XOR `index`, so that a zeroed table holds

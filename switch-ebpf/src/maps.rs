@@ -6,8 +6,8 @@ use aya_ebpf::maps::{Array, RingBuf, XskMap};
 use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, Port,
-    Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
+    Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop,
+    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
@@ -33,6 +33,8 @@ static EGRESS_CLASSES: Array<EgressClass> = Array::with_max_entries(1, MMAPABLE)
 static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static NEXT_HOPS: Array<NextHop> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static POLICY_ROUTES: Array<PolicyRoute> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static DESCRIPTORS: Array<Descriptor> = Array::with_max_entries(1, MMAPABLE);
 #[map]
@@ -110,6 +112,11 @@ impl Tables for MapTables {
     #[inline(always)]
     fn next_hop(&self, index: u32) -> Option<&NextHop> {
         NEXT_HOPS.get(index)
+    }
+
+    #[inline(always)]
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute> {
+        POLICY_ROUTES.get(index)
     }
 
     #[inline(always)]

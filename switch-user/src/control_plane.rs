@@ -2,8 +2,8 @@
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    AuditCounters, IngressQueue, MAX_PORTS, NextHop, Route, SwitchConfig, SwitchState,
-    address_to_u64, class_row,
+    AuditCounters, FlowKey, IngressQueue, MAX_PORTS, NextHop, PolicyRoute, Route, SwitchConfig,
+    SwitchState, address_to_u64, class_row,
 };
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::Policy;
@@ -15,6 +15,7 @@ use fabric_core::threshold::shared_free;
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use crate::policy_table::PolicyTable;
 use crate::tables::SwitchTables;
 
 /// One port as the control plane configures it.
@@ -90,12 +91,18 @@ impl SwitchTables {
         switch.random.store(seed | 1);
     }
 
-    /// Installs the routes: the ports of each ECMP group, and for each host the number of its group.
+    /// Installs the routes: the ports of each ECMP group, for each host the number of its group, and the routes that
+    /// go before those. The configuration has to announce the latter.
     ///
     /// # Panics
-    /// If there are more hosts, or more members of groups, than the tables have room for, or a host's group is not among
-    /// the groups.
-    pub fn install_routes(&mut self, groups: &[Vec<u8>], hosts: impl IntoIterator<Item = usize>) {
+    /// If there are more hosts, policy routes or members of groups than the tables have room for, or a group is not
+    /// among the groups.
+    pub fn install_routes(
+        &mut self,
+        groups: &[Vec<u8>],
+        hosts: impl IntoIterator<Item = usize>,
+        policies: &PolicyTable,
+    ) {
         let mut used = 0;
         let mut place = |group: &Vec<u8>| match group[..] {
             [] => Route::default(),
@@ -112,6 +119,10 @@ impl SwitchTables {
         let routes: Vec<Route> = groups.iter().map(&mut place).collect();
         for (host, group) in hosts.into_iter().enumerate() {
             self.rows.routes.write(host, routes[group]);
+        }
+        for (row, policy) in policies.iter().enumerate() {
+            let route = |(key, group): (FlowKey, usize)| PolicyRoute { key, route: routes[group] };
+            self.rows.policy_routes.write(row, policy.map(route).unwrap_or_default());
         }
     }
 
@@ -382,7 +393,7 @@ mod tests {
         let groups = [vec![7], vec![1, 255], vec![], vec![0, 1, 2], vec![1]];
         assert_eq!(next_hops_for(&groups), 5);
         assert_eq!(next_hops_for(&groups[..1]), 1, "a map has an entry");
-        tables.install_routes(&groups, [0, 1, 2, 1, 3, 4]);
+        tables.install_routes(&groups, [0, 1, 2, 1, 3, 4], &PolicyTable::new(&[]));
         let route = |host| *tables.route(host).unwrap();
         let route = |host| (route(host).members, route(host).first);
         assert_eq!(

@@ -129,6 +129,7 @@ impl SwitchProgram {
                 .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
                 .map_max_entries(names::ROUTES, capacity.hosts)
                 .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
+                .map_max_entries(names::POLICY_ROUTES, capacity.policies)
                 .map_max_entries(names::DESCRIPTORS, capacity.slots)
                 .map_max_entries(names::FREE_SLOTS, capacity.slots)
                 .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)

@@ -8,7 +8,8 @@ use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
-    Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, names, port_shift,
+    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, names,
+    port_shift,
 };
 use fabric_core::scheme::Room;
 use fabric_core::tables::Tables;
@@ -33,6 +34,8 @@ pub struct Capacity {
     pub queues: u32,
     /// Members of all ECMP groups, at least 1.
     pub next_hops: u32,
+    /// Rows of policy routes, at least 1: see [`PolicyTable::rows`](crate::policy_table::PolicyTable::rows).
+    pub policies: u32,
     /// The size of the scheme's state.
     pub scheme: Room,
 }
@@ -42,7 +45,7 @@ impl Capacity {
     /// state of its own.
     pub const fn new(ports: u32, hosts: u32, slots: u32) -> Self {
         let scheme = Room { lines: 1, blocks: 1 };
-        Self { ports, hosts, slots, queues: 1 + CLASSES, next_hops: 1, scheme }
+        Self { ports, hosts, slots, queues: 1 + CLASSES, next_hops: 1, policies: 1, scheme }
     }
 
     /// Rows of tables with one for each (port, priority).
@@ -77,6 +80,7 @@ pub struct Rows {
     pub(crate) egress_classes: Region<EgressClass>,
     pub(crate) routes: Region<Route>,
     pub(crate) next_hops: Region<NextHop>,
+    pub(crate) policy_routes: Region<PolicyRoute>,
     pub(crate) descriptors: Region<Descriptor>,
     pub(crate) free_slots: Region<Cell64>,
     pub(crate) drops: Region<Cell64>,
@@ -135,6 +139,7 @@ impl Rows {
             egress_classes: source.region(names::EGRESS_CLASSES, class_rows)?,
             routes: source.region(names::ROUTES, hosts)?,
             next_hops: source.region(names::NEXT_HOPS, capacity.next_hops as usize)?,
+            policy_routes: source.region(names::POLICY_ROUTES, capacity.policies as usize)?,
             descriptors: source.slots(names::DESCRIPTORS, slots)?,
             free_slots: source.slots(names::FREE_SLOTS, slots)?,
             drops: source.region(names::DROPS, MAX_DROP_REASONS)?,
@@ -226,6 +231,11 @@ impl Tables for Rows {
     }
 
     #[inline]
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute> {
+        self.policy_routes.get(index as usize)
+    }
+
+    #[inline]
     fn descriptor(&self, slot: u32) -> Option<&Descriptor> {
         self.descriptors.get(slot as usize)
     }
@@ -294,6 +304,11 @@ impl Tables for SwitchTables {
     #[inline]
     fn next_hop(&self, index: u32) -> Option<&NextHop> {
         self.rows.next_hop(index)
+    }
+
+    #[inline]
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute> {
+        self.rows.policy_route(index)
     }
 
     #[inline]

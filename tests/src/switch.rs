@@ -44,7 +44,8 @@ pub const HOSTS: u32 = 8;
 /// Size of the tables of a switch under test.
 pub const CAPACITY: Capacity = Capacity {
     queues: QUEUE_ROWS as u32,
-    next_hops: 128,
+    next_hops: 256,
+    policies: 64,
     scheme: Room { lines: dsh::lines(PORTS), blocks: dsh::blocks(PORTS) },
     ..Capacity::new(PORTS, HOSTS, 64)
 };

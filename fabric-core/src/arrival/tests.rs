@@ -3,8 +3,8 @@ use crate::cell::{Cell64, Sharing};
 use crate::departure::{Fate, departure};
 use crate::frame::ByteFrame;
 use crate::map_abi::{
-    Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, Route,
-    SchemeBlock, SchemeLine,
+    Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PolicyRoute,
+    Route, SchemeBlock, SchemeLine,
 };
 use crate::policy::ThresholdScheme;
 use crate::tables::owned::{OwnedTables, marking_switch, packet};
@@ -113,6 +113,10 @@ impl Tables for Lacking<'_> {
 
     fn route(&self, host: u32) -> Option<&Route> {
         self.0.route(host)
+    }
+
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute> {
+        self.0.policy_route(index)
     }
 
     fn descriptor(&self, slot: u32) -> Option<&Descriptor> {

@@ -5,8 +5,8 @@ use crate::cell::{Cell32, Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PRIORITIES,
-    Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine, SwitchConfig,
-    SwitchState, address_to_u64, class_row, port_shift,
+    PolicyRoute, Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine,
+    SwitchConfig, SwitchState, address_to_u64, class_row, port_shift,
 };
 use crate::priority::Priority;
 use crate::queue::{QueueId, one_per_priority};
@@ -46,6 +46,8 @@ pub struct OwnedTables {
     pub queues: [IngressQueue; PORTS * PRIORITIES],
     /// The members of ECMP groups.
     pub next_hops: Vec<NextHop>,
+    /// The routes of flows and pairs.
+    pub policy_routes: Vec<PolicyRoute>,
     egress_queues: Vec<EgressQueue>,
     egress_classes: Vec<EgressClass>,
     scheme_lines: Vec<SchemeLine>,
@@ -84,6 +86,7 @@ impl OwnedTables {
             ports: core::array::from_fn(port),
             queues: core::array::from_fn(|_| IngressQueue::default()),
             next_hops: Vec::new(),
+            policy_routes: Vec::new(),
             egress_queues: (0..PORTS * QUEUE_ROWS).map(|_| EgressQueue::default()).collect(),
             egress_classes: (0..PORTS * PRIORITIES).map(|_| EgressClass::default()).collect(),
             scheme_lines: (0..LINES).map(|_| SchemeLine::default()).collect(),
@@ -190,6 +193,10 @@ impl Tables for OwnedTables {
 
     fn next_hop(&self, index: u32) -> Option<&NextHop> {
         self.next_hops.get(index as usize)
+    }
+
+    fn policy_route(&self, index: u32) -> Option<&PolicyRoute> {
+        self.policy_routes.get(index as usize)
     }
 
     fn descriptor(&self, slot: u32) -> Option<&Descriptor> {

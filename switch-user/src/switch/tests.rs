@@ -18,6 +18,7 @@ use units::{BitsPerSecond, Nanos};
 use super::*;
 use crate::control_plane::{Marking, PortSettings};
 use crate::link_delay::Measurement;
+use crate::policy_table::PolicyTable;
 use crate::tables::{Capacity, Rows};
 use crate::traffic_manager::Scheduler;
 
@@ -234,7 +235,7 @@ impl<S: Scheme> Bench<S> {
             peer_address: [0; 6],
         };
         tables.configure(config, &[0, 1, 2].map(settings), scheme, 1);
-        tables.install_routes(&[0, 1, 2].map(|port| vec![port]), 0..3);
+        tables.install_routes(&[0, 1, 2].map(|port| vec![port]), 0..3, &PolicyTable::new(&[]));
         let port = |port| PortConfig {
             address: address(port),
             rate: RATE,

@@ -1,14 +1,15 @@
 //! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
 
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
-use fabric_core::map_abi::{PRIORITIES, QUEUE_ROWS};
+use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueRange, QueueRanges, one_per_priority};
 use fabric_core::scheme::SchemeSettings;
 use fabric_core::scheme::dsh;
-use fabric_core::wire::roce::Ecn;
+use fabric_core::wire::ipv4::PROTOCOL_UDP;
+use fabric_core::wire::roce::{Ecn, UDP_PORT};
 use fabric_core::wire::{LinkDelayFrame, PfcFrame};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -106,11 +107,34 @@ fn port() -> impl Strategy<Value = u32> {
     prop_oneof![20 => 0..PORTS, 1 => Just(NO_PORT)]
 }
 
+/// A source port: often one of the few that policy routes are for.
+fn source_port() -> impl Strategy<Value = u16> {
+    prop_oneof![0..3u16, any::<u16>()]
+}
+
+/// Routes of flows from host 0, and of pairs with it.
+fn policy_routes() -> impl Strategy<Value = Vec<(FlowKey, Vec<u8>)>> {
+    let key = (0..HOSTS, prop_oneof![3 => source_port().prop_map(Some), 2 => Just(None)]);
+    let key = key.prop_map(|(host, port)| FlowKey {
+        source: FIRST_HOST_ADDRESS,
+        destination: FIRST_HOST_ADDRESS + host,
+        ports: port.map_or(0, |port| u32::from(port) << 16 | u32::from(UDP_PORT)),
+        protocol: port.map_or(0, |_| PROTOCOL_UDP.into()),
+    });
+    let routes = proptest::collection::btree_map(key, group(), 0..12);
+    prop_oneof![Just(Vec::new()), routes.prop_map(|routes| routes.into_iter().collect())]
+}
+
+/// An ECMP group; port 4 does not exist.
+fn group() -> impl Strategy<Value = Vec<u8>> {
+    vec(prop_oneof![30 => 0..PORTS as u8, 1 => Just(4)], 0..12)
+}
+
 /// The bytes of a RoCE packet; host 8 has no route.
 fn roce(outwards: bool) -> impl Strategy<Value = (u32, Vec<u8>)> {
     let priority = prop_oneof![Just(3u8), 0..8u8];
     let ttl = prop_oneof![8 => 2..=255u8, 1 => 0..2u8];
-    (port(), 0..=HOSTS, priority, ecn(), 0..1500u16, ttl, 0..8u8, any::<u16>()).prop_map(
+    (port(), 0..=HOSTS, priority, ecn(), 0..1500u16, ttl, 0..8u8, source_port()).prop_map(
         move |(port, host, priority, ecn, payload, ttl, kind, entropy)| {
             let mut packet = match kind {
                 0 => acknowledge(host, priority),
@@ -310,17 +334,17 @@ fn history() -> impl Strategy<Value = History> {
     let pause = (class(), 0..1_000_000u64, 0..400_000u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
-    // Port 4 does not exist.
-    let groups = vec(vec(prop_oneof![30 => 0..PORTS as u8, 1 => Just(4)], 0..12), HOSTS as usize);
+    let routes = (vec(group(), HOSTS as usize), policy_routes());
     let ingress = (vec(ingress, 0..12), vec(port, 0..3));
-    (ingress, vec(egress, 0..20), vec(pause, 0..6), counters, groups).prop_map(
-        |((ingress, ports), egress, pauses, counters, groups)| History {
+    (ingress, vec(egress, 0..20), vec(pause, 0..6), counters, routes).prop_map(
+        |((ingress, ports), egress, pauses, counters, (groups, policies))| History {
             ingress,
             ports,
             egress,
             pauses,
             counters,
             groups,
+            policies,
         },
     )
 }
@@ -339,6 +363,7 @@ struct History {
     /// Shared bytes, headroom bytes, random state, slots taken, slots in use.
     counters: (u64, u64, u64, u32, u64),
     groups: Vec<Vec<u8>>,
+    policies: Vec<(FlowKey, Vec<u8>)>,
 }
 
 impl History {
@@ -402,6 +427,7 @@ impl History {
         state.free_slots =
             (0..slots).map(|entry| entry ^ (entry.wrapping_mul(multiplier) % slots)).collect();
         state.routes = self.groups;
+        state.policies = self.policies;
     }
 }
 

@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use fabric_core::cell::{Cell32, Cell64};
 use fabric_core::drop_reason::DropReason;
-use fabric_core::map_abi::{SchemeBlock, SchemeLine, SwitchConfig, address_from_u64, port_shift};
+use fabric_core::map_abi::{
+    FlowKey, SchemeBlock, SchemeLine, SwitchConfig, address_from_u64, port_shift,
+};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority;
@@ -14,6 +16,7 @@ use fabric_core::scheme::{Ingress, SchemeSettings};
 use fabric_core::tables::Tables;
 use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
+use switch_user::policy_table::PolicyTable;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::{BitsPerSecond, Bytes, Nanos};
 
@@ -54,6 +57,8 @@ pub struct State {
     pub pauses: Vec<PauseRow>,
     /// `ROUTES`: the ECMP group of each host.
     pub routes: Vec<Vec<u8>>,
+    /// `POLICY_ROUTES`: the ECMP group of each key, each once. What `config` says of them is replaced.
+    pub policies: Vec<(FlowKey, Vec<u8>)>,
     /// `DESCRIPTORS`.
     pub descriptors: Vec<DescriptorRow>,
     /// `FREE_SLOTS`.
@@ -90,8 +95,7 @@ impl State {
             ecn_classes: 1 << 3 | 1 << 4,
             pause_quanta: 0xffff,
             port_shift: port_shift(PORTS),
-            tests_renewed_pauses: 0,
-            reserved: [0; 2],
+            ..SwitchConfig::default()
         };
         let dsh = dsh::Settings {
             options: dsh::Options::default(),
@@ -140,7 +144,12 @@ impl State {
     pub fn write(&self, tables: &mut SwitchTables) {
         let mut groups = self.routes.clone();
         groups.resize(CAPACITY.hosts as usize, Vec::new());
-        tables.install_routes(&groups, 0..groups.len());
+        let hosts = 0..groups.len();
+        groups.extend(self.policies.iter().map(|(_, group)| group.clone()));
+        let policies = self.policies.iter().zip(hosts.end..);
+        let policies: Vec<_> = policies.map(|((key, _), group)| (*key, group)).collect();
+        let policies = PolicyTable::new(&policies);
+        tables.install_routes(&groups, hosts, &policies);
         let settings = |port: &PortRow| PortSettings {
             rate: BitsPerSecond(port.rate_bps),
             headroom: Bytes(port.headroom_bytes),
@@ -153,7 +162,12 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        tables.configure(self.config, &settings, &SchemeSettings::Dsh(self.dsh), 0);
+        tables.configure(
+            policies.announced_in(self.config),
+            &settings,
+            &SchemeSettings::Dsh(self.dsh),
+            0,
+        );
         self.switch.store(tables.state());
         let tables = &*tables;
         store(&self.ports, |index| tables.port(index), PortRow::store);
@@ -236,6 +250,10 @@ pub fn first_difference(
             compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.policy_route(at).copied();
+            compare("POLICY_ROUTES", capacity.policies, both, row)
+        })
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.descriptor(at).map(DescriptorRow::of);
             compare("DESCRIPTORS", capacity.slots, both, row)

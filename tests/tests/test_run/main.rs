@@ -10,3 +10,4 @@ mod dsh;
 mod parse;
 mod pools;
 mod random;
+mod routes;

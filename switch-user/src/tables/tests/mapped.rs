@@ -14,7 +14,7 @@ use fabric_core::tables::count_drop;
 
 use super::*;
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     names::CONFIG,
     names::SWITCH,
     names::PORTS,
@@ -23,6 +23,7 @@ const NAMES: [&str; 13] = [
     names::EGRESS_CLASSES,
     names::ROUTES,
     names::NEXT_HOPS,
+    names::POLICY_ROUTES,
     names::DESCRIPTORS,
     names::FREE_SLOTS,
     names::DROPS,
