@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scenario::{Scenario, Transport};
-use topology::{Fabric, HostId, Racks};
+use topology::{Fabric, HostId, Racks, Reach};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::ideal::{FlowShape, Frames, completion};
@@ -12,64 +12,48 @@ use crate::paths::frames_of;
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathGroup {
-    /// Links of a path.
+    /// Links of the longest path of a pair.
     pub links: u32,
     /// Ordered pairs of hosts.
     pub pairs: u64,
-    /// Fewest and most equal-cost paths of a pair.
+    /// Fewest and most paths of a pair.
     pub paths: (u64, u64),
     /// Shortest and longest base round-trip time: a full packet there and its ACK back over idle
-    /// wires, on the first of the equal-cost paths.
+    /// wires, on the first of the longest paths.
     pub base_rtt: (Picos, Picos),
     /// Largest bandwidth-delay product: base round-trip time x the path's slowest link.
     pub bdp: Bytes,
 }
 
-/// The groups, nearest first; their base round-trip times are those of `transport`.
-pub fn path_groups(scenario: &Scenario, transport: &Transport, racks: &Racks) -> Vec<PathGroup> {
-    let fabric = scenario.fabric();
-    let members: Vec<Vec<HostId>> =
-        (0..racks.len()).map(|rack| representatives(fabric, racks.hosts(rack))).collect();
-    let mut groups: BTreeMap<u32, PathGroup> = BTreeMap::new();
-    for destination in 0..racks.len() {
-        for (source, links, paths) in counts(fabric, racks, destination) {
-            let (from, to) = (racks.hosts(source).len() as u64, racks.hosts(destination).len());
-            let pairs = from * (to as u64 - u64::from(source == destination));
-            if pairs == 0 {
-                continue;
-            }
-            for &sender in &members[source] {
-                let receivers = members[destination].iter().filter(|host| **host != sender);
-                for &receiver in receivers {
-                    let (rtt, rate) = round_trip(scenario, transport, sender, receiver);
-                    let bdp = rate.bytes_in(rtt);
-                    let group = groups.entry(links).or_insert(PathGroup {
-                        links,
-                        pairs: 0,
-                        paths: (paths, paths),
-                        base_rtt: (rtt, rtt),
-                        bdp,
-                    });
-                    group.base_rtt = (group.base_rtt.0.min(rtt), group.base_rtt.1.max(rtt));
-                    group.bdp = group.bdp.max(bdp);
-                }
-            }
-            if let Some(group) = groups.get_mut(&links) {
-                group.pairs += pairs;
-                group.paths = (group.paths.0.min(paths), group.paths.1.max(paths));
-            }
-        }
-    }
-    groups.into_values().collect()
+/// The groups, nearest first; their base round-trip times are those of `transport`. Flows that have routes of their own
+/// are left out.
+pub fn path_groups(scenario: &Scenario, transport: &Transport) -> Vec<PathGroup> {
+    Paths::of(scenario, transport).groups()
 }
 
-/// The longest base round-trip time between two hosts, for what carries flows.
+/// The longest base round-trip time between two hosts, or of flows that have routes of their own, for what carries flows.
 pub fn longest_base_rtt(scenario: &Scenario, transport: &Transport) -> Picos {
-    let groups = path_groups(scenario, transport, &Racks::of(scenario.fabric()));
-    groups.iter().map(|group| group.base_rtt.1).max().unwrap_or_default()
+    let paths = Paths::of(scenario, transport);
+    let groups = paths.groups().into_iter().map(|group| group.base_rtt.1);
+    let flows = Reach::of_flows(scenario.fabric(), &paths.hosts);
+    let flows = flows.iter().map(|reach| {
+        let source = reach.traffic.source.expect("flows have senders");
+        paths.round_trip(reach, source, reach.traffic.destination).0
+    });
+    groups.chain(flows).max().unwrap_or_default()
 }
 
-/// The first two hosts of each speed of link in a rack: round-trip times of the others are theirs.
+/// All paths of a fabric.
+struct Paths<'a> {
+    scenario: &'a Scenario,
+    transport: &'a Transport,
+    /// Hosts that share routes.
+    hosts: Racks,
+    /// By the group of the destination.
+    reaches: Vec<Vec<Reach>>,
+}
+
+/// The first two hosts of each speed of link in a group: round-trip times of the others are theirs.
 fn representatives(fabric: &Fabric, hosts: &[HostId]) -> Vec<HostId> {
     let mut seen: BTreeMap<(u64, u64), u32> = BTreeMap::new();
     let is_new = |host: &&HostId| {
@@ -81,30 +65,6 @@ fn representatives(fabric: &Fabric, hosts: &[HostId]) -> Vec<HostId> {
     hosts.iter().filter(is_new).copied().collect()
 }
 
-/// Each rack from which there are paths to the hosts of `destination`: the links of a path, hosts'
-/// own included, and how many paths there are.
-fn counts(fabric: &Fabric, racks: &Racks, destination: usize) -> Vec<(usize, u32, u64)> {
-    let host = racks.hosts(destination)[0];
-    let mut paths = vec![0u64; fabric.switch_count() as usize];
-    let mut links = vec![0; fabric.switch_count() as usize];
-    for (distance, switch) in fabric.switches_towards(host) {
-        let group = fabric.routes(switch).ports_to(host);
-        let through = |&port: &u16| {
-            let peer = fabric.peer(fabric.switch_node(switch), port).node;
-            paths[(peer.0 - fabric.host_count()) as usize]
-        };
-        let count =
-            if distance == 0 { 1 } else { group.iter().map(through).fold(0, u64::saturating_add) };
-        paths[switch.0 as usize] = count;
-        links[switch.0 as usize] = distance + 2;
-    }
-    let count = |rack: usize| {
-        let switch = racks.switch(rack).0 as usize;
-        (rack, links[switch], paths[switch])
-    };
-    (0..racks.len()).map(count).filter(|(_, _, paths)| *paths > 0).collect()
-}
-
 /// The frames of a flow that goes on.
 fn established(frames: Frames) -> Frames {
     match frames {
@@ -113,29 +73,79 @@ fn established(frames: Frames) -> Frames {
     }
 }
 
-/// The base round-trip time between two hosts, and the slowest rate on the way there.
-fn round_trip(
-    scenario: &Scenario,
-    transport: &Transport,
-    source: HostId,
-    destination: HostId,
-) -> (Picos, BitsPerSecond) {
-    let fabric = scenario.fabric();
-    let first = |from, to| {
-        let path = fabric.path(from, to, |_, group| group[0]);
-        fabric.hops(&path.expect("the racks have a path"))
-    };
-    let there = first(source, destination);
-    let payload = scenario.host.payload;
-    let wire_overhead = scenario.switch.wire_overhead;
-    let packet = FlowShape {
-        bytes: payload,
-        payload,
-        frames: established(frames_of(scenario, transport).0),
-        ack_interval: 1,
-        wire_overhead,
-    };
-    let rtt = completion(&there, &first(destination, source), packet);
-    let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();
-    (rtt, slowest)
+impl<'a> Paths<'a> {
+    fn of(scenario: &'a Scenario, transport: &'a Transport) -> Self {
+        let fabric = scenario.fabric();
+        let hosts = Racks::by_routes(fabric);
+        let reaches =
+            (0..hosts.len()).map(|group| Reach::to_group(fabric, &hosts, group, None)).collect();
+        Self { scenario, transport, hosts, reaches }
+    }
+
+    /// The pairs of hosts by their distance, nearest first.
+    fn groups(&self) -> Vec<PathGroup> {
+        let (fabric, hosts) = (self.scenario.fabric(), &self.hosts);
+        let members: Vec<Vec<HostId>> =
+            (0..hosts.len()).map(|group| representatives(fabric, hosts.hosts(group))).collect();
+        let mut groups: BTreeMap<u32, PathGroup> = BTreeMap::new();
+        for (destination, reaches) in self.reaches.iter().enumerate() {
+            for (reach, source) in reaches
+                .iter()
+                .flat_map(|reach| reach.sources.iter().map(move |&source| (reach, source)))
+            {
+                let (from, to) = (hosts.hosts(source).len() as u64, hosts.hosts(destination).len());
+                let pairs = from * (to as u64 - u64::from(source == destination));
+                let switch = hosts.switch(source);
+                let (links, count) = (reach.links_from(switch), reach.paths_from(switch));
+                for &sender in &members[source] {
+                    let receivers = members[destination].iter().filter(|host| **host != sender);
+                    for &receiver in receivers {
+                        let (rtt, rate) = self.round_trip(reach, sender, receiver);
+                        let bdp = rate.bytes_in(rtt);
+                        let group = groups.entry(links).or_insert(PathGroup {
+                            links,
+                            pairs: 0,
+                            paths: (count, count),
+                            base_rtt: (rtt, rtt),
+                            bdp,
+                        });
+                        group.base_rtt = (group.base_rtt.0.min(rtt), group.base_rtt.1.max(rtt));
+                        group.bdp = group.bdp.max(bdp);
+                    }
+                }
+                if let Some(group) = groups.get_mut(&links) {
+                    group.pairs += pairs;
+                    group.paths = (group.paths.0.min(count), group.paths.1.max(count));
+                }
+            }
+        }
+        groups.into_values().collect()
+    }
+
+    /// The base round-trip time between two hosts on the longest of the paths of `there`, and the slowest rate on the
+    /// way there.
+    fn round_trip(
+        &self,
+        there: &Reach,
+        source: HostId,
+        destination: HostId,
+    ) -> (Picos, BitsPerSecond) {
+        let Self { scenario, transport, .. } = self;
+        let fabric = scenario.fabric();
+        let (from, to) = (self.hosts.of_host(destination), self.hosts.of_host(source));
+        let back = self.reaches[to].iter().find(|reach| reach.sources.binary_search(&from).is_ok());
+        let back = back.expect("what has a path has one back");
+        let there = fabric.hops(&there.longest_path(fabric, source, destination));
+        let payload = scenario.host.payload;
+        let packet = FlowShape {
+            bytes: payload,
+            payload,
+            frames: established(frames_of(scenario, transport).0),
+            ack_interval: 1,
+            wire_overhead: scenario.switch.wire_overhead,
+        };
+        let back = fabric.hops(&back.longest_path(fabric, destination, source));
+        let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();
+        (completion(&there, &back, packet), slowest)
+    }
 }

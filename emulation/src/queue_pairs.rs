@@ -4,23 +4,14 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use fabric_core::wire::{Packet, Psn};
 use host_agent::{FlowRequest, ResponderRequest};
-use scenario::Scenario;
+use scenario::{Scenario, flow_routes};
 use workload::Flow;
-use workload::random::mix;
-
-/// First UDP source port of flows: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
-const FIRST_SOURCE_PORT: u16 = 49_152;
-
-/// The queue pair of flow 0: InfiniBand reserves 0 and 1 for management datagrams. `MAX_FLOWS` leaves out the
-/// last number, too.
-const FIRST_QUEUE_PAIR: u32 = 2;
 
 /// Both ends of a flow's queue pair.
 pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRequest) {
-    let entropy = mix(scenario.seed, u64::from(flow.id) + (1 << 33));
-    let source_port = FIRST_SOURCE_PORT + (entropy & 0x3fff) as u16;
-    let initial_psn = Psn::new((entropy >> 32) as u32);
-    let qp = flow.id + FIRST_QUEUE_PAIR;
+    let source_port = scenario.source_port(flow);
+    let initial_psn = Psn::new((flow_routes::entropy(scenario.seed, flow.id) >> 32) as u32);
+    let qp = flow_routes::queue_pair(flow.id);
     let transport = scenario.transport_of(flow);
     let request = FlowRequest {
         flow: flow.id,
@@ -52,5 +43,5 @@ pub fn flow_of_packet(packet: &Packet) -> u32 {
             connection
         }
     };
-    qp - FIRST_QUEUE_PAIR
+    flow_routes::flow_of(qp)
 }

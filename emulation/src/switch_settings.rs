@@ -1,5 +1,7 @@
 //! From a scenario to its switches: schemes, tables, egress queues.
 
+use std::collections::BTreeMap;
+
 use fabric_core::buffer::slots_for;
 use fabric_core::map_abi::{self, PRIORITIES, port_shift};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
@@ -12,7 +14,7 @@ use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
-use topology::{HostId, Routes, SwitchId};
+use topology::{HostId, RouteMatch, SwitchId};
 use units::{BitsPerSecond, Nanos};
 use workload::random::mix;
 
@@ -58,6 +60,10 @@ pub fn measures_links(scenario: &Scenario) -> bool {
 
 /// How large a switch's tables are.
 pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
+    capacity_with(scenario, switch, &RouteTables::of(scenario, switch))
+}
+
+fn capacity_with(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> Capacity {
     let fabric = scenario.fabric();
     let ports = fabric.switch(switch).port_count().into();
     Capacity {
@@ -65,8 +71,8 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
         hosts: fabric.host_count(),
         slots: slots_for(scenario.switch.buffer),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
-        next_hops: next_hops_for(&groups(fabric.routes(switch))),
-        policies: PolicyTable::new(&[]).rows(),
+        next_hops: next_hops_for(&routes.groups),
+        policies: routes.policies.rows(),
         scheme: Selected::room(policy(scenario), ports),
     }
 }
@@ -92,15 +98,41 @@ pub fn spread_classes(scenario: &Scenario) -> u8 {
     scenario.switch.flow_queues.iter().fold(0, |classes, spread| classes | 1 << spread.priority)
 }
 
-/// The ports of each ECMP group.
-fn groups(routes: &Routes) -> Vec<Vec<u8>> {
-    let ports = |group: &Vec<u16>| group.iter().copied().map(port_number).collect();
-    routes.groups().iter().map(ports).collect()
+/// What a switch's tables of routes hold.
+struct RouteTables {
+    /// The ports of each ECMP group, each group once.
+    groups: Vec<Vec<u8>>,
+    /// By host: its group.
+    hosts: Vec<usize>,
+    /// The routes that go before those.
+    policies: PolicyTable,
 }
 
-/// The seed of one switch's ECMP hash.
-pub fn ecmp_seed(scenario: &Scenario, switch: SwitchId) -> u32 {
-    (mix(scenario.seed, u64::from(switch.0)) & 0xffff_ffff) as u32
+impl RouteTables {
+    fn of(scenario: &Scenario, switch: SwitchId) -> Self {
+        let fabric = scenario.fabric();
+        let shortest = fabric.shortest_routes(switch);
+        let to_bytes = |group: &[u16]| group.iter().copied().map(port_number).collect();
+        let mut groups: Vec<Vec<u8>> =
+            shortest.groups().iter().map(|group| to_bytes(group)).collect();
+        let mut hosts: Vec<usize> =
+            (0..fabric.host_count()).map(|host| shortest.group_to(HostId(host))).collect();
+        let mut numbers: BTreeMap<Vec<u8>, usize> = groups.iter().cloned().zip(0..).collect();
+        let mut number = |ports: &[u16]| {
+            *numbers.entry(to_bytes(ports)).or_insert_with_key(|group| {
+                groups.push(group.clone());
+                groups.len() - 1
+            })
+        };
+        for (frames, ports) in fabric.static_routes().at(switch) {
+            if let RouteMatch { class: None, source: None, destination: Some(host) } = frames {
+                hosts[host.0 as usize] = number(ports);
+            }
+        }
+        let policies = scenario.policy_routes(switch);
+        let policies: Vec<_> = policies.iter().map(|(key, ports)| (*key, number(ports))).collect();
+        Self { groups, hosts, policies: PolicyTable::new(&policies) }
+    }
 }
 
 /// Configures a switch: settings, ports, routes, first thresholds.
@@ -113,8 +145,9 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
     };
     let ecn = settings.ecn.as_ref();
-    let capacity = capacity(scenario, switch);
-    let config = map_abi::SwitchConfig {
+    let routes = RouteTables::of(scenario, switch);
+    let capacity = capacity_with(scenario, switch, &routes);
+    let config = routes.policies.announced_in(map_abi::SwitchConfig {
         shared_pool_bytes: pools.shared.0,
         private_bytes: settings.private_per_queue.0,
         static_xoff_bytes: static_xoff,
@@ -122,7 +155,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         headroom_pool_bytes: pools.headroom.0,
         lossy_alpha_numerator: settings.lossy_threshold.alpha.numerator,
         lossy_alpha_denominator: settings.lossy_threshold.alpha.denominator,
-        ecmp_seed: ecmp_seed(scenario, switch),
+        ecmp_seed: scenario.ecmp_seed(switch),
         first_interface_index: FIRST_INTERFACE,
         ports: capacity.ports,
         hosts: capacity.hosts,
@@ -135,7 +168,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
         ..map_abi::SwitchConfig::default()
-    };
+    });
     let node = fabric.switch_node(switch);
     let ports: Vec<PortSettings> = fabric
         .node(node)
@@ -158,10 +191,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         .collect();
     let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
     tables.configure(config, &ports, &settings.headroom.scheme(), seed);
-    let routes = fabric.routes(switch);
-    let group_to = |host| routes.group_to(HostId(host));
-    let hosts = (0..fabric.host_count()).map(group_to);
-    tables.install_routes(&groups(routes), hosts, &PolicyTable::new(&[]));
+    tables.install_routes(&routes.groups, routes.hosts, &routes.policies);
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }
 

@@ -11,7 +11,7 @@ use crate::scenario::refusal_is_a_sentence;
 use crate::seeds::Seeds;
 
 const LONGEST_TEXT: usize = 16 << 10;
-const HEADER: &str = "start_ns,src,dst,bytes,priority";
+const HEADER: &str = "start_ns,src,dst,bytes,priority,path,source_port";
 /// Two switches without a link between them: some pairs of hosts have no path.
 const FABRIC: &str = r#"duration = "1ms"
 [datapath]
@@ -36,6 +36,8 @@ hosts = 3
 host_link = { rate = "100Gbps", delay = "1us" }
 "#;
 const FLOWS: &str = "start_ns,src,dst,bytes,priority\n0,h0,h1,1000,3\n500,h1,h0,64000,4\n";
+const STEERED_FLOWS: &str = "start_ns,src,dst,bytes,priority,source_port,path\n\
+                             0,h0,h1,1000,3,,s0\n500,h1,h0,64000,4,50000,\n500,h1,h2,1,4,1,s0\n";
 const SIZES: &str = "1000 0.2\n20000 0.9\n1000000 1\n";
 const WEIGHTS: &str = "0,1,2\n1,0,0\n0.5,0.5,0\n";
 /// For a fabric of eight hosts.
@@ -59,7 +61,7 @@ pub fn seeds() -> Seeds {
         include_str!("../../workload/distributions/solar.cdf"),
     ];
     let windows = FLOWS.replace('\n', "\r\n");
-    let texts = [FLOWS, &windows, SIZES, "1000 20\n1000000 100\n", WEIGHTS];
+    let texts = [FLOWS, STEERED_FLOWS, &windows, SIZES, "1000 20\n1000000 100\n", WEIGHTS];
     Seeds::of_texts(texts.into_iter().chain(shipped).map(str::to_owned))
 }
 
@@ -108,7 +110,12 @@ fn a_list_is_its_rows(list: &str, scenario: &Scenario, text: &str) {
     let row = |flow: &scenario::Flow| {
         let (source, destination) = (name(flow.source), name(flow.destination));
         let start = flow.start.0 / 1000;
-        format!("{start},{source},{destination},{},{}\n", flow.bytes.0, flow.priority)
+        let port = flow.source_port.map(|port| port.to_string()).unwrap_or_default();
+        let wires = flow.path.iter().flat_map(|path| &path[..path.len() - 1]);
+        let switches: Vec<&str> =
+            wires.map(|&wire| scenario.fabric().wire(wire).port_name()).collect();
+        let (bytes, priority, path) = (flow.bytes.0, flow.priority, switches.join(">"));
+        format!("{start},{source},{destination},{bytes},{priority},{path},{port}\n")
     };
     let written: String = scenario.flows().iter().map(row).collect();
     let again = load(list, &format!("{HEADER}\n{written}")).expect("what was read can be written");

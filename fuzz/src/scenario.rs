@@ -36,9 +36,10 @@ const MOST_INSPECTED_FLOWS: u64 = 10_000;
 const OVERRIDE: &str = "#set ";
 
 /// The scenarios that ship.
-pub const SHIPPED: [(&str, &str); 17] = [
+pub const SHIPPED: [(&str, &str); 18] = [
     ("adaptive-headroom.toml", include_str!("../../scenarios/adaptive-headroom.toml")),
     ("deadlock.toml", include_str!("../../scenarios/deadlock.toml")),
+    ("deadlock-ring.toml", include_str!("../../scenarios/deadlock-ring.toml")),
     ("dsh-incast.toml", include_str!("../../scenarios/dsh-incast.toml")),
     ("incast.toml", include_str!("../../scenarios/incast.toml")),
     ("single-flow.toml", include_str!("../../scenarios/single-flow.toml")),
@@ -140,7 +141,7 @@ fn flows_are_as_documented(scenario: &Scenario) {
         assert!(fabric.reaches(flow.source, flow.destination));
         before = Some(flow.start);
         if flow.id < PATHS as u32 {
-            let (path, back) = paths::of_flow(scenario, &flow);
+            let (path, back) = scenario.path_of(&flow);
             assert!(path.len() >= 2 && back.len() >= 2);
             assert!(paths::ideal(scenario, &flow).0 > 0);
             let (request, responder) = queue_pairs::queue_pair(scenario, &flow);

@@ -55,7 +55,10 @@ pub(super) enum WorkloadKeys {
         /// What carries the flows: as `host.transport`, which is the default.
         transport: Option<TransportKeys>,
     },
-    /// The flows of a CSV file with the header `start_ns,src,dst,bytes,priority`.
+    /// The flows of a CSV file with the header `start_ns,src,dst,bytes,priority`, which the columns `path` and
+    /// `source_port` may follow. A path names the switches in order, as in `leaf0>spine1>leaf3`, and switches get
+    /// routes for the flow; an empty one is that of other frames. A source port of RoCEv2, 1 to 65535, is what ECMP
+    /// hashes; an empty one is chosen by xoff. With both, the port has to lead over the path.
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.
         label: Option<String>,

@@ -1,21 +1,65 @@
-//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`.
+//! Flow lists: CSV files with the header `start_ns,src,dst,bytes,priority`, which `path` and `source_port` may follow.
 //!
-//! Fields are plain: whole numbers in decimal and host names, without quotes or spaces. Rows need
-//! no order.
+//! Fields are plain: whole numbers in decimal and names, without quotes or spaces. Rows need
+//! no order. `path` and `source_port` may be empty.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use topology::HostId;
+use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 use units::{Bytes, Nanos, Picos};
-use workload::Flow;
+use workload::{FileFault, Flow};
 
 use super::flows::{Expansion, NamedFile};
 use super::quantity;
-use super::report::{Place, ScenarioError};
+use super::report::ScenarioError;
+use super::routes::port_named;
 
 const HEADER: &str = "start_ns,src,dst,bytes,priority";
+/// Columns that may follow, in any order.
+const PATH: &str = "path";
+const SOURCE_PORT: &str = "source_port";
+
+/// Flows with a source port and the path that it is said to lead over.
+pub(super) struct ExpectedPaths {
+    file: NamedFile,
+    rows: Vec<ExpectedPath>,
+}
+
+struct ExpectedPath {
+    flow: Flow,
+    wires: Arc<[WireId]>,
+    /// Where the path is in the file.
+    span: Range<usize>,
+}
+
+impl ExpectedPaths {
+    /// Checks that ports lead where the list says; `actual` is the path of a flow. `workload` is the list's.
+    pub(super) fn check(
+        &self,
+        fabric: &Fabric,
+        workload: u32,
+        actual: impl Fn(&Flow) -> Vec<WireId>,
+    ) -> Result<(), ScenarioError> {
+        for row in &self.rows {
+            let flow = Flow { workload, ..row.flow.clone() };
+            let wires = actual(&flow);
+            if wires[..] == row.wires[..] {
+                continue;
+            }
+            let names = wires.iter().map(|&wire| fabric.wire(wire).port_name());
+            let names: Vec<&str> = names.take(wires.len() - 1).collect();
+            let port = flow.source_port.unwrap_or_default();
+            let title = format!("source port {port} takes the path {}", names.join(">"));
+            let help = "write that path or leave it out; or leave the port out, and switches get routes for the path";
+            let fault = FileFault { span: row.span.clone(), title, help: help.to_owned() };
+            return Err(self.file.error(&fault));
+        }
+        Ok(())
+    }
+}
 
 /// A flow list that has been read but not yet understood.
 pub(super) struct FlowList<'a> {
@@ -40,8 +84,12 @@ impl<'a> FlowList<'a> {
         stem.to_string_lossy().into_owned()
     }
 
-    /// The flows, in the file's order.
-    pub(super) fn flows(&self, label: &str) -> Result<Vec<Flow>, ScenarioError> {
+    /// The flows, in the file's order, which go by TCP or not; and those whose paths are to be checked.
+    pub(super) fn flows(
+        self,
+        label: &str,
+        is_tcp: bool,
+    ) -> Result<(Vec<Flow>, ExpectedPaths), ScenarioError> {
         let label: Arc<str> = label.into();
         let fabric = self.expansion.fabric;
         let hosts: BTreeMap<&str, HostId> = (0..fabric.host_count())
@@ -50,23 +98,23 @@ impl<'a> FlowList<'a> {
             .collect();
         let mut lines = self.file.text.split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
-        let mut row = Row { list: self, start: 0, line: header.trim_end_matches(['\r', '\n']) };
-        if row.line != HEADER {
-            let help = format!("the first line is `{HEADER}`");
-            return Err(row.error(row.line, "not the header of a flow list", &help));
-        }
+        let columns = header.trim_end_matches(['\r', '\n']);
+        let mut row = Row { list: &self, start: 0, line: columns, columns, is_tcp };
+        row.check_header()?;
         row.start = header.len();
-        let mut flows = Vec::new();
+        let (mut flows, mut rows) = (Vec::new(), Vec::new());
         for line in lines {
             row.line = line.trim_end_matches(['\r', '\n']);
-            flows.push(row.flow(&hosts, &label)?);
+            let (flow, expected) = row.flow(&hosts, &label)?;
+            rows.extend(expected);
+            flows.push(flow);
             row.start += line.len();
         }
         if flows.is_empty() {
-            let help = format!("add a row for each flow: {HEADER}");
+            let help = format!("add a row for each flow: {columns}");
             return Err(row.error("", "a flow list without flows", &help));
         }
-        Ok(flows)
+        Ok((flows, ExpectedPaths { file: self.file, rows }))
     }
 }
 
@@ -75,19 +123,44 @@ struct Row<'a> {
     /// Where the line starts in the file.
     start: usize,
     line: &'a str,
+    /// The header.
+    columns: &'a str,
+    is_tcp: bool,
 }
 
 impl<'a> Row<'a> {
+    fn check_header(&self) -> Result<(), ScenarioError> {
+        let more = self.line.strip_prefix(HEADER).filter(|more| {
+            let mut seen = Vec::new();
+            let known = |name: &&str| [PATH, SOURCE_PORT].contains(name);
+            let mut names = more.split(',');
+            names.next() == Some("")
+                && names.all(|name| {
+                    known(&name) && !seen.contains(&name) && {
+                        seen.push(name);
+                        true
+                    }
+                })
+        });
+        if more.is_some() {
+            return Ok(());
+        }
+        let help = format!("the first line is `{HEADER}`; `{PATH}` and `{SOURCE_PORT}` may follow");
+        Err(self.error(self.line, "not the header of a flow list", &help))
+    }
+
     fn flow(
         &self,
         hosts: &BTreeMap<&str, HostId>,
         label: &Arc<str>,
-    ) -> Result<Flow, ScenarioError> {
+    ) -> Result<(Flow, Option<ExpectedPath>), ScenarioError> {
         let fields: Vec<&str> = self.line.split(',').collect();
-        let &[start, source, destination, bytes, priority] = fields.as_slice() else {
-            let title = format!("a row of {} columns", fields.len());
-            return Err(self.error(self.line, &title, &format!("write five: {HEADER}")));
-        };
+        let expected = self.columns.split(',').count();
+        let (&[start, source, destination, bytes, priority], more) =
+            fields.split_first_chunk().filter(|_| fields.len() == expected).ok_or_else(|| {
+                let title = format!("a row of {} columns", fields.len());
+                self.error(self.line, &title, &format!("write {expected}: {}", self.columns))
+            })?;
         let duration = self.list.expansion.duration;
         let last = duration.0.saturating_sub(1) / 1000;
         let until =
@@ -100,7 +173,15 @@ impl<'a> Row<'a> {
         }
         let length = self.number(bytes, "bytes", 1..=1_000_000_000_000_000, "from 1 to 10^15")?;
         let class = self.number(priority, "priority", 0..=7, "from 0 to 7")?;
-        Ok(Flow {
+        let (mut path, mut source_port) = (None, None);
+        let names = self.columns.split(',').skip(5);
+        for (name, field) in names.zip(more).filter(|(_, field)| !field.is_empty()) {
+            match name {
+                PATH => path = Some((self.path(field, from, to)?, field)),
+                _ => source_port = Some(self.source_port(field)?),
+            }
+        }
+        let flow = Flow {
             id: 0,
             workload: 0,
             label: label.clone(),
@@ -109,8 +190,71 @@ impl<'a> Row<'a> {
             bytes: Bytes(length),
             start: Picos::from_nanos(Nanos(start_ns)),
             priority: class.try_into().expect("checked to be at most 7"),
+            source_port,
+            path: path.as_ref().filter(|_| source_port.is_none()).map(|(wires, _)| wires.clone()),
             long_lived: false,
-        })
+        };
+        let expected = path.filter(|_| source_port.is_some()).map(|(wires, field)| ExpectedPath {
+            flow: flow.clone(),
+            wires,
+            span: self.span(field),
+        });
+        Ok((flow, expected))
+    }
+
+    fn source_port(&self, field: &'a str) -> Result<u16, ScenarioError> {
+        if self.is_tcp {
+            let help = "leave the field empty: the ports of a TCP connection are its number";
+            return Err(self.error(field, "a source port of a flow over TCP", help));
+        }
+        let port = self.number(field, SOURCE_PORT, 1..=65_535, "from 1 to 65535, or nothing")?;
+        Ok(port.try_into().expect("checked to be at most 65535"))
+    }
+
+    /// The wires of a path that is given by its switches, those of both hosts included.
+    fn path(
+        &self,
+        field: &'a str,
+        from: HostId,
+        to: HostId,
+    ) -> Result<Arc<[WireId]>, ScenarioError> {
+        let fabric = self.list.expansion.fabric;
+        let edge = |host| fabric.edge(host);
+        let name = |switch: SwitchId| &fabric.switch(switch).name;
+        let mut steps = field.split('>');
+        let first = steps.next().unwrap_or_default();
+        if first != name(edge(from)) {
+            let (host, switch) = (&fabric.host(from).name, name(edge(from)));
+            let title = format!("the path begins at `{first}`");
+            return Err(self.error(first, &title, &format!("`{host}` is on `{switch}`")));
+        }
+        let mut wires = vec![fabric.host(from).ports[0]];
+        let mut visited = vec![edge(from)];
+        for step in steps {
+            let here = visited[visited.len() - 1];
+            let port = port_named(fabric, self.list.expansion.shape, here, step)
+                .map_err(|(title, help)| self.error(step, &title, &help))?;
+            let wire = fabric.switch(here).ports[usize::from(port)];
+            let NodeKind::Switch(next) = fabric.ends(wire).to else {
+                let title = format!("`{step}` is a host");
+                return Err(self.error(step, &title, "a path names switches only"));
+            };
+            if visited.contains(&next) {
+                let title = format!("the path comes to `{}` twice", name(next));
+                return Err(self.error(step, &title, "name each switch once"));
+            }
+            visited.push(next);
+            wires.push(wire);
+        }
+        let last = visited[visited.len() - 1];
+        if last != edge(to) {
+            let (host, switch) = (&fabric.host(to).name, name(edge(to)));
+            let end = field.rsplit('>').next().unwrap_or(field);
+            let title = format!("the path ends at `{}`", name(last));
+            return Err(self.error(end, &title, &format!("`{host}` is on `{switch}`")));
+        }
+        wires.push(fabric.host(to).ports[0].reverse());
+        Ok(wires.into())
     }
 
     fn number(
@@ -137,14 +281,16 @@ impl<'a> Row<'a> {
 
     /// An error at a part of the line.
     fn error(&self, field: &str, title: &str, help: &str) -> ScenarioError {
+        let fault =
+            FileFault { span: self.span(field), title: title.to_owned(), help: help.to_owned() };
+        self.list.file.error(&fault)
+    }
+
+    /// Where a part of the line is in the file.
+    fn span(&self, field: &str) -> Range<usize> {
         let within = field.as_ptr().addr().checked_sub(self.line.as_ptr().addr());
         let within = within.filter(|place| place + field.len() <= self.line.len()).unwrap_or(0);
         let start = self.start + within;
-        let place = Place {
-            name: &self.list.file.path,
-            text: &self.list.file.text,
-            span: Some(start..start + field.len()),
-        };
-        ScenarioError::at(&place, title, Some(help))
+        start..start + field.len()
     }
 }

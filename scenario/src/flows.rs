@@ -5,14 +5,15 @@ use std::path::{Path, absolute};
 use std::sync::Arc;
 
 use serde::Serialize;
-use topology::{Fabric, HostId, Racks};
+use topology::{Fabric, FlowClass, HostId, Racks};
 use units::{Bytes, Picos};
 use workload::random::key_of;
 use workload::{FileFault, Flow, Length, Source, load};
 
+use super::ReadFile;
 use super::document::{Document, suggestion};
 use super::flow_keys::WorkloadKeys;
-use super::flow_list::FlowList;
+use super::flow_list::{ExpectedPaths, FlowList};
 use super::generated::{AllAtOnce, OpenLoop};
 use super::host::Host;
 use super::incasts::ManyIncasts;
@@ -20,8 +21,8 @@ use super::load::Sigma;
 use super::priority::Priority;
 use super::quantity::{self, Size, Time};
 use super::report::{Place, ScenarioError};
+use super::shape::Shape;
 use super::transport::{Transport, TransportKeys};
-use super::{ReadFile, telemetry};
 
 /// Flows a scenario may have: each is a queue pair at both ends, and a queue pair's number has 24
 /// bits, of which InfiniBand reserves 0 and 1 (management) and the last (multicast).
@@ -146,13 +147,29 @@ pub struct Transfer {
 pub(super) struct Expansion<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) fabric: &'a Fabric,
+    pub(super) shape: &'a Shape,
     pub(super) racks: Arc<Racks>,
+    /// The racks, divided where static routes tell hosts apart.
+    pub(super) groups: &'a Racks,
+    /// The labels that routes name.
+    pub(super) classes: &'a BTreeMap<String, FlowClass>,
     /// The hosts.
     pub(super) host: &'a Host,
     /// The scenario file's folder.
     pub(super) folder: &'a Path,
     pub(super) duration: Picos,
     pub(super) read: &'a ReadFile<'a>,
+}
+
+/// The entries of `[[flows]]`, expanded.
+#[derive(Default)]
+pub(super) struct Expanded {
+    /// With all defaults.
+    pub(super) workloads: Vec<FlowsEntry>,
+    /// What the flows of each entry come from.
+    pub(super) sources: Vec<Source>,
+    /// By entry: the paths of a list that are checked once all routes are known.
+    pub(super) expected_paths: Vec<(usize, ExpectedPaths)>,
 }
 
 /// A file that a key names.
@@ -171,18 +188,14 @@ impl NamedFile {
 }
 
 impl Expansion<'_> {
-    /// The entries with all defaults, and what their flows come from.
-    pub(super) fn expand(
-        &self,
-        entries: Vec<WorkloadKeys>,
-    ) -> Result<(Vec<FlowsEntry>, Vec<Source>), ScenarioError> {
+    /// The entries with all defaults, and what comes of them.
+    pub(super) fn expand(&self, entries: Vec<WorkloadKeys>) -> Result<Expanded, ScenarioError> {
         if entries.is_empty() {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
                         that `xoff schema` describes";
             return Err(self.document.error("flows", "a scenario without flows", help));
         }
-        let mut workloads = Vec::with_capacity(entries.len());
-        let mut sources = Vec::with_capacity(entries.len());
+        let mut expanded = Expanded::default();
         let mut occurrences: BTreeMap<String, u64> = BTreeMap::new();
         for (number, mut entry) in entries.into_iter().enumerate() {
             let path = format!("flows.{number}");
@@ -193,17 +206,25 @@ impl Expansion<'_> {
                 *occurrence += 1;
                 key_of(label, *occurrence - 1)
             };
-            let (workload, source) = self.expand_entry(&path, entry, &mut key)?;
+            let (workload, source) = match entry {
+                WorkloadKeys::List { label, file, .. } => {
+                    let is_tcp = transport.unwrap_or(self.host.transport).is_tcp();
+                    let (workload, source, paths) = self.list(&path, label, &file, is_tcp)?;
+                    expanded.expected_paths.push((number, paths));
+                    (workload, source)
+                }
+                entry => self.expand_entry(&path, entry, &mut key)?,
+            };
             if workload.label().is_empty() || workload.label().contains(char::is_control) {
                 let title = "a label that a table cannot show";
                 let help = "write some text, without line breaks and other control characters";
                 return Err(self.document.error(&format!("{path}.label"), title, help));
             }
-            workloads.push(FlowsEntry { workload, transport });
-            sources.push(source);
+            expanded.workloads.push(FlowsEntry { workload, transport });
+            expanded.sources.push(source);
         }
-        self.check_count(&sources)?;
-        Ok((workloads, sources))
+        self.check_count(&expanded.sources)?;
+        Ok(expanded)
     }
 
     fn transport(
@@ -213,11 +234,7 @@ impl Expansion<'_> {
     ) -> Result<Option<Transport>, ScenarioError> {
         let Some(keys) = keys else { return Ok(None) };
         let path = format!("{path}.transport");
-        let Host { retransmission_timeout, telemetry_hops, .. } = *self.host;
-        let mut transport = keys.resolve(&path, retransmission_timeout, self.document)?;
-        let (fabric, racks) = (self.fabric, &*self.racks);
-        telemetry::set_room(&mut transport, &path, telemetry_hops, fabric, racks, self.document)?;
-        Ok(Some(transport))
+        keys.resolve(&path, self.host.retransmission_timeout, self.document).map(Some)
     }
 
     fn check_count(&self, sources: &[Source]) -> Result<(), ScenarioError> {
@@ -259,12 +276,6 @@ impl Expansion<'_> {
                 let flows = sources.into_iter().map(flow).collect();
                 Ok((Workload::Incast { label, senders, receiver, transfer }, listed(flows)))
             }
-            WorkloadKeys::List { label, file, .. } => {
-                let list = FlowList::open(self, &format!("{path}.file"), &file)?;
-                let label = label.unwrap_or_else(|| list.stem());
-                let flows = list.flows(&label)?;
-                Ok((Workload::List { label, file: list.file.path }, listed(flows)))
-            }
             WorkloadKeys::LongLived { label, senders, receiver, start, priority, .. } => {
                 let start = self.start(path, start)?;
                 let priority = priority.0;
@@ -284,6 +295,21 @@ impl Expansion<'_> {
             }
             generated => self.generated(path, generated, key),
         }
+    }
+
+    /// A list, and those of its paths that are to be checked.
+    fn list(
+        &self,
+        path: &str,
+        label: Option<String>,
+        file: &str,
+        is_tcp: bool,
+    ) -> Result<(Workload, Source, ExpectedPaths), ScenarioError> {
+        let list = FlowList::open(self, &format!("{path}.file"), file)?;
+        let label = label.unwrap_or_else(|| list.stem());
+        let file = list.file.path.clone();
+        let (flows, paths) = list.flows(&label, is_tcp)?;
+        Ok((Workload::List { label, file }, listed(flows), paths))
     }
 
     /// A list of senders and their receiver.
@@ -411,6 +437,8 @@ impl Transfer {
             bytes,
             start,
             priority,
+            source_port: None,
+            path: None,
             long_lived: false,
         }
     }

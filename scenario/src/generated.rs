@@ -182,11 +182,11 @@ impl Expansion<'_> {
         let OpenLoop { label, load, sizes, pairs, batch, start, stop, priority } = keys;
         let (choice, pairs) = self.pairs(&format!("{path}.pairs"), pairs)?;
         let (named, sizes) = self.sizes(&format!("{path}.sizes"), sizes)?;
-        let demand = pairs.demand(self.fabric, &self.racks);
+        let demand = pairs.demand(self.fabric, self.groups);
         self.check_reach(&format!("{path}.pairs"), &demand)?;
         let weights = pairs.senders(self.fabric);
         let hosts: Vec<HostId> = weights.iter().map(|(host, _)| *host).collect();
-        let rate = self.payload_rate(path, load, &hosts, &hosts, &demand)?;
+        let rate = self.payload_rate(path, &label, load, &hosts, &hosts, &demand)?;
         let total: u128 = weights.iter().map(|(_, weight)| u128::from(*weight)).sum();
         let mean = sizes.mean_q16();
         let gap = |&(host, weight): &(HostId, u64)| {
@@ -212,7 +212,7 @@ impl Expansion<'_> {
     ) -> Result<AllAtOnce, ScenarioError> {
         self.check_two_hosts(path)?;
         let everyone = Pairs::Uniform { hosts: self.fabric.host_count() };
-        self.check_reach(path, &everyone.demand(self.fabric, &self.racks))?;
+        self.check_reach(path, &everyone.demand(self.fabric, self.groups))?;
         let bytes = self.length(&format!("{path}.bytes"), bytes)?;
         let start = self.start(path, start)?;
         Ok(AllAtOnce { label, bytes, start, priority })
@@ -277,10 +277,10 @@ impl Expansion<'_> {
     }
 
     pub(super) fn check_reach(&self, path: &str, demand: &Demand) -> Result<(), ScenarioError> {
-        match demand.unreachable(self.fabric, &self.racks) {
+        match demand.unreachable(self.fabric, self.groups) {
             None => Ok(()),
             Some((from, to)) => {
-                let name = |rack| &self.fabric.host(self.racks.hosts(rack)[0]).name;
+                let name = |host| &self.fabric.host(host).name;
                 let title = format!("no path leads from `{}` to `{}`", name(from), name(to));
                 Err(self.document.error(path, &title, "join their switches by links"))
             }

@@ -181,13 +181,13 @@ impl Expansion<'_> {
             return Err(self.document.error(&format!("{path}.flows"), title, help));
         }
         let pace = self.pace(path, keys.period, keys.load, keys.of)?;
-        let demand = parties.demand(self.fabric);
+        let demand = parties.demand(self.fabric, self.groups);
         self.check_reach(path, &demand)?;
         let (mean_gap, rate) = match pace {
             Pace::Period { period } => (exact_gap(period), PayloadRate::average(event_q16, period)),
             Pace::Load(load) => {
                 let (receivers, senders) = (parties.receivers(), parties.senders());
-                let rate = self.payload_rate(path, load, receivers, senders, &demand)?;
+                let rate = self.payload_rate(path, &label, load, receivers, senders, &demand)?;
                 (mean_gap(event_q16, rate), rate)
             }
         };

@@ -17,6 +17,7 @@ mod fault;
 mod flow_keys;
 mod flow_list;
 mod flow_queues;
+pub mod flow_routes;
 mod flows;
 mod generated;
 pub mod glob;
@@ -25,6 +26,7 @@ mod host;
 mod hpcc;
 mod incasts;
 mod load;
+mod names;
 mod pairs;
 mod pause;
 mod priority;
@@ -33,6 +35,7 @@ mod ratio;
 mod reliability;
 pub mod report;
 mod results;
+mod routes;
 mod schema;
 mod shape;
 mod sizes;
@@ -66,6 +69,7 @@ pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
+pub use names::Names;
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::Priorities;
@@ -73,6 +77,7 @@ pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, Throughput};
+pub use routes::{MOST_ROUTES, RouteEntry};
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
@@ -81,8 +86,10 @@ pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
-use flows::Expansion;
+use flow_routes::FlowRoutes;
+use flows::{Expanded, Expansion};
 use quantity::{Quantity, Time};
+use routes::ResolvedRoutes;
 use topology::{Fabric, NodeKind, Racks};
 use transports::Transports;
 use workload::MaterialisedFlows;
@@ -121,6 +128,8 @@ pub struct Scenario {
     /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
     #[serde(rename = "flows")]
     pub workloads: Vec<FlowsEntry>,
+    /// What goes before the shortest paths.
+    pub routes: Vec<RouteEntry>,
     /// What is recorded.
     pub captures: Vec<Capture>,
     /// What goes wrong on purpose.
@@ -135,6 +144,8 @@ pub struct Scenario {
     flows: MaterialisedFlows,
     #[serde(skip)]
     transports: Transports,
+    #[serde(skip)]
+    flow_routes: FlowRoutes,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -240,6 +251,9 @@ struct ScenarioKeys {
     /// What hosts send to each other; at least one entry.
     #[serde(default)]
     flows: Vec<flow_keys::WorkloadKeys>,
+    /// Next hops of switches instead of the shortest paths. Default: none.
+    #[serde(default)]
+    routes: Vec<RouteEntry>,
     /// What is recorded. Default: nothing.
     #[serde(default)]
     captures: Vec<Capture>,
@@ -366,19 +380,30 @@ impl ScenarioKeys {
             let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
             return Err(document.error("seed", "the seed is too large", help));
         }
-        let (shape, fabric) = self.topology.resolve(document)?;
+        let (shape, mut fabric) = self.topology.resolve(document)?;
+        let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
+        set_routes(&mut fabric, &routes, document)?;
         let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let racks = Arc::new(Racks::of(&fabric));
         let mut host = self.host.resolve(document)?;
-        let hops = host.telemetry_hops;
-        let place = "host.transport";
-        telemetry::set_room(&mut host.transport, place, hops, &fabric, &racks, document)?;
-        let (fabric_of, host_of) = (&fabric, &host);
-        let expansion =
-            Expansion { document, fabric: fabric_of, racks, host: host_of, folder, duration, read };
-        let (workloads, sources) = expansion.expand(self.flows)?;
+        let expansion = Expansion {
+            document,
+            fabric: &fabric,
+            shape: &shape,
+            racks: Arc::new(Racks::of(&fabric)),
+            groups: &Racks::by_routes(&fabric),
+            classes: &routes.classes,
+            host: &host,
+            folder,
+            duration,
+            read,
+        };
+        let Expanded { mut workloads, sources, expected_paths } = expansion.expand(self.flows)?;
+        let (routes, flow_routes) =
+            routes.with_flows(self.seed, &workloads, &sources, &host, &fabric, document)?;
+        set_routes(&mut fabric, &routes, document)?;
+        telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
         let transports = Transports::of(&host, &workloads, document)?;
         let results = self.results.resolve(&workloads, &fabric, (duration, self.stop), document)?;
         for (number, capture) in self.captures.iter().enumerate() {
@@ -399,6 +424,7 @@ impl ScenarioKeys {
             switch: self.switch.resolve(&rates, document)?,
             host,
             workloads,
+            routes: self.routes,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
             results,
@@ -406,7 +432,12 @@ impl ScenarioKeys {
             sources,
             flows: MaterialisedFlows::default(),
             transports,
+            flow_routes,
         };
+        for (workload, paths) in &expected_paths {
+            let workload = topology::in_32_bits(*workload);
+            paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;
+        }
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_buffers(document)?;
@@ -433,6 +464,16 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// Gives the fabric its static routes.
+fn set_routes(
+    fabric: &mut Fabric,
+    routes: &ResolvedRoutes,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    let refused = fabric.set_static_routes(routes.routes.clone());
+    refused.map_err(|fault| routes.explain(&fault, fabric, document))
 }
 
 /// The name that the file gives, or else the file's own.

@@ -95,6 +95,7 @@ impl Expansion<'_> {
     pub(super) fn payload_rate(
         &self,
         path: &str,
+        label: &str,
         load: Load,
         hosts: &[HostId],
         senders: &[HostId],
@@ -115,7 +116,13 @@ impl Expansion<'_> {
             LoadOf::HostLinks => return Ok(of_hosts(hosts, millionths)),
             LoadOf::SenderLinks => (of_hosts(senders, millionths), "the senders' links have"),
             LoadOf::CoreLinks => {
-                let rate = load::of_core(self.fabric, &self.racks, demand, millionths);
+                let rate = load::of_core(
+                    self.fabric,
+                    self.groups,
+                    demand,
+                    self.classes.get(label).copied(),
+                    millionths,
+                );
                 let Some(rate) = rate else {
                     let help = "give the load of the host links: of = \"host-links\"";
                     let title = "no flow of this workload crosses a core link";

@@ -138,6 +138,13 @@ impl LinkSpeed {
 }
 
 impl Shape {
+    /// How many links join two nodes, failed ones included.
+    pub(super) fn links_between(&self, a: &str, b: &str) -> usize {
+        let plan = self.kind.plan().expect("the shape is a fabric");
+        let ends = |link: &&PlannedLink| [(a, b), (b, a)].contains(&(&link.a, &link.b));
+        plan.links.iter().filter(ends).count()
+    }
+
     /// Rates of all links, failed ones included.
     pub(super) fn rates(&self) -> BTreeSet<BitsPerSecond> {
         let plan = self.kind.plan().expect("the shape is a fabric");

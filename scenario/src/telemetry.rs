@@ -1,21 +1,41 @@
 //! `host.telemetry_hops`: stamps of switches for which packets have room.
 
 use fabric_core::wire::telemetry::{Carrier, MOST_HOPS};
-use topology::{Fabric, Racks};
+use topology::{Fabric, Racks, Reach};
 
 use super::document::Document;
+use super::flows::FlowsEntry;
+use super::host::Host;
 use super::report::ScenarioError;
 use super::transport::Transport;
+
+/// Sets the room for stamps of all transports of a scenario.
+pub(super) fn set_rooms(
+    host: &mut Host,
+    workloads: &mut [FlowsEntry],
+    fabric: &Fabric,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    let (given, groups) = (host.telemetry_hops, &Racks::by_routes(fabric));
+    set_room(&mut host.transport, "host.transport", given, fabric, groups, document)?;
+    for (number, entry) in workloads.iter_mut().enumerate() {
+        if let Some(transport) = &mut entry.transport {
+            let path = format!("flows.{number}.transport");
+            set_room(transport, &path, given, fabric, groups, document)?;
+        }
+    }
+    Ok(())
+}
 
 /// Sets the room for stamps of the transport at `path`: what `host.telemetry_hops` says if it is `given`, or else one
 /// for each switch of the longest path if congestion control lives on them, and none if not. TCP has none unless
 /// congestion control lives on them, and then at most what a segment can have.
-pub(super) fn set_room(
+fn set_room(
     transport: &mut Transport,
     path: &str,
     given: Option<u8>,
     fabric: &Fabric,
-    racks: &Racks,
+    groups: &Racks,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
@@ -46,7 +66,7 @@ pub(super) fn set_room(
     if !control.needs_telemetry() {
         return Ok(());
     }
-    let longest = longest_path(fabric, racks);
+    let longest = longest_path(fabric, groups);
     let Some(fits) = u8::try_from(longest).ok().filter(|&longest| longest <= most) else {
         let control = control.name();
         let title =
@@ -60,18 +80,15 @@ pub(super) fn set_room(
     Ok(())
 }
 
-/// Switches of the longest path between two hosts.
-pub(super) fn longest_path(fabric: &Fabric, racks: &Racks) -> u32 {
-    let edges: Vec<_> = (0..racks.len()).map(|rack| racks.switch(rack)).collect();
-    let to_rack = |rack: usize| {
-        let towards = fabric.switches_towards(racks.hosts(rack)[0]);
-        towards
-            .into_iter()
-            .filter(|(_, switch)| edges.contains(switch))
-            .map(|(links, _)| links + 1)
-            .max()
-    };
-    (0..racks.len()).filter_map(to_rack).max().unwrap_or(0)
+/// Switches of the longest path between two hosts, or of flows that have routes of their own.
+pub(super) fn longest_path(fabric: &Fabric, groups: &Racks) -> u32 {
+    let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, groups, to, None));
+    let all = to_groups.chain(Reach::of_flows(fabric, groups));
+    let links = all.filter_map(|reach| {
+        let links = |&source: &usize| reach.links_from(groups.switch(source));
+        reach.sources.iter().map(links).max()
+    });
+    links.max().map_or(0, |links| links - 1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod flow_streams;
 mod good;
 mod headroom;
 mod names;
+mod routes;
 mod shape;
 mod shapes;
 mod transports;

@@ -51,6 +51,11 @@ impl Transport {
         }
     }
 
+    /// Whether flows are TCP connections.
+    pub const fn is_tcp(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
     /// Who sets the sender's rate.
     pub const fn congestion_control(&self) -> &CongestionControl {
         match self {

@@ -45,7 +45,7 @@ impl Scenario {
             .filter(|transport| transport.congestion_control().needs_telemetry())
             .collect();
         if !stamped.is_empty() {
-            let longest = telemetry::longest_path(&self.fabric, &Racks::of(&self.fabric));
+            let longest = telemetry::longest_path(&self.fabric, &Racks::by_routes(&self.fabric));
             let short = stamped.iter().filter(|it| u32::from(it.telemetry_hops()) < longest);
             warnings.extend(short.map(|transport| {
                 let (room, control) = (transport.telemetry_hops(), transport.congestion_control());

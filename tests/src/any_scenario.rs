@@ -127,6 +127,10 @@ impl Schema {
                 prop::sample::select(values).prop_map(Value::from).boxed()
             }
             Some("boolean") => any::<bool>().prop_map(Value::from).boxed(),
+            // A route's flows, by their label.
+            Some("string") if key == "flows" => {
+                prop::sample::select(vec!["a", "one", "poisson"]).prop_map(Value::from).boxed()
+            }
             // A part of a time.
             Some("string") if schema["pattern"] == "^[0-9]+/[0-9]+$" => RATIOS.draw(),
             _ => panic!("no values are known for `{key}`: {schema}"),
@@ -156,6 +160,8 @@ impl Schema {
                 "switch" | "host" | "headroom" | "threshold" | "transport" => {
                     option::weighted(0.5, value).boxed()
                 }
+                // Most are refused.
+                "routes" => option::weighted(0.03, value).boxed(),
                 // Of these some kinds want one.
                 "bytes" | "period" | "rate" | "nth" => option::weighted(0.4, value).boxed(),
                 _ => option::weighted(0.12, value).boxed(),
@@ -177,6 +183,8 @@ fn names(key: &str) -> Option<BoxedStrategy<Value>> {
         "name" | "label" => one_of(&["a", "b"]),
         "src" => one_of(&["h0"]),
         "dst" | "receiver" => one_of(&["h1", "h2"]),
+        "at" => one_of(&["s0", "s?", "leaf0", "*"]),
+        "via" => some_of(&["s1", "spine0", "h1"]),
         "senders" => some_of(&["h0", "h3"]),
         "receivers" | "from" | "to" => some_of(&["h0", "h1", "h2"]),
         "labels" => some_of(&["*", "a"]),

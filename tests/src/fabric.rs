@@ -30,6 +30,7 @@ pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
+pub mod static_routes;
 pub mod tcp;
 pub mod telemetry;
 pub mod window;

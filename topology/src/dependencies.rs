@@ -4,12 +4,12 @@
 //! `X`, that is while the ingress queue of `Y` at the other end of that link is full. A cycle of such
 //! dependencies is what a deadlock needs (DSH, Fig. 16). The graph has a node for each wire into a
 //! switch, which is one ingress port, and an edge for each turn that the traffic of some pair of
-//! hosts takes.
+//! hosts takes, or flows that have routes of their own.
 
 use std::collections::BTreeSet;
 
 use super::cycle::{components, shortest_cycle};
-use super::{Fabric, NodeKind, Racks, SwitchId, WireId};
+use super::{Fabric, NodeKind, Racks, Reach, SwitchId, WireId};
 
 /// Ingress ports that depend on each other: a strongly connected component.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,10 @@ pub struct Cycle {
 }
 
 /// All cycles of buffer dependency between the fabric's switches, by their first members.
-pub fn cycles(fabric: &Fabric, racks: &Racks) -> Vec<Cycle> {
-    let turns = turns(fabric, racks);
+///
+/// `groups` are [`Racks::by_routes`].
+pub fn cycles(fabric: &Fabric, groups: &Racks) -> Vec<Cycle> {
+    let turns = turns(fabric, groups);
     let mut cycles: Vec<Cycle> = components(&turns)
         .into_iter()
         .filter(|members| members.len() > 1)
@@ -39,31 +41,25 @@ pub fn cycles(fabric: &Fabric, racks: &Racks) -> Vec<Cycle> {
 }
 
 /// For each wire, the wires that frames from it go on to, ascending.
-fn turns(fabric: &Fabric, racks: &Racks) -> Vec<Vec<u32>> {
+fn turns(fabric: &Fabric, groups: &Racks) -> Vec<Vec<u32>> {
     let mut turns = vec![BTreeSet::new(); fabric.wires().len()];
-    let mut reached = vec![usize::MAX; fabric.wires().len()];
-    for destination in 0..racks.len() {
-        let host = racks.hosts(destination)[0];
+    let mut follow = |reach: Reach| {
         let onward = |switch: SwitchId| {
-            let ports = fabric.routes(switch).ports_to(host).iter();
-            let wires = ports.map(move |&port| fabric.switch(switch).ports[port as usize]);
-            wires.filter(|wire| {
-                matches!(fabric.node(fabric.wire(*wire).to).kind, NodeKind::Switch(_))
+            let wires = fabric.onward(switch, reach.traffic);
+            wires.filter_map(|wire| match fabric.ends(wire).to {
+                NodeKind::Switch(next) => Some((wire, next)),
+                NodeKind::Host(_) => None,
             })
         };
-        let sources = (0..racks.len()).filter(|&source| source != destination);
-        let mut waiting: Vec<WireId> =
-            sources.flat_map(|source| onward(racks.switch(source))).collect();
-        while let Some(wire) = waiting.pop() {
-            if std::mem::replace(&mut reached[wire.0 as usize], destination) == destination {
-                continue;
-            }
-            let NodeKind::Switch(switch) = fabric.node(fabric.wire(wire).to).kind else { continue };
-            for next in onward(switch) {
-                turns[wire.0 as usize].insert(next.0);
-                waiting.push(next);
+        for &switch in &reach.switches {
+            for (wire, next) in onward(switch) {
+                turns[wire.0 as usize].extend(onward(next).map(|(wire, _)| wire.0));
             }
         }
+    };
+    for destination in 0..groups.len() {
+        Reach::to_group(fabric, groups, destination, None).into_iter().for_each(&mut follow);
     }
+    Reach::of_flows(fabric, groups).into_iter().for_each(follow);
     turns.into_iter().map(|wires| wires.into_iter().collect()).collect()
 }

@@ -4,15 +4,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::{BitsPerSecond, Picos};
 
 use super::plan::{limit_hosts, limit_switches};
-use super::routing::{Routes, distances_to, routes_of};
+use super::routing::{Routes, routes_of};
 use super::{
-    FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, SwitchId, WireId,
-    in_32_bits,
+    FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, Racks, RouteFault,
+    StaticRoutes, SwitchId, Traffic, WireId, in_32_bits,
 };
 
 /// Hosts, switches, links and routes.
@@ -22,6 +22,7 @@ pub struct Fabric {
     wires: Vec<Wire>,
     hosts: u32,
     routes: Vec<Routes>,
+    static_routes: StaticRoutes,
 }
 
 /// A host or a switch.
@@ -136,7 +137,17 @@ impl Fabric {
         check_ports(&nodes)?;
         let hosts = in_32_bits(plan.hosts.len());
         let routes = routes_of(&nodes, &wires, hosts);
-        Ok(Self { nodes, wires, hosts, routes })
+        Ok(Self { nodes, wires, hosts, routes, static_routes: StaticRoutes::default() })
+    }
+
+    /// Replaces the static routes, of which there are none at first.
+    ///
+    /// # Errors
+    /// If frames that a static route is for can go round in a circle, or come to a switch from which no path
+    /// leads to their destination. The routes stay: a fabric that is refused is not to be used.
+    pub fn set_static_routes(&mut self, routes: StaticRoutes) -> Result<(), RouteFault> {
+        self.static_routes = routes;
+        self.check_static_routes()
     }
 
     /// All nodes, hosts first; a [`NodeId`] is an index into them.
@@ -201,22 +212,76 @@ impl Fabric {
         Peer { node: wire.to, port: wire.to_port }
     }
 
-    /// All shortest paths from a switch to every host.
-    pub fn routes(&self, switch: SwitchId) -> &Routes {
+    /// All shortest paths from a switch to every host, on which [`Self::static_routes`] lie.
+    pub fn shortest_routes(&self, switch: SwitchId) -> &Routes {
         &self.routes[switch.0 as usize]
     }
 
-    /// The switches from which frames can reach `host`, with their distance in links from the
-    /// host's own switch; nearest first, and by number among equals.
-    pub fn switches_towards(&self, host: HostId) -> Vec<(u32, SwitchId)> {
-        let edge = self.wire(self.host(host).ports[0]).to;
-        let distances = distances_to(edge, &self.nodes, &self.wires);
-        let mut switches: Vec<_> = (0..self.switch_count())
-            .map(|number| (distances[(self.hosts + number) as usize], SwitchId(number)))
-            .filter(|(distance, _)| *distance != super::routing::UNREACHED)
-            .collect();
-        switches.sort();
-        switches
+    /// What goes before the shortest paths.
+    pub fn static_routes(&self) -> &StaticRoutes {
+        &self.static_routes
+    }
+
+    /// The ports by which a switch sends `traffic`, ascending; empty if it cannot.
+    pub fn ports(&self, switch: SwitchId, traffic: Traffic) -> &[u16] {
+        match self.static_routes.applying(switch, traffic) {
+            Some((_, ports)) => ports,
+            None => self.shortest_routes(switch).ports_to(traffic.destination),
+        }
+    }
+
+    /// The wires of [`Self::ports`].
+    pub fn onward(&self, switch: SwitchId, traffic: Traffic) -> impl Iterator<Item = WireId> {
+        let wires = &self.switch(switch).ports;
+        self.ports(switch, traffic).iter().map(|&port| wires[port as usize])
+    }
+
+    /// The switch that a host is on.
+    pub fn edge(&self, host: HostId) -> SwitchId {
+        match self.ends(self.host(host).ports[0]).to {
+            NodeKind::Switch(switch) => switch,
+            NodeKind::Host(_) => unreachable!("a host's link leads to a switch"),
+        }
+    }
+
+    /// Whether the switch of the traffic's sender has a route for it.
+    pub fn has_route(&self, traffic: Traffic) -> bool {
+        traffic.source.is_some_and(|source| !self.ports(self.edge(source), traffic).is_empty())
+    }
+
+    /// Follows all traffic that static routes are for, from all hosts that may send it. Hosts that share
+    /// routes are looked at once.
+    fn check_static_routes(&self) -> Result<(), RouteFault> {
+        if self.static_routes.is_empty() {
+            return Ok(());
+        }
+        let groups = Racks::by_routes(self);
+        let of_group = |host| groups.of_host(host);
+        let mut followed = BTreeSet::new();
+        let hosts: BTreeSet<HostId> =
+            self.static_routes.iter().filter_map(|(_, frames, _)| frames.destination).collect();
+        for destination in hosts {
+            if !followed.insert((None, None, of_group(destination))) {
+                continue;
+            }
+            let traffic = Traffic { class: None, source: None, destination };
+            // Where no path leads, there is nothing that a route has broken.
+            let starts = (0..groups.len())
+                .map(|group| groups.switch(group))
+                .filter(|&switch| !self.shortest_routes(switch).ports_to(destination).is_empty());
+            self.switches_of(traffic, starts)?;
+        }
+        let pairs = self.static_routes.iter().filter_map(|(_, frames, _)| {
+            Some(Traffic::between(frames.source?, frames.destination?))
+        });
+        for traffic in pairs.chain(self.static_routes.flows()) {
+            let Some(source) = traffic.source else { continue };
+            let groups = (traffic.class, Some(of_group(source)), of_group(traffic.destination));
+            if followed.insert(groups) && self.reaches(source, traffic.destination) {
+                self.switches_of(traffic, [self.edge(source)])?;
+            }
+        }
+        Ok(())
     }
 
     /// How far each node is from the nearest host, in links: hosts 0, a switch with hosts 1, and
@@ -238,28 +303,31 @@ impl Fabric {
         levels
     }
 
-    /// Whether frames from `source` can reach `destination`.
+    /// Whether links that are up lead from `source` to `destination`.
     pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
-        self.path(source, destination, |_, group| group[0]).is_some()
+        !self.shortest_routes(self.edge(source)).ports_to(destination).is_empty()
     }
 
-    /// The wires that a frame crosses from `source` to `destination`, its uplink first.
+    /// The wires that a frame crosses to its destination, the uplink of its source first.
     ///
-    /// `choose` picks a port of the group of equal-cost ports (ascending, never empty) at each
+    /// `choose` picks a port of the group of ports (ascending, never empty) at each
     /// switch. `None` if there is no path.
+    ///
+    /// # Panics
+    /// If the traffic names no source.
     pub fn path(
         &self,
-        source: HostId,
-        destination: HostId,
+        traffic: Traffic,
         mut choose: impl FnMut(SwitchId, &[u16]) -> u16,
     ) -> Option<Vec<WireId>> {
+        let source = traffic.source.expect("a path begins at a host");
         let mut wires = vec![self.host(source).ports[0]];
         loop {
             let here = self.wire(wires[wires.len() - 1]).to;
             match self.node(here).kind {
                 NodeKind::Host(_) => return Some(wires),
                 NodeKind::Switch(switch) => {
-                    let group = self.routes(switch).ports_to(destination);
+                    let group = self.ports(switch, traffic);
                     if group.is_empty() {
                         return None;
                     }

@@ -10,8 +10,10 @@ mod error;
 mod fabric;
 mod plan;
 mod racks;
+mod reach;
 mod routing;
 mod spread;
+mod static_routes;
 
 pub use cycle::shortest_cycle;
 pub use dependencies::{Cycle, cycles};
@@ -19,8 +21,10 @@ pub use error::{FabricError, FailedLinkError, LinkEnd};
 pub use fabric::{Fabric, Hop, Node, NodeKind, Peer, Wire, WireEnds, wire_name};
 pub use plan::{Plan, PlannedLink};
 pub use racks::Racks;
+pub use reach::Reach;
 pub use routing::Routes;
 pub use spread::{SHARE_UNIT, Spread};
+pub use static_routes::{FlowClass, RouteFault, RouteFaultKind, RouteMatch, StaticRoutes, Traffic};
 
 /// Ports a switch may have.
 ///

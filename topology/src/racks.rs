@@ -1,8 +1,10 @@
-//! Racks: the hosts of one switch.
+//! Racks: the hosts of one switch, and groups of them that share routes.
 
-use super::{Fabric, HostId, NodeKind, SwitchId};
+use std::collections::BTreeMap;
 
-/// Which hosts share a switch; racks are numbered in the order of their switches.
+use super::{Fabric, HostId, SwitchId};
+
+/// Which hosts share a switch, or also their routes; racks are numbered in the order of their switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Racks {
     switches: Vec<SwitchId>,
@@ -14,22 +16,25 @@ pub struct Racks {
 impl Racks {
     /// The racks of a fabric.
     pub fn of(fabric: &Fabric) -> Self {
-        let mut members = vec![Vec::new(); fabric.switch_count() as usize];
-        let switch_of = |host| {
-            let node = fabric.wire(fabric.host(host).ports[0]).to;
-            match fabric.node(node).kind {
-                NodeKind::Switch(switch) => switch,
-                NodeKind::Host(_) => unreachable!("a host's link leads to a switch"),
-            }
-        };
+        Self::divided(fabric, |_| ())
+    }
+
+    /// The racks, divided further where static routes tell their hosts apart: hosts of one group take the same
+    /// routes to any other group, and from it, up to the switch that they are on.
+    pub fn by_routes(fabric: &Fabric) -> Self {
+        let named = fabric.static_routes().by_host();
+        Self::divided(fabric, |host| named.get(&host))
+    }
+
+    fn divided<K: Ord>(fabric: &Fabric, key: impl Fn(HostId) -> K) -> Self {
+        let mut found: BTreeMap<(SwitchId, K), Vec<HostId>> = BTreeMap::new();
         for host in (0..fabric.host_count()).map(HostId) {
-            members[switch_of(host).0 as usize].push(host);
+            found.entry((fabric.edge(host), key(host))).or_default().push(host);
         }
-        let switches: Vec<SwitchId> = (0..fabric.switch_count())
-            .map(SwitchId)
-            .filter(|switch| !members[switch.0 as usize].is_empty())
-            .collect();
-        members.retain(|hosts| !hosts.is_empty());
+        let mut groups: Vec<(SwitchId, Vec<HostId>)> =
+            found.into_iter().map(|((switch, _), hosts)| (switch, hosts)).collect();
+        groups.sort();
+        let (switches, members): (Vec<SwitchId>, Vec<Vec<HostId>>) = groups.into_iter().unzip();
         let mut rack_of = vec![0; fabric.host_count() as usize];
         for (rack, hosts) in (0..).zip(&members) {
             for host in hosts {

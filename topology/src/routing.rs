@@ -11,7 +11,7 @@
 
 use super::{HostId, Node, NodeId, NodeKind, Wire};
 
-/// One switch's routes: for each host, all ports on a shortest path, in ascending order.
+/// One switch's shortest paths: for each host, all ports on a shortest path, in ascending order.
 ///
 /// Hosts behind the same ports share a group, as in a switch's ECMP group table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,10 +76,10 @@ pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Route
 }
 
 /// The distance of a node from which there is no path.
-pub(super) const UNREACHED: u32 = u32::MAX;
+const UNREACHED: u32 = u32::MAX;
 
 /// Hops from every switch to `edge`, through switches only.
-pub(super) fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
+fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
     let mut distances = vec![UNREACHED; nodes.len()];
     distances[edge.0 as usize] = 0;
     let mut frontier = vec![edge];
@@ -128,19 +128,19 @@ fn ports_towards(
 mod tests {
     use units::{BitsPerSecond, Picos};
 
-    use super::super::{Fabric, Plan, SwitchId};
+    use super::super::{Fabric, Plan, SwitchId, Traffic};
     use super::*;
 
     #[test]
     fn a_leaf_sends_up_over_all_spines_and_down_over_one_port() {
         let link = (BitsPerSecond(1_000_000_000), Picos(0));
         let fabric = Fabric::build(&Plan::leaf_spine(2, 3, 2, link, link).unwrap()).unwrap();
-        let leaf0 = fabric.routes(SwitchId(0));
+        let leaf0 = fabric.shortest_routes(SwitchId(0));
         assert_eq!(leaf0.ports_to(HostId(1)), [1]);
         assert_eq!(leaf0.ports_to(HostId(2)), [2, 3, 4]);
         assert_eq!(leaf0.ports_to(HostId(3)), [2, 3, 4]);
         assert_eq!(leaf0.groups().len(), 3);
-        let spine2 = fabric.routes(SwitchId(4));
+        let spine2 = fabric.shortest_routes(SwitchId(4));
         assert_eq!(spine2.ports_to(HostId(0)), [0]);
         assert_eq!(spine2.ports_to(HostId(3)), [1]);
     }
@@ -149,9 +149,9 @@ mod tests {
     fn a_group_has_all_255_ways_up() {
         let link = (BitsPerSecond(1_000_000_000), Picos(0));
         let fabric = Fabric::build(&Plan::leaf_spine(2, 255, 1, link, link).unwrap()).unwrap();
-        assert!(fabric.routes(SwitchId(0)).ports_to(HostId(1)).iter().copied().eq(1..256));
+        assert!(fabric.shortest_routes(SwitchId(0)).ports_to(HostId(1)).iter().copied().eq(1..256));
         let last = |_, group: &[u16]| group[group.len() - 1];
-        let path = fabric.path(HostId(1), HostId(0), last).unwrap();
+        let path = fabric.path(Traffic::between(HostId(1), HostId(0)), last).unwrap();
         assert_eq!(fabric.wire(path[1]).name, "leaf1->spine254");
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let mut paths = Vec::new();
         for bounce in 0..2 {
             let choose = |_, group: &[u16]| group[bounce.min(group.len() - 1)];
-            let path = fabric.path(HostId(0), HostId(3), choose).unwrap();
+            let path = fabric.path(Traffic::between(HostId(0), HostId(3)), choose).unwrap();
             paths.push(path.iter().map(|&id| fabric.wire(id).name.clone()).collect::<Vec<_>>());
         }
         assert_eq!(
@@ -185,7 +185,8 @@ mod tests {
             ]
         );
         assert_eq!(paths[1][2..4], ["spine0->leaf2", "leaf2->spine1"]);
-        let direct = fabric.path(HostId(1), HostId(2), |_, group| group[group.len() - 1]).unwrap();
+        let traffic = Traffic::between(HostId(1), HostId(2));
+        let direct = fabric.path(traffic, |_, group| group[group.len() - 1]).unwrap();
         assert_eq!(direct.len(), 4);
     }
 
@@ -205,10 +206,6 @@ mod tests {
             levels
         };
         assert_eq!([of("h"), of("edge"), of("agg"), of("core")], [[0], [1], [2], [3]]);
-        let nearest = fabric.switches_towards(HostId(5));
-        assert_eq!(nearest[0], (0, SwitchId(2)));
-        assert_eq!(nearest.len(), 20);
-        assert_eq!(nearest.iter().map(|(distance, _)| distance).max(), Some(&4));
     }
 
     #[test]
@@ -231,7 +228,7 @@ mod tests {
             ],
         };
         let fabric = Fabric::build(&plan).unwrap();
-        assert_eq!(fabric.routes(SwitchId(0)).ports_to(HostId(1)), [2]);
-        assert_eq!(fabric.routes(SwitchId(1)).ports_to(HostId(1)), [1]);
+        assert_eq!(fabric.shortest_routes(SwitchId(0)).ports_to(HostId(1)), [2]);
+        assert_eq!(fabric.shortest_routes(SwitchId(1)).ports_to(HostId(1)), [1]);
     }
 }

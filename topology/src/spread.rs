@@ -1,12 +1,12 @@
-//! How traffic between racks spreads over wires when every switch splits it evenly over its
-//! equal-cost ports.
+//! How traffic between groups of hosts spreads over wires when every switch splits it evenly over the ports
+//! of its ECMP groups.
 
-use super::{Fabric, NodeKind, Racks, SwitchId, WireId};
+use super::{Fabric, FlowClass, NodeKind, Racks, Reach, SwitchId, WireId};
 
 /// One unit of demand on a wire: shares have 32 fractional bits.
 pub const SHARE_UNIT: u128 = 1 << 32;
 
-/// Demand between racks and the share of it on each wire between switches.
+/// Demand between groups of hosts and the share of it on each wire between switches.
 ///
 /// Hash-based ECMP splits flows, not bytes: these are expectations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,31 +15,28 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spreads demands (below 2^80 in sum) between racks: `demand[source * racks + destination]`.
-    /// What cannot reach its destination is on no wire.
-    pub fn of(fabric: &Fabric, racks: &Racks, demand: &[u128]) -> Self {
+    /// Spreads demands (below 2^80 in sum) between groups of hosts, `demand[source * groups + destination]`, of the
+    /// flows of `class` if there is one. What cannot reach its destination is on no wire.
+    ///
+    /// `groups` are [`Racks::by_routes`].
+    pub fn of(fabric: &Fabric, groups: &Racks, class: Option<FlowClass>, demand: &[u128]) -> Self {
         let mut shares = vec![0; fabric.wires().len()];
-        for destination in 0..racks.len() {
-            let host = racks.hosts(destination)[0];
-            let mut waiting = vec![0u128; fabric.switch_count() as usize];
-            for source in (0..racks.len()).filter(|&source| source != destination) {
-                let demand = demand[source * racks.len() + destination];
-                waiting[racks.switch(source).0 as usize] = demand * SHARE_UNIT;
-            }
-            let switches = fabric.switches_towards(host);
-            for &(distance, switch) in switches.iter().rev() {
-                let amount = waiting[switch.0 as usize];
-                if amount == 0 || distance == 0 {
-                    continue;
+        for destination in 0..groups.len() {
+            for reach in Reach::to_group(fabric, groups, destination, class) {
+                let mut waiting = vec![0u128; fabric.switch_count() as usize];
+                for &source in &reach.sources {
+                    let demand = demand[source * groups.len() + destination];
+                    waiting[groups.switch(source).0 as usize] += demand * SHARE_UNIT;
                 }
-                let group = fabric.routes(switch).ports_to(host);
-                let part = amount / group.len() as u128;
-                for &port in group {
-                    let wire = fabric.switch(switch).ports[port as usize];
-                    shares[wire.0 as usize] += part;
-                    if let NodeKind::Switch(SwitchId(next)) = fabric.node(fabric.wire(wire).to).kind
-                    {
-                        waiting[next as usize] += part;
+                for &switch in &reach.switches {
+                    let amount = waiting[switch.0 as usize];
+                    let members = fabric.ports(switch, reach.traffic).len();
+                    let part = amount / members as u128;
+                    for wire in fabric.onward(switch, reach.traffic) {
+                        if let NodeKind::Switch(SwitchId(next)) = fabric.ends(wire).to {
+                            shares[wire.0 as usize] += part;
+                            waiting[next as usize] += part;
+                        }
                     }
                 }
             }
@@ -86,7 +83,7 @@ mod tests {
         let racks = Racks::of(&fabric);
         let mut demand = vec![0; racks.len() * racks.len()];
         demand[racks.len() - 1] = 12;
-        let spread = Spread::of(&fabric, &racks, &demand);
+        let spread = Spread::of(&fabric, &racks, None, &demand);
         let shares = (0..).map(WireId).zip(fabric.wires());
         shares
             .filter(|(id, _)| spread.on(*id) > 0)

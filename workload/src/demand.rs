@@ -1,43 +1,43 @@
-//! Expected traffic: how much of a workload each host sends and receives, and each rack sends to
+//! Expected traffic: how much of a workload each host sends and receives, and each group of hosts sends to
 //! each other one.
 
-use topology::{Fabric, HostId, NodeKind, Racks, SHARE_UNIT, Spread, WireId};
+use topology::{Fabric, FlowClass, HostId, NodeKind, Racks, SHARE_UNIT, Spread, WireId};
 
 /// Amounts in proportion to each other, below 2^80 in sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     sent: Vec<u128>,
     received: Vec<u128>,
-    /// `source * racks + destination`.
+    /// `source * groups + destination`.
     between: Vec<u128>,
-    racks: usize,
+    groups: usize,
     total: u128,
 }
 
 impl Demand {
-    /// No traffic yet.
-    pub fn none(fabric: &Fabric, racks: &Racks) -> Self {
+    /// No traffic yet; here and below `groups` are [`Racks::by_routes`].
+    pub fn none(fabric: &Fabric, groups: &Racks) -> Self {
         let hosts = fabric.host_count() as usize;
-        let between = vec![0; racks.len() * racks.len()];
+        let between = vec![0; groups.len() * groups.len()];
         let (sent, received) = (vec![0; hosts], vec![0; hosts]);
-        Self { sent, received, between, racks: racks.len(), total: 0 }
+        Self { sent, received, between, groups: groups.len(), total: 0 }
     }
 
     /// Adds an amount from one host to another.
-    pub fn send(&mut self, source: HostId, destination: HostId, amount: u128, racks: &Racks) {
+    pub fn send(&mut self, source: HostId, destination: HostId, amount: u128, groups: &Racks) {
         self.sent[source.0 as usize] += amount;
         self.received[destination.0 as usize] += amount;
-        let place = racks.of_host(source) * self.racks + racks.of_host(destination);
+        let place = groups.of_host(source) * self.groups + groups.of_host(destination);
         self.between[place] += amount;
         self.total += amount;
     }
 
     /// Adds an amount from one host to each of the other `hosts` - 1.
-    pub fn send_evenly(&mut self, source: HostId, amount: u128, hosts: u32, racks: &Racks) {
-        let own = racks.of_host(source);
-        for rack in 0..racks.len() {
-            let receivers = racks.hosts(rack).len() - usize::from(rack == own);
-            self.between[own * self.racks + rack] += amount * receivers as u128;
+    pub fn send_evenly(&mut self, source: HostId, amount: u128, hosts: u32, groups: &Racks) {
+        let own = groups.of_host(source);
+        for group in 0..groups.len() {
+            let receivers = groups.hosts(group).len() - usize::from(group == own);
+            self.between[own * self.groups + group] += amount * receivers as u128;
         }
         for host in (0..hosts as usize).filter(|host| *host != source.0 as usize) {
             self.received[host] += amount;
@@ -46,19 +46,20 @@ impl Demand {
         self.total += amount * u128::from(hosts - 1);
     }
 
-    /// A rack that sends to one that it cannot reach, and that one.
-    pub fn unreachable(&self, fabric: &Fabric, racks: &Racks) -> Option<(usize, usize)> {
-        let pairs = (0..self.racks).flat_map(|from| (0..self.racks).map(move |to| (from, to)));
-        let mut pairs = pairs.filter(|(from, to)| self.between[from * self.racks + to] > 0);
-        pairs.find(|&(from, to)| {
-            fabric.routes(racks.switch(from)).ports_to(racks.hosts(to)[0]).is_empty()
-        })
+    /// A host that sends to one that it cannot reach, and that one.
+    pub fn unreachable(&self, fabric: &Fabric, groups: &Racks) -> Option<(HostId, HostId)> {
+        let pairs = (0..self.groups).flat_map(|from| (0..self.groups).map(move |to| (from, to)));
+        let mut pairs = pairs
+            .filter(|(from, to)| self.between[from * self.groups + to] > 0)
+            .map(|(from, to)| (groups.hosts(from)[0], groups.hosts(to)[0]));
+        pairs.find(|&(from, to)| !fabric.reaches(from, to))
     }
 
     /// The share of all traffic that crosses each wire, by [`WireId`], in [`SHARE_UNIT`]s. A wire
     /// that some of it crosses has a share above zero.
-    pub fn shares(&self, fabric: &Fabric, racks: &Racks) -> Vec<u128> {
-        let spread = Spread::of(fabric, racks, &self.between);
+    /// It is that of the flows of `class`, if there is one.
+    pub fn shares(&self, fabric: &Fabric, groups: &Racks, class: Option<FlowClass>) -> Vec<u128> {
+        let spread = Spread::of(fabric, groups, class, &self.between);
         let share = |(id, wire): (WireId, &topology::Wire)| {
             let amount = match (fabric.node(wire.from).kind, fabric.node(wire.to).kind) {
                 (NodeKind::Host(HostId(host)), _) => self.sent[host as usize] * SHARE_UNIT,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use topology::HostId;
+use topology::{HostId, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::distribution::SizeDistribution;
@@ -28,6 +28,10 @@ pub struct Flow {
     pub start: Picos,
     /// 0 to 7.
     pub priority: u8,
+    /// The UDP source port of its packets, if it is given.
+    pub source_port: Option<u16>,
+    /// The wires that its packets cross, if they are given.
+    pub path: Option<Arc<[WireId]>>,
     /// Whether it is meant to outlast the run: `bytes` is then what its sender's link carries until
     /// the run's end, headers not counted, so that it cannot complete; it is not missing when it
     /// has not.
@@ -146,6 +150,18 @@ impl Stamp {
     ) -> Flow {
         let priority = self.priority.draw(random);
         let label = self.label.clone();
-        Flow { id: 0, workload: 0, label, source, destination, bytes, start, priority, long_lived }
+        Flow {
+            id: 0,
+            workload: 0,
+            label,
+            source,
+            destination,
+            bytes,
+            start,
+            priority,
+            source_port: None,
+            path: None,
+            long_lived,
+        }
     }
 }

@@ -133,16 +133,16 @@ impl IncastParties {
         }
     }
 
-    /// The expected traffic of incasts, in proportion.
-    pub fn demand(&self, fabric: &Fabric) -> Demand {
+    /// The expected traffic of incasts, in proportion, between groups of hosts.
+    pub fn demand(&self, fabric: &Fabric, groups: &Racks) -> Demand {
         const UNIT: u128 = 1 << 32;
-        let mut demand = Demand::none(fabric, &self.racks);
+        let mut demand = Demand::none(fabric, groups);
         for &receiver in &self.receivers {
             let excluded = self.excluded(receiver);
             let eligible = (self.senders.len() - excluded.len()).max(1);
             let senders = self.senders.iter().enumerate();
             for (_, &sender) in senders.filter(|(place, _)| !excluded.contains(place)) {
-                demand.send(sender, receiver, UNIT / eligible as u128, &self.racks);
+                demand.send(sender, receiver, UNIT / eligible as u128, groups);
             }
         }
         demand

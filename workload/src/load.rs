@@ -1,6 +1,6 @@
 //! From a load to a rate of payload.
 
-use topology::{Fabric, HostId, Racks, WireId};
+use topology::{Fabric, FlowClass, HostId, Racks, WireId};
 use units::BitsPerSecond;
 
 use super::arrivals::PayloadRate;
@@ -20,15 +20,16 @@ pub fn of_links(
     PayloadRate((capacity << RATE_BITS) * u128::from(load_millionths) / 1_000_000)
 }
 
-/// The payload of a demand that loads the wires of the core: the mean over those that it uses.
+/// The payload of a demand, of the flows of `class` if there is one, that loads the wires of the core: the mean over those that it uses.
 /// `None` if it uses none.
 pub fn of_core(
     fabric: &Fabric,
-    racks: &Racks,
+    groups: &Racks,
     demand: &Demand,
+    class: Option<FlowClass>,
     load_millionths: u32,
 ) -> Option<PayloadRate> {
-    let shares = demand.shares(fabric, racks);
+    let shares = demand.shares(fabric, groups, class);
     let used: Vec<WireId> =
         fabric.core_wires().into_iter().filter(|wire| shares[wire.0 as usize] > 0).collect();
     let crossings: u128 = used.iter().map(|wire| shares[wire.0 as usize]).sum();

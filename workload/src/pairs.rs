@@ -62,21 +62,21 @@ impl Pairs {
         }
     }
 
-    /// The expected traffic, in proportion.
-    pub fn demand(&self, fabric: &Fabric, racks: &Racks) -> Demand {
-        let mut demand = Demand::none(fabric, racks);
+    /// The expected traffic, in proportion, between groups of hosts.
+    pub fn demand(&self, fabric: &Fabric, groups: &Racks) -> Demand {
+        let mut demand = Demand::none(fabric, groups);
         for (sender, weight) in self.senders(fabric) {
             let weight = u128::from(weight);
             match self {
-                Self::Uniform { hosts } => demand.send_evenly(sender, weight, *hosts, racks),
+                Self::Uniform { hosts } => demand.send_evenly(sender, weight, *hosts, groups),
                 Self::Groups { to, .. } => {
                     let others = || to.iter().filter(|&&receiver| receiver != sender);
                     let each = weight * DEMAND_UNIT / others().count() as u128;
-                    others().for_each(|&receiver| demand.send(sender, receiver, each, racks));
+                    others().for_each(|&receiver| demand.send(sender, receiver, each, groups));
                 }
                 Self::Matrix(matrix) => matrix
                     .row(sender)
-                    .for_each(|(to, weight)| demand.send(sender, to, weight.into(), racks)),
+                    .for_each(|(to, weight)| demand.send(sender, to, weight.into(), groups)),
             }
         }
         demand

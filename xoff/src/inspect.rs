@@ -6,6 +6,7 @@
 mod buffers;
 mod collisions;
 mod links;
+mod static_routes;
 mod text;
 mod tier_load;
 
@@ -16,6 +17,7 @@ pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
 pub use links::LinkGroup;
+pub use static_routes::{StaticRoute, StaticRoutes};
 pub use text::Report;
 pub use tier_load::TierLoad;
 
@@ -34,6 +36,8 @@ pub struct Inspection {
     pub switches: u32,
     /// Links, alike ones together.
     pub links: Vec<LinkGroup>,
+    /// What goes before the shortest paths.
+    pub routes: StaticRoutes,
     /// Paths between hosts, by their length, for each transport that carries flows; transports whose round trips are
     /// alike together.
     pub paths: Vec<TransportPaths>,
@@ -66,26 +70,27 @@ impl Inspection {
     /// Inspects a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
-        let racks = Racks::of(fabric);
+        let groups = Racks::by_routes(fabric);
         Self {
             shape: scenario.shape.to_string(),
             hosts: fabric.host_count(),
             switches: fabric.switch_count(),
             links: links::link_groups(fabric),
-            paths: paths(scenario, &racks),
+            routes: StaticRoutes::of(scenario),
+            paths: paths(scenario),
             buffers: buffers::switch_buffers(scenario),
-            load: tier_load::tier_loads(scenario, &racks),
+            load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),
-            cycles: cycles(fabric, &racks),
+            cycles: cycles(fabric, &groups),
         }
     }
 }
 
-fn paths(scenario: &Scenario, racks: &Racks) -> Vec<TransportPaths> {
+fn paths(scenario: &Scenario) -> Vec<TransportPaths> {
     let mut all: Vec<TransportPaths> = Vec::new();
     for transport in scenario.transports_in_use() {
         let name = format!("{} with {}", transport.name(), transport.congestion_control().name());
-        let groups = path_groups(scenario, transport, racks);
+        let groups = path_groups(scenario, transport);
         match all.iter_mut().find(|alike| alike.groups == groups) {
             Some(alike) if alike.transports.contains(&name) => {}
             Some(alike) => alike.transports.push(name),

@@ -62,7 +62,7 @@ pub struct DeadlockWatch {
 impl DeadlockWatch {
     /// Before the first pause.
     pub fn new(fabric: &Fabric) -> Self {
-        let cycles = cycles(fabric, &Racks::of(fabric));
+        let cycles = cycles(fabric, &Racks::by_routes(fabric));
         if cycles.is_empty() {
             return Self::default();
         }

@@ -51,7 +51,7 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     1 | start,src,dst,bytes
       | ^^^^^^^^^^^^^^^^^^^
       |
-      = help: the first line is `start_ns,src,dst,bytes,priority`
+      = help: the first line is `start_ns,src,dst,bytes,priority`; `path` and `source_port` may follow
     ");
     assert_snapshot!(report_on_rows(&format!("{header}\n")), @r"
     error: a flow list without flows
@@ -69,7 +69,7 @@ host_link = { rate = \"1Gbps\", delay = \"1us\" }
     3 | 0,h0,h1,10,3,1
       | ^^^^^^^^^^^^^^
       |
-      = help: write five: start_ns,src,dst,bytes,priority
+      = help: write 5: start_ns,src,dst,bytes,priority
     ");
     assert_snapshot!(report_on_rows(&format!("{header}\n0,h0,h3,10,3\n")), @r"
     error: no host is called `h3`

@@ -347,7 +347,7 @@ retransmission_timeout = "{}"
 transport = {{ kind = "roce-rc", {} }}
 [results]
 queue_period = "{}"
-{flows}"#,
+{flows}{}"#,
             ns(20_000_000_000),
             self.topology(rendering),
             self.lossless,
@@ -361,7 +361,39 @@ queue_period = "{}"
             ns(1_000_000_000),
             self.congestion_control,
             ns(10_000_000),
+            self.routes(rendering),
         )
+    }
+
+    /// Static routes of some rings and leaf-spines. Nothing is drawn for them, so that other scenarios stay as they
+    /// were.
+    fn routes(&self, rendering: Rendering) -> String {
+        let kind = self.flows[0].bytes % 3;
+        let name = |kind, number| rendering.name(kind, number);
+        let route = |at: &str, frames: &str, via: &str| {
+            format!("[[routes]]\nat = \"{at}\"\n{frames}\nvia = [\"{via}\"]\n")
+        };
+        match (self.shape, kind) {
+            // Clockwise to the switch after the next one.
+            (Shape::Ring(switches), 1 | 2) => {
+                let of = |at: u32| {
+                    let [next, last] = [1, 2].map(|further| name("s", (at + further) % switches));
+                    let from = if kind == 1 { "" } else { "from = \"*\"\n" };
+                    route(&name("s", at), &format!("{from}to = \"{last}\""), &next)
+                };
+                (0..switches).map(of).collect()
+            }
+            (Shape::LeafSpine, 1) => {
+                let label = name("label", u32::from(self.flows[0].class % 3));
+                route("leaf0", &format!("flows = \"{label}\"\nto = \"leaf1\""), "spine1")
+                    + &route("leaf1", &format!("flows = \"{label}\"\nto = \"h0\""), "spine0")
+            }
+            (Shape::LeafSpine, 2) => {
+                route("leaf1", "from = \"h3\"\nto = \"leaf0\"", "spine0")
+                    + &route("leaf1", "to = \"leaf0\"", "spine1")
+            }
+            _ => String::new(),
+        }
     }
 
     fn topology(&self, rendering: Rendering) -> String {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use emulation::paths;
 use results::RunEnd;
 use topology::WireId;
 
@@ -177,7 +176,7 @@ pub fn parallel_links_fail_apart(run: Runner) {
 fn assert_paths(run: &Run) -> BTreeMap<WireId, u32> {
     let mut expected = BTreeMap::new();
     for flow in run.scenario.flows() {
-        for wire in paths::of_flow(&run.scenario, flow).0 {
+        for wire in run.scenario.path_of(flow).0 {
             *expected.entry(wire).or_default() += 1;
         }
     }

@@ -13,7 +13,7 @@ const LONGEST_MESSAGE: u64 = 1 << 30;
 
 /// From the flow's start to the arrival of its last ACK, in nanoseconds, rounded up.
 pub fn completion_ns(scenario: &Scenario, flow: &Flow) -> u64 {
-    let (there, back) = emulation::paths::of_flow(scenario, flow);
+    let (there, back) = scenario.path_of(flow);
     let fabric = scenario.fabric();
     let (mut there, mut back) = (Path::of(fabric.hops(&there)), Path::of(fabric.hops(&back)));
     let payload = scenario.host.payload.0;

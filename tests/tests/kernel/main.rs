@@ -18,6 +18,7 @@ mod fabric_pfc;
 mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;
+mod fabric_static_routes;
 mod fabric_tcp;
 mod fabric_telemetry;
 mod fabric_transport;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use emulation::paths;
 use tests::fabric::{Run, in_memory};
 use topology::{NodeKind, WireId};
 use xoff::inspect::Inspection;
@@ -100,7 +99,7 @@ impl Permutation {
         let colliding = colliding.map(|number| *number as usize).collect();
         let flows = run.scenario.flows();
         let (paths, backs): (Vec<_>, Vec<_>) =
-            flows.iter().map(|flow| paths::of_flow(&run.scenario, flow)).unzip();
+            flows.iter().map(|flow| run.scenario.path_of(flow)).unzip();
         assert!(paths.iter().all(|path| path.len() == 4), "a flow stays in its rack");
         let mut arrivals = BTreeMap::new();
         for frame in run.frames() {

@@ -22,6 +22,7 @@ mod reference;
 mod selective_repeat;
 mod shapes;
 mod simulator_files;
+mod static_routes;
 mod tcp;
 mod telemetry;
 mod transport;

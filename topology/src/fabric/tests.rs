@@ -27,7 +27,7 @@ fn a_leaf_has_its_hosts_first_and_then_the_spines() {
 fn a_path_follows_the_chooser() {
     let fabric = leaf_spine();
     let last = |_, group: &[u16]| group[group.len() - 1];
-    let path = fabric.path(HostId(0), HostId(7), last).unwrap();
+    let path = fabric.path(Traffic::between(HostId(0), HostId(7)), last).unwrap();
     let names: Vec<_> = path.iter().map(|&id| fabric.wire(id).name.as_str()).collect();
     assert_eq!(names, ["h0->leaf0", "leaf0->spine1", "spine1->leaf1", "leaf1->h7"]);
 }
@@ -72,13 +72,13 @@ fn parallel_links_have_names_of_their_own_and_share_the_traffic() {
     let expected = ["s0->s1", "s1->s0", "s1->s0#2", "s0->s1#2", "s0->s1#3", "s1->s0#3"];
     assert_eq!(names, expected);
     assert_eq!(fabric.wires()[7].port_name(), "s1#2");
-    assert_eq!(fabric.routes(SwitchId(0)).ports_to(HostId(1)), [1, 2, 3]);
-    assert_eq!(fabric.routes(SwitchId(1)).ports_to(HostId(0)), [1, 2, 3]);
+    assert_eq!(fabric.shortest_routes(SwitchId(0)).ports_to(HostId(1)), [1, 2, 3]);
+    assert_eq!(fabric.shortest_routes(SwitchId(1)).ports_to(HostId(0)), [1, 2, 3]);
     for port in 1..4 {
         let peer = fabric.peer(fabric.switch_node(SwitchId(0)), port);
         assert_eq!(peer, Peer { node: fabric.switch_node(SwitchId(1)), port });
         let take = |_, group: &[u16]| if group.contains(&port) { port } else { group[0] };
-        let path = fabric.path(HostId(0), HostId(1), take).unwrap();
+        let path = fabric.path(Traffic::between(HostId(0), HostId(1)), take).unwrap();
         let rate = BitsPerSecond(u64::from(port) * 10_000_000_000);
         assert_eq!(fabric.wire(path[1]).rate, rate);
     }
@@ -137,7 +137,7 @@ fn names_that_cannot_be_interfaces_are_refused() {
 fn a_switch_has_256_ports_at_most() {
     let star = |hosts| Fabric::build(&Plan::star(hosts, RATE, DELAY).unwrap());
     let largest = star(256).unwrap();
-    assert_eq!(largest.routes(SwitchId(0)).ports_to(HostId(255)), [255]);
+    assert_eq!(largest.shortest_routes(SwitchId(0)).ports_to(HostId(255)), [255]);
     let error = star(257).unwrap_err();
     assert_eq!(error.to_string(), "switch `s0` has 257 ports; the limit is 256");
 }

@@ -4,8 +4,6 @@
 use scenario::{Scenario, Source, Workload};
 use topology::{NodeKind, WireId};
 
-use emulation::paths;
-
 /// A workload's flows on the wires of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collisions {
@@ -55,7 +53,7 @@ pub(super) fn collisions(scenario: &Scenario) -> Vec<Collisions> {
         left -= 1;
         let wires: &mut Vec<Shared> = &mut by_source[number];
         wires.resize_with(fabric.wires().len(), Shared::default);
-        let (path, _) = paths::of_flow(scenario, &flow);
+        let (path, _) = scenario.path_of(&flow);
         let rate = fabric.wire(path[0]).rate.0;
         for wire in path {
             let shared = &mut wires[wire.0 as usize];

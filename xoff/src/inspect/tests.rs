@@ -205,3 +205,48 @@ fn each_transport_in_use_has_its_round_trips() {
       2 links: 2 pairs, 1 path, base RTT 4.19 us, BDP 52.41 kB
     ");
 }
+
+#[test]
+fn static_routes_are_listed_and_seen_by_what_follows() {
+    let text = include_str!("../../../scenarios/deadlock-ring.toml");
+    let scenario = Scenario::parse(text, "deadlock-ring.toml".as_ref(), &[]).unwrap();
+    let text = report(&scenario);
+    let from = text.find("static routes").expect("there are some");
+    let (routes, rest) = text[from..].split_once("paths between").expect("paths follow");
+    insta::assert_snapshot!(routes.trim_end(), @r"
+    static routes
+      s0  frames to h2  via s1
+      s1  frames to h3  via s2
+      s2  frames to h0  via s3
+      s3  frames to h1  via s0
+    ");
+    insta::assert_snapshot!(&rest[rest.find("buffer dependency").expect("cycles follow")..], @r"
+    buffer dependency
+      4 ingress ports depend on each other: PFC can deadlock
+        ports: s1 port 1 (from s0), s2 port 1 (from s1), s3 port 1 (from s2), s0 port 2 (from s3)
+        a cycle: s0 -> s1 -> s2 -> s3 -> s0
+    ");
+}
+
+/// All flows of one label take one spine, the others both.
+#[test]
+fn expected_load_is_that_of_static_routes() {
+    let load = |routes: &str| {
+        let scenario = scenario(&format!(
+            "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2
+host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[[flows]]\nkind = \"poisson\"\nload = 0.25\nsizes = \"64kB\"\npairs = {{ kind = \"rack-to-rack\", from = \"leaf0\", to = \"leaf1\" }}
+[[flows]]\nkind = \"poisson\"\nlabel = \"low\"\nload = 0.25\nsizes = \"64kB\"\npairs = {{ kind = \"rack-to-rack\", from = \"leaf0\", to = \"leaf1\" }}
+{routes}"
+        ));
+        let tiers = Inspection::of(&scenario).load;
+        let up = tiers.into_iter().find(|tier| tier.direction == "leaf -> spine").unwrap();
+        (up.largest, up.largest_millionths)
+    };
+    assert_eq!(load(""), ("leaf0->spine0".to_owned(), 500_000));
+    let route =
+        |frames: &str| load(&format!("[[routes]]\nat = \"leaf0\"\n{frames}\nvia = [\"spine1\"]\n"));
+    assert_eq!(route("flows = \"low\""), ("leaf0->spine1".to_owned(), 750_000));
+    assert_eq!(route("to = \"h2\""), ("leaf0->spine1".to_owned(), 750_000));
+    assert_eq!(route("from = \"h0\"\nto = \"h2\""), ("leaf0->spine1".to_owned(), 625_000));
+}

@@ -6,7 +6,10 @@ use results::counted;
 use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::{Collisions, Cycle, Inspection, PathGroup, SwitchBuffers, TransportPaths};
+use super::{
+    Collisions, Cycle, Inspection, PathGroup, StaticRoute, StaticRoutes, SwitchBuffers,
+    TransportPaths,
+};
 
 /// Overloaded wires, their flows and members of cycles that are listed.
 const LISTED: usize = 16;
@@ -29,6 +32,7 @@ impl fmt::Display for Report<'_> {
         let counts = counts.map(|(number, noun)| counted(number.into(), noun));
         writeln!(f, "  {}", counts.join(", "))?;
         self.links(f)?;
+        self.routes(f)?;
         self.paths(f)?;
         writeln!(f, "buffers")?;
         self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
@@ -48,9 +52,37 @@ impl Report<'_> {
         Ok(())
     }
 
+    fn routes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StaticRoutes { entries, flows_with_paths, paths } = &self.inspection.routes;
+        if entries.is_empty() && *flows_with_paths == 0 {
+            return Ok(());
+        }
+        writeln!(f, "static routes")?;
+        let width = |column: fn(&StaticRoute) -> &str| {
+            entries.iter().map(|entry| column(entry).len()).max().unwrap_or(0)
+        };
+        let (at, frames) = (width(|entry| &entry.at), width(|entry| &entry.frames));
+        for entry in entries.iter().take(LISTED) {
+            writeln!(f, "  {:at$}  {:frames$}  via {}", entry.at, entry.frames, entry.via)?;
+        }
+        if entries.len() > LISTED {
+            writeln!(f, "  .. {} in all", entries.len())?;
+        }
+        if *flows_with_paths > 0 {
+            let (flows, paths) = (counted(*flows_with_paths, "flow"), counted(*paths, "path"));
+            writeln!(f, "  {flows} of lists on {paths} of their own")?;
+        }
+        Ok(())
+    }
+
     fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for TransportPaths { transports, groups } in &self.inspection.paths {
-            let base_rtt = "base RTT: a full packet and its ACK, idle";
+            let has_flows = self.fabric.static_routes().flows().next().is_some();
+            let base_rtt = if has_flows {
+                "base RTT: a full packet and its ACK, idle; without flows that have routes of their own"
+            } else {
+                "base RTT: a full packet and its ACK, idle"
+            };
             match self.inspection.paths.len() {
                 1 => writeln!(f, "paths between hosts ({base_rtt})")?,
                 _ => writeln!(f, "paths between hosts, {} ({base_rtt})", transports.join(", "))?,

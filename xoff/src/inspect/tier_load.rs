@@ -22,19 +22,20 @@ pub struct TierLoad {
 }
 
 /// The tiers, in the order of the first wire of each.
-pub(super) fn tier_loads(scenario: &Scenario, racks: &Racks) -> Vec<TierLoad> {
+pub(super) fn tier_loads(scenario: &Scenario, groups: &Racks) -> Vec<TierLoad> {
     let fabric = scenario.fabric();
     // Payload on each wire, in 2^-8 bit/s.
     let mut offered = vec![0u128; fabric.wires().len()];
     let mut has_rate = false;
-    for source in scenario.sources() {
+    for (workload, source) in scenario.sources().iter().enumerate() {
         let (demand, rate) = match source {
-            Source::Arrivals(recipe) => (recipe.pairs.demand(fabric, racks), recipe.rate),
-            Source::Incasts(recipe) => (recipe.parties.demand(fabric), recipe.rate),
+            Source::Arrivals(recipe) => (recipe.pairs.demand(fabric, groups), recipe.rate),
+            Source::Incasts(recipe) => (recipe.parties.demand(fabric, groups), recipe.rate),
             Source::Listed(_) | Source::Permutation(_) | Source::AllToAll(_) => continue,
         };
         has_rate = true;
-        for (sum, share) in offered.iter_mut().zip(demand.shares(fabric, racks)) {
+        let shares = demand.shares(fabric, groups, scenario.class_of_workload(workload));
+        for (sum, share) in offered.iter_mut().zip(shares) {
             *sum += rate.0 * share / SHARE_UNIT;
         }
     }

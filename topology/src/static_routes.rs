@@ -1,0 +1,184 @@
+//! Static routes: next hops that an operator has written, which go before the shortest paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{HostId, SwitchId};
+
+/// Flows that routes tell apart from other flows of their hosts; the caller numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowClass(pub u32);
+
+/// Frames that all take the same routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Traffic {
+    /// Of flows that have routes of their own, if it is.
+    pub class: Option<FlowClass>,
+    /// The sender; `None` for those of which no route names sender and destination.
+    pub source: Option<HostId>,
+    /// The receiver.
+    pub destination: HostId,
+}
+
+impl Traffic {
+    /// From one host to another.
+    pub const fn between(source: HostId, destination: HostId) -> Self {
+        Self { class: None, source: Some(source), destination }
+    }
+
+    /// The same of the flows of a class.
+    #[must_use]
+    pub fn of(self, class: Option<FlowClass>) -> Self {
+        Self { class, ..self }
+    }
+
+    /// The routes that may apply, the most specific first.
+    fn matches(self) -> impl Iterator<Item = RouteMatch> {
+        let Self { class, source, destination } = self;
+        let of = move |class: Option<FlowClass>| {
+            let pair = source.map(|source| RouteMatch {
+                class,
+                source: Some(source),
+                destination: Some(destination),
+            });
+            let to = RouteMatch { class, source: None, destination: Some(destination) };
+            let any = RouteMatch { class, source: None, destination: None };
+            pair.into_iter().chain([to]).chain(class.map(|_| any))
+        };
+        class.map(|class| of(Some(class))).into_iter().flatten().chain(of(None))
+    }
+}
+
+/// Which frames a route is for. One with a class goes before one without; then one with a source,
+/// then one with a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RouteMatch {
+    /// Those of flows of this class.
+    pub class: Option<FlowClass>,
+    /// Those from this host; only with a destination.
+    pub source: Option<HostId>,
+    /// Those to this host.
+    pub destination: Option<HostId>,
+}
+
+/// The static routes of a fabric's switches, and the flows that have routes of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaticRoutes {
+    routes: BTreeMap<(SwitchId, RouteMatch), Vec<u16>>,
+    /// Pairs that routes name, with the class if they name one.
+    pairs: BTreeSet<(Option<FlowClass>, HostId, HostId)>,
+    flows: BTreeSet<(FlowClass, HostId, HostId)>,
+}
+
+impl StaticRoutes {
+    /// Adds a route: its ECMP group, ascending and not empty. False if the switch has one for these
+    /// frames, which stays.
+    pub fn add(&mut self, switch: SwitchId, frames: RouteMatch, ports: Vec<u16>) -> bool {
+        let place = (switch, frames);
+        if self.routes.contains_key(&place) {
+            return false;
+        }
+        self.routes.insert(place, ports);
+        if let (Some(source), Some(destination)) = (frames.source, frames.destination) {
+            self.pairs.insert((frames.class, source, destination));
+        }
+        true
+    }
+
+    /// Says that there are flows of a class from one host to another.
+    pub fn add_flows(&mut self, class: FlowClass, source: HostId, destination: HostId) {
+        self.flows.insert((class, source, destination));
+    }
+
+    /// Whether there is no route.
+    pub fn is_empty(&self) -> bool {
+        self.routes.is_empty()
+    }
+
+    /// All routes, by switch.
+    pub fn iter(&self) -> impl Iterator<Item = (SwitchId, RouteMatch, &[u16])> {
+        self.routes.iter().map(|(&(switch, frames), ports)| (switch, frames, ports.as_slice()))
+    }
+
+    /// The routes of one switch.
+    pub fn at(&self, switch: SwitchId) -> impl Iterator<Item = (RouteMatch, &[u16])> {
+        let first = RouteMatch { class: None, source: None, destination: None };
+        let routes = self.routes.range((switch, first)..);
+        routes
+            .take_while(move |((at, _), _)| *at == switch)
+            .map(|((_, frames), ports)| (*frames, ports.as_slice()))
+    }
+
+    /// The flows that have routes of their own.
+    pub fn flows(&self) -> impl Iterator<Item = Traffic> {
+        let flow =
+            |&(class, source, destination)| Traffic::between(source, destination).of(Some(class));
+        self.flows.iter().map(flow)
+    }
+
+    /// Which route of a switch applies to `traffic`, and its ECMP group.
+    pub fn applying(&self, switch: SwitchId, traffic: Traffic) -> Option<(RouteMatch, &[u16])> {
+        if self.routes.is_empty() {
+            return None;
+        }
+        traffic.matches().find_map(|frames| {
+            self.routes.get(&(switch, frames)).map(|ports| (frames, ports.as_slice()))
+        })
+    }
+
+    /// Whether a route names this pair of hosts, for all flows or those of `class`.
+    pub fn name_pair(&self, class: Option<FlowClass>, source: HostId, destination: HostId) -> bool {
+        let named = |class| self.pairs.contains(&(class, source, destination));
+        named(None) || class.is_some() && named(class)
+    }
+
+    /// By host, what the routes that name it say; hosts that no route names are not there.
+    pub(super) fn by_host(&self) -> BTreeMap<HostId, Vec<NamingRoute<'_>>> {
+        let mut hosts: BTreeMap<HostId, Vec<NamingRoute<'_>>> = BTreeMap::new();
+        for (switch, RouteMatch { class, source, destination }, ports) in self.iter() {
+            let mut name = |host, is_source, other| {
+                let route = NamingRoute { switch, class, is_source, other, ports };
+                hosts.entry(host).or_default().push(route);
+            };
+            if let Some(source) = source {
+                name(source, true, destination);
+            }
+            if let Some(destination) = destination {
+                name(destination, false, source);
+            }
+        }
+        hosts
+    }
+}
+
+/// A route as a host sees it that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NamingRoute<'a> {
+    switch: SwitchId,
+    class: Option<FlowClass>,
+    is_source: bool,
+    /// The other host that it names.
+    other: Option<HostId>,
+    ports: &'a [u16],
+}
+
+/// Static routes that do not lead to the destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteFault {
+    /// Whose frames do not arrive.
+    pub traffic: Traffic,
+    /// What becomes of them.
+    pub kind: RouteFaultKind,
+}
+
+/// What becomes of frames that do not arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteFaultKind {
+    /// They go round in a circle of these switches, of which each sends to the next one and the last to
+    /// the first.
+    Loop(Vec<SwitchId>),
+    /// They come through these switches, of which the last one has no way to the destination.
+    DeadEnd(Vec<SwitchId>),
+}
+
+#[cfg(test)]
+mod tests;
