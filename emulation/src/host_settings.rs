@@ -7,10 +7,10 @@ use host_agent::congestion_control::{
 };
 use host_agent::{HostConfig, Protocol, Reliability, SelectiveRepeat, WindowLimit, tcp};
 use scenario::transport::{
-    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, RoceRc, Start, Timely, TimelyForm,
-    Window, WindowSize,
+    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, Notification, PowerTcp, RoceRc, Start, Timely,
+    TimelyForm, Window, WindowSize,
 };
-use scenario::{Scenario, Transport};
+use scenario::{AckPriority, Scenario, Transport};
 use topology::HostId;
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -62,7 +62,11 @@ impl<'a> HostSettings<'a> {
             link_rate,
             wire_overhead: self.scenario.switch.wire_overhead.0,
             payload: settings.payload.0.try_into().expect("a payload is at most 3072 bytes"),
-            ack_priority: Priority::new(settings.ack_priority),
+            ack_priority: match settings.ack_priority {
+                AckPriority::Data => None,
+                AckPriority::Fixed(priority) => Some(Priority::new(priority)),
+            },
+            ack_queue: settings.ack_queue.map(Priority::new),
             cnp_priority: Priority::new(settings.cnp_priority),
             ack_interval: settings.ack_interval,
             retransmission_timeout: settings.retransmission_timeout,
@@ -80,6 +84,7 @@ impl<'a> HostSettings<'a> {
                 congestion_control: of.algorithm(transport.congestion_control()),
                 telemetry_hops: transport.telemetry_hops(),
                 window: of.window(transport.window()),
+                window_overrun: transport.window().overrun,
             }
         };
         self.scenario.transports().iter().zip(&self.base_rtts).map(one).collect()
@@ -179,6 +184,7 @@ impl TransportSettings<'_> {
             base_rtt: self.base_rtt,
             utilisation: Multiple::from_millionths(hpcc.utilisation.millionths),
             stages: hpcc.max_stage,
+            fast_reaction: hpcc.fast_reaction,
             additive_increase: hpcc.additive_increase.unwrap_or(usual),
             line_rate: self.link_rate,
             minimum_rate: hpcc.minimum_rate.min(self.link_rate),
@@ -242,9 +248,13 @@ fn dcqcn_parameters(dcqcn: &Dcqcn, link_rate: BitsPerSecond) -> dcqcn::Parameter
         additive_increase: dcqcn.additive_increase,
         hyper_increase: dcqcn.hyper_increase,
         minimum_rate: dcqcn.minimum_rate.min(link_rate),
-        clamp_target_rate: published.clamp_target_rate,
+        clamp_target_rate: dcqcn.clamp_target_rate,
         clocked_cuts: published.clocked_cuts,
         notification_interval: dcqcn.cnp_interval,
+        notification: match dcqcn.notification {
+            Notification::Cnp => dcqcn::Notification::Cnp,
+            Notification::Ack => dcqcn::Notification::Ack,
+        },
     }
 }
 
@@ -267,7 +277,11 @@ fn timely_parameters(timely: &Timely, link_rate: BitsPerSecond) -> timely::Param
     }
 }
 
-/// The priorities of ACKs, NAKs and CNPs, a bit each.
+/// The priorities of ACKs, NAKs and CNPs that are not those of data, a bit each.
 pub fn control_classes(scenario: &Scenario) -> u8 {
-    1 << scenario.host.ack_priority | 1 << scenario.host.cnp_priority
+    let ack = match scenario.host.ack_priority {
+        AckPriority::Data => 0,
+        AckPriority::Fixed(priority) => 1 << priority,
+    };
+    ack | 1 << scenario.host.cnp_priority
 }

@@ -167,7 +167,7 @@ pub fn check(input: &[u8]) {
         let protocol = Protocol::Roce { reliability };
         let congestion_control = Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE));
         check_with(
-            Transport { protocol, congestion_control, telemetry_hops: 3, window: None },
+            Transport { protocol, congestion_control, telemetry_hops: 3, window: None, window_overrun: false },
             input,
         );
     }
@@ -191,7 +191,7 @@ pub fn check(input: &[u8]) {
             initial_window: Bytes(3000),
         });
         check_with(
-            Transport { protocol, congestion_control, telemetry_hops: 3, window: None },
+            Transport { protocol, congestion_control, telemetry_hops: 3, window: None, window_overrun: false },
             input,
         );
     }
@@ -246,7 +246,8 @@ fn config() -> HostConfig {
         link_rate: LINK_RATE,
         wire_overhead: 24,
         payload: 1000,
-        ack_priority: Priority::new(3),
+        ack_priority: Some(Priority::new(3)),
+        ack_queue: None,
         cnp_priority: Priority::new(6),
         ack_interval: 2,
         retransmission_timeout: Picos(4_000_000),

@@ -23,7 +23,7 @@ pub mod dcqcn;
 pub mod dctcp;
 mod fraction;
 pub mod hpcc;
-mod line_rate;
+pub(crate) mod line_rate;
 mod multiple;
 mod path;
 pub mod powertcp;

@@ -41,8 +41,10 @@ pub struct HostConfig {
     pub wire_overhead: u64,
     /// Most payload bytes in a packet.
     pub payload: u16,
-    /// Priority of ACKs and NAKs.
-    pub ack_priority: Priority,
+    /// Priority of ACKs and NAKs; `None`: that of the data that they answer.
+    pub ack_priority: Option<Priority>,
+    /// The priority whose pauses stop ACKs and NAKs at this NIC; `None`: their own.
+    pub ack_queue: Option<Priority>,
     /// Priority of CNPs.
     pub cnp_priority: Priority,
     /// In-order packets for which one ACK is sent, unless one asks for it earlier.
@@ -115,11 +117,10 @@ impl Host {
         Self {
             config,
             transports: transports.iter().map(fresh).collect(),
-            nic: Nic::new(PauseTimers::new(
-                config.link_rate,
-                config.pause_response,
-                one_per_priority(None),
-            )),
+            nic: Nic::new(
+                PauseTimers::new(config.link_rate, config.pause_response, one_per_priority(None)),
+                config.ack_queue,
+            ),
             senders: QueuePairTable::new(),
             receivers: QueuePairTable::new(),
             timers: Timers::default(),

@@ -39,6 +39,8 @@ pub struct Nic {
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
     acknowledgements: VecDeque<Packet>,
+    /// The queue whose pauses stop acknowledgements; `None`: that of their own priority.
+    ack_queue: Option<QueueId>,
     /// By [`QueueId::place`].
     queues: Box<[TransmitQueue]>,
     /// Queues in which `paced` is not empty.
@@ -53,10 +55,11 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// An idle port.
-    pub fn new(pause: PauseTimers) -> Self {
+    /// An idle port, at which pauses of `ack_priority` stop acknowledgements; `None`: of their own priority.
+    pub fn new(pause: PauseTimers, ack_priority: Option<Priority>) -> Self {
         Self {
             queues: (0..pause.places()).map(|_| TransmitQueue::default()).collect(),
+            ack_queue: ack_priority.map(|priority| pause.queue(priority)),
             pause,
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
@@ -128,9 +131,11 @@ impl Nic {
     /// The control packet that may start at `now`.
     #[inline]
     pub fn pop_control(&mut self, now: Picos) -> Option<Packet> {
-        for queue in [&mut self.notifications, &mut self.acknowledgements] {
+        let queues =
+            [(&mut self.notifications, None), (&mut self.acknowledgements, self.ack_queue)];
+        for (queue, stopped_with) in queues {
             if let Some(packet) = queue.front()
-                && !self.pause.is_paused(queue_of(&self.pause, packet), now)
+                && !self.pause.is_paused(stopped_with.unwrap_or(queue_of(&self.pause, packet)), now)
             {
                 if packet.telemetry().is_some() {
                     *self.echoed = self.echoes.pop_front().unwrap_or_default();
@@ -174,9 +179,11 @@ impl Nic {
         }
         // Nothing can be earlier than `from`, so a queue that may send then ends the search.
         let mut next = Picos::MAX;
-        for control in [&self.notifications, &self.acknowledgements] {
+        let controls = [(&self.notifications, None), (&self.acknowledgements, self.ack_queue)];
+        for (control, stopped_with) in controls {
             if let Some(packet) = control.front() {
-                next = next.min(self.pause.open_from(queue_of(&self.pause, packet), from));
+                let queue = stopped_with.unwrap_or(queue_of(&self.pause, packet));
+                next = next.min(self.pause.open_from(queue, from));
             }
         }
         self.ready.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
@@ -221,7 +228,7 @@ impl Nic {
     }
 }
 
-/// The queue whose pauses stop a control packet.
+/// The queue of a control packet's priority.
 fn queue_of(pause: &PauseTimers, packet: &Packet) -> QueueId {
     pause.queue(Priority::of_bits((packet.dscp() >> 3).into()))
 }
@@ -241,7 +248,7 @@ mod tests {
     }
 
     fn with(queues: QueueRanges) -> Nic {
-        Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues))
+        Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues), None)
     }
 
     fn of(priority: u8) -> QueueId {
@@ -385,6 +392,23 @@ mod tests {
         assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
         resume(&mut nic, Picos(1), 3);
         assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
+    }
+
+    #[test]
+    fn acknowledgements_stop_with_the_queue_that_they_are_given() {
+        let pause_timers =
+            PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, one_per_priority(None));
+        let mut nic = Nic::new(pause_timers, Some(Priority::new(0)));
+        nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]);
+        pause(&mut nic, Picos(0), 0);
+        assert_eq!(nic.pop_control(Picos(0)), None);
+        assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
+        resume(&mut nic, Picos(1), 0);
+        pause(&mut nic, Picos(1), 3);
+        nic.schedule(of(3), 10);
+        assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
+        assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
+        assert_eq!(nic.pop_queue_pair(Picos(1)), None, "data of their priority is paused");
     }
 
     /// Queue pairs take turns across the queues of a priority; a pause of the class stops all of its queues.

@@ -20,6 +20,8 @@ pub struct Regulator<C> {
     congestion_control: C,
     line_rate: BitsPerSecond,
     limit: Option<WindowLimit>,
+    /// Whether a packet may start that a window does not hold whole, unless the window is full.
+    overrun: bool,
     /// What the limit allows at the present rate.
     limited_to: Option<Bytes>,
     next_start: Picos,
@@ -33,12 +35,14 @@ impl<C: CongestionControl> Regulator<C> {
     pub fn new(
         congestion_control: C,
         limit: Option<WindowLimit>,
+        overrun: bool,
         line_rate: BitsPerSecond,
     ) -> Self {
         Self {
             congestion_control,
             line_rate,
             limit,
+            overrun,
             limited_to: limit.map(|limit| limit.bytes),
             next_start: Picos::ZERO,
             counted_cuts: 0,
@@ -116,8 +120,9 @@ impl<C: CongestionControl> Regulator<C> {
             return true;
         };
         let outstanding = outstanding();
+        let whole = if self.overrun { 1 } else { payload.0 };
         // With a window below one packet, the flow would never go on.
-        outstanding == Bytes(0) || outstanding.0 + payload.0 <= window.0
+        outstanding == Bytes(0) || outstanding.0 + whole <= window.0
     }
 
     /// Takes note of a packet that starts at `now`.
@@ -179,6 +184,27 @@ impl<C: CongestionControl> Regulator<C> {
         if self.limit.is_some_and(|limit| limit.scales) {
             let rate = self.congestion_control.rate(now);
             self.adapt_limit(rate);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion_control::line_rate::LineRate;
+
+    /// With a window of 2500 B, by how much is outstanding.
+    #[test]
+    fn a_packet_fits_the_window_or_starts_before_it_is_full() {
+        for (overrun, allowed) in [
+            (false, [true, true, false, false, false, false]),
+            (true, [true, true, true, true, true, false]),
+        ] {
+            let limit = WindowLimit { bytes: Bytes(2500), scales: false };
+            let regulator = Regulator::new(LineRate, Some(limit), overrun, BitsPerSecond(1));
+            let outstanding = [0, 1500, 1501, 2000, 2499, 2500].map(Bytes);
+            let found = outstanding.map(|bytes| regulator.allows(Picos(0), || bytes, Bytes(1000)));
+            assert_eq!(found, allowed, "overrun: {overrun}");
         }
     }
 }

@@ -62,34 +62,35 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
         self.reliability.receive(packet)
     }
 
-    /// The ACK or NAK that carries `answer` and echoes the `telemetry` of the packet that it answers.
+    /// The ACK or NAK that carries `answer` to `packet` and echoes its telemetry.
     pub fn acknowledgement(
         &mut self,
         config: &HostConfig,
         answer: &Answer,
-        telemetry: Option<TelemetryFields>,
+        packet: &RocePacket,
     ) -> RocePacket {
+        let dscp = config.ack_priority.map_or(packet.dscp, dscp_of);
         RocePacket {
             opcode: Opcode::Acknowledge,
             congestion_echo: self.feedback.echo(),
             psn: answer.psn,
             aeth: Some(answer.aeth),
-            telemetry: telemetry.filter(|fields| !fields.echo).map(TelemetryFields::echoed),
-            ..self.packet(config.address, config.ack_priority)
+            telemetry: packet.telemetry.filter(|fields| !fields.echo).map(TelemetryFields::echoed),
+            ..self.packet(config.address, dscp)
         }
     }
 
     /// The CNP to the sender's queue pair. Its PSN is zero (`RoCEv2` annex, A17.9.3).
     pub fn notification(&self, config: &HostConfig) -> RocePacket {
-        self.packet(config.address, config.cnp_priority)
+        self.packet(config.address, dscp_of(config.cnp_priority))
     }
 
-    fn packet(&self, source: u32, priority: Priority) -> RocePacket {
+    fn packet(&self, source: u32, dscp: u8) -> RocePacket {
         RocePacket {
             source,
             destination: self.request.peer,
             source_port: self.request.source_port,
-            dscp: priority.number() << 3,
+            dscp,
             ecn: Ecn::NotCapable,
             ttl: TIME_TO_LIVE,
             opcode: Opcode::Cnp,
@@ -103,6 +104,11 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
             telemetry: None,
         }
     }
+}
+
+/// The code point that a priority has by custom.
+const fn dscp_of(priority: Priority) -> u8 {
+    priority.number() << 3
 }
 
 #[cfg(test)]
@@ -164,7 +170,11 @@ pub(crate) mod tests {
         let answer = Answer { psn: Psn::new(12), aeth };
         let (opcode, psn, aeth) = (Opcode::Acknowledge, Psn::new(12), Some(aeth));
         let expected = RocePacket { opcode, psn, aeth, dscp: 24, ..notification };
-        assert_eq!(responder.acknowledgement(&config, &answer, None), expected);
+        let data = RocePacket { opcode: Opcode::WriteMiddle, dscp: 40, ..notification };
+        assert_eq!(responder.acknowledgement(&config, &answer, &data), expected);
+        let config = HostConfig { ack_priority: None, ..config };
+        let of_data = RocePacket { dscp: 40, ..expected };
+        assert_eq!(responder.acknowledgement(&config, &answer, &data), of_data);
     }
 
     #[test]
@@ -177,7 +187,8 @@ pub(crate) mod tests {
         let echo = TelemetryFields { echo: true, ..received };
         for (received, expected) in [(None, None), (Some(received), Some(echo)), (Some(echo), None)]
         {
-            let acknowledgement = responder.acknowledgement(&config, &answer, received);
+            let packet = RocePacket { telemetry: received, ..responder.notification(&config) };
+            let acknowledgement = responder.acknowledgement(&config, &answer, &packet);
             assert_eq!(acknowledgement.telemetry, expected);
         }
     }
@@ -188,9 +199,11 @@ pub(crate) mod tests {
         let mut responder = responder(&config);
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 4 };
         let answer = Answer { psn: Psn::new(12), aeth };
+        let packet = responder.notification(&config);
         for marked in [false, true, false] {
             assert_eq!(responder.calls_for_notification(Picos(5), marked), marked);
-            assert_eq!(responder.acknowledgement(&config, &answer, None).congestion_echo, marked);
+            let acknowledgement = responder.acknowledgement(&config, &answer, &packet);
+            assert_eq!(acknowledgement.congestion_echo, marked);
         }
     }
 }

@@ -25,6 +25,9 @@ pub struct Transport {
     pub telemetry_hops: u8,
     /// Bytes that a flow may have unacknowledged, whatever its congestion control says.
     pub window: Option<WindowLimit>,
+    /// Whether a packet may start that a window, be it this or that of congestion control, does not hold whole, unless
+    /// the window is full.
+    pub window_overrun: bool,
 }
 
 /// A transport protocol.
@@ -57,8 +60,9 @@ impl FreshTransport {
 
     /// The sending end of a flow that has sent nothing.
     pub fn sending_end(&self, request: &FlowRequest, config: &HostConfig) -> SendingEnd {
-        let Transport { protocol, window, telemetry_hops, .. } = self.transport;
-        let regulator = Regulator::new(self.control.clone(), window, self.line_rate);
+        let Transport { protocol, window, window_overrun, telemetry_hops, .. } = self.transport;
+        let regulator =
+            Regulator::new(self.control.clone(), window, window_overrun, self.line_rate);
         match protocol {
             Protocol::Roce { reliability } => {
                 let placement = reliability.placement();

@@ -6,7 +6,7 @@ use units::{Bytes, Picos};
 
 use super::document::Document;
 use super::pause::PauseResponse;
-use super::priority::Priority;
+use super::priority::{AckPriority, Priority};
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
 use super::transport::{Transport, TransportKeys};
@@ -24,7 +24,10 @@ pub struct Host {
     /// Priority of congestion notification packets.
     pub cnp_priority: u8,
     /// Priority of ACKs and NAKs.
-    pub ack_priority: u8,
+    pub ack_priority: AckPriority,
+    /// The priority whose pauses stop ACKs and NAKs at NICs; `None`: their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_queue: Option<u8>,
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
     pub ack_interval: u32,
     /// Stamps of switches for which each RoCEv2 data packet has room, 0 to 8; `None`: as many as the longest path has
@@ -49,8 +52,11 @@ pub(super) struct HostKeys {
     payload: Size,
     /// Priority of congestion notification packets (CNP), 0 to 7. Default 6.
     cnp_priority: Priority,
-    /// Priority of ACKs and NAKs, 0 to 7. Default: `cnp_priority`.
-    ack_priority: Option<Priority>,
+    /// Priority of ACKs and NAKs, 0 to 7, or "data": that of the packet that they answer. Default: `cnp_priority`.
+    ack_priority: Option<AckPriority>,
+    /// The transmit queue of NICs in which ACKs and NAKs wait: the priority, 0 to 7, whose pauses stop them there. They
+    /// go ahead of data in any case, and switches queue them by `ack_priority`. Default: the queue of their own priority.
+    ack_queue: Option<Priority>,
     /// Data packets that one ACK may cover, from 1 up; a message's last packet is acknowledged at
     /// once. Default 4.
     #[schemars(range(min = 1))]
@@ -78,6 +84,7 @@ impl Default for HostKeys {
             payload: Quantity(Bytes(1000)),
             cnp_priority: Priority(6),
             ack_priority: None,
+            ack_queue: None,
             ack_interval: 4,
             telemetry_hops: None,
             retransmission_timeout: Quantity(Picos(4_194_000_000)),
@@ -114,7 +121,8 @@ impl HostKeys {
         Ok(Host {
             payload: self.payload.0,
             cnp_priority: self.cnp_priority.0,
-            ack_priority: self.ack_priority.unwrap_or(self.cnp_priority).0,
+            ack_priority: self.ack_priority.unwrap_or(AckPriority::Fixed(self.cnp_priority.0)),
+            ack_queue: self.ack_queue.map(|queue| queue.0),
             ack_interval: self.ack_interval,
             telemetry_hops: self.telemetry_hops,
             retransmission_timeout: self.retransmission_timeout.0,

@@ -72,7 +72,7 @@ pub use load::{Load, LoadOf, Sigma};
 pub use names::Names;
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
-pub use priority::Priorities;
+pub use priority::{AckPriority, Priorities};
 pub use ratio::{Probability, Ratio};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;

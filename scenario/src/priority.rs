@@ -49,6 +49,39 @@ impl JsonSchema for Priority {
     }
 }
 
+/// The priority of ACKs: a number from 0 to 7, or `"data"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPriority {
+    /// That of the packet that an ACK answers.
+    Data,
+    /// This one.
+    Fixed(u8),
+}
+
+impl Serialize for AckPriority {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Data => out.serialize_str("data"),
+            Self::Fixed(priority) => out.serialize_u8(*priority),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AckPriority {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        priority_or("data", input).map(|priority| priority.map_or(Self::Data, Self::Fixed))
+    }
+}
+
+impl JsonSchema for AckPriority {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AckPriority".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schema_or("data")
+    }
+}
+
 /// A set of priorities, as a PFC class-enable vector: bit `n` is priority `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Priorities(pub u8);
@@ -123,24 +156,7 @@ impl Serialize for OptionalPriority {
 
 impl<'de> Deserialize<'de> for OptionalPriority {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = OptionalPriority;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "a priority from 0 to 7, or \"none\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<OptionalPriority, E> {
-                if text == "none" {
-                    return Ok(OptionalPriority(None));
-                }
-                Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<OptionalPriority, E> {
-                let number = serde::de::value::I64Deserializer::new(number);
-                Priority::deserialize(number).map(|priority| OptionalPriority(Some(priority.0)))
-            }
-        }
-        input.deserialize_any(Reader)
+        priority_or("none", input).map(Self)
     }
 }
 
@@ -149,9 +165,38 @@ impl JsonSchema for OptionalPriority {
         "OptionalPriority".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "oneOf": [
-            { "type": "integer", "minimum": 0, "maximum": 7 },
-            { "const": "none" },
-        ] })
+        schema_or("none")
     }
+}
+
+/// A priority, or `None` for `word`.
+fn priority_or<'de, D: Deserializer<'de>>(
+    word: &'static str,
+    input: D,
+) -> Result<Option<u8>, D::Error> {
+    struct Reader(&'static str);
+    impl Visitor<'_> for Reader {
+        type Value = Option<u8>;
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            write!(f, "a priority from 0 to 7, or \"{}\"", self.0)
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Option<u8>, E> {
+            if text == self.0 {
+                return Ok(None);
+            }
+            Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+        }
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Option<u8>, E> {
+            let number = serde::de::value::I64Deserializer::new(number);
+            Priority::deserialize(number).map(|priority| Some(priority.0))
+        }
+    }
+    input.deserialize_any(Reader(word))
+}
+
+fn schema_or(word: &str) -> Schema {
+    json_schema!({ "oneOf": [
+        { "type": "integer", "minimum": 0, "maximum": 7 },
+        { "const": word },
+    ] })
 }

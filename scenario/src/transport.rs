@@ -23,7 +23,7 @@ use super::report::ScenarioError;
 pub use congestion_control::CongestionControl;
 use congestion_control::CongestionControlKeys;
 pub use cubic::Cubic;
-pub use dcqcn::{Dcqcn, MOST_STAGES, Profile};
+pub use dcqcn::{Dcqcn, MOST_STAGES, Notification, Profile};
 pub use dctcp::{Dctcp, Start};
 pub use hpcc::Hpcc;
 pub use powertcp::PowerTcp;
@@ -156,6 +156,9 @@ pub(crate) struct RoceRcKeys {
     window: WindowKeys,
     /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
+    /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
+    /// the window is full. Default false.
+    window_overrun: bool,
 }
 
 /// A time above zero, or "auto".
@@ -248,7 +251,11 @@ impl RoceRcKeys {
             }
             CongestionControlKeys::Timely => CongestionControl::Timely(timely),
         };
-        let window = Window { size: self.window.0, scales: self.window_scales };
+        let window = Window {
+            size: self.window.0,
+            scales: self.window_scales,
+            overrun: self.window_overrun,
+        };
         let base_rtt = self.base_rtt.0;
         Ok(RoceRc { reliability, congestion_control, base_rtt, window, telemetry_hops: 0 })
     }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use units::{BitsPerSecond, Picos};
 
-use super::{CongestionControl, CongestionFeedback, Transmitted};
+use super::{Acknowledged, CongestionControl, CongestionFeedback, Transmitted};
 
 mod notification_point;
 mod parameters;
 mod reaction_point;
 
 pub use notification_point::NotificationPoint;
-pub use parameters::Parameters;
+pub use parameters::{Notification, Parameters};
 pub use reaction_point::ReactionPoint;
 
 /// The reaction point of a queue pair, with the parameters that all of a host share.
@@ -35,6 +35,13 @@ impl CongestionControl for Control {
     #[inline]
     fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
         self.point.transmit(now, packet.wire, &self.parameters);
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
+        if acknowledged.congestion_echo {
+            self.notified(now);
+        }
     }
 
     fn notified(&mut self, now: Picos) {
@@ -62,19 +69,75 @@ impl CongestionControl for Control {
 #[derive(Clone, Debug)]
 pub struct Feedback {
     point: NotificationPoint,
+    /// Whether the next ACK notifies the sender.
+    due: bool,
     parameters: Arc<Parameters>,
 }
 
 impl Feedback {
-    /// A queue pair that has sent no CNP.
+    /// A queue pair that has notified of nothing.
     pub fn new(parameters: Arc<Parameters>) -> Self {
-        Self { point: NotificationPoint::default(), parameters }
+        Self { point: NotificationPoint::default(), due: false, parameters }
     }
 }
 
 impl CongestionFeedback for Feedback {
     #[inline]
     fn received(&mut self, now: Picos, marked: bool) -> bool {
-        marked && self.point.receive_marked(now, &self.parameters)
+        let notifies = marked && self.point.receive_marked(now, &self.parameters);
+        match self.parameters.notification {
+            Notification::Cnp => notifies,
+            Notification::Ack => {
+                self.due |= notifies;
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn echo(&mut self) -> bool {
+        std::mem::take(&mut self.due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::BitsPerSecond;
+
+    use super::*;
+
+    #[test]
+    fn a_notification_is_a_cnp_or_part_of_the_next_ack() {
+        for (notification, cnp, echo) in
+            [(Notification::Cnp, true, false), (Notification::Ack, false, true)]
+        {
+            let published = Parameters::hpcc(BitsPerSecond(100_000_000_000));
+            let mut feedback = Feedback::new(Parameters { notification, ..published }.into());
+            assert_eq!((feedback.received(Picos(1), false), feedback.echo()), (false, false));
+            assert_eq!((feedback.received(Picos(2), true), feedback.echo()), (cnp, echo));
+            assert!(!feedback.echo(), "one ACK tells it");
+        }
+    }
+
+    /// The sender does the same for an ACK that notifies as for a CNP.
+    #[test]
+    fn an_ack_notifies_as_a_cnp_does() {
+        let rate = BitsPerSecond(100_000_000_000);
+        let parameters = Parameters { clocked_cuts: false, ..Parameters::hpcc(rate) };
+        let control = Control::new(rate, parameters.into());
+        let [mut by_cnp, mut by_ack, mut by_none] = [control.clone(), control.clone(), control];
+        let acknowledged = |congestion_echo| Acknowledged {
+            bytes: units::Bytes(1000),
+            round_trip: None,
+            congestion_echo,
+            telemetry: &[],
+            telemetry_exceeded: false,
+        };
+        by_cnp.notified(Picos(5));
+        by_ack.acknowledged(Picos(5), &acknowledged(true));
+        by_none.acknowledged(Picos(5), &acknowledged(false));
+        assert_eq!(by_ack.rate(Picos(6)), by_cnp.rate(Picos(6)));
+        assert_eq!(by_none.rate(Picos(6)), rate);
+        assert!(by_ack.rate(Picos(6)) < rate);
     }
 }

@@ -26,6 +26,8 @@ pub struct Parameters {
     pub utilisation: Multiple,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub stages: u32,
+    /// Whether every ACK changes the window, or only the first of each round trip.
+    pub fast_reaction: bool,
     /// W_AI: bytes that the window grows by.
     pub additive_increase: Bytes,
     /// The rate at which a queue pair starts, and the highest.
@@ -110,6 +112,9 @@ impl CongestionControl for Control {
 
     fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let over = self.rounds.acknowledged(acknowledged.bytes);
+        if !over && !self.parameters.fast_reaction {
+            return;
+        }
         if !self.path.knows(now, acknowledged.telemetry) {
             return self.path.learn(now, acknowledged.telemetry);
         }
@@ -151,6 +156,7 @@ mod tests {
             base_rtt: Picos(4_096_000),
             utilisation: Multiple::from_millionths(950_000),
             stages: 5,
+            fast_reaction: true,
             additive_increase: Bytes(100),
             line_rate: BitsPerSecond(100_000_000_000),
             minimum_rate: BitsPerSecond(1_000_000_000),
@@ -212,6 +218,18 @@ mod tests {
         assert_eq!(round_trip(&mut control, 22, 25_600), (24_569, 1));
         assert_eq!(round_trip(&mut control, 26, 25_600), (24_669, 2));
         assert_eq!(round_trip(&mut control, 30, 25_600), (46_970, 0));
+    }
+
+    #[test]
+    fn without_fast_reaction_only_the_first_ack_of_a_round_trip_counts() {
+        let slow = Parameters { fast_reaction: false, ..parameters() };
+        let mut control = Control::new(slow.into());
+        control.send(2);
+        assert_eq!(control.acknowledge(10, 0, 0), 51_200, "the first stamps say nothing yet");
+        assert_eq!(control.acknowledge(12, 51_200, 0), 51_200, "of the same round trip");
+        control.send(1);
+        // Since the first stamps: 51,200 B in 4 units, one base RTT, so U = 1.
+        assert_eq!(control.acknowledge(14, 51_200, 0), 48_739);
     }
 
     #[test]

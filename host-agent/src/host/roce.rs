@@ -53,7 +53,7 @@ impl Host {
             events.push_back(HostEvent::delivered(now, responder.request()));
         }
         if let Some(answer) = answer {
-            let answer = responder.acknowledgement(config, &answer, packet.telemetry);
+            let answer = responder.acknowledgement(config, &answer, packet);
             nic.queue_acknowledgement(answer.into(), stamps);
         }
     }

@@ -29,7 +29,8 @@ pub fn config(address: u32) -> HostConfig {
         link_rate: RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
-        ack_priority: Priority::new(3),
+        ack_priority: Some(Priority::new(3)),
+        ack_queue: None,
         cnp_priority: Priority::new(6),
         ack_interval: 2,
         retransmission_timeout: TIMEOUT,
@@ -39,7 +40,13 @@ pub fn config(address: u32) -> HostConfig {
 
 fn host(address: u32, congestion_control: Algorithm) -> Host {
     let protocol = Protocol::Roce { reliability: Reliability::GoBackN };
-    let transport = Transport { protocol, congestion_control, telemetry_hops: 0, window: None };
+    let transport = Transport {
+        protocol,
+        congestion_control,
+        telemetry_hops: 0,
+        window: None,
+        window_overrun: false,
+    };
     Host::new(config(address), &[transport])
 }
 
@@ -99,7 +106,8 @@ fn acknowledgement(syndrome: Syndrome, psn: u32) -> RocePacket {
     let ReceivingEnd::Roce(responder) = &mut receiver.receivers.occupant(0).end else {
         unreachable!("nothing else receives")
     };
-    responder.acknowledgement(&config(RECEIVER), &answer, None)
+    let config = config(RECEIVER);
+    responder.acknowledgement(&config, &answer, &responder.notification(&config))
 }
 
 #[test]

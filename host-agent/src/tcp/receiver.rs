@@ -1,6 +1,5 @@
 //! The end of a connection that accepts it and receives the flow.
 
-use fabric_core::priority::Priority;
 use fabric_core::wire::ipv4;
 use fabric_core::wire::tcp::{
     Direction, Flags, Ports, SackBlock, SackBlocks, SynOptions, Timestamps,
@@ -35,7 +34,10 @@ pub type Answers = [Option<TcpSegment>; 2];
 pub struct Receiver {
     request: ResponderRequest,
     address: u32,
-    ack_priority: Priority,
+    /// The code point of ACKs, if it is not that of the data.
+    ack_dscp: Option<u8>,
+    /// That of the newest segment.
+    data_dscp: u8,
     maximum_segment_size: u16,
     delayed_ack: Picos,
     space: SequenceSpace,
@@ -70,7 +72,8 @@ impl Receiver {
         Self {
             request: *request,
             address: config.address,
-            ack_priority: config.ack_priority,
+            ack_dscp: config.ack_priority.map(|priority| priority.number() << 3),
+            data_dscp: 0,
             maximum_segment_size: config.payload,
             delayed_ack: parameters.delayed_ack,
             initial: !initial,
@@ -116,6 +119,7 @@ impl Receiver {
         segment: &TcpSegment,
         stamps: &[Stamp],
     ) -> (Option<Reception>, Answers) {
+        self.data_dscp = segment.dscp;
         if segment.flags.contains(Flags::SYN) {
             return (None, self.accept(now, segment));
         }
@@ -248,7 +252,7 @@ impl Receiver {
             window: WINDOW,
             payload_length: 0,
             timestamps: Timestamps { value: ticks(now), echo: self.clock.unwrap_or_default() },
-            dscp: self.ack_priority.number() << 3,
+            dscp: self.ack_dscp.unwrap_or(self.data_dscp),
             ecn: ipv4::Ecn::NotCapable,
             ttl: TIME_TO_LIVE,
             flags: Flags::ACK | Flags::ECE.when(self.ecn.echo()),

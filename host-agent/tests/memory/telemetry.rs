@@ -113,6 +113,7 @@ fn packets_that_answer_nothing_have_no_telemetry() {
 /// Connections that are open, under HPCC, whose ACKs wait so long for a second segment.
 fn connected(delayed_ack: Picos) -> (Host, Host) {
     let hpcc = hpcc::Parameters {
+        fast_reaction: true,
         base_rtt: Picos(4_000_000),
         utilisation: Multiple::from_millionths(950_000),
         stages: 5,

@@ -123,7 +123,8 @@ pub fn config(host: usize) -> HostConfig {
         link_rate: LINE_RATE,
         wire_overhead: OVERHEAD,
         payload: 1000,
-        ack_priority: Priority::new(5),
+        ack_priority: Some(Priority::new(5)),
+        ack_queue: None,
         cnp_priority: Priority::new(6),
         ack_interval: 1,
         retransmission_timeout: Picos(100_000_000),
@@ -137,6 +138,7 @@ pub const ROCE: Transport = Transport {
     telemetry_hops: 0,
     congestion_control: Algorithm::LineRate,
     window: None,
+    window_overrun: false,
 };
 
 /// TCP that acknowledges each segment.

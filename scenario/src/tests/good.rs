@@ -6,8 +6,9 @@ use topology::{HostId, SwitchId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
-    CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities, Reliability,
-    Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport, json_schema,
+    AckPriority, CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities,
+    Reliability, Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport,
+    json_schema,
 };
 use super::{INCAST, SMALL, parse, with};
 
@@ -33,7 +34,7 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(scenario.switch.buffer, Bytes(2_000_000));
     assert_eq!(scenario.switch.lossless, Priorities(8));
     assert_eq!(scenario.switch.ecn.as_ref().unwrap().thresholds.pmax.millionths, 200_000);
-    assert_eq!(scenario.host.ack_priority, 6);
+    assert_eq!(scenario.host.ack_priority, AckPriority::Fixed(6));
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
     assert_eq!((flows[0].source, flows[0].destination), (HostId(4), HostId(1)));

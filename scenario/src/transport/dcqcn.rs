@@ -47,6 +47,22 @@ pub struct Dcqcn {
     /// Least time between two CNPs of a queue pair; zero is a CNP for each marked packet.
     #[serde(serialize_with = "quantity::serialize")]
     pub cnp_interval: Picos,
+    /// How the receiver tells the sender.
+    pub notification: Notification,
+    /// Whether each cut lowers the target to the rate before the cut. Otherwise a cut that follows another before any
+    /// rise keeps the target.
+    pub clamp_target_rate: bool,
+}
+
+/// How a receiver tells a sender of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notification {
+    /// By a congestion notification packet.
+    #[default]
+    Cnp,
+    /// By its next ACK or NAK.
+    Ack,
 }
 
 /// A published set of DCQCN parameters.
@@ -88,6 +104,8 @@ impl Profile {
             hyper_increase: published.hyper_increase,
             minimum_rate: published.minimum_rate,
             cnp_interval: published.notification_interval,
+            notification: Notification::Cnp,
+            clamp_target_rate: published.clamp_target_rate,
         }
     }
 }
@@ -122,6 +140,12 @@ pub(super) struct DcqcnKeys {
     /// Least time between two CNPs of a queue pair; "0s" is a CNP for each marked packet.
     /// hpcc 0 s, paper 50 us, conweave 4 us.
     cnp_interval: Option<Time>,
+    /// How the receiver tells the sender, not more often than `cnp_interval` allows: "cnp", by a congestion notification
+    /// packet, or "ack", by a bit in its next ACK. Default "cnp".
+    notification: Notification,
+    /// Whether each cut lowers the target to the rate before the cut. Otherwise a cut that follows another before any
+    /// rise keeps the target. hpcc false, paper true, conweave false.
+    clamp_target_rate: Option<bool>,
 }
 
 /// A size above zero, or "none".
@@ -194,6 +218,8 @@ impl DcqcnKeys {
             hyper_increase: self.hyper_increase.map_or(base.hyper_increase, |rate| rate.0),
             minimum_rate: self.minimum_rate.map_or(base.minimum_rate, |rate| rate.0),
             cnp_interval: self.cnp_interval.map_or(base.cnp_interval, |time| time.0),
+            notification: self.notification,
+            clamp_target_rate: self.clamp_target_rate.unwrap_or(base.clamp_target_rate),
         })
     }
 }

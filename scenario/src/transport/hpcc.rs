@@ -16,6 +16,8 @@ pub struct Hpcc {
     pub utilisation: Probability,
     /// maxStage: round trips of additive increase before the window follows the utilisation again.
     pub max_stage: u32,
+    /// Whether every ACK changes the window, or only the first of each round trip.
+    pub fast_reaction: bool,
     /// W_AI: what the window grows by; `None` is 1/100 of what eta leaves of the bandwidth-delay product.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -35,6 +37,9 @@ pub(super) struct HpccKeys {
     utilisation: Option<Probability>,
     /// maxStage: round trips of additive increase before the window follows the utilisation again. Default 5.
     max_stage: Option<u32>,
+    /// Whether every ACK changes the window, in proportion to that of the last round trip, or only the first of each
+    /// round trip. Default true.
+    fast_reaction: Option<bool>,
     /// W_AI: what the window grows by, above zero. Default: (1 - `utilisation`) / 100 of line rate x `base_rtt`, which
     /// is 81 B at 100 Gbit/s and 13 us, where the paper has 80 B.
     additive_increase: Option<Size>,
@@ -47,6 +52,7 @@ impl HpccKeys {
         Ok(Hpcc {
             utilisation: place.part("utilisation", self.utilisation, 950_000)?,
             max_stage: self.max_stage.unwrap_or(5),
+            fast_reaction: self.fast_reaction.unwrap_or(true),
             additive_increase: place.size("additive_increase", self.additive_increase)?,
             minimum_rate: self.minimum_rate.map_or(BitsPerSecond(1_000_000), |rate| rate.0),
         })

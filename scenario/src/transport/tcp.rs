@@ -91,6 +91,9 @@ pub(crate) struct TcpKeys {
     window: WindowKeys,
     /// Whether `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
+    /// Whether a packet may start that a window, `window` or that of `congestion_control`, does not hold whole, unless
+    /// the window is full. Default false.
+    window_overrun: bool,
 }
 
 impl TcpKeys {
@@ -155,7 +158,11 @@ impl TcpKeys {
             handshake: self.handshake.unwrap_or(true),
             congestion_control: self.congestion_control(place)?,
             base_rtt: self.base_rtt.0,
-            window: Window { size: self.window.0, scales: self.window_scales },
+            window: Window {
+                size: self.window.0,
+                scales: self.window_scales,
+                overrun: self.window_overrun,
+            },
             telemetry_hops: 0,
         })
     }

@@ -15,6 +15,9 @@ pub struct Window {
     /// Whether it shrinks in proportion to the rate that congestion control sets.
     #[serde(rename = "window_scales")]
     pub scales: bool,
+    /// Whether a packet may start that a window does not hold whole, unless the window is full.
+    #[serde(rename = "window_overrun")]
+    pub overrun: bool,
 }
 
 /// How large a window is.

@@ -37,8 +37,19 @@ pub struct Parameters {
     /// alpha to 1, ticks every [`rate_decrease_interval`](Self::rate_decrease_interval), and cuts if a CNP came
     /// since its last tick. Otherwise a CNP cuts at once, as in the paper.
     pub clocked_cuts: bool,
-    /// At most one CNP per queue pair in this span; zero: one for every marked packet.
+    /// At most one notification per queue pair in this span; zero: one for every marked packet.
     pub notification_interval: Picos,
+    /// How the sender is notified.
+    pub notification: Notification,
+}
+
+/// How a receiver tells a sender of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// By a CNP.
+    Cnp,
+    /// By its next ACK or NAK.
+    Ack,
 }
 
 impl Parameters {
@@ -61,6 +72,7 @@ impl Parameters {
             clamp_target_rate: false,
             clocked_cuts: true,
             notification_interval: Picos::ZERO,
+            notification: Notification::Cnp,
         }
     }
 
@@ -81,6 +93,7 @@ impl Parameters {
             clamp_target_rate: true,
             clocked_cuts: false,
             notification_interval: Picos(50 * MICROSECOND),
+            notification: Notification::Cnp,
         }
     }
 
@@ -125,6 +138,7 @@ mod tests {
             clamp_target_rate: false,
             clocked_cuts: true,
             notification_interval: Picos(0),
+            notification: Notification::Cnp,
         };
         let conweave = Parameters {
             additive_increase: BitsPerSecond(40_000_000),
@@ -146,6 +160,7 @@ mod tests {
             clamp_target_rate: true,
             clocked_cuts: false,
             notification_interval: Picos(50_000_000),
+            notification: Notification::Cnp,
         };
         assert_eq!(Parameters::hpcc(BitsPerSecond(100_000_000_000)), hpcc);
         assert_eq!(Parameters::conweave(BitsPerSecond(100_000_000_000)), conweave);
