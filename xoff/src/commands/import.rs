@@ -50,14 +50,16 @@ pub fn execute(arguments: &Arguments) -> Exit {
             return Exit::BadInput;
         }
     };
-    for note in &imported.notes {
+    for note in &imported.remarks.notes {
         super::say(format_args!("note: {note}"));
     }
-    let level = if arguments.lenient { "warning" } else { "error" };
-    for difference in &imported.differences {
-        super::say(format_args!("{level}: {difference}"));
+    for line in imported.remarks.table() {
+        super::say(line);
     }
-    if !arguments.lenient && !imported.differences.is_empty() {
+    if !arguments.lenient && imported.remarks.any_asked() {
+        for difference in imported.remarks.differences.iter().filter(|it| it.asked) {
+            super::say(format_args!("error: {}: xoff cannot do that", difference.subject));
+        }
         super::say(
             "help: results would not be the simulator's; --lenient writes the scenario anyway",
         );

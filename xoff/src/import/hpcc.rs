@@ -2,21 +2,23 @@
 //!
 //! What they mean is in `simulation/scratch/third.cc`, `simulation/src/point-to-point/model/` and
 //! `mix/config_doc.txt` of alibaba-edu/High-Precision-Congestion-Control. What xoff cannot do as the
-//! simulator does is one of [`Imported::differences`], with which the command refuses to go on
-//! unless the user accepts them. What changes no result is a note.
+//! simulator does is one of [`Remarks::differences`]. If a setting asks for it, the command refuses to
+//! go on unless the user accepts that. What changes no result is a note.
 
 mod config;
 mod flows;
+mod paths;
 mod scenario;
 mod topology;
 mod translation;
+mod transport;
 
 use std::path::{Component, Path, PathBuf};
 
 use ::scenario::{ScenarioError, glob};
 use topology::Topology;
 
-use super::Source;
+use super::{Remarks, Source};
 use config::Config;
 use flows::Flows;
 use translation::Translation;
@@ -28,10 +30,8 @@ pub struct Imported {
     pub flow_lists: Vec<(String, String)>,
     /// The scenario.
     pub toml: String,
-    /// What is not as in the simulator but changes nothing that happens.
-    pub notes: Vec<String>,
-    /// What the files ask for and xoff does otherwise.
-    pub differences: Vec<String>,
+    /// What is not as in the simulator.
+    pub remarks: Remarks,
 }
 
 /// Reads a config file, or the only one in a folder, and the files that it names; `stem` begins the

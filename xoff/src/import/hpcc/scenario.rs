@@ -10,6 +10,7 @@ use units::{BitsPerSecond, Nanos, Picos};
 use super::Imported;
 use super::config::Config;
 use super::flows::{FlowLine, Flows};
+use super::paths::Base;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
 
@@ -21,6 +22,8 @@ struct List<'a> {
     label: String,
     file: String,
     destination_port: u16,
+    /// The base of its flows, if it is not that of all.
+    base: Option<Base>,
     flows: Vec<&'a FlowLine>,
 }
 
@@ -37,39 +40,58 @@ pub fn write(
     fill(&mut toml, config, topology, &translation, &lists).expect("a String takes every write");
     let flow_lists =
         lists.iter().map(|list| (list.file.clone(), csv(list, topology, &translation)));
-    Imported {
-        flow_lists: flow_lists.collect(),
-        toml,
-        notes: translation.notes,
-        differences: translation.differences,
-    }
+    Imported { flow_lists: flow_lists.collect(), toml, remarks: translation.remarks }
 }
 
-/// Flows by their destination ports, which are labels in a scenario.
+/// Flows by their destination ports, which are labels in a scenario, and by the bases of their windows.
 fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec<List<'a>> {
     let stop = translation.time_offset.0 + translation.duration.0;
-    let mut by_port: BTreeMap<u16, Vec<&FlowLine>> = BTreeMap::new();
-    for flow in flows.list.iter().filter(|flow| flow.start.0 < stop) {
-        by_port.entry(flow.destination_port).or_default().push(flow);
+    let of_run = || flows.list.iter().filter(|flow| flow.start.0 < stop);
+    let Translation { paths, transport, remarks, .. } = translation;
+    let by_path = transport.by_path && transport.needs_base();
+    let base = |flow: &FlowLine| paths.base(flow.source, flow.destination).filter(|_| by_path);
+    let mut lists = by_key(of_run(), |flow| (flow.destination_port, base(flow)));
+    if lists.len() > MAX_LISTS {
+        let subject = format!("{}: destination ports", flows.name());
+        let here = format!("{DESTINATION_PORT} for all: there are lists for up to {MAX_LISTS}");
+        remarks.asked(&subject, "kept in fct.txt", &here);
+        lists = by_key(of_run(), |flow| (DESTINATION_PORT, base(flow)));
     }
-    if by_port.len() > MAX_LISTS {
-        let how = format!(
-            "{} destination ports; xoff keeps up to {MAX_LISTS} apart: fct.txt will have \
-             {DESTINATION_PORT} for all",
-            by_port.len()
-        );
-        translation.differences.push(format!("{}: {how}", flows.name()));
-        let all = flows.list.iter().filter(|flow| flow.start.0 < stop).collect();
-        by_port = [(DESTINATION_PORT, all)].into();
+    if lists.len() > MAX_LISTS {
+        let subject = format!("{}: paths", flows.name());
+        let here = format!("the largest for all: there are lists for up to {MAX_LISTS}");
+        remarks.asked(&subject, "each has a window of its own (GLOBAL_T 0)", &here);
+        lists = by_key(of_run(), |_| (DESTINATION_PORT, None));
     }
-    let single = by_port.len() == 1;
-    let list = |(destination_port, flows)| List {
-        label: if single { "flows".into() } else { format!("dport-{destination_port}") },
-        file: if single { format!("{stem}.csv") } else { format!("{stem}-{destination_port}.csv") },
-        destination_port,
-        flows,
+    let single = lists.len() == 1;
+    let list = |((destination_port, base), flows): ((u16, Option<Base>), _)| {
+        let path =
+            base.map_or_else(String::new, |base| format!("-{}ns-{}B", base.rtt.0, base.bdp.0));
+        List {
+            label: if single { "flows".into() } else { format!("dport-{destination_port}{path}") },
+            file: if single {
+                format!("{stem}.csv")
+            } else {
+                format!("{stem}-{destination_port}{path}.csv")
+            },
+            destination_port,
+            base,
+            flows,
+        }
     };
-    by_port.into_iter().map(list).collect()
+    lists.into_iter().map(list).collect()
+}
+
+/// Flows in the order of keys; those of a key in the order of the file.
+fn by_key<'a, K: Ord>(
+    flows: impl Iterator<Item = &'a FlowLine>,
+    key: impl Fn(&FlowLine) -> K,
+) -> BTreeMap<K, Vec<&'a FlowLine>> {
+    let mut lists: BTreeMap<K, Vec<&FlowLine>> = BTreeMap::new();
+    for flow in flows {
+        lists.entry(key(flow)).or_default().push(flow);
+    }
+    lists
 }
 
 fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> String {
@@ -93,8 +115,8 @@ fn fill(
 ) -> std::fmt::Result {
     let name = in_comment(config.source().name());
     writeln!(toml, "# Imported from {name} of the HPCC simulator.")?;
-    for difference in &translation.differences {
-        writeln!(toml, "# Not as there: {}", in_comment(difference))?;
+    for line in translation.remarks.table() {
+        writeln!(toml, "# {}", in_comment(&line))?;
     }
     writeln!(toml, "duration = \"{}\"\n", time(translation.duration))?;
     fill_topology(toml, topology, translation)?;
@@ -103,6 +125,9 @@ fn fill(
     for list in lists {
         writeln!(toml, "[[flows]]\nkind = \"list\"")?;
         writeln!(toml, "label = {:?}\nfile = {}\n", list.label, text(&list.file))?;
+        if let Some(base) = list.base {
+            translation.transport.write(toml, "flows.transport", base)?;
+        }
     }
     for (wire, millionths) in &translation.losses {
         let rate = f64::from(*millionths) / 1e6;
@@ -155,11 +180,7 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         let others = by_rate(of.ecn_by_rate.iter().map(of_rate));
         writeln!(toml, "ecn = {{ {}, mark_at = \"dequeue\"{others} }}", marking(&ecn))?;
     }
-    if of.acks_first {
-        writeln!(toml, "control_priority = {}", of.ack_priority)?;
-    } else {
-        writeln!(toml, "control_priority = \"none\"")?;
-    }
+    writeln!(toml, "control_priority = \"none\"")?;
     // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
 }
@@ -183,29 +204,11 @@ fn by_rate(entries: impl Iterator<Item = String>) -> String {
 
 fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "[host]\npayload = \"{}B\"\nack_interval = 1", of.payload)?;
-    writeln!(toml, "cnp_priority = {0}\nack_priority = {0}", of.ack_priority)?;
-    writeln!(toml, "pause_response = \"0s\"\n\n[host.transport]\nkind = \"roce-rc\"")?;
-    let Some(dcqcn) = &of.dcqcn else {
-        return writeln!(toml, "congestion_control = \"none\"\n");
-    };
-    writeln!(toml, "congestion_control = \"dcqcn\"\n\n[host.transport.dcqcn]\nprofile = \"hpcc\"")?;
-    for (key, time) in [
-        ("alpha_update_interval", dcqcn.alpha_update_interval),
-        ("rate_decrease_interval", dcqcn.rate_decrease_interval),
-        ("rate_increase_timer", dcqcn.rate_increase_timer),
-    ] {
-        writeln!(toml, "{key} = \"{}\"", display(time))?;
-    }
-    writeln!(toml, "g = \"{}/{}\"", dcqcn.g.0, dcqcn.g.1)?;
-    writeln!(toml, "fast_recovery_stages = {}", dcqcn.fast_recovery_stages)?;
-    for (key, rate) in [
-        ("additive_increase", dcqcn.additive_increase),
-        ("hyper_increase", dcqcn.hyper_increase),
-        ("minimum_rate", dcqcn.minimum_rate),
-    ] {
-        writeln!(toml, "{key} = \"{}\"", display(rate))?;
-    }
-    writeln!(toml)
+    writeln!(toml, "ack_priority = \"data\"\nack_queue = {}", of.ack_queue)?;
+    // The simulator's senders have no timer: what it waits for longer than this, nobody sees.
+    writeln!(toml, "retransmission_timeout = \"{}\"", time(of.duration))?;
+    writeln!(toml, "pause_response = \"0s\"\n")?;
+    of.transport.write(toml, "host.transport", of.paths.largest())
 }
 
 fn fill_results(

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use scenario::Scenario;
+use scenario::transport::WindowSize;
+use units::Bytes;
 
 use super::config::Config;
 use super::flows::Flows;
 use super::topology::Topology;
 use super::translation::Translation;
+use super::transport::Control;
 use crate::import::Source;
 
 const CONFIG: &str = "\
@@ -67,11 +70,13 @@ fn translate(
     Translation::new(&config(config_text)?, &topology, &flows)
 }
 
-/// The config with a line in place of the one with its key, or at the end.
-fn config_with(line: &str) -> String {
-    let key = line.split(' ').next().unwrap();
-    let others = CONFIG.lines().filter(|other| other.split(' ').next() != Some(key));
-    others.chain([line, ""]).collect::<Vec<_>>().join("\n")
+/// The config with lines in place of those with their keys, or at the end. Of lines with one key, the first counts.
+fn config_with(lines: &str) -> String {
+    let mut keys = std::collections::BTreeSet::new();
+    let first = |line: &&str| keys.insert(line.split(' ').next().unwrap().to_owned());
+    let given: Vec<&str> = lines.lines().filter(first).collect();
+    let others = CONFIG.lines().filter(|line| !keys.contains(line.split(' ').next().unwrap()));
+    others.chain(given.iter().copied()).chain([""]).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -169,12 +174,12 @@ fn configs_that_are_wrong() {
 #[test]
 fn a_plain_config_differs_in_nothing() {
     let plain = translate(CONFIG, TOPOLOGY, FLOWS).unwrap();
-    assert_eq!(plain.differences, Vec::<String>::new());
+    assert!(!plain.remarks.any_asked(), "{:?}", plain.remarks);
     assert_eq!(plain.time_offset.0, 2_000_000_000);
     assert_eq!(plain.duration.0, 100_000_000);
     assert_eq!((plain.qlen_start.0, plain.qlen_stop.0), (0, 100_000_000));
     assert_eq!(plain.alpha_shift, 3);
-    let dcqcn = plain.dcqcn.unwrap();
+    let Control::Dcqcn(dcqcn) = plain.transport.control else { panic!("CC_MODE 1 is DCQCN") };
     assert_eq!((dcqcn.g, dcqcn.alpha_update_interval.0), ((1, 256), 55_000_000));
     assert_eq!(plain.ecn.unwrap().kmin.0, 100_000);
     let (lossy, rate) =
@@ -216,7 +221,7 @@ fn ports_keep_the_thresholds_of_their_rates() {
     let flows = Flows::parse(&Source::of("f.txt", FLOWS), &topology).unwrap();
     let config = config(&config_text).unwrap();
     let translation = Translation::new(&config, &topology, &flows).unwrap();
-    assert_eq!(translation.differences, Vec::<String>::new());
+    assert!(!translation.remarks.any_asked());
     let toml = super::scenario::write(&config, &topology, &flows, translation, "mix").toml;
     for line in [
         r#"headroom = { kind = "sih", bandwidth_delays = 3 }"#,
@@ -236,31 +241,151 @@ fn ports_keep_the_thresholds_of_their_rates() {
     }
 }
 
+/// What a setting asks for and xoff does otherwise.
+fn asked(translation: &Translation) -> Vec<String> {
+    let asked = translation.remarks.differences.iter().filter(|difference| difference.asked);
+    asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
+}
+
 #[test]
 fn what_xoff_cannot_do_is_named() {
-    for (line, topology, flows, words) in [
-        ("CC_MODE 3", TOPOLOGY, FLOWS, &["c.txt:13: CC_MODE 3: xoff has no HPCC"][..]),
-        ("HAS_WIN 1", TOPOLOGY, FLOWS, &["HAS_WIN 1: xoff's senders have no window"]),
-        ("CLAMP_TARGET_RATE 1", TOPOLOGY, FLOWS, &["CLAMP_TARGET_RATE 1"]),
-        ("L2_BACK_TO_ZERO 1", TOPOLOGY, FLOWS, &["L2_BACK_TO_ZERO 1"]),
-        ("L2_ACK_INTERVAL 0", TOPOLOGY, FLOWS, &["L2_ACK_INTERVAL 0"]),
-        ("L2_ACK_INTERVAL 1001", TOPOLOGY, FLOWS, &["it counts bytes"]),
-        ("PAUSE_TIME 0.5", TOPOLOGY, FLOWS, &["it pauses nobody there"]),
-        ("LINK_DOWN 5 2 3", TOPOLOGY, FLOWS, &["it stays up"]),
-        ("CC_MODE 1", TOPOLOGY, "2\n0 1 3 1 9 2\n1 0 4 1 9 2\n", &["priority groups 3, 4"]),
-        ("CC_MODE 1", TOPOLOGY, "1\n0 1 0 1 9 2\n", &["group 0 takes no buffer"]),
+    let hpcc = |line: &str| format!("{line}\nCC_MODE 3\nMULTI_RATE 0\nHAS_WIN 1\nVAR_WIN 1");
+    let dctcp = "CC_MODE 8\nHAS_WIN 1\nVAR_WIN 1";
+    for (lines, flows, words) in [
+        (
+            "CC_MODE 10\nMULTI_RATE 0\nHAS_WIN 1\nVAR_WIN 1",
+            FLOWS,
+            "CC_MODE 10: HPCC-PINT; HPCC (3)",
+        ),
+        (&hpcc("MULTI_RATE 1"), FLOWS, "MULTI_RATE 1: a rate for each link"),
+        (&hpcc("SAMPLE_FEEDBACK 1"), FLOWS, "SAMPLE_FEEDBACK 1: links without a queue"),
+        (&hpcc("VAR_WIN 0"), FLOWS, "VAR_WIN 0: a window of one size; HPCC's window"),
+        (&hpcc("HAS_WIN 0"), FLOWS, "HAS_WIN 0: queues are divided"),
+        (
+            &dctcp.replace("VAR_WIN 1", "VAR_WIN 0"),
+            FLOWS,
+            "VAR_WIN 0: a window of one size; DCTCP's",
+        ),
+        ("RATE_BOUND 0\nHAS_WIN 1", FLOWS, "RATE_BOUND 0: rates change windows"),
+        ("L2_BACK_TO_ZERO 1", FLOWS, "L2_BACK_TO_ZERO 1"),
+        ("L2_ACK_INTERVAL 0", FLOWS, "L2_ACK_INTERVAL 0"),
+        ("L2_ACK_INTERVAL 1001", FLOWS, "up to so many bytes"),
+        ("PAUSE_TIME 0.5", FLOWS, "PAUSE stops nobody"),
+        ("LINK_DOWN 5 2 3", FLOWS, "it stays up"),
+        ("CC_MODE 1", "2\n0 1 3 1 9 2\n1 0 4 1 9 2\n", "priority groups 3, 4"),
+        ("CC_MODE 1", "1\n0 1 0 1 9 2\n", "group 0 takes no buffer"),
     ] {
-        let found = translate(&config_with(line), topology, flows).unwrap().differences;
-        assert_eq!(found.len(), words.len(), "{line}: {found:?}");
-        for (found, words) in found.iter().zip(words) {
-            assert!(found.contains(words), "{words:?} is not in {found:?}");
-        }
+        let found = asked(&translate(&config_with(lines), TOPOLOGY, flows).unwrap());
+        assert!(found.len() == 1 && found[0].contains(words), "{lines}: {found:?}");
     }
-    let nobody = translate(&config_with("CC_MODE 0"), TOPOLOGY, FLOWS).unwrap();
-    assert_eq!((nobody.dcqcn, nobody.differences.len()), (None, 0));
+    for lines in
+        [hpcc("U_TARGET 0.9").as_str(), dctcp, "CC_MODE 7", "CC_MODE 0", "CC_MODE 5", "HAS_WIN 1"]
+    {
+        let found = asked(&translate(&config_with(lines), TOPOLOGY, FLOWS).unwrap());
+        assert_eq!(found, Vec::<String>::new(), "{lines}");
+    }
     let late = FLOWS.replace("2.00000", "2.00001");
     let down = translate(&config_with("LINK_DOWN 5 2 3"), TOPOLOGY, &late).unwrap();
-    assert_eq!((down.failed_link, down.differences.len()), (Some((2, 3)), 0));
+    assert_eq!((down.failed_link, asked(&down)), (Some((2, 3)), vec![]));
+}
+
+/// The transport that a config is imported with. Base round trips of the two hosts are 6.24 us, 78,000 B.
+#[test]
+fn every_mode_is_a_congestion_control_with_its_parameters() {
+    let imported = |lines: &str| {
+        let [config, topology, flows] =
+            [("c.txt", config_with(lines).as_str()), ("t.txt", TOPOLOGY), ("f.txt", FLOWS)]
+                .map(|(name, text)| Source::of(name, text));
+        super::import_texts(config, &topology, &flows, "c").unwrap()
+    };
+    let hpcc = "CC_MODE 3\nMI_THRESH 2\nU_TARGET 0.9\nRATE_AI 40Mb/s\nMIN_RATE 1Gb/s\nFAST_REACT 0\n\
+                HAS_WIN 1\nVAR_WIN 1\nMULTI_RATE 0";
+    let timely = "CC_MODE 7\nRATE_AI 100Mb/s\nRATE_HAI 500Mb/s\nHAS_WIN 1";
+    let dctcp =
+        "CC_MODE 8\nEWMA_GAIN 0.0625\nDCTCP_RATE_AI 615Mb/s\nMIN_RATE 1Gb/s\nHAS_WIN 1\nVAR_WIN 1";
+    for (lines, expected) in [
+        ("CC_MODE 0", "congestion_control = \"none\"\n"),
+        (
+            "CC_MODE 1\nCLAMP_TARGET_RATE 1",
+            "congestion_control = \"dcqcn\"
+
+[host.transport.dcqcn]
+profile = \"hpcc\"
+notification = \"ack\"
+alpha_update_interval = \"55us\"
+rate_decrease_interval = \"4us\"
+rate_increase_timer = \"300us\"
+g = \"1/256\"
+fast_recovery_stages = 5
+additive_increase = \"20Mbps\"
+hyper_increase = \"200Mbps\"
+minimum_rate = \"100Mbps\"
+clamp_target_rate = true
+",
+        ),
+        (
+            hpcc,
+            "base_rtt = \"6240ns\"
+congestion_control = \"hpcc\"
+
+[host.transport.hpcc]
+utilisation = 0.9
+max_stage = 2
+fast_reaction = false
+additive_increase = \"31B\"
+minimum_rate = \"1Gbps\"
+",
+        ),
+        (
+            timely,
+            "base_rtt = \"6240ns\"
+window = \"78kB\"
+window_scales = false
+congestion_control = \"timely\"
+
+[host.transport.timely]
+additive_increase = \"100Mbps\"
+hyper_increase = \"500Mbps\"
+minimum_rate = \"100Mbps\"
+",
+        ),
+        (
+            dctcp,
+            "base_rtt = \"6240ns\"
+congestion_control = \"dctcp\"
+
+[host.transport.dctcp]
+g = \"1/16\"
+additive_increase = \"480B\"
+minimum_window = \"780B\"
+",
+        ),
+    ] {
+        let imported = imported(lines);
+        let expected =
+            format!("[host.transport]\nkind = \"roce-rc\"\nwindow_overrun = true\n{expected}");
+        assert!(imported.toml.contains(&expected), "{}", imported.toml);
+        load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
+    }
+}
+
+/// Flows of a rack and of two have bases of their own if the config says so.
+#[test]
+fn windows_follow_paths_if_they_are_not_global() {
+    let topology = TOPOLOGY.replacen("4 2 3", "5 2 4", 1) + "4 2 100Gbps 1us 0\n";
+    let flows = "2\n0 1 3 100 1000 2.000001\n0 4 3 100 1000 2.00002\n";
+    let lines = "GLOBAL_T 0\nHAS_WIN 1\nVAR_WIN 1";
+    let [config, topology, flows] =
+        [("c.txt", config_with(lines).as_str()), ("t.txt", &topology), ("f.txt", flows)]
+            .map(|(name, text)| Source::of(name, text));
+    let imported = super::import_texts(config, &topology, &flows, "c").unwrap();
+    let names: Vec<&str> = imported.flow_lists.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["c-100-4160ns-52000B.csv", "c-100-6240ns-78000B.csv"]);
+    let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
+    let windows = scenario.transports().iter().map(|transport| transport.window().size);
+    let expected = [78_000, 52_000, 78_000].map(|bytes| WindowSize::Bytes(Bytes(bytes)));
+    assert!(windows.clone().all(|window| expected.contains(&window)), "{windows:?}");
+    assert!(windows.count() >= 2);
 }
 
 /// The simulator's routes know one link between two nodes, the last.
@@ -278,9 +403,8 @@ fn links_between_the_same_two_nodes() {
             "PMAX_MAP 2 100000000000 0.2 50000000000 0.2",
         );
     let found = translate(&config, &doubled, FLOWS).unwrap();
-    let expected = "t.txt:6: a second link between two nodes: the simulator sends over the last of \
-                    such links only, xoff over all of them";
-    assert_eq!(found.differences, [expected]);
+    let expected = "t.txt:6: a second link between two nodes: the last of such links is used; all are, by ECMP";
+    assert_eq!(asked(&found), [expected]);
     let losses = [("s3->s2#2", 10_000), ("s2->s3#2", 10_000)];
     assert_eq!(found.losses, losses.map(|(wire, rate)| (wire.to_owned(), rate)));
     let import = |config: &str, flows: &str| {
@@ -339,6 +463,8 @@ fn values_at_their_ends() {
         ("ERROR_RATE_PER_LINK 1", true),
         ("L2_ACK_INTERVAL 18446744073709551615", true),
         ("CC_MODE 18446744073709551615", true),
+        ("CC_MODE 3", true),
+        ("U_TARGET 1.1", true),
     ] {
         let text = config_with(line);
         let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));

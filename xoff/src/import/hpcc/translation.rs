@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use fabric_core::buffer::LARGEST_BUFFER;
-use scenario::transport::MOST_STAGES;
 use scenario::{LONGEST_DURATION, MAX_PAYLOAD, ScenarioError};
-use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos};
 use workload::decimal;
 
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::flows::{Flows, seconds};
+use super::paths::Paths;
 use super::topology::{Link, Topology, read_probability};
+use super::transport::{Control, Transport};
+use crate::import::Remarks;
 
 /// Time between two samples of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
@@ -29,8 +31,10 @@ pub struct Translation {
     pub time_offset: Nanos,
     /// The scenario's duration.
     pub duration: Nanos,
-    /// DCQCN; none is senders at line rate.
-    pub dcqcn: Option<Dcqcn>,
+    /// What carries flows.
+    pub transport: Transport,
+    /// Bases of windows.
+    pub paths: Paths,
     /// Marking at ports of the hosts' rate; none marks nothing.
     pub ecn: Option<Ecn>,
     /// Marking at ports of other rates, where it is another.
@@ -45,10 +49,8 @@ pub struct Translation {
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// Priorities of flows.
     pub lossless: BTreeSet<u8>,
-    /// Priority of ACKs and CNPs.
-    pub ack_priority: u8,
-    /// Whether it goes ahead of the others.
-    pub acks_first: bool,
+    /// The priority whose pauses stop ACKs at NICs.
+    pub ack_queue: u8,
     /// Wires that lose frames, with millionths.
     pub losses: Vec<(String, u32)>,
     /// Two nodes whose links are down from the start.
@@ -57,31 +59,8 @@ pub struct Translation {
     pub qlen_start: Nanos,
     /// See `results.hpcc.qlen_stop`.
     pub qlen_stop: Nanos,
-    /// What changes nothing that happens.
-    pub notes: Vec<String>,
     /// What xoff does otherwise.
-    pub differences: Vec<String>,
-}
-
-/// DCQCN's parameters, as texts of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dcqcn {
-    /// `ALPHA_RESUME_INTERVAL`.
-    pub alpha_update_interval: Picos,
-    /// `RATE_DECREASE_INTERVAL`.
-    pub rate_decrease_interval: Picos,
-    /// `RP_TIMER`.
-    pub rate_increase_timer: Picos,
-    /// `EWMA_GAIN`, as a ratio.
-    pub g: (u128, u128),
-    /// `FAST_RECOVERY_TIMES`.
-    pub fast_recovery_stages: u64,
-    /// `RATE_AI`.
-    pub additive_increase: BitsPerSecond,
-    /// `RATE_HAI`.
-    pub hyper_increase: BitsPerSecond,
-    /// `MIN_RATE`.
-    pub minimum_rate: BitsPerSecond,
+    pub remarks: Remarks,
 }
 
 /// Marking by queue length.
@@ -109,30 +88,30 @@ impl Translation {
             let span = config.word("SIMULATOR_STOP_TIME")?.span();
             return Err(config.source().error(span, title, "write a later time"));
         }
+        let mut remarks = Remarks::default();
+        let payload = payload(config)?;
         let mut translation = Self {
             time_offset,
             // Simulations end long before that, when their flows are done.
             duration: Nanos(stop.0 - time_offset.0).min(LONGEST_DURATION.to_nanos()),
-            dcqcn: None,
+            transport: Transport::of(config, &mut remarks)?,
+            paths: Paths::of(topology, Bytes(payload)),
             ecn: None,
             ecn_by_rate: Vec::new(),
             buffer_mebibytes: config.whole_up_to("BUFFER_SIZE", 16, LARGEST_BUFFER.0 >> 20)?,
-            payload: payload(config)?,
+            payload,
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
             lossless: flows.list.iter().map(|flow| flow.group).collect(),
-            ack_priority: 0,
-            acks_first: config.flag("ACK_HIGH_PRIO", false)?,
+            ack_queue: if config.flag("ACK_HIGH_PRIO", false)? { 0 } else { 3 },
             losses: Vec::new(),
             failed_link: None,
             qlen_start: Nanos(0),
             qlen_stop: Nanos(0),
-            notes: Vec::new(),
-            differences: Vec::new(),
+            remarks,
         };
-        translation.congestion_control(config)?;
-        translation.transport(config)?;
-        translation.priorities(config, flows);
+        translation.losses_and_pauses(config)?;
+        translation.priorities(flows);
         translation.marking(config, topology)?;
         translation.buffer(topology);
         translation.parallel_links(topology);
@@ -141,87 +120,23 @@ impl Translation {
         translation.monitor(config)?;
         translation.outputs(config)?;
         translation.unread(topology, flows);
+        translation.inherent(config, topology, flows)?;
         Ok(translation)
     }
 
-    fn differs(&mut self, place: &str, how: &str) {
-        self.differences.push(format!("{place}: {how}"));
-    }
-
-    fn note(&mut self, place: &str, what: &str) {
-        self.notes.push(format!("{place}: {what}"));
-    }
-
-    fn congestion_control(&mut self, config: &Config) -> Result<(), ScenarioError> {
-        let place = config.place("CC_MODE");
-        let scheme = match config.whole("CC_MODE", 1)? {
-            1 => None,
-            3 => Some("HPCC"),
-            7 => Some("TIMELY"),
-            8 => Some("DCTCP"),
-            10 => Some("HPCC-PINT"),
-            _ => {
-                self.note(&place, "no scheme of the simulator's: senders at line rate, here too");
-                return Ok(());
-            }
-        };
-        if let Some(scheme) = scheme {
-            self.differs(&place, &format!("xoff has no {scheme}; DCQCN (1) takes its place"));
-        }
-        if !config.flag("RATE_BOUND", true)? {
-            self.note(&config.place("RATE_BOUND"), "rates bind nobody: no congestion control");
-            return Ok(());
-        }
-        if config.flag("CLAMP_TARGET_RATE", false)? {
-            let how = "xoff keeps the target rate when cuts follow each other, as 0 does";
-            self.differs(&config.place("CLAMP_TARGET_RATE"), how);
-        }
-        let gain = config.word("EWMA_GAIN")?;
-        let value = read_decimal(config.source(), "EWMA_GAIN", gain)?;
-        let divisor = greatest_common_divisor(value, decimal::ONE);
-        let g = (value / divisor, decimal::ONE / divisor);
-        if value == 0 || value > decimal::ONE || g.1 > u128::from(u32::MAX) {
-            let title = format!("EWMA_GAIN is `{}`", gain.text);
-            let help = "write a number above 0, up to 1, such as 0.00390625";
-            return Err(config.source().error(gain.span(), &title, help));
-        }
-        self.dcqcn = Some(Dcqcn {
-            alpha_update_interval: config.micros("ALPHA_RESUME_INTERVAL", Some(55))?,
-            rate_decrease_interval: config.micros("RATE_DECREASE_INTERVAL", Some(4))?,
-            rate_increase_timer: config.micros("RP_TIMER", None)?,
-            g,
-            fast_recovery_stages: config.whole_up_to(
-                "FAST_RECOVERY_TIMES",
-                5,
-                MOST_STAGES.into(),
-            )?,
-            additive_increase: config.rate("RATE_AI", None)?,
-            hyper_increase: config.rate("RATE_HAI", None)?,
-            minimum_rate: config.rate("MIN_RATE", Some(BitsPerSecond(100_000_000)))?,
-        });
-        Ok(())
-    }
-
-    fn transport(&mut self, config: &Config) -> Result<(), ScenarioError> {
-        if config.flag("HAS_WIN", true)? {
-            self.differs(
-                &config.place("HAS_WIN"),
-                "xoff's senders have no window (the default is 1)",
-            );
-        }
+    fn losses_and_pauses(&mut self, config: &Config) -> Result<(), ScenarioError> {
+        let Self { remarks, payload, .. } = self;
         if config.flag("L2_BACK_TO_ZERO", false)? {
-            let how = "xoff goes back to the lost packet (0), not to the start of its chunk";
-            self.differs(&config.place("L2_BACK_TO_ZERO"), how);
+            let there = "back to the start of the lost packet's chunk";
+            remarks.asked(&config.place("L2_BACK_TO_ZERO"), there, "back to the lost packet (0)");
         }
         // The simulator compares it with the bytes that have come: below a packet it means each one.
+        let place = config.place("L2_ACK_INTERVAL");
         match config.whole("L2_ACK_INTERVAL", 0)? {
-            0 => {
-                let how = "without ACKs no flow would complete; here each packet is acknowledged";
-                self.differs(&config.place("L2_ACK_INTERVAL"), how);
-            }
-            interval if interval > self.payload => {
-                let how = "it counts bytes: the first packets of a flow would have no ACK";
-                self.differs(&config.place("L2_ACK_INTERVAL"), how);
+            0 => remarks.asked(&place, "no ACKs, and no flow completes", "an ACK for each packet"),
+            interval if interval > *payload => {
+                let there = "the first packets of a flow, up to so many bytes, have no ACK";
+                remarks.asked(&place, there, "an ACK for each packet");
             }
             _ => {}
         }
@@ -229,35 +144,30 @@ impl Translation {
             && read_decimal(config.source(), "PAUSE_TIME", config.word("PAUSE_TIME")?)?
                 < decimal::ONE
         {
-            self.differs(&config.place("PAUSE_TIME"), "it pauses nobody there; here PAUSE works");
+            remarks.asked(&config.place("PAUSE_TIME"), "PAUSE stops nobody", "it stops its class");
         }
         if !config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)? {
             let what = "the simulator reads it and has dynamic thresholds all the same";
-            self.note(&config.place("USE_DYNAMIC_PFC_THRESHOLD"), what);
+            remarks.note(&config.place("USE_DYNAMIC_PFC_THRESHOLD"), what);
         }
         Ok(())
     }
 
-    fn priorities(&mut self, config: &Config, flows: &Flows) {
+    fn priorities(&mut self, flows: &Flows) {
         let groups: Vec<String> = self.lossless.iter().map(u8::to_string).collect();
         let place = format!("{}: priority groups {}", flows.name(), groups.join(", "));
         if groups.len() > 1 {
-            let how = "xoff reserves headroom and private buffer for each, and gives all ACKs one";
-            self.differs(&place, how);
+            let there =
+                "reserve and headroom of a port count once, its queues take turns by packet";
+            let here = "they count for each group, and turns are by bytes (DWRR)";
+            self.remarks.asked(&place, there, here);
         }
         if self.lossless.contains(&0) {
-            self.differs(
+            self.remarks.asked(
                 &place,
-                "in the simulator group 0 takes no buffer; here it is like the others",
+                "group 0 takes no buffer",
+                "it takes buffer as the others do",
             );
-        }
-        let unused = (0..8).rev().find(|priority| !self.lossless.contains(priority));
-        let data = *self.lossless.first().expect("there are flows");
-        self.ack_priority = if self.acks_first { unused.unwrap_or(7) } else { data };
-        if self.acks_first {
-            let what = "ACKs and CNPs go ahead at switches, too, where the simulator queues them with \
-                        data";
-            self.note(&config.place("ACK_HIGH_PRIO"), what);
         }
     }
 
@@ -298,9 +208,8 @@ impl Translation {
 
     fn parallel_links(&mut self, topology: &Topology) {
         if let Some(line) = topology.parallel_at {
-            let how = "a second link between two nodes: the simulator sends over the last of such links only, \
-                       xoff over all of them";
-            self.differs(&format!("{}:{line}", topology.name()), how);
+            let place = format!("{}:{line}: a second link between two nodes", topology.name());
+            self.remarks.asked(&place, "the last of such links is used", "all are, by ECMP");
         }
     }
 
@@ -348,12 +257,12 @@ impl Translation {
         let place = config.place("LINK_DOWN");
         let at = Nanos(LINK_DOWN_BASE.0 + u64::from(micros) * 1000);
         if at.0 >= self.time_offset.0 + self.duration.0 {
-            self.note(&place, "the simulator stops before that");
+            self.remarks.note(&place, "the simulator stops before that");
         } else if at < first && topology.is_switch(from) && topology.is_switch(to) {
             self.failed_link = Some((from, to));
-            self.note(&place, "before the first flow: the link is down from the start");
+            self.remarks.note(&place, "before the first flow: the link is down from the start");
         } else {
-            self.differs(&place, "xoff takes no link down while flows run: it stays up");
+            self.remarks.asked(&place, "the link goes down while flows run", "it stays up");
         }
         Ok(())
     }
@@ -367,7 +276,7 @@ impl Translation {
         self.qlen_start = Nanos(start.saturating_add(skipped).saturating_sub(offset).min(LATEST));
         if skipped > 0 {
             let what = format!("queues are empty before {offset} ns and are not counted there");
-            self.note(&config.place("QLEN_MON_START"), &what);
+            self.remarks.note(&config.place("QLEN_MON_START"), &what);
         }
         Ok(())
     }
@@ -379,14 +288,59 @@ impl Translation {
             ("QLEN_MON_FILE", "qlen.txt"),
         ] {
             if config.has(key) {
-                self.note(&config.place(key), &format!("it is {file} in the results folder"));
+                self.remarks
+                    .note(&config.place(key), &format!("it is {file} in the results folder"));
             }
         }
         if config.has("TRACE_FILE") && config.flag("ENABLE_TRACE", true)? {
             let what = "no packet trace (.tr) is written; [[captures]] records frames";
-            self.note(&config.place("TRACE_FILE"), what);
+            self.remarks.note(&config.place("TRACE_FILE"), what);
         }
         Ok(())
+    }
+
+    /// What happens otherwise whatever a setting says, where these files have it happen.
+    fn inherent(
+        &mut self,
+        config: &Config,
+        topology: &Topology,
+        flows: &Flows,
+    ) -> Result<(), ScenarioError> {
+        let (marks, several) = (self.draws_marks(), self.paths.several);
+        let Self { remarks, transport, losses, .. } = self;
+        transport.compare_algorithm(config, topology.rates().into_iter(), remarks)?;
+        if several {
+            remarks.inherent("ECMP", "a hash of addresses and ports", "another hash, other ports");
+        }
+        if marks || !losses.is_empty() {
+            remarks.inherent("marks and losses by chance", "ns-3's draws", "xoff's draws");
+        }
+        if !losses.is_empty() {
+            remarks.inherent("NAK of a loss", "again after 500 us", "once");
+        }
+        let mut senders = BTreeSet::new();
+        if flows.list.iter().any(|flow| !senders.insert(flow.source)) {
+            let there = "take turns in the order of their start";
+            remarks.inherent("flows of a host", there, "in the order in which they may send");
+        }
+        remarks.inherent(
+            "events of one instant",
+            "in the order of their making",
+            "by node and port",
+        );
+        let there = "may lie in two of reserve, shared pool and headroom";
+        remarks.inherent("bytes of a packet in a buffer", there, "lie in one");
+        remarks.inherent("PAUSE", "at the threshold, and until RESUME", "above it, and repeated");
+        Ok(())
+    }
+
+    /// Whether chance decides which packets are marked, and somebody cares.
+    fn draws_marks(&self) -> bool {
+        let by_rate = self.ecn_by_rate.iter().map(|(_, ecn)| ecn);
+        let draws =
+            |ecn: &Ecn| ecn.kmin < ecn.kmax && (1..1_000_000).contains(&ecn.pmax_millionths);
+        matches!(self.transport.control, Control::Dcqcn(_) | Control::Dctcp { .. })
+            && self.ecn.iter().chain(by_rate).any(draws)
     }
 
     fn unread(&mut self, topology: &Topology, flows: &Flows) {
@@ -395,14 +349,14 @@ impl Translation {
         {
             if let Some(line) = line {
                 let what = "from here on the header counts nothing, and nothing is read";
-                self.notes.push(format!("{name}:{line}: {what}"));
+                self.remarks.note(&format!("{name}:{line}"), what);
             }
         }
         let stop = self.time_offset.0 + self.duration.0;
         let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();
         if late > 0 {
             let what = format!("{late} flows would start when the simulator has stopped: left out");
-            self.note(flows.name(), &what);
+            self.remarks.note(flows.name(), &what);
         }
     }
 }
@@ -426,8 +380,4 @@ fn shift(rate: BitsPerSecond, nic_rate: BitsPerSecond) -> u32 {
         rate /= 2;
     }
     shift
-}
-
-fn greatest_common_divisor(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
