@@ -18,6 +18,7 @@ use fabric_core::wire::{
     AethFields, HopControlFrame, LinkDelayFrame, Opcode, Packet, ParseError, PfcFrame, RocePacket,
     Syndrome, TcpSegment, experimental, mac_control,
 };
+use host_agent::frame_length::FrameLengths;
 use switch_user::tables::SwitchTables;
 use topology::{WireEnds, WireId};
 use units::Nanos;
@@ -67,7 +68,7 @@ pub struct Crossing {
     pub wire: WireId,
     /// Where it leads.
     pub ends: WireEnds,
-    /// The frame's length in bytes without FCS.
+    /// How long the frame counts, in bytes without FCS.
     pub length: u32,
     /// When its transmission began.
     pub started: Nanos,
@@ -84,8 +85,6 @@ pub struct Departing<'a> {
     pub tables: &'a SwitchTables,
     /// Its port.
     pub port: u16,
-    /// The frame's length in bytes without FCS.
-    pub length: u32,
     /// When its transmission begins: now.
     pub now: Nanos,
 }
@@ -147,6 +146,14 @@ pub enum Aside {
     Sack(SackBlocks),
 }
 
+/// How long a packet counts with `payload` bytes, whose frame has `own`.
+#[inline(always)]
+fn counted(lengths: FrameLengths, payload: u16, own: usize) -> u32 {
+    let counted = lengths.packet(payload.into(), own as u64);
+    debug_assert!(counted <= u32::MAX.into());
+    (counted & 0xffff_ffff) as u32
+}
+
 /// Keeps the frames of a part of the fabric.
 pub trait FrameStore {
     /// A frame on its way from one store to another.
@@ -174,7 +181,7 @@ pub trait FrameStore {
     fn prefetch(&self, _frame: FrameId) {}
     /// Forgets a frame.
     fn discard(&mut self, frame: FrameId);
-    /// A frame's length in bytes without FCS.
+    /// How long a frame counts: its length in bytes without FCS, unless the scenario says otherwise.
     fn length(&self, frame: FrameId) -> u32;
     /// A frame's priority; `None` of one that is not a packet.
     fn priority(&self, frame: FrameId) -> Option<u8>;
@@ -196,7 +203,7 @@ pub trait Wires: Sharing + Sized + Send {
     /// Joins all parts of a division again.
     fn join(parts: Vec<Self>) -> Self;
 
-    /// A switch begins to send a frame of `length` bytes out of a port, now.
+    /// A switch begins to send a frame out of a port, now.
     fn depart(&mut self, frames: &mut Self::Frames, departing: &Departing<'_>, frame: FrameId);
 
     /// Sends a frame now, when its last bit arrives at the end of its wire. One of the two `poll` methods tells what

@@ -49,7 +49,7 @@ use std::time::Duration;
 use host_agent::HostCounters;
 use results::{Record, ResultsError, RunEnd, Summary};
 use scenario::{CaptureFilter, Scenario, Stop, ThresholdUpdate};
-use switch_user::switch::{CONTROL_FRAME_LENGTH, Switch};
+use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
 use units::{Nanos, Picos};
@@ -205,8 +205,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             .wires()
             .iter()
             .map(|wire| {
-                let bytes = u64::from(CONTROL_FRAME_LENGTH) + scenario.switch.wire_overhead.0;
-                wire.delay + wire.rate.serialise(bytes)
+                let length = scenario.frames.lengths.shortest();
+                wire.delay + scenario.frame_time().serialise(wire.rate, length)
             })
             .min();
         let lookahead = shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW);

@@ -60,7 +60,8 @@ impl<'a> HostSettings<'a> {
             address: FIRST_HOST_ADDRESS + host.0,
             station: station(fabric, fabric.host_node(host), 0),
             link_rate,
-            wire_overhead: self.scenario.switch.wire_overhead.0,
+            frame_time: self.scenario.frame_time(),
+            frame_lengths: self.scenario.frames.lengths,
             payload: settings.payload.0.try_into().expect("a payload is at most 3072 bytes"),
             ack_priority: match settings.ack_priority {
                 AckPriority::Data => None,

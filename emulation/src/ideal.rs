@@ -35,9 +35,9 @@
 
 use fabric_core::wire::tcp;
 pub use host_agent::Placement;
-use host_agent::frame_length::{ack_frame, data_frame};
+use host_agent::frame_length::{FrameLengths, ack_frame, data_frame};
 use host_agent::{Message, Segmentation};
-use units::{Bytes, Picos};
+use units::{Bytes, FrameTime, Picos};
 
 use topology::Hop;
 
@@ -53,8 +53,22 @@ pub struct FlowShape {
     /// Packets of a message that are acknowledged together, at least 1; its last packet is
     /// acknowledged in any case.
     pub ack_interval: u32,
-    /// Preamble, FCS and inter-frame gap: bytes on the wire beyond the frame.
-    pub wire_overhead: Bytes,
+    /// How long these frames count.
+    pub lengths: FrameLengths,
+    /// How long they occupy ports.
+    pub frame_time: FrameTime,
+}
+
+impl FlowShape {
+    /// How long a data frame counts, the first of a message or another.
+    fn data(&self, payload: Bytes, first: bool) -> u64 {
+        self.lengths.packet(payload.0, self.frames.data(payload, first).0)
+    }
+
+    /// How long an ACK counts.
+    fn ack(&self) -> u64 {
+        self.lengths.packet(0, self.frames.ack().0)
+    }
 }
 
 /// What the frames of a flow are.
@@ -116,17 +130,17 @@ pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
         Frames::Tcp { handshake, .. } => {
             let packets = segmentation.packets();
             lone.send(Message { start: 0, bytes: flow.bytes.0, packets });
-            let opening = if handshake { opening(path, back, flow.wire_overhead) } else { 0 };
+            let opening = if handshake { opening(path, back, &flow) } else { 0 };
             Picos(lone.completion().0.saturating_add(opening))
         }
     }
 }
 
 /// From the first bit of a SYN to the last bit of its answer, in picoseconds.
-fn opening(path: &[Hop], back: &[Hop], wire_overhead: Bytes) -> u64 {
-    let syn = tcp::SYN_FRAME_LENGTH + wire_overhead.0;
-    let hops = path.iter().chain(back);
-    hops.fold(0, |sum: u64, hop| sum.saturating_add(hop.rate.serialise(syn).0 + hop.delay.0))
+fn opening(path: &[Hop], back: &[Hop], flow: &FlowShape) -> u64 {
+    let syn = flow.lengths.packet(0, tcp::SYN_FRAME_LENGTH);
+    let time = |hop: &Hop| flow.frame_time.serialise(hop.rate, syn).0 + hop.delay.0;
+    path.iter().chain(back).fold(0, |sum: u64, hop| sum.saturating_add(time(hop)))
 }
 
 /// A flow on its way.
@@ -134,31 +148,23 @@ struct LoneFlow<'a> {
     there: Pipeline<'a>,
     /// Serialisation times of a full packet that does not start a message.
     full: Vec<u64>,
-    payload: u64,
-    frames: Frames,
-    ack_interval: u64,
+    flow: FlowShape,
     acks: AckTrain,
 }
 
 impl<'a> LoneFlow<'a> {
     fn new(path: &'a [Hop], back: &[Hop], flow: FlowShape) -> Self {
-        let there = Pipeline::new(path, flow.wire_overhead);
-        let full = there.serialisation(flow.frames.data(flow.payload, false));
-        let acks = AckTrain::new(back, flow.frames.ack(), flow.wire_overhead);
-        Self {
-            there,
-            full,
-            payload: flow.payload.0,
-            frames: flow.frames,
-            ack_interval: flow.ack_interval.into(),
-            acks,
-        }
+        let there = Pipeline::new(path, flow.frame_time);
+        let full = there.serialisation(flow.data(flow.payload, false));
+        let acks = AckTrain::new(back, flow.ack(), flow.frame_time);
+        Self { there, full, flow, acks }
     }
 
     fn send(&mut self, message: Message) {
         let Message { bytes, packets, .. } = message;
-        let interval = self.ack_interval;
-        let first = self.frames.data(Bytes(bytes.min(self.payload)), true);
+        let interval = u64::from(self.flow.ack_interval);
+        let payload = self.flow.payload.0;
+        let first = self.flow.data(Bytes(bytes.min(payload)), true);
         let first = self.there.serialisation(first);
         self.there.send(&first, 1);
         if packets == 1 || interval == 1 {
@@ -177,8 +183,8 @@ impl<'a> LoneFlow<'a> {
             }
         }
         self.there.send(&self.full, packets - 1 - sent);
-        let rest = Bytes(bytes - (packets - 1) * self.payload);
-        let last = self.there.serialisation(self.frames.data(rest, false));
+        let rest = Bytes(bytes - (packets - 1) * payload);
+        let last = self.there.serialisation(self.flow.data(rest, false));
         self.there.send(&last, 1);
         self.acks.send(1, self.there.arrival());
     }
@@ -191,19 +197,19 @@ impl<'a> LoneFlow<'a> {
 /// When each hop of a path is next idle.
 struct Pipeline<'a> {
     hops: &'a [Hop],
-    wire_overhead: u64,
+    frame_time: FrameTime,
     /// T(i, j) of the latest packet, in picoseconds.
     idle_at: Vec<u64>,
 }
 
 impl<'a> Pipeline<'a> {
-    fn new(hops: &'a [Hop], wire_overhead: Bytes) -> Self {
-        Self { hops, wire_overhead: wire_overhead.0, idle_at: vec![0; hops.len()] }
+    fn new(hops: &'a [Hop], frame_time: FrameTime) -> Self {
+        Self { hops, frame_time, idle_at: vec![0; hops.len()] }
     }
 
     /// How long a frame occupies each hop.
-    fn serialisation(&self, frame: Bytes) -> Vec<u64> {
-        serialisation(self.hops, frame, self.wire_overhead).collect()
+    fn serialisation(&self, frame: u64) -> Vec<u64> {
+        serialisation(self.hops, frame, self.frame_time).collect()
     }
 
     /// Sends `count` equal frames behind those before; `times` is how long one occupies each hop.
@@ -248,9 +254,9 @@ struct AckTrain {
 }
 
 impl AckTrain {
-    fn new(hops: &[Hop], ack: Bytes, wire_overhead: Bytes) -> Self {
+    fn new(hops: &[Hop], ack: u64, frame_time: FrameTime) -> Self {
         let (mut slowest, mut all) = (0, 0u64);
-        for (hop, time) in hops.iter().zip(serialisation(hops, ack, wire_overhead.0)) {
+        for (hop, time) in hops.iter().zip(serialisation(hops, ack, frame_time)) {
             slowest = time.max(slowest);
             all = all.saturating_add(time).saturating_add(hop.delay.0);
         }
@@ -267,8 +273,8 @@ impl AckTrain {
 }
 
 /// How long a frame occupies each hop, in picoseconds.
-fn serialisation(hops: &[Hop], frame: Bytes, wire_overhead: u64) -> impl Iterator<Item = u64> {
-    hops.iter().map(move |hop| hop.rate.serialise(frame.0 + wire_overhead).0)
+fn serialisation(hops: &[Hop], frame: u64, frame_time: FrameTime) -> impl Iterator<Item = u64> {
+    hops.iter().map(move |hop| frame_time.serialise(hop.rate, frame).0)
 }
 
 #[cfg(test)]
@@ -280,6 +286,7 @@ mod tests {
     use super::*;
 
     const OVERHEAD: Bytes = Bytes(24);
+    const FRAME_TIME: FrameTime = FrameTime { overhead: OVERHEAD.0, whole_nanos: false };
 
     fn hop(gigabits: u64, delay_ns: u64) -> Hop {
         Hop { rate: BitsPerSecond(gigabits * 1_000_000_000), delay: Picos(delay_ns * 1000) }
@@ -314,7 +321,8 @@ mod tests {
             payload,
             frames: Frames::Roce { placement: Placement::FirstOfMessage, telemetry_hops: 0 },
             ack_interval,
-            wire_overhead: OVERHEAD,
+            lengths: FrameLengths::default(),
+            frame_time: FRAME_TIME,
         }
     }
 
@@ -429,7 +437,8 @@ mod tests {
             payload: Bytes(payload),
             frames,
             ack_interval,
-            wire_overhead: OVERHEAD,
+            lengths: FrameLengths::default(),
+            frame_time: FRAME_TIME,
         })
     }
 
@@ -458,10 +467,10 @@ mod tests {
             path in any_path(),
             runs in prop::collection::vec((60u64..3200, 1u64..40), 1..7),
         ) {
-            let mut pipeline = Pipeline::new(&path, OVERHEAD);
+            let mut pipeline = Pipeline::new(&path, FRAME_TIME);
             let mut hops = Recurrence::new(&path);
             for (frame, count) in runs {
-                pipeline.send(&pipeline.serialisation(Bytes(frame)), count);
+                pipeline.send(&pipeline.serialisation(frame), count);
                 let arrival = (0..count).map(|_| hops.send(0, Bytes(frame))).last();
                 prop_assert_eq!(Some(pipeline.arrival()), arrival);
             }

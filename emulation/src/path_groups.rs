@@ -142,7 +142,8 @@ impl<'a> Paths<'a> {
             payload,
             frames: established(frames_of(scenario, transport).0),
             ack_interval: 1,
-            wire_overhead: scenario.switch.wire_overhead,
+            lengths: scenario.frames.lengths,
+            frame_time: scenario.frame_time(),
         };
         let back = fabric.hops(&back.longest_path(fabric, destination, source));
         let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();

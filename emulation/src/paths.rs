@@ -41,7 +41,8 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
             payload: scenario.host.payload,
             frames,
             ack_interval,
-            wire_overhead: scenario.switch.wire_overhead,
+            lengths: scenario.frames.lengths,
+            frame_time: scenario.frame_time(),
         },
     )
 }

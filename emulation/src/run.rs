@@ -169,7 +169,8 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
     let capacities: Vec<_> =
         switches().map(|switch| switch_settings::capacity(scenario, switch)).collect();
     let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
-    let mut datapath = KernelWires::deploy(fabric, links, &capacities, policy)?;
+    let mut datapath =
+        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths)?;
     for (switch, tables) in switches().zip(&mut datapath.tables) {
         switch_settings::configure(scenario, switch, tables);
     }
@@ -189,7 +190,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    let frames = MemoryFrames::new(stations::addresses(fabric).into());
+    let frames = MemoryFrames::new(stations::addresses(fabric).into(), scenario.frames.lengths);
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 

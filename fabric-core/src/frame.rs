@@ -80,7 +80,7 @@ pub enum Parsed {
 
 /// A frame in the pipeline's hands.
 pub trait Frame {
-    /// Frame length without FCS.
+    /// How long it counts in buffers: its length without FCS, unless it is [`Counted`].
     fn length(&self) -> u32;
     /// Reads the headers.
     fn parse(&self) -> Result<Parsed, DropReason>;
@@ -197,6 +197,42 @@ impl<B: FrameBytes> ByteFrame<B> {
         }
         let control = hop_control::read_body(kind, &body).ok_or(DropReason::BadHopControl)?;
         Ok(Parsed::HopControl(control))
+    }
+}
+
+/// A frame that counts another length than it has.
+#[derive(Debug)]
+pub struct Counted<F> {
+    /// The frame.
+    pub frame: F,
+    /// How long it counts.
+    pub length: u32,
+}
+
+impl<F: Frame> Frame for Counted<F> {
+    #[inline(always)]
+    fn length(&self) -> u32 {
+        self.length
+    }
+
+    #[inline(always)]
+    fn parse(&self) -> Result<Parsed, DropReason> {
+        self.frame.parse()
+    }
+
+    #[inline(always)]
+    fn forward(
+        &mut self,
+        source: u64,
+        destination: u64,
+        fields: &Ipv4Fields,
+    ) -> Result<(), DropReason> {
+        self.frame.forward(source, destination, fields)
+    }
+
+    #[inline(always)]
+    fn mark_congestion(&mut self, fields: &Ipv4Fields) -> Result<(), DropReason> {
+        self.frame.mark_congestion(fields)
     }
 }
 

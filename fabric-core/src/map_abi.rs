@@ -88,12 +88,14 @@ pub mod names {
     pub const SOCKETS: &str = "SOCKETS";
 }
 
-/// Emulated time as eBPF reads it.
+/// What the engine tells eBPF of the frame that it sends: when it arrives, and how long it counts.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Clock {
     /// Nanoseconds since the run's start.
     pub now_ns: Cell64,
+    /// How long the frame counts that comes next, in wires and buffers; 0: as long as it is.
+    pub frame_length: Cell64,
 }
 
 /// What the control plane tells a switch. Written before the first frame; the sizes of pools also later,

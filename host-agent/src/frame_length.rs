@@ -28,9 +28,62 @@ pub const fn data_frame(payload: Bytes, reth: bool, telemetry_hops: u8) -> Bytes
     Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
 }
 
+/// How long frames count, on wires and in buffers. What is `None` counts as long as it is, without FCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameLengths {
+    /// What a packet with payload has beside it.
+    pub data_headers: Option<u16>,
+    /// A packet without payload.
+    pub ack: Option<u16>,
+    /// A frame between neighbours, be it hop control or link delay.
+    pub hop_control: Option<u16>,
+}
+
+impl FrameLengths {
+    /// How long a packet counts whose frame has `own` bytes.
+    #[inline]
+    pub fn packet(self, payload: u64, own: u64) -> u64 {
+        let counted = if payload > 0 {
+            self.data_headers.map(|headers| payload + u64::from(headers))
+        } else {
+            self.ack.map(u64::from)
+        };
+        counted.unwrap_or(own)
+    }
+
+    /// How long a frame between neighbours counts that has `own` bytes.
+    #[inline]
+    pub fn hop_control(self, own: u32) -> u32 {
+        self.hop_control.map_or(own, u32::from)
+    }
+
+    /// The least that a frame counts.
+    pub fn shortest(self) -> u64 {
+        let own = SHORTEST_FRAME;
+        let control = self.hop_control.map_or(own, u64::from);
+        self.packet(1, own).min(self.packet(0, own)).min(control)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_count_as_long_as_they_are_told() {
+        let own = FrameLengths::default();
+        assert_eq!(
+            (own.packet(1000, 1058), own.packet(0, 62), own.hop_control(60)),
+            (1058, 62, 60)
+        );
+        assert_eq!(own.shortest(), 60);
+        let told = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
+        assert_eq!(
+            (told.packet(1000, 1074), told.packet(0, 62), told.hop_control(60)),
+            (1048, 60, 43)
+        );
+        assert_eq!(told.shortest(), 43);
+    }
 
     #[test]
     fn frames_are_as_long_as_their_headers_say() {

@@ -14,10 +14,11 @@ use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{Carrier, Stamp};
 use fabric_core::wire::{LinkDelayFrame, Packet};
-use units::{BitsPerSecond, Picos};
+use units::{BitsPerSecond, FrameTime, Picos};
 
 use crate::counters::HostCounters;
 use crate::flow::FlowRequest;
+use crate::frame_length::FrameLengths;
 use crate::nic::Nic;
 use crate::pause::{PauseOutcome, PauseTimers};
 use crate::queue_pair_table::QueuePairTable;
@@ -37,8 +38,10 @@ pub struct HostConfig {
     pub station: [u8; 6],
     /// Rate of the host's link.
     pub link_rate: BitsPerSecond,
-    /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
-    pub wire_overhead: u64,
+    /// How long frames occupy ports.
+    pub frame_time: FrameTime,
+    /// How long frames count.
+    pub frame_lengths: FrameLengths,
     /// Most payload bytes in a packet.
     pub payload: u16,
     /// Priority of ACKs and NAKs; `None`: that of the data that they answer.
@@ -234,8 +237,9 @@ impl Host {
     #[inline]
     pub fn poll_link_delay(&mut self, now: Picos) -> Option<LinkDelayFrame> {
         let mut frame = self.nic.pop_link_delay_response()?;
-        let wire_length = link_delay::LEN as u64 + self.config.wire_overhead;
-        frame.stamp((now + self.config.link_rate.serialise(wire_length)).to_nanos());
+        let HostConfig { frame_time, frame_lengths, link_rate, .. } = self.config;
+        let length = frame_lengths.hop_control(link_delay::LEN as u32);
+        frame.stamp((now + frame_time.serialise(link_rate, length.into())).to_nanos());
         Some(frame)
     }
 

@@ -1,6 +1,6 @@
 //! What a sender may have on its way and how fast: its congestion control, and the window limit beside it.
 
-use units::{BitsPerSecond, Bytes, Picos};
+use units::{BitsPerSecond, Bytes, FrameTime, Picos};
 
 use crate::congestion_control::{Acknowledged, CongestionControl, Loss, Transmitted};
 use crate::flow_trace::{FlowTrace, SenderState};
@@ -19,6 +19,7 @@ pub struct WindowLimit {
 pub struct Regulator<C> {
     congestion_control: C,
     line_rate: BitsPerSecond,
+    frame_time: FrameTime,
     limit: Option<WindowLimit>,
     /// Whether a packet may start that a window does not hold whole, unless the window is full.
     overrun: bool,
@@ -37,10 +38,12 @@ impl<C: CongestionControl> Regulator<C> {
         limit: Option<WindowLimit>,
         overrun: bool,
         line_rate: BitsPerSecond,
+        frame_time: FrameTime,
     ) -> Self {
         Self {
             congestion_control,
             line_rate,
+            frame_time,
             limit,
             overrun,
             limited_to: limit.map(|limit| limit.bytes),
@@ -133,7 +136,7 @@ impl<C: CongestionControl> Regulator<C> {
         self.adapt_limit(rate);
         // At line rate the port itself limits the rate.
         if rate < self.line_rate {
-            self.next_start = now + rate.serialise(packet.wire.0);
+            self.next_start = now + self.frame_time.rounded(rate.serialise(packet.wire.0));
         }
     }
 
@@ -201,7 +204,13 @@ mod tests {
             (true, [true, true, true, true, true, false]),
         ] {
             let limit = WindowLimit { bytes: Bytes(2500), scales: false };
-            let regulator = Regulator::new(LineRate, Some(limit), overrun, BitsPerSecond(1));
+            let regulator = Regulator::new(
+                LineRate,
+                Some(limit),
+                overrun,
+                BitsPerSecond(1),
+                FrameTime::default(),
+            );
             let outstanding = [0, 1500, 1501, 2000, 2499, 2500].map(Bytes);
             let found = outstanding.map(|bytes| regulator.allows(Picos(0), || bytes, Bytes(1000)));
             assert_eq!(found, allowed, "overrun: {overrun}");

@@ -87,8 +87,9 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         if self.regulator.measures_round_trips() {
             self.round_trips.start(transmission.number, now);
         }
-        let wire = packet.frame_length() as u64 + config.wire_overhead;
         let payload = Bytes(u64::from(packet.payload_length));
+        let length = config.frame_lengths.packet(payload.0, packet.frame_length() as u64);
+        let wire = config.frame_time.on_the_wire(length);
         let again = transmission.again;
         self.regulator.transmitted(now, &Transmitted { wire: Bytes(wire), payload, again });
         (packet, again)

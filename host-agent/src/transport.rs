@@ -61,8 +61,13 @@ impl FreshTransport {
     /// The sending end of a flow that has sent nothing.
     pub fn sending_end(&self, request: &FlowRequest, config: &HostConfig) -> SendingEnd {
         let Transport { protocol, window, window_overrun, telemetry_hops, .. } = self.transport;
-        let regulator =
-            Regulator::new(self.control.clone(), window, window_overrun, self.line_rate);
+        let regulator = Regulator::new(
+            self.control.clone(),
+            window,
+            window_overrun,
+            self.line_rate,
+            config.frame_time,
+        );
         match protocol {
             Protocol::Roce { reliability } => {
                 let placement = reliability.placement();

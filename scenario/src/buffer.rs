@@ -2,7 +2,7 @@
 
 use fabric_core::headroom;
 use fabric_core::wire::tcp;
-use host_agent::frame_length::data_frame;
+use host_agent::frame_length::{ack_frame, data_frame};
 use topology::{NodeId, NodeKind, SwitchId, Wire};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
@@ -41,15 +41,16 @@ impl Scenario {
     }
 
     /// The longest frame of the fabric, without FCS: a full payload behind a RETH, and telemetry, or behind TCP's
-    /// headers; with the smallest payloads an ACK with SACK blocks.
+    /// headers; with the smallest payloads an ACK with SACK blocks. As long as they count.
     pub fn longest_frame(&self) -> Bytes {
-        let payload = self.host.payload;
-        let longest = |transport: &Transport| match transport {
-            Transport::RoceRc(_) => data_frame(payload, true, transport.telemetry_hops()),
-            Transport::Tcp(_) => {
-                let data = tcp::frame_length(payload.0, transport.telemetry_hops());
-                Bytes(data.max(tcp::LONGEST_ACK_LENGTH))
-            }
+        let (payload, lengths) = (self.host.payload, self.frames.lengths);
+        let longest = |transport: &Transport| {
+            let hops = transport.telemetry_hops();
+            let (data, ack) = match transport {
+                Transport::RoceRc(_) => (data_frame(payload, true, hops).0, ack_frame(hops).0),
+                Transport::Tcp(_) => (tcp::frame_length(payload.0, hops), tcp::LONGEST_ACK_LENGTH),
+            };
+            Bytes(lengths.packet(payload.0, data).max(lengths.packet(0, ack)))
         };
         self.transports().iter().map(longest).max().unwrap_or_default()
     }

@@ -19,6 +19,7 @@ mod flow_list;
 mod flow_queues;
 pub mod flow_routes;
 mod flows;
+mod frames;
 mod generated;
 pub mod glob;
 mod headroom;
@@ -55,7 +56,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Picos;
+use units::{FrameTime, Picos};
 
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
@@ -63,6 +64,7 @@ pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
 pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
+pub use frames::{Frames, TimeOfFrames};
 pub use generated::{AllAtOnce, OpenLoop};
 pub use headroom::{Dsh, Estimation, Headroom, PowerOfTwo};
 pub use host::{Host, MAX_PAYLOAD};
@@ -125,6 +127,8 @@ pub struct Scenario {
     pub switch: Switch,
     /// Every host.
     pub host: Host,
+    /// How long frames count.
+    pub frames: Frames,
     /// Entries of `[[flows]]`; [`Self::flow_stream`] are the flows.
     #[serde(rename = "flows")]
     pub workloads: Vec<FlowsEntry>,
@@ -248,6 +252,9 @@ struct ScenarioKeys {
     /// Every host.
     #[serde(default)]
     host: host::HostKeys,
+    /// How long frames count.
+    #[serde(default)]
+    frames: frames::FramesKeys,
     /// What hosts send to each other; at least one entry.
     #[serde(default)]
     flows: Vec<flow_keys::WorkloadKeys>,
@@ -322,6 +329,14 @@ impl Scenario {
     /// The scenario as a file with every default written out; it loads into an equal scenario.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is a table of texts, numbers, lists and tables")
+    }
+
+    /// How long frames occupy ports.
+    pub fn frame_time(&self) -> FrameTime {
+        FrameTime {
+            overhead: self.switch.wire_overhead.0,
+            whole_nanos: self.frames.time == TimeOfFrames::WholeNanoseconds,
+        }
     }
 
     /// Hosts, switches, links and routes.
@@ -423,6 +438,7 @@ impl ScenarioKeys {
             shape,
             switch: self.switch.resolve(&rates, document)?,
             host,
+            frames: self.frames.resolve(document)?,
             workloads,
             routes: self.routes,
             captures: self.captures,

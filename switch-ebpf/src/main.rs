@@ -14,7 +14,7 @@ use aya_ebpf::programs::XdpContext;
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
-use fabric_core::frame::{ByteFrame, FrameBytes};
+use fabric_core::frame::{ByteFrame, Counted, FrameBytes};
 use fabric_core::hop_control::Order;
 use fabric_core::map_abi::address_from_u64;
 use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
@@ -24,7 +24,7 @@ use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay
 use units::Nanos;
 
 use frame::PacketBytes;
-use maps::{EVENTS, MapTables, SOCKETS, clock, policy};
+use maps::{EVENTS, MapTables, SOCKETS, clock, counted_length, policy};
 
 /// User space looks into the ring after each frame that it sends; waking it would cost an interrupt a
 /// record, two thirds of the time that a frame takes.
@@ -47,8 +47,9 @@ pub fn switch_port(context: XdpContext) -> u32 {
         count_drop(&tables, DropReason::RingFull);
         return xdp_action::XDP_DROP;
     };
-    let mut frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
+    let frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
     let length = frame.0.length();
+    let mut frame = Counted { frame, length: counted_length(length) };
     let mut orders = 0;
     let outcome = if length as usize > MAX_FRAME {
         Outcome::Dropped(count_drop(&tables, DropReason::TooLong))

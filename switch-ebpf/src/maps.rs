@@ -66,6 +66,15 @@ pub fn clock() -> u64 {
     CLOCK.get(0).map_or(0, |clock| clock.now_ns.load())
 }
 
+/// How long a frame of `own` bytes counts.
+#[inline(always)]
+pub fn counted_length(own: u32) -> u32 {
+    match CLOCK.get(0).map_or(0, |clock| clock.frame_length.load()) {
+        0 => own,
+        counted => counted as u32,
+    }
+}
+
 /// A switch's tables as map look-ups.
 pub struct MapTables;
 

@@ -188,6 +188,12 @@ impl SwitchProgram {
         self.clock[0].now_ns.store(now.0);
     }
 
+    /// Sets how long the next frame counts that arrives.
+    #[inline]
+    pub fn set_frame_length(&self, length: u32) {
+        self.clock[0].frame_length.store(length.into());
+    }
+
     /// Takes what one frame left in the ring: its record, and those of hop control frames that are due. Hands the
     /// bytes of a queued packet or a link delay frame to `frame`, and each hop control frame to `control`, with the
     /// order. `None` while the ring is empty.

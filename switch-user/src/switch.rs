@@ -27,7 +27,7 @@ use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{PortUse, Scheme, Selected};
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
-use units::{Bytes, Nanos, Picos};
+use units::{Bytes, FrameTime, Nanos, Picos};
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
@@ -58,9 +58,11 @@ pub struct SwitchConfig {
     pub slots: usize,
     /// Its ports, in the order of their numbers.
     pub ports: Vec<PortConfig>,
-    /// Bytes that a frame takes on the wire beyond its length: preamble, FCS and inter-frame gap.
-    pub wire_overhead: u64,
-    /// The longest frame, these bytes included.
+    /// How long frames occupy ports.
+    pub frame_time: FrameTime,
+    /// How long the frames count that it makes itself.
+    pub control_length: u32,
+    /// The longest frame, with what it takes on the wire beyond its length.
     pub longest_on_the_wire: Bytes,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
@@ -469,8 +471,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 ControlTransmission::HopControl { source, control }
             }
             Ahead::LinkDelay(mut message) => {
-                let wire_length = u64::from(CONTROL_FRAME_LENGTH) + self.config.wire_overhead;
-                message.stamp((now + rate.serialise(wire_length)).to_nanos());
+                let SwitchConfig { frame_time, control_length, .. } = self.config;
+                message.stamp((now + frame_time.serialise(rate, control_length.into())).to_nanos());
                 ControlTransmission::LinkDelay(message)
             }
         })

@@ -120,6 +120,42 @@ impl BitsPerSecond {
     }
 }
 
+/// How long frames occupy a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameTime {
+    /// Bytes on the wire beyond a frame: preamble, FCS and inter-frame gap.
+    pub overhead: u64,
+    /// Whether times are cut to whole nanoseconds, of which one is the least.
+    pub whole_nanos: bool,
+}
+
+impl FrameTime {
+    /// Bytes on the wire of a frame of `length` bytes.
+    #[inline]
+    pub const fn on_the_wire(self, length: u64) -> u64 {
+        length + self.overhead
+    }
+
+    /// How long a frame of `length` bytes takes at a rate.
+    ///
+    /// # Panics
+    /// On a rate of zero.
+    #[inline]
+    pub const fn serialise(self, rate: BitsPerSecond, length: u64) -> Picos {
+        self.rounded(rate.serialise(self.on_the_wire(length)))
+    }
+
+    /// An exact time as it counts.
+    #[inline]
+    pub const fn rounded(self, exact: Picos) -> Picos {
+        match self.whole_nanos {
+            false => exact,
+            true if exact.0 < 1000 => Picos(1000),
+            true => Picos(exact.0 - exact.0 % 1000),
+        }
+    }
+}
+
 /// `number`, or the largest that fits.
 const fn saturated(number: u128) -> u64 {
     if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
@@ -142,6 +178,17 @@ mod tests {
         assert_eq!(rate.serialise(1_000_000_000), Picos(80_000_000_000));
         assert_eq!(rate.bytes_in(Picos(1_000_000)), Bytes(12_500));
         assert_eq!(BitsPerSecond(1000).serialise(1 << 50), Picos(u64::MAX));
+    }
+
+    #[test]
+    fn a_frame_takes_its_time_or_whole_nanoseconds_of_it() {
+        let rate = BitsPerSecond(100_000_000_000);
+        let exact = FrameTime { overhead: 24, whole_nanos: false };
+        let whole = FrameTime { overhead: 0, whole_nanos: true };
+        assert_eq!((exact.on_the_wire(1024), exact.serialise(rate, 1024)), (1048, Picos(83_840)));
+        assert_eq!(whole.serialise(rate, 1048), Picos(83_000));
+        assert_eq!(whole.serialise(rate, 1050), Picos(84_000));
+        assert_eq!(whole.serialise(rate, 1), Picos(1000), "one at least");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use fabric_core::wire::{
     HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, hop_control, link_delay, telemetry,
 };
 use host_agent::af_xdp;
+use host_agent::frame_length::FrameLengths;
 use netns::{Deployment, Tap};
 use scenario::LinkKind;
 use switch_user::packet_socket::PacketSocket;
@@ -33,7 +34,7 @@ use units::Nanos;
 use super::slab::Slab;
 use super::{
     Aside, Crossing, DatapathError, Departing, Deployed, FrameId, FrameKind, FrameStore,
-    HostArrival, Orders, Wires,
+    HostArrival, Orders, Wires, counted,
 };
 use crate::partition::{Members, Partition};
 use crate::stations;
@@ -101,9 +102,18 @@ enum Links {
     Tap(Arc<[Tap]>),
 }
 
+/// A frame as bytes.
+#[derive(Clone, Debug, Default)]
+pub struct KernelFrame {
+    bytes: Vec<u8>,
+    /// How long it counts.
+    length: u32,
+}
+
 /// The bytes of frames.
 pub struct KernelFrames {
-    frames: Slab<Vec<u8>>,
+    frames: Slab<KernelFrame>,
+    lengths: FrameLengths,
     /// By wire.
     addresses: Arc<[LinkAddresses]>,
 }
@@ -119,6 +129,7 @@ impl KernelWires {
         links: LinkKind,
         capacities: &[Capacity],
         policy: Policy,
+        lengths: FrameLengths,
     ) -> Result<Deployed<Self>, DeployError> {
         let addresses = stations::addresses(fabric);
         let mut deployment = netns::deploy(&plan(fabric, links, &addresses))?;
@@ -137,7 +148,7 @@ impl KernelWires {
             host_program: Arc::new(host_program),
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
         };
-        let frames = KernelFrames { frames: Slab::default(), addresses: addresses.into() };
+        let frames = KernelFrames { frames: Slab::default(), lengths, addresses: addresses.into() };
         Ok(Deployed { frames, wires, tables })
     }
 
@@ -180,31 +191,41 @@ fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
     buffer.extend_from_slice(bytes);
 }
 
-fn insert(frames: &mut Slab<Vec<u8>>, bytes: &[u8]) -> FrameId {
-    let frame = frames.add();
-    fill(&mut frames[frame], bytes);
-    frame
+impl KernelFrames {
+    /// A frame between neighbours.
+    fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
+        let frame = self.frames.add();
+        let KernelFrame { bytes: buffer, length } = &mut self.frames[frame];
+        fill(buffer, bytes);
+        *length = self.lengths.hop_control(length_of(bytes));
+        frame
+    }
+}
+
+fn length_of(bytes: &[u8]) -> u32 {
+    bytes.len().try_into().expect("a frame is a few kB")
 }
 
 impl FrameStore for KernelFrames {
-    type Frame = Vec<u8>;
+    type Frame = KernelFrame;
 
-    fn take(&mut self, frame: FrameId, _: &mut Vec<Aside>) -> Vec<u8> {
-        let bytes = std::mem::take(&mut self.frames[frame]);
+    fn take(&mut self, frame: FrameId, _: &mut Vec<Aside>) -> KernelFrame {
+        let taken = std::mem::take(&mut self.frames[frame]);
         self.frames.remove(frame);
-        bytes
+        taken
     }
 
-    fn put(&mut self, bytes: Vec<u8>, _: &mut impl Iterator<Item = Aside>) -> FrameId {
+    fn put(&mut self, taken: KernelFrame, _: &mut impl Iterator<Item = Aside>) -> FrameId {
         let frame = self.frames.add();
-        self.frames[frame] = bytes;
+        self.frames[frame] = taken;
         frame
     }
 
     fn packet(&mut self, wire: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
         let frame = self.frames.add();
-        let buffer = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length } = &mut self.frames[frame];
         buffer.resize(packet.frame_length(), 0);
+        *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
         packet
             .emit_stamped(&self.addresses[wire.0 as usize], stamps, buffer)
             .expect("hosts send packets whose fields are in range");
@@ -214,29 +235,29 @@ impl FrameStore for KernelFrames {
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId {
         let mut bytes = [0; hop_control::LEN];
         HopControlFrame { source, control: *control }.emit(&mut bytes);
-        insert(&mut self.frames, &bytes)
+        self.insert_control(&bytes)
     }
 
     fn link_delay(&mut self, message: &LinkDelayFrame) -> FrameId {
         let mut bytes = [0; link_delay::LEN];
         message.emit(&mut bytes);
-        insert(&mut self.frames, &bytes)
+        self.insert_control(&bytes)
     }
 
     fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame {
-        LinkDelayFrame::parse(&self.frames[frame]).expect("eBPF has parsed it")
+        LinkDelayFrame::parse(&self.frames[frame].bytes).expect("eBPF has parsed it")
     }
 
     fn mark(&mut self, frame: FrameId) {
-        mark_admitted(&mut self.frames[frame]);
+        mark_admitted(&mut self.frames[frame].bytes);
     }
 
     fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
-        telemetry::stamp(&mut self.frames[frame], stamp);
+        telemetry::stamp(&mut self.frames[frame].bytes, stamp);
     }
 
     fn stamps(&self, frame: FrameId) -> &[Stamp] {
-        telemetry::stamps(&self.frames[frame])
+        telemetry::stamps(&self.frames[frame].bytes)
     }
 
     fn discard(&mut self, frame: FrameId) {
@@ -244,18 +265,18 @@ impl FrameStore for KernelFrames {
     }
 
     fn length(&self, frame: FrameId) -> u32 {
-        self.frames[frame].len().try_into().expect("a frame is a few kB")
+        self.frames[frame].length
     }
 
     fn priority(&self, frame: FrameId) -> Option<u8> {
-        match HostArrival::parse(&self.frames[frame]) {
+        match HostArrival::parse(&self.frames[frame].bytes) {
             Ok(HostArrival::Packet(packet)) => Some(packet.dscp() >> 3),
             _ => None,
         }
     }
 
     fn kind(&self, frame: FrameId) -> FrameKind {
-        match HostArrival::parse(&self.frames[frame]) {
+        match HostArrival::parse(&self.frames[frame].bytes) {
             Ok(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
             Ok(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
             Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
@@ -265,7 +286,7 @@ impl FrameStore for KernelFrames {
     }
 
     fn bytes<'a>(&'a self, _: WireId, frame: FrameId, _: &'a mut Vec<u8>) -> &'a [u8] {
-        &self.frames[frame]
+        &self.frames[frame].bytes
     }
 }
 
@@ -293,7 +314,7 @@ impl Wires for KernelWires {
                 part.switches[switch] = self.switches[switch].take();
             }
             let addresses = Arc::clone(&frames.addresses);
-            (part, KernelFrames { frames: Slab::default(), addresses })
+            (part, KernelFrames { frames: Slab::default(), lengths: frames.lengths, addresses })
         };
         partition.members().iter().map(part).collect()
     }
@@ -320,7 +341,12 @@ impl Wires for KernelWires {
         match self.links {
             Links::Veth(_) => self.switch_mut(switch).program.set_clock(now),
             Links::Tap(_) => {
-                audit(&ByteFrame(frames.frames[frame].as_mut_slice()), tables, port.into(), now);
+                audit(
+                    &ByteFrame(frames.frames[frame].bytes.as_mut_slice()),
+                    tables,
+                    port.into(),
+                    now,
+                );
             }
         }
     }
@@ -333,9 +359,11 @@ impl Wires for KernelWires {
     ) -> Result<(), DatapathError> {
         let wire = &crossing.ends;
         if let NodeKind::Switch(SwitchId(switch)) = wire.to {
-            self.switch_mut(switch).program.set_clock(crossing.now);
+            let program = &self.switch_mut(switch).program;
+            program.set_clock(crossing.now);
+            program.set_frame_length(crossing.length);
         }
-        let frame = frames.frames[frame].as_slice();
+        let frame = frames.frames[frame].bytes.as_slice();
         let sent = match (&self.links, wire.from) {
             (Links::Tap(taps), _) => {
                 taps[crossing.wire.0 as usize].deliver(frame).map_err(Into::into)
@@ -365,12 +393,12 @@ impl Wires for KernelWires {
         };
         let switch = self.switch_mut(number);
         // The frame as eBPF left it replaces the sender's copy.
-        let mut queued = std::mem::take(&mut frames.frames[frame]);
+        let mut queued = std::mem::take(&mut frames.frames[frame].bytes);
         let taken = switch.program.take_records(
             |_, bytes| fill(&mut queued, bytes),
-            |_, order, bytes| orders.push((*order, Some(insert(&mut frames.frames, bytes)))),
+            |_, order, bytes| orders.push((*order, Some(frames.insert_control(bytes)))),
         );
-        frames.frames[frame] = queued;
+        frames.frames[frame].bytes = queued;
         let taken = taken
             .map_err(|source| DatapathError::Program { switch: switch.name.clone(), source })?;
         let Some(records) = taken else { return Ok(None) };
@@ -393,7 +421,7 @@ impl Wires for KernelWires {
         let NodeKind::Host(HostId(host)) = crossing.ends.to else {
             unreachable!("the wire ends at a host")
         };
-        let sent = frames.frames[frame].as_slice();
+        let sent = frames.frames[frame].bytes.as_slice();
         let mut parsed = None;
         // Nothing counts what enters a host, so the frame itself is compared with the one that was sent.
         let mut read = |bytes: &[u8]| {

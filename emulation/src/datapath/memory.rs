@@ -49,13 +49,13 @@ impl Wires for MemoryWires {
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
     #[inline(always)]
     fn depart(&mut self, frames: &mut MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
-        let Departing { tables, port, length, now, .. } = *departing;
+        let Departing { tables, port, now, .. } = *departing;
         let (tables, port) = (tables.unshared(), u32::from(port));
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                audit(&PacketView { packet, length, station: 0 }, tables, port, now);
+                audit(&PacketView::of_own_length(packet), tables, port, now);
             }
-            other => audit_any(other, length, tables, port, now),
+            other => audit_any(other, tables, port, now),
         }
     }
 
@@ -114,14 +114,10 @@ impl Wires for MemoryWires {
 /// The audit of any frame: a call, so that RoCEv2 packets, of which there are most, have all registers where they are
 /// audited inline.
 #[inline(never)]
-fn audit_any(frame: &mut MemoryFrame, length: u32, tables: &impl Tables, port: u32, now: Nanos) {
+fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nanos) {
     match frame {
-        MemoryFrame::Roce(packet) => {
-            audit(&PacketView { packet, length, station: 0 }, tables, port, now)
-        }
-        MemoryFrame::Tcp(packet) => {
-            audit(&PacketView { packet, length, station: 0 }, tables, port, now)
-        }
+        MemoryFrame::Roce(packet) => audit(&PacketView::of_own_length(packet), tables, port, now),
+        MemoryFrame::Tcp(packet) => audit(&PacketView::of_own_length(packet), tables, port, now),
         MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
         MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
     };

@@ -270,7 +270,7 @@ fn effect(scenario: &Scenario, wire: WireId) -> Picos {
     let fabric = scenario.fabric();
     let wire = fabric.wire(wire);
     let response = scenario.pause_response(wire.from);
-    let longest = scenario.longest_frame().0 + scenario.switch.wire_overhead.0;
+    let longest = scenario.longest_on_the_wire().0;
     let serialisation = wire.rate.serialise(2 * longest + PAUSE_WIRE_BYTES);
     serialisation + wire.delay + wire.delay + response.at(wire.rate)
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority;
+use fabric_core::wire::Packet;
 use fabric_core::wire::pfc::quantum_duration;
-use fabric_core::wire::{Packet, link_delay};
 use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
 use scenario::{CaptureFilter, Scenario};
 use topology::{HostId, NodeId, WireId};
@@ -253,11 +253,12 @@ impl HostNode {
         if self.out.busy_until <= now {
             if let Some(response) = self.host.poll_link_delay(now) {
                 let frame = core.frames.link_delay(&response);
-                core.transmit(now, self.node, &mut self.out, frame, link_delay::LEN as u32);
+                let length = core.frames.length(frame);
+                core.transmit(now, self.node, &mut self.out, frame, length);
             } else if let Some(packet) = self.host.poll_transmit(now) {
                 let stamps = self.host.stamps_of(&packet);
                 let frame = core.frames.packet(self.out.wire, &packet, stamps);
-                let length = packet.frame_length() as u32;
+                let length = core.frames.length(frame);
                 core.transmit(now, self.node, &mut self.out, frame, length);
                 if self.traces {
                     self.take_events(core);

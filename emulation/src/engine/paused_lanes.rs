@@ -133,8 +133,9 @@ impl<W: Wires> Engine<'_, W> {
     /// From the reception of a PAUSE until the last frame that may still have started has arrived.
     pub(super) fn settling_time(&self, number: u32) -> Picos {
         let wire = self.fabric_wire(number);
-        let longest = self.scenario.longest_frame().0 + self.scenario.switch.wire_overhead.0;
-        Picos::from_nanos(self.response(number)) + wire.rate.serialise(longest) + wire.delay
+        let longest = self.scenario.longest_frame().0;
+        let last = self.scenario.frame_time().serialise(wire.rate, longest);
+        Picos::from_nanos(self.response(number)) + last + wire.delay
     }
 
     /// How long a PAUSE for a wire may go unanswered.

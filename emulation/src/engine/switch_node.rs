@@ -7,9 +7,7 @@ use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::QueueId;
 use scenario::{CaptureFilter, Scenario};
-use switch_user::switch::{
-    Arrival, CONTROL_FRAME_LENGTH, ControlTransmission, Due, Switch, Transmission,
-};
+use switch_user::switch::{Arrival, ControlTransmission, Due, Switch, Transmission};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::Picos;
@@ -235,7 +233,8 @@ impl SwitchNode {
                 }
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
-            self.transmit(core, now, port, frame, CONTROL_FRAME_LENGTH, None);
+            let length = core.frames.length(frame);
+            self.transmit(core, now, port, frame, length, None);
             if !rests {
                 self.wake_when_free(port);
             }
@@ -278,7 +277,6 @@ impl SwitchNode {
             switch: self.id.0,
             tables: self.switch.tables(),
             port,
-            length,
             now: now.to_nanos(),
         };
         core.medium.depart(&mut core.frames, &departing, frame);

@@ -2,7 +2,7 @@
 
 use scenario::{CaptureFilter, Scenario};
 use topology::{self, WireEnds, WireId};
-use units::{BitsPerSecond, Picos};
+use units::{BitsPerSecond, FrameTime, Picos};
 
 use super::faults::LossInjector;
 use crate::datapath::FrameKind;
@@ -17,8 +17,8 @@ pub struct Timing {
     pub rate: BitsPerSecond,
     /// Picoseconds per byte at this rate; zero if that is not a whole number.
     byte: u32,
-    /// Bytes on the wire beyond a frame: preamble, FCS and inter-frame gap. A scenario allows up to 1000.
-    overhead: u16,
+    /// How long frames occupy the port.
+    frame_time: FrameTime,
 }
 
 impl Timing {
@@ -30,14 +30,14 @@ impl Timing {
             delay: wire.delay,
             rate: wire.rate,
             byte: u32::try_from(byte).unwrap_or(0),
-            overhead: scenario.switch.wire_overhead.0 as u16,
+            frame_time: scenario.frame_time(),
         }
     }
 
     /// Bytes on the wire of a frame of `length` bytes.
     #[inline]
     pub fn on_the_wire(&self, length: u32) -> u64 {
-        u64::from(length) + u64::from(self.overhead)
+        self.frame_time.on_the_wire(length.into())
     }
 
     /// How long a frame of `length` bytes occupies the port.
@@ -45,11 +45,12 @@ impl Timing {
     pub fn serialise(&self, length: u32) -> Picos {
         let bytes = self.on_the_wire(length);
         // A division would be most of the work of a transmission. The usual rates need only a product.
-        if self.byte == 0 {
+        let exact = if self.byte == 0 {
             self.rate.serialise(bytes)
         } else {
             Picos(bytes * u64::from(self.byte))
-        }
+        };
+        self.frame_time.rounded(exact)
     }
 
     /// When the transmission began of a frame of `length` bytes whose last bit arrives at `arrival`.

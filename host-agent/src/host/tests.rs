@@ -5,7 +5,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{AethFields, Ecn, Opcode, RocePacket};
-use units::Nanos;
+use units::{FrameTime, Nanos};
 
 use super::*;
 use crate::congestion_control::Algorithm;
@@ -27,7 +27,8 @@ pub fn config(address: u32) -> HostConfig {
         address,
         station: [2, 0, 0, 0, 0, address.to_be_bytes()[3]],
         link_rate: RATE,
-        wire_overhead: OVERHEAD,
+        frame_time: FrameTime { overhead: OVERHEAD, whole_nanos: false },
+        frame_lengths: crate::frame_length::FrameLengths::default(),
         payload: 1000,
         ack_priority: Some(Priority::new(3)),
         ack_queue: None,

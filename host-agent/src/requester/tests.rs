@@ -70,7 +70,7 @@ fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
     let rate = BitsPerSecond(u64::MAX);
     let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true };
-    let regulator = Regulator::new(recorder, None, false, config.link_rate);
+    let regulator = Regulator::new(recorder, None, false, config.link_rate, config.frame_time);
     Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0)
 }
 

@@ -240,7 +240,8 @@ impl<C: CongestionControl> Sender<C> {
             telemetry: TelemetryFields::with_room(self.telemetry_hops),
             ..self.segment(now)
         };
-        let wire = Bytes(segment.frame_length() as u64 + config.wire_overhead);
+        let length = config.frame_lengths.packet(payload.0, segment.frame_length() as u64);
+        let wire = Bytes(config.frame_time.on_the_wire(length));
         self.regulator.transmitted(now, &Transmitted { wire, payload, again });
         (segment, again)
     }

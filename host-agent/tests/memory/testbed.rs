@@ -8,11 +8,12 @@ use fabric_core::wire::Packet;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket};
 use host_agent::congestion_control::{Algorithm, Fraction, dctcp};
+use host_agent::frame_length::FrameLengths;
 use host_agent::{
     FlowRequest, Host, HostConfig, HostEvent, Protocol, Reliability, ResponderRequest, Transport,
     tcp,
 };
-use units::{BitsPerSecond, Bytes, Picos};
+use units::{BitsPerSecond, Bytes, FrameTime, Picos};
 use workload::random::mix;
 
 pub const LINE_RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -121,7 +122,8 @@ pub fn config(host: usize) -> HostConfig {
         address: address(host),
         station: [2, 1, 0, 0, 0, u8::try_from(host).expect("there are two")],
         link_rate: LINE_RATE,
-        wire_overhead: OVERHEAD,
+        frame_time: FrameTime { overhead: OVERHEAD, whole_nanos: false },
+        frame_lengths: FrameLengths::default(),
         payload: 1000,
         ack_priority: Some(Priority::new(5)),
         ack_queue: None,

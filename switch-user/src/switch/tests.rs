@@ -249,7 +249,8 @@ impl<S: Scheme> Bench<S> {
             queues: PortQueues { data_queues: DATA_QUEUES.into(), scheduler: Scheduler::Strict },
             slots: 16,
             ports: [0, 1, 2].map(port).to_vec(),
-            wire_overhead: 24,
+            frame_time: FrameTime { overhead: 24, whole_nanos: false },
+            control_length: CONTROL_FRAME_LENGTH,
             longest_on_the_wire: Bytes(1524),
             measures_links: true,
         };

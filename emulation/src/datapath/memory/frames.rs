@@ -12,10 +12,11 @@ use fabric_core::wire::{
     HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, TcpSegment, TelemetryFields,
     hop_control, link_delay,
 };
+use host_agent::frame_length::FrameLengths;
 use topology::WireId;
 
 use crate::datapath::slab::Slab;
-use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival};
+use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival, counted};
 
 /// A frame as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +75,21 @@ pub struct MemoryFrames {
     stamps: Vec<Stamps>,
     /// The same for SACK blocks.
     sacks: Vec<SackBlocks>,
+    lengths: FrameLengths,
     /// By wire.
     addresses: Arc<[LinkAddresses]>,
 }
 
 impl MemoryFrames {
-    /// No frames yet; wires have these addresses.
-    pub fn new(addresses: Arc<[LinkAddresses]>) -> Self {
-        Self { frames: Slab::default(), stamps: Vec::new(), sacks: Vec::new(), addresses }
+    /// No frames yet, which will count these lengths; wires have these addresses.
+    pub fn new(addresses: Arc<[LinkAddresses]>, lengths: FrameLengths) -> Self {
+        Self { frames: Slab::default(), stamps: Vec::new(), sacks: Vec::new(), lengths, addresses }
     }
 
     /// An empty store for frames on the same wires.
     #[must_use]
     pub fn of_same_wires(&self) -> Self {
-        Self::new(Arc::clone(&self.addresses))
+        Self::new(Arc::clone(&self.addresses), self.lengths)
     }
 
     #[inline(always)]
@@ -261,10 +263,14 @@ impl FrameStore for MemoryFrames {
     #[inline(always)]
     fn length(&self, frame: FrameId) -> u32 {
         match &self.frames[frame].0 {
-            MemoryFrame::Roce(packet) => packet.frame_length() as u32,
-            MemoryFrame::Tcp(segment) => segment.frame_length() as u32,
-            MemoryFrame::HopControl(_) => hop_control::LEN as u32,
-            MemoryFrame::LinkDelay(_) => link_delay::LEN as u32,
+            MemoryFrame::Roce(packet) => {
+                counted(self.lengths, packet.payload_length, packet.frame_length())
+            }
+            MemoryFrame::Tcp(segment) => {
+                counted(self.lengths, segment.payload_length, segment.frame_length())
+            }
+            MemoryFrame::HopControl(_) => self.lengths.hop_control(hop_control::LEN as u32),
+            MemoryFrame::LinkDelay(_) => self.lengths.hop_control(link_delay::LEN as u32),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Frames of the memory datapath as a switch's pipeline sees them.
 //!
 //! Each kind of frame is a type of its own, so that the compiler removes the branches that its pipeline never takes.
-#![expect(clippy::cast_possible_truncation, reason = "constant lengths of frames")]
+#![expect(clippy::cast_possible_truncation, reason = "lengths of frames")]
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
@@ -13,6 +13,8 @@ use fabric_core::wire::{HopControlFrame, hop_control, ipv4, link_delay};
 
 /// A packet of a transport as switches know it.
 pub trait Routed {
+    /// Its frame's length.
+    fn own_length(&self) -> u32;
     /// Its IPv4 header, on its way to `station`.
     fn fields(&self, station: u64) -> Ipv4Fields;
     /// Its time to live.
@@ -22,6 +24,11 @@ pub trait Routed {
 }
 
 impl Routed for RocePacket {
+    #[inline(always)]
+    fn own_length(&self) -> u32 {
+        self.frame_length() as u32
+    }
+
     #[inline(always)]
     fn fields(&self, station: u64) -> Ipv4Fields {
         Ipv4Fields {
@@ -48,6 +55,11 @@ impl Routed for RocePacket {
 }
 
 impl Routed for Segment<SackCount> {
+    #[inline(always)]
+    fn own_length(&self) -> u32 {
+        self.frame_length() as u32
+    }
+
     #[inline(always)]
     fn fields(&self, station: u64) -> Ipv4Fields {
         let Ports { source, destination } = self.ports;
@@ -78,10 +90,19 @@ impl Routed for Segment<SackCount> {
 pub struct PacketView<'a, P> {
     /// The packet.
     pub packet: &'a mut P,
-    /// Its frame's length.
+    /// How long its frame counts.
     pub length: u32,
     /// The station at the end of the wire, to which every frame is sent.
     pub station: u64,
+}
+
+impl<'a, P: Routed> PacketView<'a, P> {
+    /// A packet whose frame counts as long as it is, on its way to nobody.
+    #[inline(always)]
+    pub fn of_own_length(packet: &'a mut P) -> Self {
+        let length = packet.own_length();
+        Self { packet, length, station: 0 }
+    }
 }
 
 impl<P: Routed> Frame for PacketView<'_, P> {

@@ -122,6 +122,7 @@ fn fill(
     fill_topology(toml, topology, translation)?;
     fill_switch(toml, translation)?;
     fill_host(toml, translation)?;
+    fill_frames(toml, translation)?;
     for list in lists {
         writeln!(toml, "[[flows]]\nkind = \"list\"")?;
         writeln!(toml, "label = {:?}\nfile = {}\n", list.label, text(&list.file))?;
@@ -209,6 +210,15 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "retransmission_timeout = \"{}\"", time(of.duration))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;
     of.transport.write(toml, "host.transport", of.paths.largest())
+}
+
+/// The simulator's headers: PPP 14, IPv4 20, UDP 8, its own 6, and telemetry. An ACK has 12 instead of the last two, at
+/// least 26 with its padding. A PFC frame has 9 behind IPv4.
+fn fill_frames(toml: &mut String, of: &Translation) -> std::fmt::Result {
+    let telemetry = of.transport.telemetry_bytes();
+    let (data, ack) = (14 + 20 + 8 + 6 + telemetry, 14 + 20 + (12 + telemetry).max(26));
+    writeln!(toml, "[frames]\ndata_headers = \"{data}B\"\nack = \"{ack}B\"")?;
+    writeln!(toml, "hop_control = \"{}B\"\ntime = \"whole-nanoseconds\"\n", 14 + 20 + 9)
 }
 
 fn fill_results(

@@ -111,6 +111,15 @@ impl Transport {
         self.window.is_some() || matches!(self.control, Control::Hpcc(_) | Control::Dctcp { .. })
     }
 
+    /// Bytes that packets and ACKs have for the control's sake: stamps of five links, or a time.
+    pub fn telemetry_bytes(&self) -> u64 {
+        match self.control {
+            Control::Hpcc(_) => 5 * 8 + 2,
+            Control::Timely { .. } => 8,
+            Control::None | Control::Dcqcn(_) | Control::Dctcp { .. } => 0,
+        }
+    }
+
     /// Where xoff's algorithm is in terms of a window, the simulator has a rate, and a window beside it.
     fn compare_windows(&self, config: &Config, remarks: &mut Remarks) {
         let (name, of_none) = match self.control {

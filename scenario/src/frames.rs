@@ -1,0 +1,87 @@
+//! `[frames]`: how long frames count, where that is not as long as they are.
+
+use host_agent::frame_length::FrameLengths;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::document::Document;
+use super::quantity::{self, Size};
+use super::report::ScenarioError;
+
+/// The most that headers and frames without payload may count.
+const MOST: u64 = 1000;
+/// The least that a packet without payload counts: a switch has as many descriptors as its buffer holds of these.
+const LEAST_ACK: u64 = 60;
+
+/// How long frames count. What crosses wires and what captures record stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// On wires, in buffers, queues and stamps.
+    pub lengths: FrameLengths,
+    /// How exact their times are.
+    pub time: TimeOfFrames,
+}
+
+/// How exact the times are that frames occupy ports, and the gaps between paced packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeOfFrames {
+    /// To a picosecond.
+    #[default]
+    Exact,
+    /// Cut to a nanosecond; one is the least.
+    WholeNanoseconds,
+}
+
+/// How long frames count on wires, in buffers, queues and stamps, where that is not as long as they are. What crosses
+/// wires and what captures record stays as it is.
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct FramesKeys {
+    /// What a packet with payload has beside it, "1B" to "1000B". Default: its headers, padding and ICRC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_headers: Option<Size>,
+    /// A packet without payload, such as an ACK, "60B" to "1000B". Default: its frame without FCS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ack: Option<Size>,
+    /// A frame between neighbours, such as PFC, "1B" to "1000B". Default: its 60 bytes without FCS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hop_control: Option<Size>,
+    /// How exact the times are that frames occupy ports, and the gaps between paced packets: "exact", or
+    /// "whole-nanoseconds", cut to a nanosecond, of which one is the least. Default "exact".
+    time: TimeOfFrames,
+}
+
+impl FramesKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Frames, ScenarioError> {
+        let length = |key: &str, given: Option<Size>, least: u64| match given {
+            None => Ok(None),
+            Some(size) if (least..=MOST).contains(&size.0.0) => Ok(u16::try_from(size.0.0).ok()),
+            Some(size) => {
+                let title = format!("`{key}` of {}", quantity::display(size.0));
+                let help = format!("write \"{least}B\" to \"{MOST}B\"");
+                Err(document.error(&format!("frames.{key}"), &title, &help))
+            }
+        };
+        Ok(Frames {
+            lengths: FrameLengths {
+                data_headers: length("data_headers", self.data_headers, 1)?,
+                ack: length("ack", self.ack, LEAST_ACK)?,
+                hop_control: length("hop_control", self.hop_control, 1)?,
+            },
+            time: self.time,
+        })
+    }
+}
+
+/// As a file has it.
+impl Serialize for Frames {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let size =
+            |length: Option<u16>| length.map(|bytes| quantity::Quantity(Bytes(bytes.into())));
+        let FrameLengths { data_headers, ack, hop_control } = self.lengths;
+        let [data_headers, ack, hop_control] = [data_headers, ack, hop_control].map(size);
+        FramesKeys { data_headers, ack, hop_control, time: self.time }.serialize(out)
+    }
+}
