@@ -85,3 +85,48 @@ impl Serialize for Frames {
         FramesKeys { data_headers, ack, hop_control, time: self.time }.serialize(out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Scenario;
+    use super::*;
+
+    fn scenario(sets: &[&str]) -> Result<Scenario, ScenarioError> {
+        let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+                    [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        Scenario::parse(text, Path::new("a.toml"), &sets)
+    }
+
+    #[test]
+    fn frames_are_as_long_as_they_are_unless_told() {
+        let plain = scenario(&[]).unwrap();
+        assert_eq!((plain.frames, plain.longest_frame()), (Frames::default(), Bytes(1074)));
+        let sets = ["frames.data_headers=48B", "frames.ack=60B", "frames.hop_control=43B"];
+        let told = scenario(&[&sets[..], &["frames.time=whole-nanoseconds"]].concat()).unwrap();
+        let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
+        assert_eq!(told.frames, Frames { lengths, time: TimeOfFrames::WholeNanoseconds });
+        assert_eq!((told.longest_frame(), told.frame_time().whole_nanos), (Bytes(1048), true));
+        let again = Scenario::parse(&told.to_toml(), Path::new("a.toml"), &[]).unwrap();
+        assert_eq!(again, told);
+    }
+
+    #[test]
+    fn lengths_that_are_wrong() {
+        for (set, words) in [
+            ("frames.data_headers=0B", "`data_headers` of 0B"),
+            ("frames.data_headers=1001B", "write \"1B\" to \"1000B\""),
+            ("frames.ack=59B", "write \"60B\" to \"1000B\""),
+            ("frames.hop_control=0B", "`hop_control` of 0B"),
+            ("frames.time=coarse", "`whole-nanoseconds`"),
+            ("switch.telemetry_steps.queue=0B", "a step of no bytes"),
+            ("host.ack_priority=acks", "a priority from 0 to 7, or \"data\""),
+            ("host.ack_queue=8", "there is no priority 8"),
+        ] {
+            let error = scenario(&[set]).unwrap_err().to_string();
+            assert!(error.contains(words), "{set}: {error}");
+        }
+    }
+}

@@ -19,6 +19,7 @@ use super::priority::{OptionalPriority, Priorities};
 use super::quantity::{self, Quantity, Rate, Size, Time};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
+use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
 
 /// The switches' configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +62,8 @@ pub struct Switch {
     pub resume_test: ResumeTest,
     /// How fast a port obeys a PAUSE.
     pub pause_response: PauseResponse,
+    /// How exact stamps are.
+    pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
     /// 12.
     #[serde(serialize_with = "quantity::serialize")]
@@ -203,6 +206,8 @@ pub(super) struct SwitchKeys {
     /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
     /// "standard".
     pause_response: PauseResponse,
+    /// How exact the stamps of telemetry are.
+    telemetry_steps: TelemetryStepsKeys,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
     pub(super) wire_overhead: Size,
@@ -312,6 +317,7 @@ impl Default for SwitchKeys {
             pause_refresh: PauseRefresh::default(),
             resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
+            telemetry_steps: TelemetryStepsKeys::default(),
             wire_overhead: Quantity(Bytes(24)),
         }
     }
@@ -374,6 +380,7 @@ impl SwitchKeys {
             pause_refresh: self.pause_refresh,
             resume_test: self.resume_test,
             pause_response: self.pause_response,
+            telemetry_steps: self.telemetry_steps.resolve(document)?,
             wire_overhead: self.wire_overhead.0,
         })
     }

@@ -1,13 +1,63 @@
-//! `host.telemetry_hops`: stamps of switches for which packets have room.
+//! Telemetry: `host.telemetry_hops`, stamps for which packets have room, and `switch.telemetry_steps`, what they tell.
 
-use fabric_core::wire::telemetry::{Carrier, MOST_HOPS};
+use fabric_core::wire::telemetry::{Carrier, MOST_HOPS, QUEUE_UNIT, TRANSMITTED_UNIT};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use topology::{Fabric, Racks, Reach};
+use units::Bytes;
 
 use super::document::Document;
 use super::flows::FlowsEntry;
 use super::host::Host;
+use super::quantity::{self, Quantity, Size};
 use super::report::ScenarioError;
 use super::transport::Transport;
+
+/// How exact the stamps of switches are: what they tell is rounded down to multiples of these, both above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TelemetrySteps {
+    /// Of the bytes that a port has sent.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub sent: Bytes,
+    /// Of the bytes that wait there.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub queue: Bytes,
+}
+
+impl Default for TelemetrySteps {
+    /// What a stamp can tell.
+    fn default() -> Self {
+        Self { sent: Bytes(TRANSMITTED_UNIT), queue: Bytes(QUEUE_UNIT) }
+    }
+}
+
+/// How exact the stamps of switches are: what they tell is rounded down to multiples of these.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TelemetryStepsKeys {
+    /// Of the bytes that a port has sent, above zero. Default "128B", the unit of stamps.
+    sent: Option<Size>,
+    /// Of the bytes that wait there, above zero. Default "16B", the unit of stamps.
+    queue: Option<Size>,
+}
+
+impl TelemetryStepsKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<TelemetrySteps, ScenarioError> {
+        let usual = TelemetrySteps::default();
+        let step = |key: &str, given: Option<Size>, usual: Bytes| match given {
+            Some(Quantity(Bytes(0))) => {
+                let help = "write a size such as \"128B\"";
+                let path = format!("switch.telemetry_steps.{key}");
+                Err(document.error(&path, "a step of no bytes", help))
+            }
+            given => Ok(given.map_or(usual, |size| size.0)),
+        };
+        Ok(TelemetrySteps {
+            sent: step("sent", self.sent, usual.sent)?,
+            queue: step("queue", self.queue, usual.queue)?,
+        })
+    }
+}
 
 /// Sets the room for stamps of all transports of a scenario.
 pub(super) fn set_rooms(

@@ -7,6 +7,7 @@ pub mod agreement;
 pub mod burst;
 pub mod capture;
 pub mod congestion;
+pub mod counted_frames;
 pub mod deadlock;
 pub mod dissection;
 pub mod distributions;

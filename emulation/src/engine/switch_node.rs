@@ -72,7 +72,7 @@ impl SwitchNode {
             .transports()
             .iter()
             .any(|transport| transport.telemetry_hops() > 0)
-            .then(|| Stamper::new(rates));
+            .then(|| Stamper::new(rates, scenario.switch.telemetry_steps));
         Self {
             switch,
             wakes: BinaryHeap::with_capacity(ports.len()),

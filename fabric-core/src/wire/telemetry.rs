@@ -24,7 +24,7 @@ use super::{ethernet, ipv4, tcp, udp};
 
 mod stamp;
 
-pub use stamp::{Interval, Measured, RateCode, STAMP_LEN, Stamp};
+pub use stamp::{Interval, Measured, QUEUE_UNIT, RateCode, STAMP_LEN, Stamp, TRANSMITTED_UNIT};
 
 /// Most stamps for which a packet has room.
 pub const MOST_HOPS: u8 = 8;

@@ -145,6 +145,28 @@ fn what_xoff_cannot_do_is_refused_unless_accepted() {
     import(&folder, &["--lenient"]).assert_refused(&["cannot create", "exists", "--out"]);
 }
 
+/// Hosts 1 and 2 send three packets each to host 0, at once, without control: completion times by hand, by the
+/// simulator's rules. At 100 Gbit/s 1048 B take 83 ns, 548 B 43 ns, an ACK of 60 B 4 ns, all cut to a nanosecond.
+///
+/// Packets of both come to the switch at 1083, 1166 and 1209 ns, and leave it from 1083 to 1501 ns without a gap, in turns.
+/// The last of host 1 is at host 0 at 2458 ns, that of host 2 at 2501 ns. ACKs take 4 + 1000 ns over each of two links.
+#[test]
+fn a_few_packets_take_what_they_take_there() {
+    let folder = mix("config.txt", &CONFIG.replace("CC_MODE 1", "CC_MODE 0"));
+    folder.write(
+        "mix/topology.txt",
+        "4 1 3\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n",
+    );
+    folder.write("mix/flow.txt", "2\n1 0 3 100 2500 2\n2 0 3 100 2500 2\n");
+    import(&folder, &[]).assert_code(0);
+    let (scenario, out) = (folder.path("small.toml"), folder.path("results"));
+    let run = ["run", &scenario, "--datapath", "memory", "--format", "hpcc", "--out", &out];
+    finish(&mut xoff(run)).assert_code(0);
+    let fct = lines(&folder, "fct.txt");
+    let times: Vec<&str> = fct.iter().map(|line| line[6].as_str()).collect();
+    assert_eq!(times, ["4466", "4509"]);
+}
+
 /// Marking, alpha and headroom go by the link.
 #[test]
 fn links_of_two_rates() {

@@ -5,12 +5,9 @@
 //! wrote completion times; nothing recorded queues (`QLEN_MON_START` lies after the end), so that queues are not
 //! compared.
 //!
-//! Four differences are known:
-//! - It has other headers. Payloads are chosen here so that frames are as long as there, and flows have as many
-//!   packets.
-//! - It truncates the time of a packet to a nanosecond: its links are faster by up to 1 %. At such a rate, what is
-//!   left of the differences of DCTCP and of TIMELY's incast is 0.2 %.
-//! - Its stamps tell bytes to 512 B and queues to 320 B (`INT_MULTI 4`), xoff's to 128 B and 16 B.
+//! `[frames]` has its headers and its times, `telemetry_steps` its stamps (`INT_MULTI 4`). Differences are known:
+//! - Events of one instant, of which times in whole nanoseconds make many, have another order.
+//! - HPCC has a window here and a rate there, and there a new rate moves the start of the next packet.
 //! - HPCC and TIMELY depend on the phase of flows that start apart. HPCC adds 20 B to a window of 25 kB in a round trip
 //!   of 4 us, and so needs some 5 ms to become fair; what the first round trips after the second start leave decides
 //!   the shares of a run of 2 ms. Half a microsecond earlier or later moves the first flow's completion by up to 8 %.
@@ -24,10 +21,8 @@ use tests::fabric::{Run, in_memory};
 
 /// A run of the simulator. Each host but the last sends one flow to the last.
 struct Reference {
-    /// Payload of a packet of 1000 B there.
-    payload: u64,
-    /// The rate at which a full packet takes what the simulator truncates its time to.
-    truncated_rate: &'static str,
+    /// What a packet has beside its 1000 B of payload, and the length of an ACK.
+    lengths: (u64, u64),
     /// Packets of a flow.
     packets: u64,
     /// The keys of `switch.ecn`.
@@ -42,8 +37,7 @@ struct Reference {
 
 /// Its step of 300 kB, and an increase of 615 Mbit/s as a window.
 const DCTCP: Reference = Reference {
-    payload: 990,
-    truncated_rate: "101012Mbps",
+    lengths: (48, 60),
     packets: 0,
     ecn: r#"kmin = "300kB", kmax = "300kB", pmax = 1"#,
     transport: r#"congestion_control = "dctcp", dctcp = { g = "1/16", additive_increase = "320B", minimum_window = "520B" }"#,
@@ -52,8 +46,7 @@ const DCTCP: Reference = Reference {
 };
 
 const TIMELY: Reference = Reference {
-    payload: 998,
-    truncated_rate: "100571Mbps",
+    lengths: (56, 60),
     packets: 0,
     ecn: r#"kmin = "400kB", kmax = "1600kB", pmax = 0.2"#,
     transport: r#"congestion_control = "timely", timely = { additive_increase = "100Mbps", hyper_increase = "500Mbps", minimum_rate = "1Gbps" }"#,
@@ -63,8 +56,7 @@ const TIMELY: Reference = Reference {
 
 /// An increase of 40 Mbit/s as a window.
 const HPCC: Reference = Reference {
-    payload: 984,
-    truncated_rate: "100230Mbps",
+    lengths: (90, 88),
     packets: 0,
     ecn: r#"kmin = "400kB", kmax = "1600kB", pmax = 0.2"#,
     transport: r#"congestion_control = "hpcc", hpcc = { utilisation = 0.95, max_stage = 0, additive_increase = "20B", minimum_rate = "1Gbps" }"#,
@@ -134,9 +126,9 @@ const SHIFTS: [i64; 13] =
 
 impl Reference {
     /// Completion times in the order of the flows; all but the first start `shift` nanoseconds later.
-    fn run(&self, rate: &str, shift: i64) -> Vec<u64> {
+    fn run(&self, shift: i64) -> Vec<u64> {
         let receiver = self.flows.len();
-        let bytes = self.packets * self.payload;
+        let bytes = self.packets * 1000;
         let mut flows = String::new();
         for (sender, &(start, _)) in self.flows.iter().enumerate() {
             let start = if sender == 0 { start } else { start.saturating_add_signed(shift) };
@@ -147,8 +139,12 @@ impl Reference {
             )
             .expect("a String takes every write");
         }
-        let Self { payload, ecn, transport, telemetry, .. } = self;
-        let telemetry = if *telemetry { "telemetry_hops = 5" } else { "" };
+        let Self { lengths: (headers, ack), ecn, transport, telemetry, .. } = self;
+        let (telemetry, steps) = if *telemetry {
+            ("telemetry_hops = 5", r#"telemetry_steps = { sent = "512B", queue = "320B" }"#)
+        } else {
+            ("", "")
+        };
         let text = format!(
             r#"
 name = "reference"
@@ -156,21 +152,26 @@ duration = "100ms"
 [topology]
 kind = "star"
 hosts = {hosts}
-host_link = {{ rate = "{rate}", delay = "1us" }}
+host_link = {{ rate = "100Gbps", delay = "1us" }}
 [switch]
 buffer = "32MiB"
 wire_overhead = "0B"
 lossless = [3]
 threshold = {{ kind = "dt", alpha = "1/8" }}
 ecn = {{ {ecn}, mark_at = "dequeue" }}
+{steps}
 [host]
-payload = "{payload}B"
 ack_interval = 1
-ack_priority = 3
-cnp_priority = 3
+ack_priority = "data"
+ack_queue = 3
 pause_response = "0s"
 {telemetry}
-transport = {{ kind = "roce-rc", base_rtt = "4160ns", {transport} }}
+transport = {{ kind = "roce-rc", base_rtt = "4160ns", window_overrun = true, {transport} }}
+[frames]
+data_headers = "{headers}B"
+ack = "{ack}B"
+hop_control = "43B"
+time = "whole-nanoseconds"
 {flows}"#,
             hosts = receiver + 1
         );
@@ -185,20 +186,8 @@ transport = {{ kind = "roce-rc", base_rtt = "4160ns", {transport} }}
     }
 
     #[track_caller]
-    fn assert_median_within_a_fiftieth(&self) {
-        let (ours, theirs) = (self.run("100Gbps", 0), self.theirs());
-        let error = deviation(median(&ours), median(&theirs));
-        assert!(error.abs() <= 0.02, "{error:+.4}: {ours:?}, {theirs:?}");
-    }
-
-    /// With links that truncate as the simulator's do.
-    #[track_caller]
-    fn assert_every_flow_within(&self, most: f64) {
-        let (ours, theirs) = (self.run(self.truncated_rate, 0), self.theirs());
-        for (&ours, &theirs) in ours.iter().zip(&theirs) {
-            let error = deviation(ours, theirs);
-            assert!(error.abs() <= most, "{error:+.4}: {ours}, {theirs}");
-        }
+    fn assert_equal(&self) {
+        assert_eq!(self.run(0), self.theirs());
     }
 }
 
@@ -212,35 +201,27 @@ fn deviation(ours: u64, theirs: u64) -> f64 {
     ours as f64 / theirs as f64 - 1.0
 }
 
-/// Measured: +1.20 % each, and +0.19 % with truncated times.
+/// To the nanosecond.
 #[test]
 fn dctcp_incast() {
-    DCTCP_INCAST.assert_median_within_a_fiftieth();
-    DCTCP_INCAST.assert_every_flow_within(0.003);
+    DCTCP_INCAST.assert_equal();
 }
 
-/// Measured: +1.37 % each, and +0.22 % with truncated times.
 #[test]
 fn dctcp_pair() {
-    DCTCP_PAIR.assert_median_within_a_fiftieth();
-    DCTCP_PAIR.assert_every_flow_within(0.003);
+    DCTCP_PAIR.assert_equal();
 }
 
-/// Measured: +0.76 % each, and +0.19 % with truncated times.
 #[test]
 fn timely_incast() {
-    TIMELY_INCAST.assert_median_within_a_fiftieth();
-    TIMELY_INCAST.assert_every_flow_within(0.003);
+    TIMELY_INCAST.assert_equal();
 }
 
-/// Measured: the median +0.05 %, the last completion +0.42 %, and half of the flows in the order of completion within
-/// 0.8 %; the first to complete does so 11 % later than there, and which flow that is differs. The median depends on
-/// phases like all else here: +1.90 % with truncated times, +2.4 % with coarse stamps. With an eta of 0.9 it is +7.4
-/// %, with 1 it is -2.8 %.
+/// Measured: half of the flows in the order of completion within 0.7 %, the last +0.04 %; the first to complete does so
+/// 14 % later than there, and which flow that is differs.
 #[test]
 fn hpcc_incast() {
-    HPCC_INCAST.assert_median_within_a_fiftieth();
-    let (mut ours, mut theirs) = (HPCC_INCAST.run("100Gbps", 0), HPCC_INCAST.theirs());
+    let (mut ours, mut theirs) = (HPCC_INCAST.run(0), HPCC_INCAST.theirs());
     ours.sort_unstable();
     theirs.sort_unstable();
     let errors: Vec<f64> =
@@ -250,39 +231,32 @@ fn hpcc_incast() {
     assert!(errors[7].abs() <= 0.01, "{errors:?}");
 }
 
-/// Measured: the first flow +6.8 %, the second +0.0 %. With the second start moved by up to 4 us, as here, the first
-/// takes 1.732 to 1.882 ms; moved by up to 10 us in steps of 100 ns, 1.720 to 1.898 ms, and once less than the
-/// simulator's 1.721 ms. So phases can explain the deviation, but that phase is a rare one, and there may be another
-/// cause.
+/// Measured: the first flow +4.4 %, the second +1.1 %. With the second start moved by up to 4 us, the first takes 1.747 to
+/// 1.866 ms, where the simulator's takes 1.721 ms. The cause is not known; packets of the two flows that arrive at one
+/// instant are queued in another order.
 #[test]
 fn timely_pair() {
-    let ours = TIMELY_PAIR.run("100Gbps", 0);
+    let ours = TIMELY_PAIR.run(0);
     let theirs = TIMELY_PAIR.theirs();
     let errors = [deviation(ours[0], theirs[0]), deviation(ours[1], theirs[1])];
-    assert!(errors[0].abs() <= 0.07 && errors[1].abs() <= 0.02, "{errors:?}");
+    assert!(errors[0].abs() <= 0.05 && errors[1].abs() <= 0.02, "{errors:?}");
     let [shortest, longest] = range_of_first(&TIMELY_PAIR);
-    assert!(deviation(shortest, theirs[0]).abs() <= 0.01, "{shortest} to {longest}");
-    assert!(deviation(longest, shortest) >= 0.07, "{shortest} to {longest}");
+    assert!(deviation(shortest, theirs[0]).abs() <= 0.02, "{shortest} to {longest}");
+    assert!(deviation(longest, shortest) >= 0.06, "{shortest} to {longest}");
 }
 
-/// Measured: the first flow -9.0 %, the second +0.1 %. With the second start moved by up to 4 us, as here, the first
-/// takes 1.570 to 1.845 ms; moved by up to 10 us in steps of 100 ns, 1.536 to 1.845 ms, and in 6 of 201 runs more
-/// than the simulator's 1.823 ms. The simulator's coarse stamps explain it: with such, in a build that was changed
-/// for it, the first flow takes +0.9 % and the second +0.1 %, and as starts move, 1.484 to 1.845 ms, in 21 of 101
-/// runs more than the simulator's.
+/// Measured: the first flow +0.8 %, the second -0.0 %.
 #[test]
 fn hpcc_pair() {
-    let ours = HPCC_PAIR.run("100Gbps", 0);
+    let ours = HPCC_PAIR.run(0);
     let theirs = HPCC_PAIR.theirs();
     let errors = [deviation(ours[0], theirs[0]), deviation(ours[1], theirs[1])];
-    assert!(errors[0].abs() <= 0.10 && errors[1].abs() <= 0.02, "{errors:?}");
-    let [shortest, longest] = range_of_first(&HPCC_PAIR);
-    assert!((shortest..=longest).contains(&theirs[0]), "{shortest} to {longest}");
+    assert!(errors.iter().all(|error| error.abs() <= 0.01), "{errors:?}");
 }
 
 /// The shortest and the longest time of the first flow, as the second start moves.
 fn range_of_first(reference: &Reference) -> [u64; 2] {
-    let times = SHIFTS.map(|shift| reference.run("100Gbps", shift)[0]);
+    let times = SHIFTS.map(|shift| reference.run(shift)[0]);
     let (shortest, longest) = (times.iter().min(), times.iter().max());
     [shortest, longest].map(|time| *time.expect("there are shifts"))
 }

@@ -19,10 +19,12 @@ const _: () = assert!(size_of::<Stamp>() == STAMP_LEN);
 
 const TIME_BITS: u32 = 24;
 const TRANSMITTED_BITS: u32 = 20;
-const TRANSMITTED_UNIT: u64 = 128;
+/// Bytes that a port has sent are told in multiples of this.
+pub const TRANSMITTED_UNIT: u64 = 128;
 const QUEUE_BITS: u32 = 12;
 const QUEUE_FRACTION_BITS: u32 = 8;
-const QUEUE_UNIT: u64 = 16;
+/// Bytes that wait are told in multiples of this, or coarser ones of long queues.
+pub const QUEUE_UNIT: u64 = 16;
 const RATE_FRACTION_BITS: u32 = 4;
 /// 2^-8 Gbit/s: 25, 40, 50, 100, 200, 400 and 800 Gbit/s are whole numbers of five bits times a power of two of it.
 const RATE_UNIT: u64 = 3_906_250;

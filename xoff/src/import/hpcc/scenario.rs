@@ -13,6 +13,7 @@ use super::flows::{FlowLine, Flows};
 use super::paths::Base;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
+use super::transport::{Control, Hpcc};
 
 /// Flow lists at most, one for each destination port.
 const MAX_LISTS: usize = 64;
@@ -182,6 +183,10 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         writeln!(toml, "ecn = {{ {}, mark_at = \"dequeue\"{others} }}", marking(&ecn))?;
     }
     writeln!(toml, "control_priority = \"none\"")?;
+    if let Control::Hpcc(Hpcc { stamp_multiple, .. }) = of.transport.control {
+        let (sent, queue) = (128 * stamp_multiple, 80 * stamp_multiple);
+        writeln!(toml, "telemetry_steps = {{ sent = \"{sent}B\", queue = \"{queue}B\" }}")?;
+    }
     // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
 }

@@ -138,11 +138,14 @@ fn flows_that_are_wrong() {
 
 #[test]
 fn configs_that_are_wrong() {
-    for (line, title) in [
+    for (lines, title) in [
         ("CC_MOD 1", "unknown key `CC_MOD`"),
         ("CC_MODE one", "CC_MODE is `one`"),
         ("CC_MODE", "`CC_MODE` with 0 values"),
         ("HAS_WIN 2", "HAS_WIN is `2`"),
+        ("INT_MULTI 0\nCC_MODE 3", "INT_MULTI is `0`"),
+        ("U_TARGET 0\nCC_MODE 3", "U_TARGET is 0"),
+        ("MI_THRESH 4294967296\nCC_MODE 3", "MI_THRESH is `4294967296`"),
         ("RATE_AI 20Mbit", "`Mbit` in `20Mbit` is not a unit of rates"),
         ("U_TARGET high", "U_TARGET is `high`"),
         ("LINK_DOWN 1 2", "`LINK_DOWN` with 2 values"),
@@ -157,7 +160,7 @@ fn configs_that_are_wrong() {
         ("SIMULATOR_STOP_TIME 2", "the simulator stops before the first flow starts"),
         ("KMAX_MAP 1 100000000000 99", "kmin of 100000000000 bit/s is above kmax"),
     ] {
-        let text = config_with(line);
+        let (text, line) = (config_with(lines), lines.lines().next().unwrap());
         let number = text.lines().position(|other| other == line).unwrap() + 1;
         let (place, found) = fault(translate(&text, TOPOLOGY, FLOWS));
         assert_eq!(found, title, "{text}");
@@ -386,6 +389,41 @@ fn windows_follow_paths_if_they_are_not_global() {
     let expected = [78_000, 52_000, 78_000].map(|bytes| WindowSize::Bytes(Bytes(bytes)));
     assert!(windows.clone().all(|window| expected.contains(&window)), "{windows:?}");
     assert!(windows.count() >= 2);
+}
+
+/// The size and shape of the fat tree that the simulator ships: 320 hosts on 20 switches, five pods of four with four
+/// above them, and 16 at the top, at 100 and 400 Gbit/s.
+#[test]
+fn a_fat_tree_of_320_hosts() {
+    let switches: Vec<String> = (320..376).map(|id| id.to_string()).collect();
+    let mut links: Vec<String> = (0..320)
+        .map(|host| format!("{host} {} 100Gbps 1000ns 0.000000", 320 + host / 16))
+        .collect();
+    let fast = |a: u32, b: u32| format!("{a} {b} 400Gbps 1000ns 0.000000");
+    for edge in 0..20 {
+        links.extend((0..4).map(|upper| fast(320 + edge, 340 + edge / 4 * 4 + upper)));
+    }
+    for upper in 0..20 {
+        links.extend((0..4).map(|core| fast(340 + upper, 360 + upper % 4 * 4 + core)));
+    }
+    let topology =
+        format!("376 56 {}\n{}\n{}\n", links.len(), switches.join(" "), links.join("\n"));
+    let flows: String =
+        (0..256).map(|flow| format!("{} 1 3 100 200000000 2\n", flow + 2)).collect();
+    let sources = [
+        ("c.txt", config_with("CC_MODE 3\nMULTI_RATE 0\nHAS_WIN 1\nVAR_WIN 1")),
+        ("t.txt", topology),
+        ("f.txt", format!("2\n{flows}\nFirst line: # of flows\n")),
+    ];
+    let [config, topology, flows] = sources.map(|(name, text)| Source::of(name, &text));
+    let imported = super::import_texts(config, &topology, &flows, "fat").unwrap();
+    assert!(!imported.remarks.any_asked());
+    let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((scenario.fabric().host_count(), scenario.fabric().switch_count()), (320, 56));
+    // Twelve delays, and a payload on two slow and four fast links.
+    assert_eq!(scenario.host.transport.base_rtt().unwrap().to_nanos().0, 12_240);
+    assert_eq!(scenario.flows().len(), 2, "the header counts two");
+    assert!(imported.toml.contains("# ECMP"), "{}", imported.toml);
 }
 
 /// The simulator's routes know one link between two nodes, the last.

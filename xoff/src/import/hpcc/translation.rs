@@ -120,7 +120,7 @@ impl Translation {
         translation.monitor(config)?;
         translation.outputs(config)?;
         translation.unread(topology, flows);
-        translation.inherent(config, topology, flows)?;
+        translation.inherent(topology, flows);
         Ok(translation)
     }
 
@@ -300,15 +300,10 @@ impl Translation {
     }
 
     /// What happens otherwise whatever a setting says, where these files have it happen.
-    fn inherent(
-        &mut self,
-        config: &Config,
-        topology: &Topology,
-        flows: &Flows,
-    ) -> Result<(), ScenarioError> {
+    fn inherent(&mut self, topology: &Topology, flows: &Flows) {
         let (marks, several) = (self.draws_marks(), self.paths.several);
         let Self { remarks, transport, losses, .. } = self;
-        transport.compare_algorithm(config, topology.rates().into_iter(), remarks)?;
+        transport.compare_algorithm(topology.rates().into_iter(), remarks);
         if several {
             remarks.inherent("ECMP", "a hash of addresses and ports", "another hash, other ports");
         }
@@ -331,7 +326,6 @@ impl Translation {
         let there = "may lie in two of reserve, shared pool and headroom";
         remarks.inherent("bytes of a packet in a buffer", there, "lie in one");
         remarks.inherent("PAUSE", "at the threshold, and until RESUME", "above it, and repeated");
-        Ok(())
     }
 
     /// Whether chance decides which packets are marked, and somebody cares.

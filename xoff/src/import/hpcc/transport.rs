@@ -86,6 +86,8 @@ pub struct Hpcc {
     pub max_stage: u64,
     /// `FAST_REACT`.
     pub fast_reaction: bool,
+    /// `INT_MULTI`: by how much the steps of stamps are coarser than 128 B and 80 B.
+    pub stamp_multiple: u64,
     /// `RATE_AI`.
     pub additive_increase: BitsPerSecond,
     /// `MIN_RATE`.
@@ -138,38 +140,29 @@ impl Transport {
     /// Says what its algorithm does otherwise where `rates` are those of all links.
     pub fn compare_algorithm(
         &self,
-        config: &Config,
-        rates: impl Iterator<Item = BitsPerSecond>,
+        mut rates: impl Iterator<Item = BitsPerSecond>,
         remarks: &mut Remarks,
-    ) -> Result<(), ScenarioError> {
+    ) {
         match self.control {
             Control::None | Control::Timely { .. } | Control::Dcqcn(_) => {}
             Control::Dctcp { .. } => {
                 remarks.inherent("DCTCP", "a rate in bit/s", "a window in bytes");
-                remarks.inherent(
-                    "DCTCP: marked part of a round trip",
-                    "marked ACKs / (packets under way + 1)",
-                    "marked bytes / bytes",
-                );
+                let there = "marked ACKs / (packets under way + 1)";
+                remarks.inherent("DCTCP: marked part", there, "marked bytes / bytes");
             }
             Control::Hpcc(_) => {
-                let multiple = u128::from(config.whole("INT_MULTI", 1)?.max(1));
-                let (bytes, queue) = (128 * multiple, 80 * multiple);
-                let there = format!("in steps of {bytes} B sent and {queue} B queued");
-                remarks.inherent("HPCC: stamps", &there, "in steps of 128 B and 16 B");
                 remarks.inherent("HPCC", "a rate in bit/s", "a window in bytes");
                 let there = "the start of the next packet moves";
                 remarks.inherent("HPCC: a new rate", there, "it holds from the next packet on");
-                let unknown = rates
-                    .into_iter()
-                    .find(|rate| !STAMPED_RATES.iter().any(|it| rate.0 == it * 1_000_000_000));
-                if let Some(rate) = unknown {
+                let told = |rate: &BitsPerSecond| {
+                    STAMPED_RATES.iter().any(|gigabits| rate.0 == gigabits * 1_000_000_000)
+                };
+                if let Some(rate) = rates.find(|rate| !told(rate)) {
                     let there = format!("none tells links of {}", display(rate));
                     remarks.inherent("HPCC: stamps", &there, "the nearest rate");
                 }
             }
         }
-        Ok(())
     }
 
     /// The keys of a table of a transport; `table` is its name.
@@ -327,9 +320,25 @@ fn hpcc(
         utilisation_millionths,
         max_stage: config.whole_up_to("MI_THRESH", 5, u32::MAX.into())?,
         fast_reaction: config.flag("FAST_REACT", true)?,
+        stamp_multiple: stamp_multiple(config)?,
         additive_increase: config.rate("RATE_AI", None)?,
         minimum_rate,
     })
+}
+
+/// `INT_MULTI`, of which the simulator reads the whole part.
+fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
+    const MOST: u128 = 1 << 20;
+    let Some(&word) = config.words("INT_MULTI").first() else { return Ok(1) };
+    let multiple = read_decimal(config.source(), "INT_MULTI", word)? / decimal::ONE;
+    match u64::try_from(multiple) {
+        Ok(number) if (1..=MOST).contains(&multiple) => Ok(number),
+        _ => {
+            let title = format!("INT_MULTI is `{}`", word.text);
+            let help = format!("write a number from 1 to {MOST}");
+            Err(config.source().error(word.span(), &title, &help))
+        }
+    }
 }
 
 /// `EWMA_GAIN` as a ratio.
