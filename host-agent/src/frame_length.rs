@@ -31,7 +31,7 @@ pub const fn data_frame(payload: Bytes, reth: bool, telemetry_hops: u8) -> Bytes
 /// How long frames count, on wires and in buffers. What is `None` counts as long as it is, without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameLengths {
-    /// What a packet with payload has beside it.
+    /// What a packet with payload has beside it; a packet counts 60 B at least, for which switches have descriptors.
     pub data_headers: Option<u16>,
     /// A packet without payload.
     pub ack: Option<u16>,
@@ -44,7 +44,7 @@ impl FrameLengths {
     #[inline]
     pub fn packet(self, payload: u64, own: u64) -> u64 {
         let counted = if payload > 0 {
-            self.data_headers.map(|headers| payload + u64::from(headers))
+            self.data_headers.map(|headers| (payload + u64::from(headers)).max(SHORTEST_FRAME))
         } else {
             self.ack.map(u64::from)
         };
@@ -82,7 +82,7 @@ mod tests {
             (told.packet(1000, 1074), told.packet(0, 62), told.hop_control(60)),
             (1048, 60, 43)
         );
-        assert_eq!(told.shortest(), 43);
+        assert_eq!((told.packet(1, 62), told.shortest()), (60, 43));
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub enum TimeOfFrames {
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FramesKeys {
-    /// What a packet with payload has beside it, "1B" to "1000B". Default: its headers, padding and ICRC.
+    /// What a packet with payload has beside it, "1B" to "1000B"; a packet counts 60 B at least. Default: its headers,
+    /// padding and ICRC.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_headers: Option<Size>,
     /// A packet without payload, such as an ACK, "60B" to "1000B". Default: its frame without FCS.

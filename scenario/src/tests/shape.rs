@@ -70,7 +70,7 @@ fn unknown_section() {
     12 | [swich]
        |  ^^^^^
        |
-       = help: did you mean `switch`? the keys here are `name`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `host`, `flows`, `routes`, `captures`, `faults` and `results`
+       = help: did you mean `switch`? the keys here are `name`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `host`, `frames`, `flows`, `routes`, `captures`, `faults` and `results`
     ");
 }
 

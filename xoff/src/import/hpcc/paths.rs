@@ -7,6 +7,8 @@ use units::{Bytes, Nanos};
 use super::topology::Topology;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// A day, the longest time of a scenario.
+const LONGEST_RTT: u64 = 86_400 * NANOS_PER_SECOND;
 
 /// A base round-trip time, and the window that follows from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,9 +88,10 @@ impl Paths {
                     None => {
                         let further = Distance {
                             links: at.links + 1,
-                            delay: at.delay + way.delay_ns,
-                            serialisation: at.serialisation
-                                + payload.0 * NANOS_PER_SECOND * 8 / way.rate,
+                            delay: at.delay.saturating_add(way.delay_ns),
+                            serialisation: at
+                                .serialisation
+                                .saturating_add(payload.0 * NANOS_PER_SECOND * 8 / way.rate),
                             rate: at.rate.min(way.rate),
                         };
                         found[way.to] = Some(further);
@@ -103,7 +106,7 @@ impl Paths {
         let base = |node: usize| {
             let Distance { delay, serialisation, rate, .. } =
                 found[node].filter(|_| node != host && !topology.is_switch(node as u32))?;
-            let rtt = 2 * delay + serialisation;
+            let rtt = delay.saturating_mul(2).saturating_add(serialisation).min(LONGEST_RTT);
             let bits = u128::from(rtt) * u128::from(rate) / u128::from(NANOS_PER_SECOND);
             let bdp = u64::try_from(bits / 8).unwrap_or(u64::MAX);
             Some(Base { rtt: Nanos(rtt), bdp: Bytes(bdp) })

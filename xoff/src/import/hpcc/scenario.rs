@@ -13,7 +13,7 @@ use super::flows::{FlowLine, Flows};
 use super::paths::Base;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
-use super::transport::{Control, Hpcc};
+use super::transport::{Control, Hpcc, STAMPS};
 
 /// Flow lists at most, one for each destination port.
 const MAX_LISTS: usize = 64;
@@ -211,17 +211,18 @@ fn by_rate(entries: impl Iterator<Item = String>) -> String {
 fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "[host]\npayload = \"{}B\"\nack_interval = 1", of.payload)?;
     writeln!(toml, "ack_priority = \"data\"\nack_queue = {}", of.ack_queue)?;
+    if matches!(of.transport.control, Control::Hpcc(_)) {
+        writeln!(toml, "telemetry_hops = {STAMPS}")?;
+    }
     // The simulator's senders have no timer: what it waits for longer than this, nobody sees.
     writeln!(toml, "retransmission_timeout = \"{}\"", time(of.duration))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;
     of.transport.write(toml, "host.transport", of.paths.largest())
 }
 
-/// The simulator's headers: PPP 14, IPv4 20, UDP 8, its own 6, and telemetry. An ACK has 12 instead of the last two, at
-/// least 26 with its padding. A PFC frame has 9 behind IPv4.
+/// The simulator's headers. A PFC frame has PPP 14, IPv4 20 and its own 9.
 fn fill_frames(toml: &mut String, of: &Translation) -> std::fmt::Result {
-    let telemetry = of.transport.telemetry_bytes();
-    let (data, ack) = (14 + 20 + 8 + 6 + telemetry, 14 + 20 + (12 + telemetry).max(26));
+    let (data, ack) = (of.transport.data_headers(), of.transport.ack_length());
     writeln!(toml, "[frames]\ndata_headers = \"{data}B\"\nack = \"{ack}B\"")?;
     writeln!(toml, "hop_control = \"{}B\"\ntime = \"whole-nanoseconds\"\n", 14 + 20 + 9)
 }

@@ -292,6 +292,31 @@ fn what_xoff_cannot_do_is_named() {
     assert_eq!((down.failed_link, asked(&down)), (Some((2, 3)), vec![]));
 }
 
+/// Whatever links there are, the scenario loads.
+#[test]
+fn bases_at_their_ends() {
+    for link in ["1Tbps 0ns", "1bps 1000000s", "1bps 0ns"] {
+        let topology = TOPOLOGY.replace("100Gbps 1us", link);
+        let rate =
+            link.split(' ').next().unwrap().replace("1Tbps", "1000000000000").replace("bps", "");
+        let maps = ["KMIN_MAP", "KMAX_MAP", "PMAX_MAP"]
+            .map(|key| format!("{key} 2 100000000000 0 {rate} 0"));
+        for mode in ["CC_MODE 3\nMULTI_RATE 0", "CC_MODE 8", "CC_MODE 1"] {
+            let lines =
+                format!("{mode}\nPACKET_PAYLOAD_SIZE 1\nHAS_WIN 1\nVAR_WIN 1\n{}", maps.join("\n"));
+            let [config, topology, flows] =
+                [("c.txt", config_with(&lines).as_str()), ("t.txt", &topology), ("f.txt", FLOWS)]
+                    .map(|(name, text)| Source::of(name, text));
+            let imported = super::import_texts(config, &topology, &flows, "c");
+            let imported = imported.unwrap_or_else(|error| panic!("{link}: {error}"));
+            if let Err(error) = load(&imported) {
+                let words = error.to_string();
+                assert!(words.contains("headroom") || words.contains("delay"), "{link}: {words}");
+            }
+        }
+    }
+}
+
 /// The transport that a config is imported with. Base round trips of the two hosts are 6.24 us, 78,000 B.
 #[test]
 fn every_mode_is_a_congestion_control_with_its_parameters() {
@@ -502,6 +527,7 @@ fn values_at_their_ends() {
         ("L2_ACK_INTERVAL 18446744073709551615", true),
         ("CC_MODE 18446744073709551615", true),
         ("CC_MODE 3", true),
+        ("INT_MULTI 1048576\nCC_MODE 3", true),
         ("U_TARGET 1.1", true),
     ] {
         let text = config_with(line);

@@ -18,6 +18,8 @@ use crate::import::Remarks;
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
 /// `LINK_DOWN` counts from here.
 const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
+/// What a packet counts at least.
+const SHORTEST_FRAME: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
 /// The latest time of a scenario: what the simulator looks at afterwards, nobody has.
 const LATEST: u64 = 86_400 * SECOND;
@@ -302,6 +304,9 @@ impl Translation {
     /// What happens otherwise whatever a setting says, where these files have it happen.
     fn inherent(&mut self, topology: &Topology, flows: &Flows) {
         let (marks, several) = (self.draws_marks(), self.paths.several);
+        let headers = self.transport.data_headers();
+        let rests = flows.list.iter().map(|flow| flow.bytes % self.payload);
+        let short = rests.filter(|&rest| rest > 0 && rest + headers < SHORTEST_FRAME).count() > 0;
         let Self { remarks, transport, losses, .. } = self;
         transport.compare_algorithm(topology.rates().into_iter(), remarks);
         if several {
@@ -317,6 +322,9 @@ impl Translation {
         if flows.list.iter().any(|flow| !senders.insert(flow.source)) {
             let there = "take turns in the order of their start";
             remarks.inherent("flows of a host", there, "in the order in which they may send");
+        }
+        if short {
+            remarks.inherent("short packets", "less than 60 B", "60 B");
         }
         remarks.inherent(
             "events of one instant",

@@ -3,7 +3,7 @@
 use scenario::ScenarioError;
 use scenario::quantity::display;
 use scenario::transport::MOST_STAGES;
-use units::{BitsPerSecond, Bytes, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::decimal;
 
 use super::config::{Config, read_decimal};
@@ -13,6 +13,9 @@ use crate::import::Remarks;
 
 /// Rates of links that stamps of the simulator can tell, Gbit/s.
 const STAMPED_RATES: [u64; 5] = [25, 50, 100, 200, 400];
+
+/// Stamps for which packets have room.
+pub const STAMPS: u64 = 5;
 
 /// What carries all flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,10 +116,20 @@ impl Transport {
         self.window.is_some() || matches!(self.control, Control::Hpcc(_) | Control::Dctcp { .. })
     }
 
+    /// The simulator's headers of a packet: PPP 14, IPv4 20, UDP 8, its own 6, and telemetry.
+    pub fn data_headers(&self) -> u64 {
+        14 + 20 + 8 + 6 + self.telemetry_bytes()
+    }
+
+    /// An ACK there: PPP 14, IPv4 20, its own 12 and telemetry, these two at least 26 with padding.
+    pub fn ack_length(&self) -> u64 {
+        14 + 20 + (12 + self.telemetry_bytes()).max(26)
+    }
+
     /// Bytes that packets and ACKs have for the control's sake: stamps of five links, or a time.
-    pub fn telemetry_bytes(&self) -> u64 {
+    fn telemetry_bytes(&self) -> u64 {
         match self.control {
-            Control::Hpcc(_) => 5 * 8 + 2,
+            Control::Hpcc(_) => STAMPS * 8 + 2,
             Control::Timely { .. } => 8,
             Control::None | Control::Dcqcn(_) | Control::Dctcp { .. } => 0,
         }
@@ -170,11 +183,16 @@ impl Transport {
         use std::fmt::Write;
         writeln!(toml, "[{table}]\nkind = \"roce-rc\"\nwindow_overrun = true")?;
         if self.needs_base() {
-            writeln!(toml, "base_rtt = \"{}\"", display(Picos::from_nanos(base.rtt)))?;
+            writeln!(
+                toml,
+                "base_rtt = \"{}\"",
+                display(Picos::from_nanos(base.rtt.max(Nanos(1))))
+            )?;
         }
         // HPCC's and DCTCP's own windows are this one.
         let own = matches!(self.control, Control::Hpcc(_) | Control::Dctcp { .. });
-        if let Some(scales) = self.window.filter(|_| !own) {
+        // A window of zero is none there.
+        if let Some(scales) = self.window.filter(|_| !own && base.bdp > Bytes(0)) {
             writeln!(toml, "window = \"{}\"\nwindow_scales = {scales}", display(base.bdp))?;
         }
         let in_base = |rate: BitsPerSecond| {
