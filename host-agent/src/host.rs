@@ -29,6 +29,10 @@ use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Trans
 pub use event::{HostEvent, SenderCounts};
 use timers::{TimerOf, Timers};
 
+/// Length of a link delay frame.
+const CONTROL_FRAME: u32 = 60;
+const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
+
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
@@ -238,7 +242,7 @@ impl Host {
     pub fn poll_link_delay(&mut self, now: Picos) -> Option<LinkDelayFrame> {
         let mut frame = self.nic.pop_link_delay_response()?;
         let HostConfig { frame_time, frame_lengths, link_rate, .. } = self.config;
-        let length = frame_lengths.hop_control(link_delay::LEN as u32);
+        let length = frame_lengths.hop_control(CONTROL_FRAME);
         frame.stamp((now + frame_time.serialise(link_rate, length.into())).to_nanos());
         Some(frame)
     }

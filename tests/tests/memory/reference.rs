@@ -59,7 +59,7 @@ const HPCC: Reference = Reference {
     lengths: (90, 88),
     packets: 0,
     ecn: r#"kmin = "400kB", kmax = "1600kB", pmax = 0.2"#,
-    transport: r#"congestion_control = "hpcc", hpcc = { utilisation = 0.95, max_stage = 0, additive_increase = "20B", minimum_rate = "1Gbps" }"#,
+    transport: r#"congestion_control = "hpcc", hpcc = { utilisation = 0.95, max_stage = 0, additive_increase = "21B", minimum_rate = "1Gbps" }"#,
     telemetry: true,
     flows: &[],
 };
@@ -189,12 +189,6 @@ time = "whole-nanoseconds"
     fn assert_equal(&self) {
         assert_eq!(self.run(0), self.theirs());
     }
-}
-
-fn median(times: &[u64]) -> u64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    u64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
 fn deviation(ours: u64, theirs: u64) -> f64 {

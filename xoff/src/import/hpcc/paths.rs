@@ -30,7 +30,7 @@ pub struct Paths {
 
 /// A link as a node sees it.
 struct Way {
-    to: usize,
+    to: u32,
     rate: u64,
     delay_ns: u64,
 }
@@ -50,8 +50,7 @@ impl Paths {
         let ways = ways(topology);
         let mut paths = Self { bases: vec![Vec::new(); ways.len()], several: false };
         for host in topology.nodes().filter(|&node| !topology.is_switch(node)) {
-            let host = host as usize;
-            paths.bases[host] = paths.towards(host, &ways, topology, payload);
+            paths.bases[host as usize] = paths.towards(host, &ways, topology, payload);
         }
         paths
     }
@@ -73,18 +72,18 @@ impl Paths {
     /// Breadth first from `host`. Among paths of as many links, the one found first counts.
     fn towards(
         &mut self,
-        host: usize,
+        host: u32,
         ways: &[Vec<Way>],
         topology: &Topology,
         payload: Bytes,
     ) -> Vec<Option<Base>> {
         let mut found: Vec<Option<Distance>> = vec![None; ways.len()];
         let start = Distance { links: 0, delay: 0, serialisation: 0, rate: u64::MAX };
-        found[host] = Some(start);
+        found[host as usize] = Some(start);
         let mut queue = VecDeque::from([(host, start)]);
         while let Some((node, at)) = queue.pop_front() {
-            for way in &ways[node] {
-                match found[way.to] {
+            for way in &ways[node as usize] {
+                match found[way.to as usize] {
                     None => {
                         let further = Distance {
                             links: at.links + 1,
@@ -94,8 +93,8 @@ impl Paths {
                                 .saturating_add(payload.0 * NANOS_PER_SECOND * 8 / way.rate),
                             rate: at.rate.min(way.rate),
                         };
-                        found[way.to] = Some(further);
-                        if topology.is_switch(way.to as u32) {
+                        found[way.to as usize] = Some(further);
+                        if topology.is_switch(way.to) {
                             queue.push_back((way.to, further));
                         }
                     }
@@ -103,15 +102,15 @@ impl Paths {
                 }
             }
         }
-        let base = |node: usize| {
+        let base = |node: u32| {
             let Distance { delay, serialisation, rate, .. } =
-                found[node].filter(|_| node != host && !topology.is_switch(node as u32))?;
+                found[node as usize].filter(|_| node != host && !topology.is_switch(node))?;
             let rtt = delay.saturating_mul(2).saturating_add(serialisation).min(LONGEST_RTT);
             let bits = u128::from(rtt) * u128::from(rate) / u128::from(NANOS_PER_SECOND);
             let bdp = u64::try_from(bits / 8).unwrap_or(u64::MAX);
             Some(Base { rtt: Nanos(rtt), bdp: Bytes(bdp) })
         };
-        (0..ways.len()).map(base).collect()
+        topology.nodes().map(base).collect()
     }
 }
 
@@ -120,7 +119,7 @@ fn ways(topology: &Topology) -> Vec<Vec<Way>> {
     let mut ways: Vec<Vec<Way>> = topology.nodes().map(|_| Vec::new()).collect();
     for link in &topology.links {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-            let way = Way { to: to as usize, rate: link.rate.0, delay_ns: link.delay.to_nanos().0 };
+            let way = Way { to, rate: link.rate.0, delay_ns: link.delay.to_nanos().0 };
             match ways[from as usize].iter_mut().find(|other| other.to == way.to) {
                 Some(other) => *other = way,
                 None => ways[from as usize].push(way),

@@ -433,12 +433,11 @@ fn a_fat_tree_of_320_hosts() {
     }
     let topology =
         format!("376 56 {}\n{}\n{}\n", links.len(), switches.join(" "), links.join("\n"));
-    let flows: String =
-        (0..256).map(|flow| format!("{} 1 3 100 200000000 2\n", flow + 2)).collect();
+    let flows: Vec<String> = (2..258).map(|host| format!("{host} 1 3 100 200000000 2")).collect();
     let sources = [
         ("c.txt", config_with("CC_MODE 3\nMULTI_RATE 0\nHAS_WIN 1\nVAR_WIN 1")),
         ("t.txt", topology),
-        ("f.txt", format!("2\n{flows}\nFirst line: # of flows\n")),
+        ("f.txt", format!("2\n{}\n\nFirst line: # of flows\n", flows.join("\n"))),
     ];
     let [config, topology, flows] = sources.map(|(name, text)| Source::of(name, &text));
     let imported = super::import_texts(config, &topology, &flows, "fat").unwrap();
