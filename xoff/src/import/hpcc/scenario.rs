@@ -187,6 +187,8 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
         let (sent, queue) = (128 * stamp_multiple, 80 * stamp_multiple);
         writeln!(toml, "telemetry_steps = {{ sent = \"{sent}B\", queue = \"{queue}B\" }}")?;
     }
+    // The simulator looks at a paused queue when a packet of it departs.
+    writeln!(toml, "resume_test = \"departure\"")?;
     // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
 }
