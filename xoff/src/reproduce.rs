@@ -1,13 +1,20 @@
 //! Reproductions: a paper's figures as sweeps that ship with xoff, what the paper says of each, and the results of
 //! the runs beside it.
 //!
-//! [`Paper`] and [`Figure`] are data; [`Outcome`] is what the complete runs of a figure say;
-//! [`report`] makes the tables. Numbers are [`Decimal`]s: a table is the same on every machine.
+//! [`Paper`], [`Figure`] and [`Claim`] are data; [`Outcome`] is what the complete runs of a figure say;
+//! [`report`] makes the tables; [`check`] compares runs with numbers that ship. Numbers are
+//! [`Decimal`](crate::sweep::Decimal)s: a table is the same on every machine.
 
+pub mod check;
+mod claim;
 mod dsh;
+mod estimate;
+#[cfg(test)]
+mod made_up;
+mod observation;
 mod outcome;
-mod reading;
 pub mod report;
+mod survival;
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +22,11 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-pub use outcome::{Cell, Estimate, Outcome};
-
-use crate::sweep::Decimal;
+pub use claim::{Bound, Claim, Criterion, Expected, Verdict, View};
+pub use estimate::{Estimate, Statistic, Value};
+pub use observation::Observation;
+pub use outcome::{Cell, Outcome, Reading};
+pub use survival::Onset;
 
 /// A paper whose figures can be reproduced.
 #[derive(Debug)]
@@ -30,6 +39,8 @@ pub struct Paper {
     pub files: &'static [(&'static str, &'static str)],
     /// In the order of the paper.
     pub figures: &'static [Figure],
+    /// The text of its `check.csv`: numbers that one run of each figure must repeat ([`check`]).
+    pub check: &'static str,
 }
 
 /// Every paper.
@@ -54,6 +65,8 @@ pub struct Figure {
     pub quantities: &'static [Quantity],
     /// What the paper says.
     pub claims: &'static [Claim],
+    /// Choices of the run that [`check`] repeats, by axis: the first run that has them, which should be a cheap one.
+    pub check: &'static [(&'static str, &'static str)],
 }
 
 /// A number of a run.
@@ -76,6 +89,8 @@ pub enum Unit {
     Milliseconds,
     /// Gbit/s, read in Mbit/s.
     Gigabits,
+    /// Kilobytes, read in bytes.
+    Kilobytes,
     /// Per cent, read as a part of 1.
     Percent,
     /// As read.
@@ -87,6 +102,13 @@ pub enum Unit {
 pub enum Source {
     /// A number of `summary.json`, by its path.
     Metric(&'static str),
+    /// The largest number of an object of `summary.json`, by its path: of `headroom_max_bytes`, that of any switch.
+    LargestOf(&'static str),
+    /// The sum of the numbers of an object of `summary.json`, by its path.
+    SumOf(&'static str),
+    /// The time of an event, by the path of a number that `summary.json` lacks where nothing happened. Such a run
+    /// is censored at its end: a cell has a median of survival statistics, not a mean.
+    Onset(&'static str),
     /// Of a measure of `distributions.csv`, the value that this many per cent do not exceed, divided.
     Percentile {
         /// The measure.
@@ -112,48 +134,19 @@ pub enum Source {
     },
 }
 
-/// A sentence of the paper that has a number in it.
-#[derive(Debug)]
-pub struct Claim {
-    /// Section.
-    pub place: &'static str,
-    /// What is claimed.
-    pub text: &'static str,
-    /// What the paper has.
-    pub paper: Expected,
-    /// The quantity, by its place in the figure.
-    pub quantity: usize,
-    /// How it is looked at.
-    pub view: View,
-    /// Choices that a cell must have, by axis.
-    pub cells: &'static [(&'static str, &'static str)],
-}
-
-/// What a paper says of a quantity, as a part of 1 if it is a percentage and else in the unit in
-/// which it is shown.
-#[derive(Clone, Copy, Debug)]
-pub enum Expected {
-    /// From the least to the largest over the cells.
-    Range(Decimal, Decimal),
-    /// The largest over the cells.
-    UpTo(Decimal),
-    /// About this.
-    About(Decimal),
-    /// At least this.
-    Over(Decimal),
-    /// Not in numbers.
-    Words(&'static str),
-}
-
-/// How a quantity is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    /// By how much it is below the baseline's, as a part of that.
-    Reduction,
-    /// By how much it is above the baseline's, as a part of that.
-    Increase,
-    /// As it is.
-    Itself,
+impl Source {
+    /// What a cell has of it.
+    pub const fn statistic(self) -> Statistic {
+        match self {
+            Self::Onset(_) => Statistic::Median,
+            Self::Metric(_)
+            | Self::LargestOf(_)
+            | Self::SumOf(_)
+            | Self::Percentile { .. }
+            | Self::ShareUpTo { .. }
+            | Self::LeastRate { .. } => Statistic::Mean,
+        }
+    }
 }
 
 impl Paper {

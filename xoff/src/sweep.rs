@@ -6,7 +6,6 @@
 //! made from results alone: how often a sweep was interrupted and how many ran at once is not in
 //! them.
 
-mod bootstrap;
 mod decimal;
 mod execute;
 mod folder;
@@ -16,13 +15,13 @@ pub(crate) mod made_up;
 mod metrics;
 mod plan;
 mod run_id;
+mod student;
 mod sweep_file;
 pub mod tables;
 
 #[cfg(test)]
 mod tests;
 
-pub use bootstrap::{RESAMPLES, interval};
 pub use decimal::Decimal;
 pub use execute::{Failure, News, execute};
 pub use folder::{Claim, RunResult, RunState, SweepFolder, result_in};
@@ -30,4 +29,5 @@ pub use keys::json_schema;
 pub use metrics::{Metrics, Sample};
 pub use plan::{Plan, Run};
 pub use run_id::RunId;
+pub use student::interval;
 pub use sweep_file::{Axis, Choice, Pattern, Sweep, SweepOptions};

@@ -21,15 +21,39 @@ fn a_figure_is_run_once_and_compared() {
     let rate = |congestion_control: &str, scheme: &str| -> f64 {
         let row = format!("{congestion_control},{scheme},least rate of F0 after,");
         let row = table.lines().find(|line| line.starts_with(&row)).expect("a row of the table");
-        row.split(',').nth(6).unwrap().parse().unwrap()
+        let value = table.lines().next().unwrap().split(',').position(|column| column == "value");
+        row.split(',').nth(value.unwrap()).unwrap().parse().unwrap()
     };
     // The paper's point: without congestion control SIH harms F0, and DSH does not.
     assert!(rate("none", "sih") < 0.8 * rate("none", "dsh"), "{table}");
+    let claim = "| F0's least rate with DSH, no congestion control | no degradation | each: at least 42.3 Gbit/s | holds: ";
+    assert!(report.contains(claim), "{report}");
+    assert!(report.contains("`xoff reproduce dsh fig14`, 1 seed in each cell"), "{report}");
     let again = reproduce(&["--scale", "small", "--tables"]);
     assert_eq!((again.code, again.stdout), (0, first.stdout));
     assert_eq!(again.stderr, "");
     let listed = reproduce(&["--list"]);
     assert!(listed.stdout.starts_with("fig14\t4 of 4 runs\t"), "{}", listed.stdout);
+}
+
+#[test]
+fn a_run_repeats_the_numbers_that_ship() {
+    let folder = ScenarioFolder::new();
+    let (out, file) = (folder.path("out"), folder.path("check.csv"));
+    let check = |more: &[&str]| {
+        let fixed = ["reproduce", "dsh", "fig14", "--out", &out];
+        finish(&mut xoff(fixed.iter().chain(more).copied()))
+    };
+    let compared = check(&["--check"]);
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    assert_eq!(compared.stdout, "fig14: 3 numbers are as committed\n");
+    let written = check(&["--write-check", &file]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let shipped = include_str!("../../../scenarios/dsh/check.csv");
+    assert_eq!(fs::read_to_string(file).unwrap(), shipped);
+    let scaled = check(&["--check", "--scale", "small"]);
+    assert_eq!(scaled.code, 2);
+    assert!(scaled.stderr.contains("cannot be used with"), "{}", scaled.stderr);
 }
 
 #[test]

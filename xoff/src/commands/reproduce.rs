@@ -1,5 +1,7 @@
 //! `xoff reproduce`: a paper's figures, run and compared.
 
+mod check;
+
 use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ pub struct Arguments {
     /// Its figures, such as fig14 fig17. Default: all that it has.
     figures: Vec<String>,
     /// A smaller version of the figures that have one; the others are small.
-    #[arg(long, value_name = "NAME", value_parser = ["small"])]
+    #[arg(long, value_name = "NAME", value_parser = [SMALL])]
     scale: Option<String>,
     /// Seeds 1 to N instead of each figure's own.
     #[arg(long, value_name = "N")]
@@ -39,10 +41,29 @@ pub struct Arguments {
     /// Writes the tables of what is complete, and runs nothing.
     #[arg(long, conflicts_with = "jobs")]
     tables: bool,
+    /// Repeats one run of each figure, of its smaller version if it has one, and compares its numbers with those that
+    /// ship with xoff: they are equal unless xoff computes something else, and then the exit code is 1. The runs are
+    /// left in `check` in the results' folder.
+    #[arg(long, conflicts_with_all = ["scale", "seeds", "jobs", "list", "tables"])]
+    check: bool,
+    /// Does the same and writes the numbers to this file, which is to be `scenarios/PAPER/check.csv`. Figures that are
+    /// not named keep their rows.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "scale", "seeds", "jobs", "list", "tables"])]
+    write_check: Option<PathBuf>,
 }
+
+/// The scale of a smaller version.
+const SMALL: &str = "small";
 
 /// The name of the report in the results' folder.
 const REPORT: &str = "report.md";
+
+impl Arguments {
+    fn scale(&self) -> Option<&str> {
+        let small = self.check || self.write_check.is_some();
+        if small { Some(SMALL) } else { self.scale.as_deref() }
+    }
+}
 
 fn paper(name: &str) -> Result<&'static Paper, String> {
     let names = || PAPERS.map(|paper| paper.name).join(", ");
@@ -53,6 +74,8 @@ fn paper(name: &str) -> Result<&'static Paper, String> {
 pub fn execute(arguments: &Arguments) -> Exit {
     let exit = plans(arguments).and_then(|plans| match arguments {
         Arguments { list: true, .. } => Ok(list(arguments, &plans)),
+        Arguments { check: true, .. } => check::compare(arguments, &plans),
+        Arguments { write_check: Some(file), .. } => check::write_file(arguments, &plans, file),
         _ => reproduce(arguments, &plans),
     });
     exit.unwrap_or_else(|fault| fault.complain())
@@ -73,7 +96,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
     let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
     let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&figure.name);
     let planned = |figure: &'static Figure| {
-        let scale = arguments.scale.clone().filter(|_| figure.has_small);
+        let scale = arguments.scale().map(str::to_owned).filter(|_| figure.has_small);
         let options = SweepOptions { scale, seeds: arguments.seeds };
         let path = format!("scenarios/{}/{}.toml", paper.name, figure.name);
         let read = |path: &Path| paper.read(path);
@@ -100,17 +123,21 @@ fn reproduce(
 ) -> Result<Exit, CommandError> {
     let interrupted = prepare(plans.iter().flat_map(|(_, plan)| &plan.runs))?;
     let out = out(arguments);
-    let mut text = format!("# {}\n", arguments.paper.title);
+    let Arguments { paper, seeds, .. } = *arguments;
+    let call = report::Call { paper, scale: arguments.scale(), seeds };
+    let figures: Vec<&'static Figure> = plans.iter().map(|(figure, _)| *figure).collect();
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut text = String::new();
     let mut exit = Exit::Success;
     for (figure, plan) in plans {
         let (outcome, stopped) = one_figure(arguments, figure, plan, &out, interrupted)?;
-        text.push('\n');
-        text += &report::markdown(arguments.paper, &outcome, arguments.scale.as_deref());
         write(&out.join(format!("{}.csv", figure.name)), &report::csv(&outcome))?;
-        write(&out.join(REPORT), &text)?;
         if outcome.runs.0 < outcome.runs.1 && exit == Exit::Success {
             exit = Exit::Unsound;
         }
+        outcomes.push(outcome);
+        text = report::markdown(&call, &figures, &outcomes);
+        write(&out.join(REPORT), &text)?;
         if stopped {
             super::say(format_args!("interrupted in {}; the same command goes on", figure.name));
             return Ok(Exit::Interrupted);

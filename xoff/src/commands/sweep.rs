@@ -273,12 +273,12 @@ fn report(plan: &Plan, completed: &Completed) -> Exit {
     super::print(&text, exit)
 }
 
-fn no_thread(error: &io::Error) -> CommandError {
+pub(super) fn no_thread(error: &io::Error) -> CommandError {
     CommandError::Text(format!("cannot start a thread: {}", super::with_causes(error)))
 }
 
 /// A run that is not as it should be, and why.
-fn named(run: &Run, what: &str, why: &str) -> String {
+pub(super) fn named(run: &Run, what: &str, why: &str) -> String {
     format!("run {} ({what}): {why}", run.index)
 }
 

@@ -3,7 +3,7 @@
 
 mod large_scale;
 
-use super::{Claim, Expected, Figure, Paper, Quantity, Source, Unit, View};
+use super::{Bound, Claim, Criterion, Expected, Figure, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 use large_scale::{FIG17, FIG20, FIG21, FIG22, FIG23, FIG24, FIG25};
 
@@ -41,6 +41,7 @@ pub const PAPER: Paper = Paper {
         "motivation.toml",
     ],
     figures: &[FIG05, FIG06, FIG14, FIG15, FIG16, FIG17, FIG20, FIG21, FIG22, FIG23, FIG24, FIG25],
+    check: include_str!("../../../scenarios/dsh/check.csv"),
 };
 
 const SIH: (&str, &str) = ("scheme", "sih");
@@ -68,12 +69,27 @@ const RESENT: Quantity = Quantity {
     unit: Unit::Plain,
     source: Source::Metric("retransmitted_packets"),
 };
-
+const MARKS: Quantity = Quantity {
+    name: "packets marked by ECN",
+    unit: Unit::Plain,
+    source: Source::Metric("ecn_marked"),
+};
 const TRAFFIC: Quantity =
     Quantity { name: "packet-hops", unit: Unit::Plain, source: Source::Metric("packet_hops") };
 
 const fn percent(tenths: i32) -> Decimal {
     Decimal::per_mille(tenths)
+}
+
+const fn claim(
+    place: &'static str,
+    text: &'static str,
+    paper: Expected,
+    (quantity, view): (usize, View),
+    cells: &'static [(&'static str, &'static str)],
+) -> Claim {
+    let holds = Criterion::within_a_fifth(paper);
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
 }
 
 const fn up_to(
@@ -84,25 +100,34 @@ const fn up_to(
     cells: &'static [(&'static str, &'static str)],
 ) -> Claim {
     let paper = Expected::UpTo(percent(tenths));
-    Claim { place, text, paper, quantity, view: View::Reduction, cells }
+    claim(place, text, paper, (quantity, View::Reduction), cells)
 }
 
 const fn words(
     place: &'static str,
     text: &'static str,
-    paper: &'static str,
+    (paper, holds): (&'static str, Criterion),
     (quantity, view): (usize, View),
     cells: &'static [(&'static str, &'static str)],
 ) -> Claim {
-    Claim { place, text, paper: Expected::Words(paper), quantity, view, cells }
+    let paper = Expected::Words(paper);
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
 }
+
+/// Axes that the paper leaves open.
+const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
+    Claim { readings, ..claim }
+}
+
+/// "Comparable" and "no degradation": worse by a tenth at most.
+const COMPARABLE: (&str, Criterion) = ("comparable", Criterion::Each(Bound::AtMost(percent(100))));
+/// "Significantly" worse: by a tenth at least.
+const WORSE: Criterion = Criterion::Each(Bound::AtLeast(percent(100)));
 
 const DSH: &[(&str, &str)] = &[("scheme", "dsh")];
 const DSH_DCQCN: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "dcqcn")];
 const DSH_NONE: &[(&str, &str)] = &[("scheme", "dsh"), (CC, "none")];
 const ADAPTIVE: &[(&str, &str)] = &[("scheme", "adaptive"), (CC, "dcqcn")];
-const POOL: &[(&str, &str)] = &[("scheme", "oversubscribed")];
-const BY_QUEUE: &[(&str, &str)] = &[("scheme", "oversubscribed by queue")];
 
 const FIG05: Figure = Figure {
     name: "fig05",
@@ -120,14 +145,14 @@ const FIG05: Figure = Figure {
         },
         PAUSE,
     ],
-    claims: &[Claim {
-        place: "III-A",
-        text: "with 14 MB the mean FCT is above that with 30 MB by (PowerTCP)",
-        paper: Expected::About(percent(781)),
-        quantity: 0,
-        view: View::Increase,
-        cells: &[("switch.buffer", "14MiB")],
-    }],
+    claims: &[claim(
+        "III-A",
+        "with 14 MB the mean FCT is above that with 30 MB by (PowerTCP)",
+        Expected::About(percent(781)),
+        (0, View::Increase),
+        &[("switch.buffer", "14MiB")],
+    )],
+    check: &[],
 };
 
 const SEVEN: &[(&str, &str)] = &[("classes", "7")];
@@ -147,13 +172,16 @@ const fn share_up_to(name: &'static str, measure: &'static str, value: u64) -> Q
 }
 
 const fn seven(place: &'static str, text: &'static str, paper: Expected, quantity: usize) -> Claim {
-    Claim { place, text, paper, quantity, view: View::Itself, cells: SEVEN }
+    claim(place, text, paper, (quantity, View::Itself), SEVEN)
 }
 
 const IN_TEN_THOUSANDTHS: (Unit, u32) = (Unit::Percent, 10_000);
 const MEDIAN_USE: Expected = Expected::About(Decimal(49_600));
 const TAIL_USE: Expected = Expected::About(Decimal(253_300));
 const FEWER_THAN_HALF: Expected = Expected::Over(percent(600));
+
+/// Within a tenth of 100 Gbit/s.
+const NEAR_LINE_RATE: Criterion = Criterion::Each(Bound::AtLeast(Decimal::whole(90)));
 
 const FIG06: Figure = Figure {
     name: "fig06",
@@ -200,7 +228,7 @@ const FIG06: Figure = Figure {
         words(
             "Fig. 8",
             "arrival rate to a paused queue, one class, median",
-            "near line rate most of the time",
+            ("near line rate most of the time", NEAR_LINE_RATE),
             (6, View::Itself),
             ONE,
         ),
@@ -217,7 +245,14 @@ const FIG06: Figure = Figure {
             7,
         ),
     ],
+    check: SEVEN,
 };
+
+/// F0 has half of a link, of which 47 Gbit/s are payload: a tenth below that.
+const DEGRADED_F0: Decimal = Decimal::per_mille(42_300);
+const NO_DEGRADATION: (&str, Criterion) =
+    ("no degradation", Criterion::Each(Bound::AtLeast(DEGRADED_F0)));
+const DEGRADED: (&str, Criterion) = ("degraded", Criterion::Each(Bound::AtMost(DEGRADED_F0)));
 
 const FIG14: Figure = Figure {
     name: "fig14",
@@ -245,25 +280,26 @@ const FIG14: Figure = Figure {
         words(
             "Fig. 14(b)",
             "F0's least rate with DSH, no congestion control",
-            "no degradation",
+            NO_DEGRADATION,
             (1, View::Itself),
             DSH_NONE,
         ),
         words(
             "Fig. 14(b)",
             "F0's least rate with SIH, no congestion control",
-            "degraded",
+            DEGRADED,
             (1, View::Itself),
             &[SIH, (CC, "none")],
         ),
         words(
             "Fig. 14",
             "F0's least rate with DSH, DCQCN",
-            "no degradation",
+            NO_DEGRADATION,
             (1, View::Itself),
             DSH_DCQCN,
         ),
     ],
+    check: &[],
 };
 
 const INTERFERED: Quantity = Quantity {
@@ -276,6 +312,8 @@ const INTERFERING: Quantity = Quantity {
     unit: Unit::Microseconds,
     source: Source::Metric("labels.interfering.fct_ns.mean"),
 };
+
+const WITHOUT_SHARED: (&str, &str) = ("scheme", "dsh-without-shared");
 
 const FIG15: Figure = Figure {
     name: "fig15",
@@ -290,34 +328,27 @@ const FIG15: Figure = Figure {
         words(
             "Fig. 15",
             "DSH against SIH, interfered, increase",
-            "comparable",
+            COMPARABLE,
             (0, View::Increase),
             DSH,
         ),
         words(
             "Fig. 15",
             "DSH without shared headroom, likewise",
-            "significantly worse above a load of 0.5",
+            ("significantly worse above a load of 0.5", WORSE),
             (0, View::Increase),
-            &[("scheme", "dsh-without-shared")],
+            &[WITHOUT_SHARED, ("interfering", "0.6"), ("interfering", "0.8")],
         ),
     ],
+    check: DSH,
 };
 
-const AT_800: (&str, &str) = ("load of a leaf", "800 Gbit/s");
-const AT_400: (&str, &str) = ("load of a leaf", "400 Gbit/s");
-const AT_200: (&str, &str) = ("load of a leaf", "200 Gbit/s");
-const AT_50: (&str, &str) = ("load of a leaf", "50 Gbit/s to one host");
-
-const fn deadlocks(
-    text: &'static str,
-    tenths: i32,
-    view: View,
-    cells: &'static [(&'static str, &'static str)],
-) -> Claim {
-    let paper = Expected::About(percent(tenths));
-    Claim { place: "Fig. 16(b)", text, paper, quantity: 0, view, cells }
-}
+const LOAD: &str = "load of a leaf";
+const AT_800: (&str, &str) = (LOAD, "800 Gbit/s");
+const AT_400: (&str, &str) = (LOAD, "400 Gbit/s");
+const AT_200: (&str, &str) = (LOAD, "200 Gbit/s");
+const AT_200_IN_ONE_CLASS: (&str, &str) = (LOAD, "200 Gbit/s in one class");
+const AT_50: (&str, &str) = (LOAD, "50 Gbit/s to one host");
 
 const FIG16: Figure = Figure {
     name: "fig16",
@@ -340,22 +371,34 @@ const FIG16: Figure = Figure {
         Quantity {
             name: "onset",
             unit: Unit::Milliseconds,
-            source: Source::Metric("deadlock.first_onset_ns"),
+            source: Source::Onset("deadlock.first_onset_ns"),
         },
     ],
     claims: &[
-        deadlocks("runs with a deadlock, SIH, 800 Gbit/s", 1000, View::Itself, &[SIH, AT_800]),
-        deadlocks("likewise, 400 Gbit/s", 1000, View::Itself, &[SIH, AT_400]),
-        deadlocks("likewise, 200 Gbit/s", 1000, View::Itself, &[SIH, AT_200]),
-        deadlocks("likewise, 50 Gbit/s", 1000, View::Itself, &[SIH, AT_50]),
-        deadlocks(
-            "deadlocks that DSH avoids, 800 Gbit/s",
-            960,
-            View::Reduction,
-            &[("scheme", "dsh"), AT_800],
+        read_by(
+            Claim {
+                // "Deadlock occurs for all simulations."
+                holds: Criterion::Each(Bound::AtLeast(Decimal::ONE)),
+                ..claim(
+                    "Fig. 16(b)",
+                    "runs with a deadlock, SIH, DCQCN",
+                    Expected::About(Decimal::ONE),
+                    (0, View::Itself),
+                    &[SIH, AT_800, AT_400, AT_200, AT_200_IN_ONE_CLASS, AT_50],
+                )
+            },
+            &[LOAD],
         ),
-        deadlocks("likewise, 400 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_400]),
-        deadlocks("likewise, 200 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_200]),
-        deadlocks("likewise, 50 Gbit/s", 960, View::Reduction, &[("scheme", "dsh"), AT_50]),
+        read_by(
+            claim(
+                "Fig. 16(b)",
+                "deadlocks that DSH avoids, DCQCN",
+                Expected::About(percent(960)),
+                (0, View::Reduction),
+                &[("scheme", "dsh"), AT_800, AT_400, AT_200, AT_200_IN_ONE_CLASS, AT_50],
+            ),
+            &[LOAD],
+        ),
     ],
+    check: &[],
 };

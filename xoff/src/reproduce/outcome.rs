@@ -1,11 +1,14 @@
-//! What the complete runs of a figure come to.
+//! What the complete runs of a figure say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Claim, Expected, Figure, Quantity, View};
-use crate::sweep::{Decimal, Plan, RunResult, RunState, Sample, SweepFolder, interval};
+use super::{
+    Claim, Estimate, Figure, Observation, Onset, Quantity, Statistic, Value, Verdict, View,
+    survival,
+};
+use crate::sweep::{Decimal, Plan, RunResult, RunState, SweepFolder};
 
-/// The cells of a figure that have complete runs.
+/// The cells of a figure, with the numbers of their complete runs.
 #[derive(Debug)]
 pub struct Outcome {
     /// The figure.
@@ -14,6 +17,8 @@ pub struct Outcome {
     pub axes: Vec<String>,
     /// In the order of the sweep.
     pub cells: Vec<Cell>,
+    /// Seeds of each cell.
+    pub seeds: usize,
     /// Runs that are complete, and all runs.
     pub runs: (usize, usize),
     /// Those of them that their duration cut.
@@ -25,35 +30,25 @@ pub struct Outcome {
 pub struct Cell {
     /// A choice for each axis.
     pub choices: Vec<String>,
+    /// Runs that are complete.
+    pub runs: usize,
     /// Runs that their duration cut: what they count, they count up to there.
     pub incomplete: usize,
-    /// For each quantity, its values by seed.
-    values: Vec<BTreeMap<u64, Decimal>>,
-    /// For each quantity, the seeds of the runs that have no value because flows are missing in them.
-    left_out: Vec<BTreeSet<u64>>,
+    /// For each quantity, what the runs say, by seed.
+    observations: Vec<BTreeMap<u64, Observation>>,
 }
 
-/// A mean over seeds with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// Seeds.
-    pub count: usize,
-    /// The mean.
-    pub mean: Decimal,
-    /// The interval; `None` for one seed.
-    pub interval: Option<(Decimal, Decimal)>,
-}
-
-impl Estimate {
-    fn of(values: &[Decimal]) -> Option<Self> {
-        let count = values.len();
-        let sum = Decimal(values.iter().map(|value| value.0).sum());
-        (count > 0).then(|| Self {
-            count,
-            mean: Decimal::mean(sum, count),
-            interval: interval(values),
-        })
-    }
+/// A claim in one reading of the paper.
+#[derive(Debug)]
+pub struct Reading {
+    /// Its choices of the axes that the paper leaves open.
+    pub choices: Vec<String>,
+    /// What the runs say, cell by cell, from the least to the largest.
+    pub found: Vec<Estimate>,
+    /// How many seeds are left out of that, because flows are missing in their runs.
+    pub left_out: usize,
+    /// Whether the claim holds.
+    pub verdict: Verdict,
 }
 
 impl Outcome {
@@ -67,122 +62,147 @@ impl Outcome {
         let axes = &plan.sweep.axes;
         let mut cells: BTreeMap<&[usize], Cell> = BTreeMap::new();
         for (run, result) in plan.runs.iter().zip(results) {
-            let Some(result) = result else { continue };
             let chosen = axes.iter().zip(&run.choices);
             let cell = cells.entry(&run.choices).or_insert_with(|| Cell {
                 choices: chosen.map(|(axis, &choice)| axis.choices[choice].label.clone()).collect(),
+                runs: 0,
                 incomplete: 0,
-                values: vec![BTreeMap::new(); figure.quantities.len()],
-                left_out: vec![BTreeSet::new(); figure.quantities.len()],
+                observations: vec![BTreeMap::new(); figure.quantities.len()],
             });
+            let Some(result) = result else { continue };
+            cell.runs += 1;
             cell.incomplete += usize::from(result.state == RunState::Incomplete);
             let place = folder.run_folder(&run.id);
-            for (number, quantity) in figure.quantities.iter().enumerate() {
-                match quantity.source.read(result, &place) {
-                    Sample::Of(value) => {
-                        cell.values[number].insert(run.seed, value);
-                    }
-                    Sample::Incomplete => {
-                        cell.left_out[number].insert(run.seed);
-                    }
-                    Sample::Absent => {}
-                }
+            for (observations, quantity) in cell.observations.iter_mut().zip(figure.quantities) {
+                let read = quantity.source.read(result, &place);
+                observations.extend(read.map(|observation| (run.seed, observation)));
             }
         }
-        let complete = results.iter().flatten();
+        let cells: Vec<Cell> = cells.into_values().collect();
         Self {
             figure,
             axes: axes.iter().map(|axis| axis.name.clone()).collect(),
-            cells: cells.into_values().collect(),
-            runs: (complete.clone().count(), plan.runs.len()),
-            incomplete: complete.filter(|result| result.state == RunState::Incomplete).count(),
+            seeds: plan.sweep.seeds.len(),
+            runs: (cells.iter().map(|cell| cell.runs).sum(), plan.runs.len()),
+            incomplete: cells.iter().map(|cell| cell.incomplete).sum(),
+            cells,
         }
     }
 
     /// How many seeds [`Self::itself`] leaves out, because flows are missing in their runs.
     pub fn left_out(&self, cell: &Cell, quantity: usize) -> usize {
-        cell.left_out[quantity].len()
+        cell.left_out(quantity).count()
     }
 
     /// How many seeds [`Self::relative`] leaves out: flows are missing in one of the two runs.
     pub fn left_out_relative(&self, cell: &Cell, quantity: usize) -> usize {
-        let of_baseline = self.baseline(cell).map(|baseline| &baseline.left_out[quantity]);
-        of_baseline.map_or(0, |other| cell.left_out[quantity].union(other).count())
-    }
-
-    /// How many seeds are left out in all cells that a claim is about.
-    pub fn left_out_of(&self, claim: &Claim) -> usize {
-        let of_cell = |cell: &Cell| match claim.view {
-            View::Itself => self.left_out(cell, claim.quantity),
-            View::Reduction | View::Increase => self.left_out_relative(cell, claim.quantity),
-        };
-        self.cells_of(claim).map(of_cell).sum()
+        let Some(baseline) = self.baseline(cell) else { return 0 };
+        let more = baseline.left_out(quantity);
+        let only = more.filter(|seed| cell.left_out(quantity).all(|other| other != *seed));
+        cell.left_out(quantity).count() + only.count()
     }
 
     /// A quantity of a cell.
     pub fn itself(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        let values: Vec<Decimal> = cell.values[quantity].values().copied().collect();
-        Estimate::of(&values)
+        match self.figure.quantities[quantity].source.statistic() {
+            Statistic::Mean => {
+                Estimate::mean(&cell.numbers(quantity).map(|it| it.1).collect::<Vec<_>>())
+            }
+            Statistic::Median => survival::median(&cell.onsets(quantity)),
+        }
     }
 
-    /// A quantity of a cell divided by that of the baseline's cell, seed by seed: both have the same
-    /// traffic. Seeds in which the baseline is 0 do not count.
+    /// A quantity of a cell compared with that of the baseline's cell. Of a mean, the mean of the ratios, seed by seed:
+    /// both have the same traffic; seeds in which the baseline is 0 do not count. Of a median, the ratio of
+    /// the medians: runs in which nothing happened have no ratio.
     pub fn relative(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        Estimate::of(&self.ratios(cell, quantity)?)
+        let baseline = self.baseline(cell)?;
+        match self.figure.quantities[quantity].source.statistic() {
+            Statistic::Mean => {
+                let bases: BTreeMap<u64, Decimal> = baseline.numbers(quantity).collect();
+                let ratio = |(seed, value): (u64, Decimal)| {
+                    let base = bases.get(&seed).filter(|base| base.0 != 0)?;
+                    Some(Decimal::ratio(value.0, base.0))
+                };
+                Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
+            }
+            Statistic::Median => {
+                let of = |cell: &Cell| survival::median(&cell.onsets(quantity));
+                let (median, base) = (of(cell)?, of(baseline)?);
+                let value = median.value.ratio(base.value)?;
+                Some(Estimate { value, range: None, interval: None, ..median })
+            }
+        }
     }
 
     /// The cell that another is divided by.
     fn baseline(&self, cell: &Cell) -> Option<&Cell> {
         let (axis, choice) = self.figure.baseline;
-        let place = self.axes.iter().position(|name| name == axis)?;
+        let place = self.place(axis)?;
         let mut wanted = cell.choices.clone();
         choice.clone_into(&mut wanted[place]);
         self.cells.iter().find(|other| other.choices == wanted)
     }
 
-    fn ratios(&self, cell: &Cell, quantity: usize) -> Option<Vec<Decimal>> {
-        let baseline = self.baseline(cell)?;
-        let ratio = |(seed, value): (&u64, &Decimal)| {
-            let base = baseline.values[quantity].get(seed).filter(|base| base.0 != 0)?;
-            Some(Decimal::ratio(value.0, base.0))
-        };
-        Some(cell.values[quantity].iter().filter_map(ratio).collect())
+    fn place(&self, axis: &str) -> Option<usize> {
+        self.axes.iter().position(|name| name == axis)
     }
 
-    /// What a claim is about, cell by cell.
-    fn viewed(&self, claim: &Claim) -> Vec<Estimate> {
-        let view = |cell: &Cell| {
-            if claim.view == View::Itself {
-                return self.itself(cell, claim.quantity);
+    /// A claim in each of its readings, in the order of the sweep; one reading if the paper leaves nothing open.
+    pub fn judged(&self, claim: &Claim) -> Vec<Reading> {
+        let mut readings: Vec<(Vec<String>, Vec<&Cell>)> = Vec::new();
+        for cell in self.cells.iter().filter(|cell| self.is_about(claim, cell)) {
+            let places = claim.readings.iter().filter_map(|axis| self.place(axis));
+            let choices: Vec<String> = places.map(|place| cell.choices[place].clone()).collect();
+            match readings.iter_mut().find(|(other, _)| *other == choices) {
+                Some((_, cells)) => cells.push(cell),
+                None => readings.push((choices, vec![cell])),
             }
-            let ratios = self.ratios(cell, claim.quantity)?;
-            let change = |ratio: &Decimal| match claim.view {
-                View::Reduction => Decimal(Decimal::ONE.0 - ratio.0),
-                View::Increase | View::Itself => Decimal(ratio.0 - Decimal::ONE.0),
-            };
-            Estimate::of(&ratios.iter().map(change).collect::<Vec<_>>())
-        };
-        self.cells_of(claim).filter_map(view).collect()
+        }
+        let judge = |(choices, cells): (_, Vec<&Cell>)| self.reading(claim, choices, &cells);
+        readings.into_iter().map(judge).collect()
     }
 
-    fn cells_of(&self, claim: &Claim) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(|cell| {
-            claim.cells.iter().all(|(axis, choice)| {
-                let place = self.axes.iter().position(|name| name == axis);
-                place.is_some_and(|place| cell.choices[place] == *choice)
-            })
+    fn is_about(&self, claim: &Claim, cell: &Cell) -> bool {
+        claim.cells.iter().all(|(axis, _)| {
+            let place = self.place(axis);
+            let chosen = |(other, choice): &(&str, &str)| {
+                other == axis && place.is_some_and(|place| cell.choices[place] == *choice)
+            };
+            claim.cells.iter().any(chosen)
         })
     }
 
-    /// The ends of what a claim is about: one estimate, or the least and the largest over the cells.
-    pub fn found(&self, claim: &Claim) -> Vec<Estimate> {
-        let mut estimates = self.viewed(claim);
-        estimates.sort_by_key(|estimate| estimate.mean);
-        match (claim.paper, &estimates[..]) {
-            (_, []) => Vec::new(),
-            (Expected::UpTo(_), [.., largest]) => vec![*largest],
-            (_, [only]) => vec![*only],
-            (_, [least, .., largest]) => vec![*least, *largest],
+    fn reading(&self, claim: &Claim, choices: Vec<String>, cells: &[&Cell]) -> Reading {
+        let quantity = claim.quantity;
+        let view = |cell: &&Cell| match claim.view {
+            View::Itself => self.itself(cell, quantity),
+            View::Reduction | View::Increase => self.relative(cell, quantity),
+        };
+        let views = cells.iter().filter_map(view);
+        let mut found: Vec<Estimate> = views.map(|estimate| estimate.viewed(claim.view)).collect();
+        found.sort_by_key(|estimate| estimate.value.number());
+        let left_out = |cell: &&Cell| match claim.view {
+            View::Itself => self.left_out(cell, quantity),
+            View::Reduction | View::Increase => self.left_out_relative(cell, quantity),
+        };
+        let values: Vec<Value> =
+            found.iter().map(|estimate| self.as_claimed(claim, estimate.value)).collect();
+        let verdict = if cells.iter().any(|cell| cell.runs == 0) {
+            Verdict::NotRun
+        } else if found.len() < cells.len() {
+            Verdict::Open
+        } else {
+            claim.holds.verdict(&values)
+        };
+        Reading { choices, left_out: cells.iter().map(left_out).sum(), found, verdict }
+    }
+
+    /// A value in the unit in which claims have their numbers: a part of 1, or as it is shown.
+    fn as_claimed(&self, claim: &Claim, value: Value) -> Value {
+        match claim.view {
+            View::Itself => value.map(|number| self.quantity(claim).unit.claimed(number)),
+            View::Reduction | View::Increase => value,
         }
     }
 
@@ -192,44 +212,41 @@ impl Outcome {
     }
 }
 
+impl Cell {
+    fn numbers(&self, quantity: usize) -> impl Iterator<Item = (u64, Decimal)> {
+        let number = |(seed, observation): (&u64, &Observation)| match observation {
+            Observation::Number(number) => Some((*seed, *number)),
+            Observation::Incomplete | Observation::Onset(_) => None,
+        };
+        self.observations[quantity].iter().filter_map(number)
+    }
+
+    fn onsets(&self, quantity: usize) -> Vec<Onset> {
+        let onset = |observation: &Observation| match observation {
+            Observation::Onset(onset) => Some(*onset),
+            Observation::Number(_) | Observation::Incomplete => None,
+        };
+        self.observations[quantity].values().filter_map(onset).collect()
+    }
+
+    /// Seeds without a number because flows are missing in their runs.
+    fn left_out(&self, quantity: usize) -> impl Iterator<Item = u64> {
+        let all = self.observations[quantity].iter();
+        all.filter(|(_, it)| **it == Observation::Incomplete).map(|(seed, _)| *seed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::{PAPERS, Source, Unit, report};
-    use crate::sweep::Claim as FolderClaim;
-    use crate::sweep::made_up::{plan, run};
-    use insta::assert_snapshot;
-
-    const LARGE: (&str, &str) = ("switch.buffer", "2MB");
-    const FIGURE: Figure = Figure {
-        name: "made-up",
-        also: &[],
-        title: "A figure",
-        notes: "None.",
-        has_small: false,
-        baseline: ("switch.buffer", "1MB"),
-        quantities: &[
-            Quantity { name: "mean FCT", unit: Unit::Plain, source: Source::Metric("fct_ns.mean") },
-            Quantity { name: "pauses", unit: Unit::Plain, source: Source::Metric("paused_ns") },
-        ],
-        claims: &[Claim {
-            place: "I",
-            text: "it is less",
-            paper: Expected::Words("yes"),
-            quantity: 0,
-            view: View::Itself,
-            cells: &[LARGE],
-        }],
-    };
+    use crate::reproduce::made_up::{self, CLAIM, LARGE, ONSET, PAUSED, onset, outcome};
+    use crate::sweep::made_up::run;
 
     #[test]
     fn a_ratio_says_how_many_seeds_either_side_leaves_out() {
-        let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
-        let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
         let (whole, cut) = (run(2, Some(30), 0), run(1, Some(10), 0));
-        let results =
-            [cut.clone(), whole.clone(), whole.clone(), whole.clone(), whole, cut].map(Some);
-        let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
+        let results = [&cut, &whole, &whole, &whole, &whole, &cut].map(|run| Some(run.clone()));
+        let outcome = outcome(&results);
         let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
         assert_eq!((outcome.left_out(baseline, 0), outcome.left_out(cell, 0)), (1, 1));
         assert_eq!(
@@ -237,29 +254,60 @@ mod tests {
             (1, 2)
         );
         assert_eq!(outcome.relative(cell, 0).map(|ratio| ratio.count), Some(1));
-        assert_eq!(outcome.left_out_relative(cell, 1), 0, "pauses are counted in every run");
-        let claim = |view| Claim { view, ..Claim { ..FIGURE.claims[0] } };
-        assert_eq!(outcome.left_out_of(&claim(View::Reduction)), 2);
-        assert_eq!(outcome.left_out_of(&claim(View::Itself)), 1);
+        assert_eq!(outcome.left_out_relative(cell, PAUSED), 0, "pauses are counted in every run");
+        let left_out = |view| outcome.judged(&Claim { view, ..CLAIM })[0].left_out;
+        assert_eq!((left_out(View::Reduction), left_out(View::Itself)), (2, 1));
     }
 
     #[test]
-    fn runs_that_were_cut_are_counted_and_their_completion_times_are_in_no_mean() {
-        let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
-        let folder = SweepFolder::claim(temp.path(), "", FolderClaim::Alone).unwrap();
-        let (whole, cut, stuck) = (run(2, Some(30), 0), run(1, Some(10), 0), run(0, None, 0));
-        let results = [whole.clone(), whole.clone(), whole.clone(), whole, cut, stuck].map(Some);
-        let outcome = Outcome::of(&FIGURE, &plan, &results, &folder);
-        assert_snapshot!(report::csv(&outcome), @"
-        switch.buffer,quantity,unit,n,left_out,mean,ci95_low,ci95_high,relative,relative_low,relative_high,relative_left_out,incomplete
-        1MB,mean FCT,,3,0,30,30,30,1,1,1,0,0
-        1MB,pauses,,3,0,7002,7002,7002,1,1,1,0,0
-        2MB,mean FCT,,1,2,30,,,1,,,2,2
-        2MB,pauses,,3,0,7001,7000,7002,0.999857,0.999714,1,0,2
-        ");
-        let text = report::markdown(PAPERS[0], &outcome, None);
-        assert!(text.contains("6 of 6 runs are done; 2 of them cut by their duration"), "{text}");
-        assert!(text.contains("| it is less | yes | 30 (2 runs left out) |"), "{text}");
-        assert!(text.contains("| 2MB | 30 (2 runs left out) |"), "{text}");
+    fn onsets_have_medians_and_their_ratio_and_no_mean() {
+        let times =
+            [Some(10), Some(20), Some(70), Some(40), None, None].map(|time| Some(onset(time)));
+        let outcome = outcome(&times);
+        let [baseline, cell] = &outcome.cells[..] else { panic!("two cells") };
+        let ms = |number| Decimal::whole(number * 1_000_000);
+        let median = |cell| outcome.itself(cell, ONSET).unwrap();
+        assert_eq!(median(baseline).value, Value::At(ms(20)));
+        assert_eq!((median(cell).value, median(cell).happened), (Value::Over(ms(100)), 1));
+        // The one pair in which both happened would say 4.
+        assert_eq!(outcome.relative(cell, ONSET).unwrap().value, Value::Over(Decimal::whole(5)));
+        assert_eq!(outcome.relative(baseline, ONSET).unwrap().value, Value::At(Decimal::ONE));
+    }
+
+    #[test]
+    fn medians_that_neither_cell_reached_have_no_ratio() {
+        let outcome =
+            outcome(&[None, Some(20), None, Some(40), None, None].map(|time| Some(onset(time))));
+        let cell = &outcome.cells[1];
+        assert!(outcome.itself(cell, ONSET).is_some());
+        assert_eq!(outcome.relative(cell, ONSET), None);
+    }
+
+    #[test]
+    fn a_claim_is_judged_in_each_reading_and_only_where_its_cells_ran() {
+        let (short, long) = (run(2, Some(30), 0), run(2, Some(50), 0));
+        let verdicts = |outcome: &Outcome, claim: &Claim| -> Vec<(String, Verdict)> {
+            let readings = outcome.judged(claim).into_iter();
+            readings.map(|reading| (reading.choices.join(" "), reading.verdict)).collect()
+        };
+        let both = Claim { cells: &[], readings: &["switch.buffer"], ..CLAIM };
+        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
+        let outcome = outcome(&[a, b, c, Some(long), None, None]);
+        assert_eq!(
+            verdicts(&outcome, &both),
+            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::Turns)]
+        );
+        assert_eq!(verdicts(&outcome, &CLAIM), [(String::new(), Verdict::Turns)]);
+        let all = Claim { cells: &[("switch.buffer", "1MB"), LARGE], ..CLAIM };
+        assert_eq!(verdicts(&outcome, &all), [(String::new(), Verdict::Turns)]);
+        let missing = Claim { quantity: ONSET, ..both };
+        assert_eq!(verdicts(&outcome, &missing)[0].1, Verdict::Open);
+        let [a, b, c] = [0; 3].map(|_| Some(short.clone()));
+        let half = made_up::outcome(&[a, b, c, None, None, None]);
+        assert_eq!(
+            verdicts(&half, &both),
+            [("1MB".to_owned(), Verdict::Holds), ("2MB".to_owned(), Verdict::NotRun)]
+        );
+        assert_eq!(verdicts(&half, &all), [(String::new(), Verdict::NotRun)]);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{PAPERS, Source};
+use super::{PAPERS, Source, check};
 use crate::sweep::{Plan, Sweep, SweepOptions};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
@@ -28,16 +28,26 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
             for claim in figure.claims {
                 assert!(claim.quantity < figure.quantities.len(), "{}", claim.text);
                 assert!(claim.cells.iter().all(has), "{}: {:?}", figure.name, claim.cells);
+                for axis in claim.readings {
+                    assert!(axes.iter().any(|it| it.name == *axis), "{}: {axis}", figure.name);
+                }
             }
+            assert!(check::run_of(figure, &plan).is_some(), "{}: {:?}", figure.name, figure.check);
             let scenario = plan.sweep.run(0).unwrap().1;
             let results = &scenario.results;
+            let metrics = Sweep::metric_names(&scenario);
             for quantity in figure.quantities {
+                let name = quantity.name;
                 match quantity.source {
-                    Source::Metric(name) => assert!(
-                        Sweep::metric_names(&scenario).iter().any(|known| known == name),
-                        "{}: {name}",
-                        figure.name
-                    ),
+                    Source::Metric(metric) | Source::Onset(metric) => {
+                        let known = metrics.iter().any(|known| known == metric);
+                        assert!(known, "{}: {name}: {metric}", figure.name);
+                    }
+                    Source::LargestOf(object) | Source::SumOf(object) => {
+                        let start = format!("{object}.");
+                        let known = metrics.iter().any(|known| known.starts_with(&start));
+                        assert!(known, "{}: {name}: {object}", figure.name);
+                    }
                     Source::Percentile { .. } | Source::ShareUpTo { .. } => {
                         assert!(results.distributions);
                     }
@@ -45,6 +55,23 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn what_a_check_repeats_is_committed() {
+    for paper in PAPERS {
+        let rows: Vec<&str> = paper.check.lines().skip(1).collect();
+        let expected = paper.figures.iter().flat_map(|figure| {
+            figure.quantities.iter().map(move |quantity| (figure.name, quantity.name))
+        });
+        let figures = rows.iter().map(|row| row.split(',').next().unwrap());
+        let quantities = rows.iter().map(|row| row.rsplit(',').nth(1).unwrap());
+        let help = format!(
+            "write it anew: xoff reproduce {0} --write-check scenarios/{0}/check.csv",
+            paper.name
+        );
+        assert!(figures.zip(quantities).eq(expected), "{help}");
     }
 }
 

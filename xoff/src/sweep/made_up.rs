@@ -41,7 +41,13 @@ pub fn run(completed: i32, fct_ns: Option<i32>, drops: i32) -> RunResult {
         ("paused_ns", Some(7000 + completed)),
         ("drops.by_reason.headroom-exhausted", Some(drops).filter(|drops| *drops > 0)),
     ];
-    let numbers = numbers.into_iter().filter_map(|(name, it)| Some((name.into(), it?)));
-    let metrics = Metrics(numbers.map(|(name, it)| (name, Decimal::whole(it))).collect());
-    RunResult { metrics, state, doubt: None }
+    let numbers: Vec<_> = numbers.into_iter().filter_map(|(name, it)| Some((name, it?))).collect();
+    RunResult { state, ..run_with(&numbers) }
+}
+
+/// A complete run with these numbers.
+pub fn run_with(numbers: &[(&str, i32)]) -> RunResult {
+    let number = |(name, it): &(&str, i32)| ((*name).to_owned(), Decimal::whole(*it));
+    let metrics = Metrics(numbers.iter().map(number).collect());
+    RunResult { metrics, state: RunState::Complete, doubt: None }
 }

@@ -53,6 +53,13 @@ impl Metrics {
         self.0.get(name).copied().or(none)
     }
 
+    /// The numbers of an object of the summary, by the object's name.
+    pub fn within(&self, name: &str) -> impl Iterator<Item = Decimal> {
+        let start = format!("{name}.");
+        let numbers = self.0.range(start.clone()..);
+        numbers.take_while(move |(key, _)| key.starts_with(&start)).map(|(_, number)| *number)
+    }
+
     /// The number of a name for a mean over runs, or why the run does not count.
     pub fn sample(&self, name: &str) -> Sample {
         if self.lacks_flows(name) {

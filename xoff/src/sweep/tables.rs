@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use results::{Column, CsvText, section};
 
-use super::bootstrap;
 use super::decimal::Decimal;
 use super::folder::{CELLS_TABLE, RUNS_TABLE, RunResult, RunState};
 use super::metrics::Sample;
 use super::plan::{Plan, Run};
+use super::student;
 
 /// Columns of `sweep.csv` behind those of the axes.
 const RUN_COLUMNS: &[Column] = &[
@@ -49,8 +49,8 @@ const CELL_COLUMNS: &[Column] = &[
     },
     Column {
         name: "ci95_low",
-        about: "Lower end of the mean's 95 % confidence interval: percentile bootstrap over the seeds, \
-                10,000 resamples, always the same. Empty for one run.",
+        about: "Lower end of the mean's 95 % confidence interval by Student's t over the `n` runs; wide \
+                for few of them. Empty for one run.",
     },
     Column { name: "ci95_high", about: "Its upper end." },
     Column { name: "min", about: "Least value." },
@@ -119,7 +119,7 @@ pub fn cells(plan: &Plan, results: &[Option<RunResult>]) -> String {
 fn statistics(values: &[Decimal]) -> Option<String> {
     let (least, most) = values.iter().min().zip(values.iter().max())?;
     let mean = Decimal::mean(Decimal(values.iter().map(|value| value.0).sum()), values.len());
-    let interval = bootstrap::interval(values)
+    let interval = student::interval(values)
         .map_or_else(|| ",".to_owned(), |(low, high)| format!("{low},{high}"));
     Some(format!("{mean},{interval},{least},{most}"))
 }
@@ -196,16 +196,16 @@ mod tests {
         ");
         assert_snapshot!(cells(&plan, &results), @"
         switch.buffer,metric,n,incomplete,deadlock,mean,ci95_low,ci95_high,min,max
-        1MB,drops.by_reason.headroom-exhausted,2,1,0,2,0,4,0,4
+        1MB,drops.by_reason.headroom-exhausted,2,1,0,2,-23.412,27.412,0,4
         1MB,fct_ns.mean,1,1,0,30,,,30,30
-        1MB,flows_completed,2,1,0,1.5,1,2,1,2
+        1MB,flows_completed,2,1,0,1.5,-4.853,7.853,1,2
         1MB,flows_total,2,1,0,2,2,2,2,2
-        1MB,paused_ns,2,1,0,7001.5,7001,7002,7001,7002
-        2MB,drops.by_reason.headroom-exhausted,2,1,1,2,0,4,0,4
+        1MB,paused_ns,2,1,0,7001.5,6995.147,7007.853,7001,7002
+        2MB,drops.by_reason.headroom-exhausted,2,1,1,2,-23.412,27.412,0,4
         2MB,fct_ns.mean,0,1,1,,,,,
-        2MB,flows_completed,2,1,1,0.5,0,1,0,1
+        2MB,flows_completed,2,1,1,0.5,-5.853,6.853,0,1
         2MB,flows_total,2,1,1,2,2,2,2,2
-        2MB,paused_ns,2,1,1,7000.5,7000,7001,7000,7001
+        2MB,paused_ns,2,1,1,7000.5,6994.147,7006.853,7000,7001
         ");
     }
 

@@ -1,30 +1,29 @@
 //! The simulations of 256 hosts (Section V-B).
 
 use super::{
-    ADAPTIVE, BACKGROUND, BY_QUEUE, CC, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED,
-    INTERFERING, PAUSE, POOL, RESENT, SIH, TRAFFIC, percent, up_to, words,
+    ADAPTIVE, BACKGROUND, CC, COMPARABLE, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED,
+    INTERFERING, MARKS, PAUSE, RESENT, SIH, TRAFFIC, WITHOUT_SHARED, WORSE, claim, percent,
+    read_by, up_to, words,
 };
-use crate::reproduce::{Claim, Expected, Figure, View};
+use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, Source, Unit, View};
+use crate::sweep::Decimal;
 
-const fn longer(
-    place: &'static str,
-    text: &'static str,
-    tenths: i32,
-    quantity: usize,
-    cells: &'static [(&'static str, &'static str)],
-) -> Claim {
-    Claim { view: View::Increase, ..up_to(place, text, tenths, quantity, cells) }
+const POOL: (&str, &str) = ("scheme", "oversubscribed");
+const BY_QUEUE: (&str, &str) = ("scheme", "oversubscribed by queue");
+/// Of what the 80 % are: of one pool, or of each queue.
+const OVERSUBSCRIPTIONS: &[&str] = &["scheme"];
+
+const fn longer(place: &'static str, text: &'static str, tenths: i32, quantity: usize) -> Claim {
+    let paper = Expected::UpTo(percent(tenths));
+    let claim = claim(place, text, paper, (quantity, View::Increase), &[POOL, BY_QUEUE]);
+    read_by(claim, OVERSUBSCRIPTIONS)
 }
 
-const fn more_traffic(text: &'static str, cells: &'static [(&'static str, &'static str)]) -> Claim {
-    let paper = Expected::About(percent(290));
-    Claim { place: "Fig. 17, V-B", text, paper, quantity: 5, view: View::Increase, cells }
+/// "Within" a number of the paper, met within a fifth.
+const fn within(claim: Claim, tenths: i32) -> Claim {
+    let most = Decimal(percent(tenths).0 * 6 / 5);
+    Claim { holds: Criterion::Largest(Bound::AtMost(most)), ..claim }
 }
-
-const POOL_AT_02: &[(&str, &str)] =
-    &[("scheme", "oversubscribed"), (CC, "dcqcn"), ("fan-in", "0.2")];
-const BY_QUEUE_AT_02: &[(&str, &str)] =
-    &[("scheme", "oversubscribed by queue"), (CC, "dcqcn"), ("fan-in", "0.2")];
 
 pub(super) const FIG17: Figure = Figure {
     name: "fig17",
@@ -37,54 +36,73 @@ pub(super) const FIG17: Figure = Figure {
     baseline: SIH,
     quantities: &[PAUSE, FAN_IN, BACKGROUND, DROPS, RESENT, TRAFFIC],
     claims: &[
-        Claim {
-            place: "Fig. 17, V-B",
-            text: "DSH reduces the total pause duration, DCQCN",
-            paper: Expected::Range(percent(188), percent(528)),
-            quantity: 0,
-            view: View::Reduction,
-            cells: DSH_DCQCN,
-        },
-        Claim {
-            place: "Fig. 17, V-B",
-            text: "likewise, no congestion control",
-            paper: Expected::Range(percent(180), percent(468)),
-            quantity: 0,
-            view: View::Reduction,
-            cells: DSH_NONE,
-        },
+        claim(
+            "Fig. 17, V-B",
+            "DSH reduces the total pause duration, DCQCN",
+            Expected::Range(percent(188), percent(528)),
+            (0, View::Reduction),
+            DSH_DCQCN,
+        ),
+        claim(
+            "Fig. 17, V-B",
+            "DSH reduces the total pause duration, no congestion control",
+            Expected::Range(percent(180), percent(468)),
+            (0, View::Reduction),
+            DSH_NONE,
+        ),
         up_to("Fig. 18, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 1, DSH_DCQCN),
-        up_to("Fig. 18, V-B", "likewise, no congestion control", 517, 1, DSH_NONE),
-        up_to("Fig. 19, V-B", "DSH reduces the FCT of background, DCQCN", 379, 2, DSH_DCQCN),
-        up_to("Fig. 19, V-B", "likewise, no congestion control", 369, 2, DSH_NONE),
         up_to(
             "Fig. 18, V-B",
-            "adaptive headroom reduces the FCT of fan-in, DCQCN",
-            80,
+            "DSH reduces the FCT of fan-in, no congestion control",
+            517,
             1,
-            ADAPTIVE,
+            DSH_NONE,
         ),
-        up_to("Fig. 19, V-B", "adaptive headroom reduces the FCT of background", 60, 2, ADAPTIVE),
-        longer(
-            "Fig. 18, V-B",
-            "oversubscription, one pool, extends the FCT of fan-in",
-            243,
-            1,
-            POOL,
-        ),
-        longer("Fig. 18, V-B", "likewise, by queue", 243, 1, BY_QUEUE),
-        longer(
+        up_to("Fig. 19, V-B", "DSH reduces the FCT of background, DCQCN", 379, 2, DSH_DCQCN),
+        up_to(
             "Fig. 19, V-B",
-            "oversubscription, one pool, extends the FCT of background",
-            333,
+            "DSH reduces the FCT of background, no congestion control",
+            369,
             2,
-            POOL,
+            DSH_NONE,
         ),
-        longer("Fig. 19, V-B", "likewise, by queue", 333, 2, BY_QUEUE),
-        more_traffic("oversubscription, one pool, adds to the traffic, DCQCN, 0.2", POOL_AT_02),
-        more_traffic("likewise, by queue", BY_QUEUE_AT_02),
+        within(
+            up_to(
+                "Fig. 18, V-B",
+                "adaptive headroom reduces the FCT of fan-in, DCQCN",
+                80,
+                1,
+                ADAPTIVE,
+            ),
+            80,
+        ),
+        within(
+            up_to(
+                "Fig. 19, V-B",
+                "adaptive headroom reduces the FCT of background, DCQCN",
+                60,
+                2,
+                ADAPTIVE,
+            ),
+            60,
+        ),
+        longer("Fig. 18, V-B", "oversubscription extends the FCT of fan-in", 243, 1),
+        longer("Fig. 19, V-B", "oversubscription extends the FCT of background", 333, 2),
+        read_by(
+            claim(
+                "Fig. 17, V-B",
+                "oversubscription adds to the traffic, DCQCN, 0.2",
+                Expected::About(percent(290)),
+                (5, View::Increase),
+                &[POOL, BY_QUEUE, (CC, "dcqcn"), ("fan-in", "0.2")],
+            ),
+            OVERSUBSCRIPTIONS,
+        ),
     ],
+    check: DSH,
 };
+
+const NOTHING: Decimal = Decimal(0);
 
 pub(super) const FIG20: Figure = Figure {
     name: "fig20",
@@ -94,15 +112,24 @@ pub(super) const FIG20: Figure = Figure {
             `hadoop`, `cache-follower` and `ali-storage` of xoff.",
     has_small: true,
     baseline: SIH,
-    quantities: &[BACKGROUND, FAN_IN, PAUSE],
+    quantities: &[BACKGROUND, FAN_IN, PAUSE, MARKS],
     claims: &[words(
         "Fig. 20",
         "DSH reduces the FCT of background",
-        "improves with each workload",
+        ("improves with each workload", Criterion::Each(Bound::Above(NOTHING))),
         (0, View::Reduction),
         DSH,
     )],
+    check: DSH,
 };
+
+/// With DSH this is insurance headroom.
+const HEADROOM: Quantity = Quantity {
+    name: "most headroom in use in a switch",
+    unit: Unit::Kilobytes,
+    source: Source::LargestOf("headroom_max_bytes"),
+};
+const WITHOUT_INSURANCE: (&str, &str) = ("scheme", "dsh-without-insurance");
 
 pub(super) const FIG21: Figure = Figure {
     name: "fig21",
@@ -112,24 +139,39 @@ pub(super) const FIG21: Figure = Figure {
             where nothing else is said.",
     has_small: true,
     baseline: ("scheme", "dsh"),
-    quantities: &[DROPS, BACKGROUND, FAN_IN, PAUSE],
+    quantities: &[DROPS, BACKGROUND, FAN_IN, PAUSE, HEADROOM],
     claims: &[
-        words("Fig. 21(a)", "drops with insurance headroom", "none", (0, View::Itself), DSH),
+        words(
+            "Fig. 21(a)",
+            "drops with insurance headroom",
+            ("none", Criterion::Each(Bound::AtMost(NOTHING))),
+            (0, View::Itself),
+            DSH,
+        ),
         words(
             "Fig. 21(a)",
             "drops without",
-            "packets can be dropped",
+            ("packets can be dropped", Criterion::Largest(Bound::Above(NOTHING))),
             (0, View::Itself),
-            &[("scheme", "dsh-without-insurance")],
+            &[WITHOUT_INSURANCE],
         ),
-        words(
-            "Fig. 21(c)",
-            "the FCT of background without it, increase",
-            "significant at high load",
-            (1, View::Increase),
-            &[("scheme", "dsh-without-insurance")],
+        read_by(
+            words(
+                "Fig. 21(c)",
+                "the FCT of background without it, increase",
+                ("significant at high load", WORSE),
+                (1, View::Increase),
+                &[
+                    WITHOUT_INSURANCE,
+                    ("load", "0.9"),
+                    ("load", "0.9 (fan-in 0.5)"),
+                    ("load", "0.9 (fan-in 0.8)"),
+                ],
+            ),
+            &["load"],
         ),
     ],
+    check: &[WITHOUT_INSURANCE],
 };
 
 pub(super) const FIG22: Figure = Figure {
@@ -144,10 +186,11 @@ pub(super) const FIG22: Figure = Figure {
         up_to("Fig. 22, V-B", "DSH reduces the FCT of fan-in, DCQCN", 562, 0, DSH),
         up_to("Fig. 22, V-B", "DSH reduces the FCT of background, DCQCN", 386, 1, DSH),
     ],
+    check: DSH,
 };
 
-const DSH_ANY: &[(&str, &str)] = &[("scheme", "dsh"), ("receivers", "any host")];
-const DSH_OWN: &[(&str, &str)] = &[("scheme", "dsh"), ("receivers", "own group")];
+/// Who receives.
+const RECEIVERS: &[&str] = &["receivers"];
 
 pub(super) const FIG23: Figure = Figure {
     name: "fig23",
@@ -157,19 +200,18 @@ pub(super) const FIG23: Figure = Figure {
             on the links of group 1. PowerTCP is missing.",
     has_small: true,
     baseline: SIH,
-    quantities: &[FAN_IN, BACKGROUND, PAUSE],
+    quantities: &[FAN_IN, BACKGROUND, PAUSE, MARKS],
     claims: &[
-        up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN, to any host", 529, 0, DSH_ANY),
-        up_to("Fig. 23, V-B", "likewise, within groups", 529, 0, DSH_OWN),
-        up_to(
-            "Fig. 23, V-B",
-            "DSH reduces the FCT of background, DCQCN, to any host",
-            541,
-            1,
-            DSH_ANY,
+        read_by(
+            up_to("Fig. 23, V-B", "DSH reduces the FCT of fan-in, DCQCN", 529, 0, DSH),
+            RECEIVERS,
         ),
-        up_to("Fig. 23, V-B", "likewise, within groups", 541, 1, DSH_OWN),
+        read_by(
+            up_to("Fig. 23, V-B", "DSH reduces the FCT of background, DCQCN", 541, 1, DSH),
+            RECEIVERS,
+        ),
     ],
+    check: DSH,
 };
 
 pub(super) const FIG24: Figure = Figure {
@@ -184,7 +226,11 @@ pub(super) const FIG24: Figure = Figure {
         up_to("Fig. 24, V-B", "DSH reduces the FCT of fan-in, DCQCN", 482, 0, DSH),
         up_to("Fig. 24, V-B", "DSH reduces the FCT of background, DCQCN", 347, 1, DSH),
     ],
+    check: DSH,
 };
+
+/// The paper does not say which one it is.
+const CONGESTION_CONTROLS: &[&str] = &[CC];
 
 pub(super) const FIG25: Figure = Figure {
     name: "fig25",
@@ -193,35 +239,28 @@ pub(super) const FIG25: Figure = Figure {
     notes: "Arrivals for 5 ms. The paper does not say which congestion control it is.",
     has_small: true,
     baseline: SIH,
-    quantities: &[INTERFERED, INTERFERING, PAUSE],
+    quantities: &[INTERFERED, INTERFERING, PAUSE, MARKS],
     claims: &[
-        words(
-            "Fig. 25",
-            "DSH against SIH, interfered, increase, DCQCN",
-            "comparable",
-            (0, View::Increase),
-            DSH_DCQCN,
+        read_by(
+            words(
+                "Fig. 25",
+                "DSH against SIH, interfered, increase",
+                COMPARABLE,
+                (0, View::Increase),
+                DSH,
+            ),
+            CONGESTION_CONTROLS,
         ),
-        words(
-            "Fig. 25",
-            "likewise, no congestion control",
-            "comparable",
-            (0, View::Increase),
-            DSH_NONE,
-        ),
-        words(
-            "Fig. 25",
-            "DSH without shared headroom, likewise, DCQCN",
-            "significantly worse at high load",
-            (0, View::Increase),
-            &[("scheme", "dsh-without-shared"), (CC, "dcqcn")],
-        ),
-        words(
-            "Fig. 25",
-            "likewise, no congestion control",
-            "significantly worse at high load",
-            (0, View::Increase),
-            &[("scheme", "dsh-without-shared"), (CC, "none")],
+        read_by(
+            words(
+                "Fig. 25",
+                "DSH without shared headroom, likewise",
+                ("significantly worse at high load", WORSE),
+                (0, View::Increase),
+                &[WITHOUT_SHARED, ("interfering", "0.9")],
+            ),
+            CONGESTION_CONTROLS,
         ),
     ],
+    check: DSH,
 };

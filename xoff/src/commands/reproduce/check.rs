@@ -1,0 +1,101 @@
+//! `xoff reproduce --check`: does xoff still say what is committed?
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::super::sweep::{CommandError, named, no_thread, prepare};
+use super::super::sweep_progress::SweepProgress;
+use super::super::{Exit, print, say};
+use super::{Arguments, SMALL, out, write};
+use crate::reproduce::Figure;
+use crate::reproduce::check::{self, Repeated};
+use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
+
+/// Where in the results' folder the repeated runs are.
+const FOLDER: &str = "check";
+
+/// Repeats a run of each figure and compares its numbers with those that are committed.
+pub(super) fn compare(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+) -> Result<Exit, CommandError> {
+    let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
+    let mut text = String::new();
+    let mut exit = Exit::Success;
+    for repeated in &found {
+        let differences = check::differences(arguments.paper, repeated);
+        for difference in &differences {
+            say(difference);
+            exit = Exit::Unsound;
+        }
+        if differences.is_empty() {
+            let (name, count) = (repeated.figure.name, repeated.rows.len());
+            writeln!(text, "{name}: {count} numbers are as committed")
+                .expect("a String takes every write");
+        }
+    }
+    Ok(print(&text, exit))
+}
+
+/// Repeats a run of each figure and writes its numbers, with those that are committed of other figures, to `file`.
+pub(super) fn write_file(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+    file: &Path,
+) -> Result<Exit, CommandError> {
+    let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
+    write(file, &check::file(arguments.paper, &found))?;
+    Ok(print(&format!("{}\n", file.display()), Exit::Success))
+}
+
+/// The numbers of a run of each figure; `None` if the user interrupted it.
+fn repeat(
+    arguments: &Arguments,
+    plans: &[(&'static Figure, Plan)],
+) -> Result<Option<Vec<Repeated>>, CommandError> {
+    let mut chosen: Vec<(&'static Figure, &Plan, &Run)> = Vec::new();
+    for (figure, plan) in plans {
+        let run = check::run_of(figure, plan);
+        let run = run.expect("a test of the papers finds a run of each figure");
+        chosen.push((figure, plan, run));
+    }
+    let interrupted = prepare(chosen.iter().map(|(_, _, run)| *run))?;
+    let mut found = Vec::new();
+    for (figure, plan, run) in chosen {
+        let folder = out(arguments).join(FOLDER).join(figure.name);
+        let folder = SweepFolder::claim(&folder, plan.sweep.text(), Claim::Alone)?;
+        let scale = if figure.has_small { format!(" scale={SMALL}") } else { String::new() };
+        let what = plan.sweep.describe(&run.choices, run.seed) + &scale;
+        say(format_args!("{}: {what}", figure.name));
+        match repeat_run(plan, run, &folder, interrupted)? {
+            Ok(result) => {
+                let place = folder.run_folder(&run.id);
+                found.push(check::repeated(figure, &what, &result, &place));
+            }
+            Err(Failure::Interrupted) => return Ok(None),
+            Err(Failure::Failed(why)) => return Err(CommandError::Text(named(run, &what, &why))),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Runs it, whether or not the folder has its results.
+fn repeat_run(
+    plan: &Plan,
+    run: &Run,
+    folder: &SweepFolder,
+    interrupted: &AtomicBool,
+) -> Result<Result<RunResult, Failure>, CommandError> {
+    let mut ended = Err(Failure::Interrupted);
+    let mut progress = SweepProgress::of_lines(1);
+    let what = plan.sweep.describe(&run.choices, run.seed);
+    sweep::execute(&plan.sweep, &[run], folder, 1, interrupted, |run, news| match news {
+        News::UnderWay { progress: so_far, duration } => {
+            progress.under_way(run.index, duration, so_far, |line| named(run, &what, line));
+        }
+        News::Ended(result) => ended = result,
+    })
+    .map_err(|error| no_thread(&error))?;
+    Ok(ended)
+}

@@ -1,0 +1,235 @@
+//! What a paper says of a figure, and by what it is judged.
+
+use super::estimate::Value;
+use crate::sweep::Decimal;
+
+/// A sentence of the paper, with a criterion by which it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Section.
+    pub place: &'static str,
+    /// What is claimed.
+    pub text: &'static str,
+    /// What the paper has.
+    pub paper: Expected,
+    /// When it holds. Chosen from the paper's text, never by the result.
+    pub holds: Criterion,
+    /// The quantity, by its place in the figure.
+    pub quantity: usize,
+    /// How it is looked at.
+    pub view: View,
+    /// Choices that a cell must have, by axis; several of one axis are alternatives.
+    pub cells: &'static [(&'static str, &'static str)],
+    /// Axes that the paper leaves open. Each combination of their choices is a reading of the paper, and the claim is
+    /// judged in each.
+    pub readings: &'static [&'static str],
+}
+
+/// What a paper says of a quantity, as a part of 1 if it is a percentage and else in the unit in
+/// which it is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected {
+    /// From the least to the largest over the cells.
+    Range(Decimal, Decimal),
+    /// The largest over the cells.
+    UpTo(Decimal),
+    /// About this.
+    About(Decimal),
+    /// At least this.
+    Over(Decimal),
+    /// Not in numbers.
+    Words(&'static str),
+}
+
+/// When a claim holds. Numbers are as in [`Expected`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Criterion {
+    /// Each cell is within the bound.
+    Each(Bound),
+    /// The largest of the cells is.
+    Largest(Bound),
+    /// The least of the cells is within the first bound, and the largest within the second.
+    Ends(Bound, Bound),
+}
+
+/// What a value is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This or more.
+    AtLeast(Decimal),
+    /// This or less.
+    AtMost(Decimal),
+    /// More than this.
+    Above(Decimal),
+    /// Either end or a value between them.
+    Between(Decimal, Decimal),
+}
+
+/// How a quantity is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// By how much it is below the baseline's, as a part of that.
+    Reduction,
+    /// By how much it is above the baseline's, as a part of that.
+    Increase,
+    /// As it is.
+    Itself,
+}
+
+/// Whether a claim holds in a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// It does not.
+    Turns,
+    /// The runs do not tell: a cell has no number, or one that no run reached.
+    Open,
+    /// A cell has no run.
+    NotRun,
+}
+
+impl Criterion {
+    /// A number of the paper is met within a fifth: a figure can be read no better from its text, and a claim that
+    /// hangs on less is no finding. "About" is met on both sides, the others as far as the paper goes or further.
+    /// Words have no number: their claims name a bound of their own.
+    pub const fn within_a_fifth(paper: Expected) -> Self {
+        match paper {
+            Expected::Range(least, largest) => {
+                Self::Ends(Bound::AtLeast(fifths(least, 4)), Bound::AtLeast(fifths(largest, 4)))
+            }
+            Expected::UpTo(largest) => Self::Largest(Bound::AtLeast(fifths(largest, 4))),
+            Expected::About(value) => {
+                Self::Each(Bound::Between(fifths(value, 4), fifths(value, 6)))
+            }
+            Expected::Over(least) => Self::Each(Bound::AtLeast(least)),
+            Expected::Words(_) => panic!("words have no number to compare with"),
+        }
+    }
+
+    /// Whether values, from the least to the largest, meet it.
+    pub fn verdict(self, values: &[Value]) -> Verdict {
+        let [least, .., largest] = values else {
+            return values.first().map_or(Verdict::Open, |only| self.verdict(&[*only, *only]));
+        };
+        match self {
+            Self::Each(bound) => Verdict::both(bound.verdict(*least), bound.verdict(*largest)),
+            Self::Largest(bound) => bound.verdict(*largest),
+            Self::Ends(low, high) => Verdict::both(low.verdict(*least), high.verdict(*largest)),
+        }
+    }
+}
+
+impl Bound {
+    fn verdict(self, value: Value) -> Verdict {
+        match self {
+            Self::AtLeast(least) => match value {
+                Value::At(number) => Verdict::of(number >= least),
+                Value::Over(number) if number >= least => Verdict::Holds,
+                Value::Under(number) if number <= least => Verdict::Turns,
+                Value::Over(_) | Value::Under(_) => Verdict::Open,
+            },
+            Self::AtMost(most) => match value {
+                Value::At(number) => Verdict::of(number <= most),
+                Value::Under(number) if number <= most => Verdict::Holds,
+                Value::Over(number) if number >= most => Verdict::Turns,
+                Value::Over(_) | Value::Under(_) => Verdict::Open,
+            },
+            Self::Above(limit) => match Self::AtMost(limit).verdict(value) {
+                Verdict::Holds => Verdict::Turns,
+                Verdict::Turns => Verdict::Holds,
+                other => other,
+            },
+            Self::Between(least, most) => Verdict::both(
+                Self::AtLeast(least).verdict(value),
+                Self::AtMost(most).verdict(value),
+            ),
+        }
+    }
+}
+
+impl Verdict {
+    const fn of(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Turns }
+    }
+
+    const fn both(one: Self, other: Self) -> Self {
+        match (one, other) {
+            (Self::Turns, _) | (_, Self::Turns) => Self::Turns,
+            (Self::Holds, Self::Holds) => Self::Holds,
+            _ => Self::Open,
+        }
+    }
+}
+
+const fn fifths(value: Decimal, count: i128) -> Decimal {
+    Decimal(value.0 * count / 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn whole(number: i32) -> Decimal {
+        Decimal::whole(number)
+    }
+
+    fn at(numbers: &[i32]) -> Vec<Value> {
+        numbers.iter().map(|number| Value::At(whole(*number))).collect()
+    }
+
+    #[test]
+    fn a_criterion_is_met_by_each_cell_or_by_the_ends() {
+        let ten = Bound::AtLeast(whole(10));
+        for (criterion, values, expected) in [
+            (Criterion::Each(ten), at(&[10, 12]), Verdict::Holds),
+            (Criterion::Each(ten), at(&[9, 12]), Verdict::Turns),
+            (Criterion::Each(Bound::AtMost(whole(10))), at(&[9, 12]), Verdict::Turns),
+            (Criterion::Each(Bound::Between(whole(9), whole(12))), at(&[9, 12]), Verdict::Holds),
+            (Criterion::Each(Bound::Between(whole(10), whole(12))), at(&[9]), Verdict::Turns),
+            (Criterion::Each(Bound::Above(whole(9))), at(&[9, 12]), Verdict::Turns),
+            (Criterion::Largest(Bound::Above(whole(9))), at(&[9, 12]), Verdict::Holds),
+            (Criterion::Largest(ten), at(&[1, 9]), Verdict::Turns),
+            (Criterion::Ends(Bound::AtLeast(whole(5)), ten), at(&[5, 7, 10]), Verdict::Holds),
+            (Criterion::Ends(Bound::AtLeast(whole(6)), ten), at(&[5, 7, 10]), Verdict::Turns),
+            (Criterion::Ends(Bound::AtLeast(whole(5)), ten), at(&[5, 9]), Verdict::Turns),
+            (Criterion::Each(ten), at(&[]), Verdict::Open),
+        ] {
+            assert_eq!(criterion.verdict(&values), expected, "{criterion:?} {values:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_run_reached_is_judged_as_far_as_it_is_known() {
+        let (least, most) = (Bound::AtLeast(whole(10)), Bound::AtMost(whole(10)));
+        let above = Bound::Above(whole(10));
+        for (value, of_least, of_most, of_above) in [
+            (Value::Over(whole(10)), Verdict::Holds, Verdict::Turns, Verdict::Holds),
+            (Value::Over(whole(9)), Verdict::Open, Verdict::Open, Verdict::Open),
+            (Value::Under(whole(10)), Verdict::Turns, Verdict::Holds, Verdict::Turns),
+            (Value::Under(whole(11)), Verdict::Open, Verdict::Open, Verdict::Open),
+        ] {
+            assert_eq!(least.verdict(value), of_least, "{value:?}");
+            assert_eq!(most.verdict(value), of_most, "{value:?}");
+            assert_eq!(above.verdict(value), of_above, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_a_paper_is_met_within_a_fifth() {
+        for (paper, ours, expected) in [
+            (Expected::About(whole(10)), at(&[8, 12]), Verdict::Holds),
+            (Expected::About(whole(10)), at(&[13]), Verdict::Turns),
+            (Expected::UpTo(whole(10)), at(&[-3, 8]), Verdict::Holds),
+            (Expected::UpTo(whole(10)), at(&[-3, 30]), Verdict::Holds),
+            (Expected::UpTo(whole(10)), at(&[7]), Verdict::Turns),
+            (Expected::Range(whole(5), whole(10)), at(&[4, 8]), Verdict::Holds),
+            (Expected::Range(whole(5), whole(10)), at(&[3, 10]), Verdict::Turns),
+            (Expected::Over(whole(10)), at(&[10]), Verdict::Holds),
+            (Expected::Over(whole(10)), at(&[9]), Verdict::Turns),
+        ] {
+            let criterion = Criterion::within_a_fifth(paper);
+            assert_eq!(criterion.verdict(&ours), expected, "{paper:?} {ours:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A quantity over seeds.
+
+use super::View;
+use crate::sweep::{Decimal, interval};
+
+/// Cells with fewer seeds have a range instead of an interval.
+pub const FEWEST_FOR_AN_INTERVAL: usize = 10;
+
+/// A number, or what is known of one that no run reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The number.
+    At(Decimal),
+    /// Some number above this.
+    Over(Decimal),
+    /// Some number below this.
+    Under(Decimal),
+}
+
+/// What an estimate is, and of a ratio, what it is a ratio of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// The mean over seeds. Compared with the baseline: the mean of the ratios, seed by seed.
+    Mean,
+    /// The Kaplan-Meier median of times to an event. Compared with the baseline: the ratio of the medians.
+    Median,
+}
+
+/// A quantity of a cell, over its seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Seeds.
+    pub count: usize,
+    /// Those in which the event happened; of a mean, all.
+    pub happened: usize,
+    /// The mean or the median.
+    pub value: Value,
+    /// The least and the largest over the seeds; `None` of a ratio of medians.
+    pub range: Option<(Value, Value)>,
+    /// The 95 % interval; `None` where the seeds are too few for one.
+    pub interval: Option<(Value, Value)>,
+}
+
+impl Value {
+    /// The number, or the bound that it is beyond.
+    pub const fn number(self) -> Decimal {
+        match self {
+            Self::At(number) | Self::Over(number) | Self::Under(number) => number,
+        }
+    }
+
+    /// The number, if there is one.
+    pub const fn known(self) -> Option<Decimal> {
+        match self {
+            Self::At(number) => Some(number),
+            Self::Over(_) | Self::Under(_) => None,
+        }
+    }
+
+    /// `self / base`; `None` where nothing is known of it, or the base is 0.
+    pub fn ratio(self, base: Self) -> Option<Self> {
+        let (part, whole) = (self.number(), base.number());
+        let ratio = (whole.0 != 0).then(|| Decimal::ratio(part.0, whole.0))?;
+        match (self, base) {
+            (Self::At(_), Self::At(_)) => Some(Self::At(ratio)),
+            (Self::Over(_), Self::At(_) | Self::Under(_)) | (Self::At(_), Self::Under(_)) => {
+                Some(Self::Over(ratio))
+            }
+            (Self::Under(_), Self::At(_) | Self::Over(_)) | (Self::At(_), Self::Over(_)) => {
+                Some(Self::Under(ratio))
+            }
+            (Self::Over(_), Self::Over(_)) | (Self::Under(_), Self::Under(_)) => None,
+        }
+    }
+
+    /// The number changed by a function that keeps the order of numbers.
+    #[must_use]
+    pub fn map(self, change: impl Fn(Decimal) -> Decimal) -> Self {
+        match self {
+            Self::At(number) => Self::At(change(number)),
+            Self::Over(number) => Self::Over(change(number)),
+            Self::Under(number) => Self::Under(change(number)),
+        }
+    }
+
+    fn one_minus(self) -> Self {
+        let change = |number: Decimal| Decimal(Decimal::ONE.0 - number.0);
+        match self {
+            Self::At(number) => Self::At(change(number)),
+            Self::Over(number) => Self::Under(change(number)),
+            Self::Under(number) => Self::Over(change(number)),
+        }
+    }
+}
+
+impl Estimate {
+    /// The mean, with Student's t interval; `None` without values.
+    pub fn mean(values: &[Decimal]) -> Option<Self> {
+        let count = values.len();
+        let (least, largest) = values.iter().min().zip(values.iter().max())?;
+        let sum = Decimal(values.iter().map(|value| value.0).sum());
+        Some(Self {
+            count,
+            happened: count,
+            value: Value::At(Decimal::mean(sum, count)),
+            range: Some((Value::At(*least), Value::At(*largest))),
+            interval: interval(values).map(|(low, high)| (Value::At(low), Value::At(high))),
+        })
+    }
+
+    /// A ratio to the baseline, looked at in another way.
+    #[must_use]
+    pub fn viewed(self, view: View) -> Self {
+        let change = |value: Value| match view {
+            View::Itself => value,
+            View::Increase => value.map(|ratio| Decimal(ratio.0 - Decimal::ONE.0)),
+            View::Reduction => value.one_minus(),
+        };
+        let ends = |(low, high)| match view {
+            View::Reduction => (change(high), change(low)),
+            View::Itself | View::Increase => (change(low), change(high)),
+        };
+        let (range, interval) = (self.range.map(ends), self.interval.map(ends));
+        Self { value: change(self.value), range, interval, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn whole(number: i32) -> Decimal {
+        Decimal::whole(number)
+    }
+
+    #[test]
+    fn a_mean_has_the_range_of_its_values_and_an_interval_from_two_on() {
+        let one = Estimate::mean(&[whole(3)]).unwrap();
+        assert_eq!((one.value, one.interval), (Value::At(whole(3)), None));
+        let two = Estimate::mean(&[whole(3), whole(1)]).unwrap();
+        assert_eq!(two.range, Some((Value::At(whole(1)), Value::At(whole(3)))));
+        let ends = two.interval.map(|(low, high)| (low.number().0, high.number().0));
+        assert_eq!(ends, Some((-10_706_000, 14_706_000)));
+        assert_eq!(Estimate::mean(&[]), None);
+    }
+
+    #[test]
+    fn a_ratio_is_known_as_far_as_both_of_its_parts_are() {
+        use Value::{At, Over, Under};
+        let [two, six, three] = [2, 6, 3].map(whole);
+        for (part, base, ratio) in [
+            (At(six), At(two), Some(At(three))),
+            (Over(six), At(two), Some(Over(three))),
+            (At(six), Over(two), Some(Under(three))),
+            (Over(six), Over(two), None),
+            (At(six), Under(two), Some(Over(three))),
+            (Under(six), At(two), Some(Under(three))),
+            (Under(six), Under(two), None),
+            (At(six), At(whole(0)), None),
+        ] {
+            assert_eq!(part.ratio(base), ratio, "{part:?} / {base:?}");
+        }
+    }
+
+    #[test]
+    fn a_reduction_turns_the_ends_of_a_ratio_round() {
+        let tenths = |number: i32| Value::At(Decimal::per_mille(100 * number));
+        let ratio = Estimate {
+            count: 2,
+            happened: 2,
+            value: tenths(4),
+            range: Some((tenths(3), tenths(5))),
+            interval: Some((tenths(1), tenths(7))),
+        };
+        let reduction = ratio.viewed(View::Reduction);
+        assert_eq!(reduction.value, tenths(6));
+        assert_eq!(reduction.range, Some((tenths(5), tenths(7))));
+        assert_eq!(reduction.interval, Some((tenths(3), tenths(9))));
+        assert_eq!(ratio.viewed(View::Increase).range, Some((tenths(-7), tenths(-5))));
+        assert_eq!(ratio.viewed(View::Itself), ratio);
+        let over = Estimate { value: Value::Over(whole(3)), ..ratio };
+        assert_eq!(over.viewed(View::Reduction).value, Value::Under(whole(-2)));
+        assert_eq!(over.viewed(View::Increase).value, Value::Over(whole(2)));
+    }
+}

@@ -1,0 +1,147 @@
+//! What one run says of a quantity, from its results folder.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use super::{Onset, Source};
+use crate::sweep::{Decimal, RunResult, Sample};
+
+/// What one run says of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A number.
+    Number(Decimal),
+    /// A completion time or slowdown, but flows are missing: those were the slowest.
+    Incomplete,
+    /// When an event happened, or that it did not.
+    Onset(Onset),
+}
+
+/// Emulated time at the end of a run, in nanoseconds.
+const END: &str = "emulated_ns";
+
+impl Source {
+    /// Reads it; `None` if the run has no such number.
+    pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
+        let metrics = &result.metrics;
+        let number = match self {
+            Self::Metric(name) => {
+                return match metrics.sample(name) {
+                    Sample::Of(number) => Some(Observation::Number(number)),
+                    Sample::Incomplete => Some(Observation::Incomplete),
+                    Sample::Absent => None,
+                };
+            }
+            Self::Onset(name) => {
+                let happened = metrics.value(name).map(Onset::At);
+                let onset = happened.or_else(|| metrics.value(END).map(Onset::After));
+                return onset.map(Observation::Onset);
+            }
+            Self::LargestOf(name) => metrics.within(name).max(),
+            Self::SumOf(name) => metrics
+                .within(name)
+                .map(|number| number.0)
+                .reduce(|sum, number| sum + number)
+                .map(Decimal),
+            Self::Percentile { measure, percent, divisor } => {
+                percentile(folder, measure, percent, divisor)
+            }
+            Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
+            Self::LeastRate { from_ns, to_ns } => least_rate(folder, from_ns, to_ns),
+        };
+        number.map(Observation::Number)
+    }
+}
+
+impl fmt::Display for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) | Self::Onset(Onset::At(number)) => write!(f, "{number}"),
+            Self::Incomplete => f.write_str("incomplete"),
+            Self::Onset(Onset::After(end)) => write!(f, "not by {end}"),
+        }
+    }
+}
+
+fn percentile(folder: &Path, measure: &str, percent: u32, divisor: u32) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let rank = (u128::from(total) * u128::from(percent)).div_ceil(100);
+    let mut counted = 0;
+    let (value, _) = steps.iter().find(|(_, weight)| {
+        counted += u128::from(*weight);
+        counted >= rank
+    })?;
+    Some(Decimal::ratio((*value).into(), divisor.into()))
+}
+
+fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Decimal> {
+    let steps = steps(folder, measure)?;
+    let total: u64 = steps.iter().map(|(_, weight)| weight).sum();
+    let up_to = steps.iter().filter(|(step, _)| *step <= value);
+    let counted: u64 = up_to.map(|(_, weight)| weight).sum();
+    (total > 0).then(|| Decimal::ratio(counted.into(), total.into()))
+}
+
+/// Values and weights of a measure of `distributions.csv`.
+fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
+    let text = fs::read_to_string(folder.join("distributions.csv")).ok()?;
+    let step = |line: &str| {
+        let mut fields = line.split(',');
+        let named = fields.next()? == measure;
+        let (value, weight) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        named.then_some((value, weight))
+    };
+    Some(text.lines().filter_map(step).collect())
+}
+
+/// The table has no row where nothing arrived: then the least is 0.
+fn least_rate(folder: &Path, from_ns: u64, to_ns: u64) -> Option<Decimal> {
+    let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let start: u64 = fields.first()?.parse().ok()?;
+        Some((start, fields.last()?.parse::<u64>().ok()?))
+    };
+    let rows: Vec<(u64, u64)> = text.lines().filter_map(row).collect();
+    let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
+    let within = || rows.iter().filter(|(start, _)| (from_ns..to_ns).contains(start));
+    let expected = (to_ns - from_ns) / interval.max(1);
+    let least = if (within().count() as u64) < expected {
+        0
+    } else {
+        within().map(|(_, rate)| *rate).min()?
+    };
+    Some(Decimal::ratio(least.into(), 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::made_up::run_with;
+
+    #[test]
+    fn numbers_of_a_summary_are_read_alone_and_together() {
+        let run = run_with(&[
+            ("emulated_ns", 900),
+            ("headroom_max_bytes.leaf0", 30),
+            ("headroom_max_bytes.spine.1", 40),
+            ("headroom_max_bytes_of_all", 99),
+            ("deadlock.first_onset_ns", 70),
+        ]);
+        let read = |source: Source| source.read(&run, Path::new("")).map(|it| it.to_string());
+        for (source, expected) in [
+            (Source::Metric("headroom_max_bytes.leaf0"), Some("30")),
+            (Source::Metric("headroom_max_bytes.leaf1"), None),
+            (Source::LargestOf("headroom_max_bytes"), Some("40")),
+            (Source::SumOf("headroom_max_bytes"), Some("70")),
+            (Source::SumOf("window.paused_ns"), None),
+            (Source::LargestOf("window.paused_ns"), None),
+            (Source::Onset("deadlock.first_onset_ns"), Some("70")),
+            (Source::Onset("window.first_onset_ns"), Some("not by 900")),
+        ] {
+            assert_eq!(read(source).as_deref(), expected, "{source:?}");
+        }
+    }
+}
