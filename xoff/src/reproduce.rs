@@ -102,6 +102,8 @@ pub enum Unit {
 pub enum Source {
     /// A number of `summary.json`, by its path.
     Metric(&'static str),
+    /// A truth value of `summary.json`, by its path: a cell has the share of the runs in which it is true.
+    Share(&'static str),
     /// The largest number of an object of `summary.json`, by its path: of `headroom_max_bytes`, that of any switch.
     LargestOf(&'static str),
     /// The sum of the numbers of an object of `summary.json`, by its path.
@@ -139,6 +141,7 @@ impl Source {
     pub const fn statistic(self) -> Statistic {
         match self {
             Self::Onset(_) => Statistic::Median,
+            Self::Share(_) => Statistic::Share,
             Self::Metric(_)
             | Self::LargestOf(_)
             | Self::SumOf(_)

@@ -366,7 +366,7 @@ const FIG16: Figure = Figure {
         Quantity {
             name: "runs with a deadlock",
             unit: Unit::Percent,
-            source: Source::Metric("deadlock.at_end"),
+            source: Source::Share("deadlock.at_end"),
         },
         Quantity {
             name: "onset",

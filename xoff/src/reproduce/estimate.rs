@@ -6,6 +6,10 @@ use crate::sweep::{Decimal, interval};
 /// Cells with fewer seeds have a range instead of an interval.
 pub const FEWEST_FOR_AN_INTERVAL: usize = 10;
 
+/// The square of 1.96, the 0.975 quantile of the normal distribution, times [`SCALE`].
+const Z_SQUARE: i128 = 38_416;
+const SCALE: i128 = 10_000;
+
 /// A number, or what is known of one that no run reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -22,6 +26,8 @@ pub enum Value {
 pub enum Statistic {
     /// The mean over seeds. Compared with the baseline: the mean of the ratios, seed by seed.
     Mean,
+    /// The share of the runs in which something is true. Compared with the baseline: the ratio of the shares.
+    Share,
     /// The Kaplan-Meier median of times to an event. Compared with the baseline: the ratio of the medians.
     Median,
 }
@@ -33,9 +39,9 @@ pub struct Estimate {
     pub count: usize,
     /// Those in which the event happened; of a mean, all.
     pub happened: usize,
-    /// The mean or the median.
+    /// The mean, the share or the median.
     pub value: Value,
-    /// The least and the largest over the seeds; `None` of a ratio of medians.
+    /// The least and the largest over the seeds; `None` of shares, and of ratios of shares and medians.
     pub range: Option<(Value, Value)>,
     /// The 95 % interval; `None` where the seeds are too few for one.
     pub interval: Option<(Value, Value)>,
@@ -108,6 +114,30 @@ impl Estimate {
         })
     }
 
+    /// The share of truth values, 1 or 0, that are 1, with E. B. Wilson's interval (Probable Inference, the Law
+    /// of Succession, and Statistical Inference, 1927); `None` without values.
+    pub fn share(values: &[Decimal]) -> Option<Self> {
+        let count = values.len();
+        let happened = values.iter().filter(|value| value.0 != 0).count();
+        let (n, k) = (count as i128, happened as i128);
+        let share = (count > 0).then(|| Decimal::ratio(k, n))?;
+        // (k + z²/2 -+ z sqrt(k (n - k) / n + z²/4)) / (n + z²), above and below times 2 * 10^8 * n.
+        let square = Z_SQUARE * n * (4 * SCALE * k * (n - k) + Z_SQUARE * n);
+        let root = (SCALE * SCALE * square).isqrt();
+        let end = |root: i128| {
+            let part = SCALE * n * (2 * SCALE * k + Z_SQUARE) + root;
+            Value::At(Decimal::ratio(part, 2 * SCALE * n * (SCALE * n + Z_SQUARE)))
+        };
+        let interval = Some((end(-root), end(root)));
+        Some(Self { count, happened, value: Value::At(share), range: None, interval })
+    }
+
+    /// What is left of it in a comparison by this value, which has neither ends nor a range.
+    #[must_use]
+    pub const fn compared(self, value: Value) -> Self {
+        Self { value, range: None, interval: None, ..self }
+    }
+
     /// A ratio to the baseline, looked at in another way.
     #[must_use]
     pub fn viewed(self, view: View) -> Self {
@@ -142,6 +172,25 @@ mod tests {
         let ends = two.interval.map(|(low, high)| (low.number().0, high.number().0));
         assert_eq!(ends, Some((-10_706_000, 14_706_000)));
         assert_eq!(Estimate::mean(&[]), None);
+    }
+
+    /// Wilson's interval of 3 of 12 and of 0 and 10 of 10, from his formula by hand.
+    #[test]
+    fn a_share_has_an_interval_within_0_and_1() {
+        let truths = |happened: usize, count: usize| -> Vec<Decimal> {
+            (0..count).map(|run| whole(i32::from(run < happened))).collect()
+        };
+        for (happened, count, share, low, high) in [
+            (3, 12, 250_000, 88_940, 532_310),
+            (0, 10, 0, 0, 277_540),
+            (10, 10, 1_000_000, 722_460, 1_000_000),
+        ] {
+            let estimate = Estimate::share(&truths(happened, count)).unwrap();
+            let ends = Some((Value::At(Decimal(low)), Value::At(Decimal(high))));
+            assert_eq!((estimate.happened, estimate.value.number().0), (happened, share));
+            assert_eq!(estimate.interval, ends, "{happened} of {count}");
+        }
+        assert_eq!(Estimate::share(&[]), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Source {
     pub fn read(self, result: &RunResult, folder: &Path) -> Option<Observation> {
         let metrics = &result.metrics;
         let number = match self {
-            Self::Metric(name) => {
+            Self::Metric(name) | Self::Share(name) => {
                 return match metrics.sample(name) {
                     Sample::Of(number) => Some(Observation::Number(number)),
                     Sample::Incomplete => Some(Observation::Incomplete),

@@ -105,16 +105,16 @@ impl Outcome {
     /// A quantity of a cell.
     pub fn itself(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
         match self.figure.quantities[quantity].source.statistic() {
-            Statistic::Mean => {
-                Estimate::mean(&cell.numbers(quantity).map(|it| it.1).collect::<Vec<_>>())
-            }
+            Statistic::Mean => Estimate::mean(&cell.values(quantity)),
+
+            Statistic::Share => Estimate::share(&cell.values(quantity)),
             Statistic::Median => survival::median(&cell.onsets(quantity)),
         }
     }
 
     /// A quantity of a cell compared with that of the baseline's cell. Of a mean, the mean of the ratios, seed by seed:
-    /// both have the same traffic; seeds in which the baseline is 0 do not count. Of a median, the ratio of
-    /// the medians: runs in which nothing happened have no ratio.
+    /// both have the same traffic; seeds in which the baseline is 0 do not count. Of shares and medians, the ratio
+    /// of both: runs in which nothing happened have no ratio.
     pub fn relative(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
         let baseline = self.baseline(cell)?;
         match self.figure.quantities[quantity].source.statistic() {
@@ -126,11 +126,10 @@ impl Outcome {
                 };
                 Estimate::mean(&cell.numbers(quantity).filter_map(ratio).collect::<Vec<_>>())
             }
-            Statistic::Median => {
-                let of = |cell: &Cell| survival::median(&cell.onsets(quantity));
-                let (median, base) = (of(cell)?, of(baseline)?);
-                let value = median.value.ratio(base.value)?;
-                Some(Estimate { value, range: None, interval: None, ..median })
+            Statistic::Share | Statistic::Median => {
+                let (itself, base) =
+                    (self.itself(cell, quantity)?, self.itself(baseline, quantity)?);
+                Some(itself.compared(itself.value.ratio(base.value)?))
             }
         }
     }
@@ -219,6 +218,10 @@ impl Cell {
             Observation::Incomplete | Observation::Onset(_) => None,
         };
         self.observations[quantity].iter().filter_map(number)
+    }
+
+    fn values(&self, quantity: usize) -> Vec<Decimal> {
+        self.numbers(quantity).map(|(_, number)| number).collect()
     }
 
     fn onsets(&self, quantity: usize) -> Vec<Onset> {

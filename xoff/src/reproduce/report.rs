@@ -117,6 +117,7 @@ fn cells(text: &mut String, outcome: &Outcome) {
         header.push(format!("{}{unit}", quantity.name));
         let comparison = match quantity.source.statistic() {
             Statistic::Mean => "mean of ratios",
+            Statistic::Share => "ratio of shares",
             Statistic::Median => "ratio of medians",
         };
         header.push(format!("of {}, {comparison}", outcome.figure.baseline.1));
@@ -151,19 +152,22 @@ fn legend(text: &mut String, outcome: &Outcome) {
             .any(|number| outcome.figure.quantities[*number].source.statistic() == statistic)
     };
     let mut sentences = Vec::new();
-    if runs().any(|count| (2..FEWEST_FOR_AN_INTERVAL).contains(&count)) {
+    if has(Statistic::Mean) && runs().any(|count| (2..FEWEST_FOR_AN_INTERVAL).contains(&count)) {
         sentences.push(format!(
             "`a (b .. c)`: mean, and the least and the largest of the seeds. Fewer than {FEWEST_FOR_AN_INTERVAL} seeds \
              have no interval."
         ));
     }
-    if runs().any(|count| count >= FEWEST_FOR_AN_INTERVAL) {
+    if has(Statistic::Mean) && runs().any(|count| count >= FEWEST_FOR_AN_INTERVAL) {
         sentences.push("`a [b, c]`: mean with its 95 % interval by Student's t.".to_owned());
+    }
+    if has(Statistic::Share) {
+        sentences.push("Shares of runs have E. B. Wilson's 95 % interval.".to_owned());
     }
     if has(Statistic::Median) {
         sentences.push(
-            "Onsets have the Kaplan-Meier median in place of the mean, its 95 % interval by order statistics, and in \
-             how many of how many runs it happened."
+            "Onsets have the Kaplan-Meier median, its 95 % interval by order statistics or, with fewer than 10 runs, the \
+             range, and in how many of how many runs it happened."
                 .to_owned(),
         );
     }

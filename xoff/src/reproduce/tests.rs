@@ -39,7 +39,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
             for quantity in figure.quantities {
                 let name = quantity.name;
                 match quantity.source {
-                    Source::Metric(metric) | Source::Onset(metric) => {
+                    Source::Metric(metric) | Source::Share(metric) | Source::Onset(metric) => {
                         let known = metrics.iter().any(|known| known == metric);
                         assert!(known, "{}: {name}: {metric}", figure.name);
                     }

@@ -20,7 +20,7 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
             &format!("**Figures that have it are of the scale `{scale}`, not the paper's.**\n"),
         );
     }
-    text += "A claim is judged by means and medians, in each reading of what the paper leaves open. \"Holds if\" comes \
+    text += "A claim is judged by means, shares and medians, in each reading of what the paper leaves open. \"Holds if\" comes \
              from the paper's text: its numbers are met within a fifth, \"over\" as it is, and words as the table \
              says.\n\n";
     row(&mut text, &["where", "claim", "paper", "holds if", "verdict"]);

@@ -31,6 +31,7 @@ pub fn csv(outcome: &Outcome) -> String {
             let (count, happened) = estimate.map_or((0, 0), |it| (it.count, it.happened));
             let (statistic, happened) = match quantity.source.statistic() {
                 Statistic::Mean => ("mean", String::new()),
+                Statistic::Share => ("share", happened.to_string()),
                 Statistic::Median => ("median", happened.to_string()),
             };
             writeln!(

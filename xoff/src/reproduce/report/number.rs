@@ -12,7 +12,7 @@ pub fn estimate(estimate: Estimate, statistic: Statistic, unit: Unit) -> String 
     let places = Places::of(estimate, unit);
     let ends = ends(estimate, &places);
     match (statistic, estimate.value) {
-        (Statistic::Mean, value) => format!("{}{ends}", places.value(value)),
+        (Statistic::Mean | Statistic::Share, value) => format!("{}{ends}", places.value(value)),
         (Statistic::Median, Value::Over(end)) => {
             let (happened, count) = (estimate.happened, estimate.count);
             format!("not reached by {}{ends}, {happened} of {count}", places.number(end))
@@ -30,16 +30,20 @@ pub fn comparison(estimate: Estimate, unit: Unit) -> String {
     format!("{}{}", places.value(estimate.value), ends(estimate, &places))
 }
 
-/// An interval, or the range where the seeds are too few for one; nothing where both ends are the same.
+/// An interval, or the range where the seeds are too few for one and there is a range; nothing where both ends are the same.
 fn ends(estimate: Estimate, places: &Places) -> String {
     let text = |value| places.value(value);
     let differ = |(low, high): &(Value, Value)| low != high;
-    if estimate.count < FEWEST_FOR_AN_INTERVAL {
-        let range = estimate.range.filter(differ);
-        range.map(|(low, high)| format!(" ({} .. {})", text(low), text(high)))
-    } else {
-        let interval = estimate.interval.filter(differ);
-        interval.map(|(low, high)| format!(" [{}, {}]", text(low), text(high)))
+    let few = estimate.count < FEWEST_FOR_AN_INTERVAL;
+    match (estimate.range.filter(|_| few), estimate.interval) {
+        (Some(range), _) => {
+            let range = Some(range).filter(differ);
+            range.map(|(low, high)| format!(" ({} .. {})", text(low), text(high)))
+        }
+        (None, interval) => {
+            let interval = interval.filter(differ);
+            interval.map(|(low, high)| format!(" [{}, {}]", text(low), text(high)))
+        }
     }
     .unwrap_or_default()
 }

@@ -34,7 +34,7 @@ fn numbers_are_beside_the_papers_and_runs_that_were_cut_are_in_no_mean() {
 
     ## Which claims hold
 
-    A claim is judged by means and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
@@ -78,7 +78,7 @@ fn onsets_are_medians_and_say_how_often_they_happened() {
 
     ## Which claims hold
 
-    A claim is judged by means and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
@@ -104,7 +104,7 @@ fn onsets_are_medians_and_say_how_often_they_happened() {
     | 1MB | 20 (10 .. 70), 3 of 3 | 1 |
     | 2MB | not reached by 100 (40 .. over 100), 1 of 3 | over 5 |
 
-    `a (b .. c)`: mean, and the least and the largest of the seeds. Fewer than 10 seeds have no interval. Onsets have the Kaplan-Meier median in place of the mean, its 95 % interval by order statistics, and in how many of how many runs it happened.
+    Onsets have the Kaplan-Meier median, its 95 % interval by order statistics or, with fewer than 10 runs, the range, and in how many of how many runs it happened.
     "#);
 }
 
