@@ -30,22 +30,23 @@ pub fn comparison(estimate: Estimate, unit: Unit) -> String {
     format!("{}{}", places.value(estimate.value), ends(estimate, &places))
 }
 
-/// An interval, or the range where the seeds are too few for one and there is a range; nothing where both ends are the same.
+/// The ends that are shown, unless both are the same: the interval, or the range where the seeds are too few for an
+/// interval and there is a range.
 fn ends(estimate: Estimate, places: &Places) -> String {
     let text = |value| places.value(value);
-    let differ = |(low, high): &(Value, Value)| low != high;
-    let few = estimate.count < FEWEST_FOR_AN_INTERVAL;
-    match (estimate.range.filter(|_| few), estimate.interval) {
-        (Some(range), _) => {
-            let range = Some(range).filter(differ);
-            range.map(|(low, high)| format!(" ({} .. {})", text(low), text(high)))
+    match range(estimate).or(estimate.interval) {
+        Some((low, high)) if low == high => String::new(),
+        Some((low, high)) if range(estimate).is_some() => {
+            format!(" ({} .. {})", text(low), text(high))
         }
-        (None, interval) => {
-            let interval = interval.filter(differ);
-            interval.map(|(low, high)| format!(" [{}, {}]", text(low), text(high)))
-        }
+        Some((low, high)) => format!(" [{}, {}]", text(low), text(high)),
+        None => String::new(),
     }
-    .unwrap_or_default()
+}
+
+/// The range, if it is what is shown.
+fn range(estimate: Estimate) -> Option<(Value, Value)> {
+    estimate.range.filter(|_| estimate.count < FEWEST_FOR_AN_INTERVAL)
 }
 
 /// With its unit, if it has a name.
@@ -72,7 +73,12 @@ struct Places {
 
 impl Places {
     fn of(estimate: Estimate, unit: Unit) -> Self {
-        let places = match unit.of(estimate.value.number()).0.abs() / Decimal::ONE.0 {
+        let ends = range(estimate).or(estimate.interval);
+        let high = ends.map_or(estimate.value, |(_, high)| high);
+        let size = |value: Value| unit.of(value.number()).0.abs();
+        // A share of 0 is as exact as its interval.
+        let size = if size(estimate.value) == 0 { size(high) } else { size(estimate.value) };
+        let places = match size / Decimal::ONE.0 {
             0 => 3,
             1..10 => 2,
             10..1000 => 1,
@@ -184,6 +190,16 @@ mod tests {
         assert_eq!(text(1, 4), "not reached by 4 (1 .. over 4), 1 of 4");
         assert_eq!(text(100, 100), "50 [40, 61], 100 of 100");
         assert_eq!(text(0, 100), "not reached by 100 [40, over 100], 0 of 100");
+    }
+
+    #[test]
+    fn a_share_has_its_interval_whatever_the_number_of_seeds() {
+        let text = |truths: &[i32]| {
+            let truths: Vec<Decimal> = truths.iter().map(|truth| Decimal::whole(*truth)).collect();
+            estimate(Estimate::share(&truths).unwrap(), Statistic::Share, Unit::Percent)
+        };
+        assert_eq!(text(&[0, 0, 0, 0]), "0 [0, 49]");
+        assert_eq!(text(&[1, 0, 0, 0]), "25 [4.6, 69.9]");
     }
 
     #[test]
