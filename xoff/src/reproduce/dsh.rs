@@ -52,6 +52,17 @@ const PAUSE: Quantity = Quantity {
     unit: Unit::Milliseconds,
     source: Source::Metric("pause_ordered_ns"),
 };
+/// Whose occupancy decided: that of an ingress queue, or that of a port.
+const PAUSE_BY_QUEUES: Quantity = Quantity {
+    name: "of it by queues",
+    unit: Unit::Milliseconds,
+    source: Source::Metric("pause_ordered_by_level.queue_ns"),
+};
+const PAUSE_BY_PORTS: Quantity = Quantity {
+    name: "of it by ports",
+    unit: Unit::Milliseconds,
+    source: Source::Metric("pause_ordered_by_level.port_ns"),
+};
 const FAN_IN: Quantity = Quantity {
     name: "mean FCT of fan-in",
     unit: Unit::Microseconds,
@@ -323,7 +334,7 @@ const FIG15: Figure = Figure {
             link is full. The size of interfered flows is not given: 64 KB here. PowerTCP is missing.",
     has_small: false,
     baseline: SIH,
-    quantities: &[INTERFERED, INTERFERING, PAUSE],
+    quantities: &[INTERFERED, INTERFERING, PAUSE, PAUSE_BY_QUEUES, PAUSE_BY_PORTS],
     claims: &[
         words(
             "Fig. 15",

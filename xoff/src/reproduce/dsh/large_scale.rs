@@ -2,8 +2,8 @@
 
 use super::{
     ADAPTIVE, BACKGROUND, CC, COMPARABLE, DROPS, DSH, DSH_DCQCN, DSH_NONE, FAN_IN, INTERFERED,
-    INTERFERING, MARKS, PAUSE, RESENT, SIH, TRAFFIC, WITHOUT_SHARED, WORSE, claim, percent,
-    read_by, up_to, words,
+    INTERFERING, MARKS, PAUSE, PAUSE_BY_PORTS, PAUSE_BY_QUEUES, RESENT, SIH, TRAFFIC,
+    WITHOUT_SHARED, WORSE, claim, percent, read_by, up_to, words,
 };
 use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
@@ -34,7 +34,16 @@ pub(super) const FIG17: Figure = Figure {
             oversubscription may be one pool of 80 % of what SIH reserves, or 80 % for each queue.",
     has_small: true,
     baseline: SIH,
-    quantities: &[PAUSE, FAN_IN, BACKGROUND, DROPS, RESENT, TRAFFIC],
+    quantities: &[
+        PAUSE,
+        FAN_IN,
+        BACKGROUND,
+        DROPS,
+        RESENT,
+        TRAFFIC,
+        PAUSE_BY_QUEUES,
+        PAUSE_BY_PORTS,
+    ],
     claims: &[
         claim(
             "Fig. 17, V-B",
@@ -239,7 +248,7 @@ pub(super) const FIG25: Figure = Figure {
     notes: "Arrivals for 5 ms. The paper does not say which congestion control it is.",
     has_small: true,
     baseline: SIH,
-    quantities: &[INTERFERED, INTERFERING, PAUSE, MARKS],
+    quantities: &[INTERFERED, INTERFERING, PAUSE, PAUSE_BY_QUEUES, PAUSE_BY_PORTS, MARKS],
     claims: &[
         read_by(
             words(
