@@ -127,13 +127,10 @@ pub enum Source {
         /// The value.
         value: u64,
     },
-    /// Of the one flow of `throughput.csv`, its least rate in any interval, in Mbit/s.
-    LeastRate {
-        /// Intervals that start from here on.
-        from_ns: u64,
-        /// And before this.
-        to_ns: u64,
-    },
+    /// Of the one flow of `throughput.csv`, its least rate in any interval of the run's window, in Mbit/s.
+    LeastRate,
+    /// The same in the time as long before the window.
+    LeastRateBefore,
 }
 
 impl Source {
@@ -147,7 +144,8 @@ impl Source {
             | Self::SumOf(_)
             | Self::Percentile { .. }
             | Self::ShareUpTo { .. }
-            | Self::LeastRate { .. } => Statistic::Mean,
+            | Self::LeastRate
+            | Self::LeastRateBefore => Statistic::Mean,
         }
     }
 }

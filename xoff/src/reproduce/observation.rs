@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use super::{Onset, Source};
-use crate::sweep::{Decimal, RunResult, Sample};
+use crate::sweep::{Decimal, Metrics, RunResult, Sample};
 
 /// What one run says of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,10 @@ impl Source {
                 percentile(folder, measure, percent, divisor)
             }
             Self::ShareUpTo { measure, value } => share_up_to(folder, measure, value),
-            Self::LeastRate { from_ns, to_ns } => least_rate(folder, from_ns, to_ns),
+            Self::LeastRate => window(metrics).and_then(|window| least_rate(folder, window)),
+            Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
+                least_rate(folder, start.saturating_sub(end - start)..start)
+            }),
         };
         number.map(Observation::Number)
     }
@@ -96,8 +100,17 @@ fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
     Some(text.lines().filter_map(step).collect())
 }
 
+/// The window of a run, in nanoseconds.
+fn window(metrics: &Metrics) -> Option<Range<u64>> {
+    let instant = |name| {
+        let number = metrics.value(name)?;
+        u64::try_from(number.0 / Decimal::ONE.0).ok()
+    };
+    Some(instant("window.from_ns")?..instant("window.to_ns")?)
+}
+
 /// The table has no row where nothing arrived: then the least is 0.
-fn least_rate(folder: &Path, from_ns: u64, to_ns: u64) -> Option<Decimal> {
+fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
     let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -106,8 +119,8 @@ fn least_rate(folder: &Path, from_ns: u64, to_ns: u64) -> Option<Decimal> {
     };
     let rows: Vec<(u64, u64)> = text.lines().filter_map(row).collect();
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
-    let within = || rows.iter().filter(|(start, _)| (from_ns..to_ns).contains(start));
-    let expected = (to_ns - from_ns) / interval.max(1);
+    let within = || rows.iter().filter(|(start, _)| span.contains(start));
+    let expected = (span.end - span.start) / interval.max(1);
     let least = if (within().count() as u64) < expected {
         0
     } else {
