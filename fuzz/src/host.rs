@@ -167,7 +167,13 @@ pub fn check(input: &[u8]) {
         let protocol = Protocol::Roce { reliability };
         let congestion_control = Algorithm::Dcqcn(Parameters::hpcc(LINK_RATE));
         check_with(
-            Transport { protocol, congestion_control, telemetry_hops: 3, window: None, window_overrun: false },
+            Transport {
+                protocol,
+                congestion_control,
+                telemetry_hops: 3,
+                window: None,
+                window_overrun: false,
+            },
             input,
         );
     }
@@ -191,7 +197,13 @@ pub fn check(input: &[u8]) {
             initial_window: Bytes(3000),
         });
         check_with(
-            Transport { protocol, congestion_control, telemetry_hops: 3, window: None, window_overrun: false },
+            Transport {
+                protocol,
+                congestion_control,
+                telemetry_hops: 3,
+                window: None,
+                window_overrun: false,
+            },
             input,
         );
     }

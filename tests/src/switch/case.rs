@@ -265,7 +265,7 @@ fn queue_ranges() -> Vec<QueueRanges> {
 fn config() -> impl Strategy<Value = State> {
     let pools = (0..200_000u64, 0..5000u64, 0..40_000u64, 0..10_000u64, 0..30_000u64);
     let alpha = || (0..=16u32, 0..=16u32);
-    let ecn = (0..30_000u32, 0..60_000u32, 0..=1_000_000u32);
+    let ecn = (0..4_000u32, 0..8_000u32, 0..=1_000_000u32);
     let of_ports = vec((alpha(), ecn), PORTS as usize);
     let classes = (any::<u8>(), any::<u8>(), any::<u16>(), any::<u32>());
     let dsh = (0..10_000u64, 0..60_000u64, 0..1_000_000u64, [0..=6u8, 0..=6u8, 0..=6u8]);
