@@ -85,6 +85,8 @@ pub struct Departing<'a> {
     pub tables: &'a SwitchTables,
     /// Its port.
     pub port: u16,
+    /// How long the frame counts.
+    pub length: u32,
     /// When its transmission begins: now.
     pub now: Nanos,
 }
@@ -181,8 +183,15 @@ pub trait FrameStore {
     fn prefetch(&self, _frame: FrameId) {}
     /// Forgets a frame.
     fn discard(&mut self, frame: FrameId);
+    /// How long frames count.
+    fn lengths(&self) -> FrameLengths;
     /// How long a frame counts: its length in bytes without FCS, unless the scenario says otherwise.
     fn length(&self, frame: FrameId) -> u32;
+    /// The same of a packet's frame.
+    #[inline(always)]
+    fn length_of(&self, packet: &Packet) -> u32 {
+        counted(self.lengths(), packet.payload_length(), packet.frame_length())
+    }
     /// A frame's priority; `None` of one that is not a packet.
     fn priority(&self, frame: FrameId) -> Option<u8>;
     /// What a frame is.

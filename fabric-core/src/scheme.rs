@@ -14,8 +14,8 @@
 //! # Adding a scheme
 //!
 //! 1. In a file or folder here, a type that implements [`Scheme`]. `admit`, `after_arrival`, `after_departure`
-//!    and `resume` have no default. They may call [`pfc::admit`], [`pfc::pause`] and [`pfc::resume`], PFC's versions, which take
-//!    the threshold as an argument: pass the scheme's own [`threshold`](Scheme::threshold).
+//!    and `resume` have no default. They may call PFC's versions: [`pfc::admit`] and [`pfc::pause`], which take the
+//!    threshold as an argument (pass the scheme's own [`threshold`](Scheme::threshold)), and [`pfc::resume`].
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and one function for each that finds it
 //!    by [`Tables::scheme_line`]. [`room`](Scheme::room) says how many lines there are. They start as zeros.
 //!    Look-up tables are [`Tables::scheme_block`]s.

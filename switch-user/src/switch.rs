@@ -236,6 +236,12 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         !self.woken.is_empty() || !self.discarded.is_empty()
     }
 
+    /// How long the frames count that it makes itself.
+    #[inline]
+    pub const fn control_length(&self) -> u32 {
+        self.config.control_length
+    }
+
     /// Whether a port has nothing to send, paused or not.
     #[inline]
     pub fn is_idle(&self, port: u16) -> bool {

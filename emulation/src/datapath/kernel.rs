@@ -264,6 +264,10 @@ impl FrameStore for KernelFrames {
         self.frames.remove(frame);
     }
 
+    fn lengths(&self) -> FrameLengths {
+        self.lengths
+    }
+
     fn length(&self, frame: FrameId) -> u32 {
         self.frames[frame].length
     }

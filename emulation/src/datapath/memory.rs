@@ -15,7 +15,7 @@ use units::Nanos;
 use super::{Crossing, DatapathError, Departing, FrameId, HostArrival, Orders, Wires};
 use crate::partition::Partition;
 pub use frames::{MemoryFrame, MemoryFrames};
-use views::{ControlView, LinkDelayView, PacketView};
+use views::{ControlView, LinkDelayView, PacketView, Routed};
 
 /// Wires that are function calls: a frame that is sent has arrived at once, and `poll` runs the switch on it.
 #[derive(Debug)]
@@ -49,11 +49,13 @@ impl Wires for MemoryWires {
     /// The auditor of the kernel datapath sits at TC egress; here it is a call.
     #[inline(always)]
     fn depart(&mut self, frames: &mut MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
-        let Departing { tables, port, now, .. } = *departing;
+        let Departing { tables, port, length, now, .. } = *departing;
         let (tables, port) = (tables.unshared(), u32::from(port));
+        let own = frames.count_as_they_are().then_some(length);
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                audit(&PacketView::of_own_length(packet), tables, port, now);
+                let length = own.unwrap_or_else(|| packet.own_length());
+                audit(&PacketView { packet, length, station: 0 }, tables, port, now);
             }
             other => audit_any(other, tables, port, now),
         }

@@ -258,7 +258,7 @@ impl HostNode {
             } else if let Some(packet) = self.host.poll_transmit(now) {
                 let stamps = self.host.stamps_of(&packet);
                 let frame = core.frames.packet(self.out.wire, &packet, stamps);
-                let length = core.frames.length(frame);
+                let length = core.frames.length_of(&packet);
                 core.transmit(now, self.node, &mut self.out, frame, length);
                 if self.traces {
                     self.take_events(core);

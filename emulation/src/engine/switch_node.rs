@@ -233,7 +233,7 @@ impl SwitchNode {
                 }
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
-            let length = core.frames.length(frame);
+            let length = self.switch.control_length();
             self.transmit(core, now, port, frame, length, None);
             if !rests {
                 self.wake_when_free(port);
@@ -277,6 +277,7 @@ impl SwitchNode {
             switch: self.id.0,
             tables: self.switch.tables(),
             port,
+            length,
             now: now.to_nanos(),
         };
         core.medium.depart(&mut core.frames, &departing, frame);

@@ -36,7 +36,7 @@ impl Scheme for Pfc {
 
     #[inline(always)]
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
-        resume(at, || Self::threshold(at))
+        resume::<Self, T>(at)
     }
 }
 
@@ -80,13 +80,13 @@ pub fn pause<T: Tables>(
 }
 
 /// Resumes the class of a queue that is OFF and holds no headroom, if it has fallen to X_on: OFF to ON in DSH, Fig. 3.
-/// `xoff` computes the queue's X_off.
+/// X_off is the scheme's threshold.
 #[inline(always)]
-pub fn resume<T: Tables>(at: &Ingress<'_, T>, xoff: impl FnOnce() -> u64) -> Option<Order> {
+pub fn resume<S: Scheme, T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
     if at.queue.off.load() == 0 || at.queue.headroom_bytes.load() != 0 {
         return None;
     }
-    let xon = xoff().saturating_sub(at.config.xon_offset_bytes);
+    let xon = S::threshold(at).saturating_sub(at.config.xon_offset_bytes);
     if at.queue.shared_bytes.load() > xon {
         return None;
     }

@@ -76,6 +76,8 @@ pub struct MemoryFrames {
     /// The same for SACK blocks.
     sacks: Vec<SackBlocks>,
     lengths: FrameLengths,
+    /// Whether all frames count as long as they are.
+    own_lengths: bool,
     /// By wire.
     addresses: Arc<[LinkAddresses]>,
 }
@@ -83,7 +85,20 @@ pub struct MemoryFrames {
 impl MemoryFrames {
     /// No frames yet, which will count these lengths; wires have these addresses.
     pub fn new(addresses: Arc<[LinkAddresses]>, lengths: FrameLengths) -> Self {
-        Self { frames: Slab::default(), stamps: Vec::new(), sacks: Vec::new(), lengths, addresses }
+        Self {
+            frames: Slab::default(),
+            stamps: Vec::new(),
+            sacks: Vec::new(),
+            lengths,
+            own_lengths: lengths == FrameLengths::default(),
+            addresses,
+        }
+    }
+
+    /// Whether all frames count as long as they are.
+    #[inline(always)]
+    pub const fn count_as_they_are(&self) -> bool {
+        self.own_lengths
     }
 
     /// An empty store for frames on the same wires.
@@ -258,6 +273,11 @@ impl FrameStore for MemoryFrames {
 
     fn discard(&mut self, frame: FrameId) {
         self.frames.remove(frame);
+    }
+
+    #[inline(always)]
+    fn lengths(&self) -> FrameLengths {
+        self.lengths
     }
 
     #[inline(always)]

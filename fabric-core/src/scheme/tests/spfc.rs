@@ -155,7 +155,7 @@ impl Scheme for Spfc {
 
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
         let line = line(at.tables, at.port_number)?;
-        let order = pfc::resume(at, || Self::threshold(at))?;
+        let order = pfc::resume::<Self, T>(at)?;
         line.change_paused(|classes| classes & !u32::from(at.priority.bit()));
         Some(order)
     }
