@@ -149,6 +149,8 @@ pub struct Engine<'a, W: Wires> {
     flows_completed: u64,
     /// Flows of the scenario's window that have started and are not done.
     flows_of_window: u64,
+    /// Whether there was one.
+    window_had_flows: bool,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
 }
@@ -227,6 +229,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             now: Picos::ZERO,
             flows_completed: 0,
             flows_of_window: 0,
+            window_had_flows: false,
             entries: Vec::new(),
         };
         for part in &mut engine.parts {

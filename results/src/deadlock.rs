@@ -101,7 +101,7 @@ impl Row for DeadlockRow<'_> {
         Column {
             name: "survives_refresh",
             about: "1 if it is a deadlock with `resume_test = \"refresh\"`, too, whatever the run has; \
-                    0 if it would dissolve or could.",
+                    0 if it would dissolve, or could as far as was known when the row was written.",
         },
     ];
 

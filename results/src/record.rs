@@ -278,7 +278,7 @@ impl Record {
             let in_window = ordered(|ordered| ordered.in_window);
             WindowSummary {
                 from_ns: window.from.0,
-                to_ns: window.to.0,
+                to_ns: window.to.min(end).0,
                 flows: flows.together(),
                 labels: flows.by_label(),
                 paused_ns: sum(|row| row.imposed_in_window),

@@ -204,7 +204,10 @@ impl RunReport {
         let run = &self.summary;
         let shown = self.worst_flows.len().min(TABLE_ROWS) as u64;
         if let more @ 1.. = run.flows_total.saturating_sub(shown) {
-            writeln!(out, "and {} with less slowdown", quantity::counted(more, "flow"))?;
+            // The flows that are not done come first, and may be more than the table has.
+            let unfinished = run.flows_total - run.flows_completed > shown;
+            let rest = if unfinished { "more" } else { "with less slowdown" };
+            writeln!(out, "and {} {rest}", quantity::counted(more, "flow"))?;
         }
         if let Some(fct) = run.fct_ns {
             let [mean, p50, p99, max] =

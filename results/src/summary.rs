@@ -149,7 +149,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "window",
-        about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns` by itself. \
+        about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns`, at most to its \
+                end, by itself. \
                 `flows`, `completed`, `fct_ns`, `slowdown` and `labels`, as above, are of the flows \
                 that start then, whenever they complete; `paused_ns`, `pause_ordered_ns` and \
                 `pause_ordered_by_level`, as above, are of the time that lies in it. Null without \

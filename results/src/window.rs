@@ -34,7 +34,7 @@ impl Window {
 pub struct WindowSummary {
     /// See [`Window::from`].
     pub from_ns: u64,
-    /// See [`Window::to`].
+    /// See [`Window::to`]; the run's end, if that is earlier.
     pub to_ns: u64,
     /// The flows that start in it, whenever they complete.
     #[serde(flatten)]

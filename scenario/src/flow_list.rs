@@ -74,7 +74,11 @@ impl<'a> FlowList<'a> {
         path: &str,
         name: &str,
     ) -> Result<Self, ScenarioError> {
-        let file = expansion.read(path, "flow list", name)?;
+        let mut file = expansion.read(path, "flow list", name)?;
+        // Spreadsheets begin a file with a byte order mark.
+        if let Some(text) = file.text.strip_prefix('\u{feff}') {
+            file.text = text.into();
+        }
         Ok(Self { file, expansion })
     }
 

@@ -238,7 +238,7 @@ impl Scenario {
         for class in classes {
             for key in self.flow_routes.keys.get(&class).into_iter().flatten() {
                 let traffic = traffic_of(key, Some(class));
-                let own = statics.applying(switch, traffic);
+                let own = self.fabric.applying(switch, traffic);
                 found.extend(
                     own.filter(|(frames, _)| frames.class.is_some())
                         .map(|(_, ports)| (*key, ports)),

@@ -91,6 +91,18 @@ impl ResolvedRoutes {
         let switches = entry.at.switches(&format!("{path}.at"), fabric, document)?;
         let frames = self.frames(&path, entry, resolution)?;
         for switch in switches {
+            let own = |frames: &RouteMatch| {
+                frames.destination.filter(|&host| fabric.edge(host) == switch)
+            };
+            if let Some(host) = frames.iter().map(own).collect::<Option<Vec<_>>>() {
+                let (name, host) = (&fabric.switch(switch).name, &fabric.host(host[0]).name);
+                let title =
+                    format!("`{host}` is on `{name}`, which hands frames to it over their link");
+                let help = "name switches that are on the way there";
+                return Err(document.error(&format!("{path}.at"), &title, help));
+            }
+            let frames: Vec<RouteMatch> =
+                frames.iter().copied().filter(|frames| own(frames).is_none()).collect();
             let ports = resolution.ports(&path, switch, &entry.via, &frames)?;
             counts[switch.0 as usize] += frames.len();
             if counts[switch.0 as usize] > MOST_ROUTES {
@@ -237,7 +249,7 @@ impl ResolvedRoutes {
             }
         };
         let entry = |switch: &SwitchId| {
-            let (frames, _) = fabric.static_routes().applying(*switch, fault.traffic)?;
+            let (frames, _) = fabric.applying(*switch, fault.traffic)?;
             self.entries.get(&(*switch, frames))
         };
         match switches.iter().rev().find_map(entry) {
@@ -335,6 +347,16 @@ pub(super) fn port_named(
     let here = &node.name;
     let neighbours = format!("the neighbours of `{here}` are {}", listed(names()));
     let (peer, number) = name.split_once('#').unwrap_or((name, "1"));
+    if let Ok(number) = number.parse()
+        && let usual = topology::port_name(peer, number)
+        && name != usual
+        && names().any(|known| known == usual)
+    {
+        return Err((
+            format!("no link leads from `{here}` to `{name}`"),
+            format!("write `{usual}`"),
+        ));
+    }
     let planned = shape.links_between(here, peer);
     if number.parse().is_ok_and(|number: usize| (1..=planned).contains(&number)) {
         let title = format!("the link from `{here}` to `{name}` has failed");

@@ -12,7 +12,7 @@ use super::plan::{limit_hosts, limit_switches};
 use super::routing::{Routes, routes_of};
 use super::{
     FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, Racks, RouteFault,
-    StaticRoutes, SwitchId, Traffic, WireId, in_32_bits,
+    RouteMatch, StaticRoutes, SwitchId, Traffic, WireId, in_32_bits,
 };
 
 /// Hosts, switches, links and routes.
@@ -89,7 +89,7 @@ pub fn wire_name(from: &str, to: &str, number: u32) -> String {
 }
 
 /// What a node calls its port that the `number`-th link to `peer` is in.
-fn port_name(peer: &str, number: u32) -> String {
+pub fn port_name(peer: &str, number: u32) -> String {
     if number == 1 { peer.into() } else { format!("{peer}#{number}") }
 }
 
@@ -224,10 +224,17 @@ impl Fabric {
 
     /// The ports by which a switch sends `traffic`, ascending; empty if it cannot.
     pub fn ports(&self, switch: SwitchId, traffic: Traffic) -> &[u16] {
-        match self.static_routes.applying(switch, traffic) {
+        match self.applying(switch, traffic) {
             Some((_, ports)) => ports,
             None => self.shortest_routes(switch).ports_to(traffic.destination),
         }
+    }
+
+    /// Which static route of a switch applies to `traffic`, and its ECMP group. A switch hands frames to its own
+    /// hosts, whatever routes say: any other next hop would send them back.
+    pub fn applying(&self, switch: SwitchId, traffic: Traffic) -> Option<(RouteMatch, &[u16])> {
+        let applying = self.static_routes.applying(switch, traffic)?;
+        (self.edge(traffic.destination) != switch).then_some(applying)
     }
 
     /// The wires of [`Self::ports`].
@@ -242,11 +249,6 @@ impl Fabric {
             NodeKind::Switch(switch) => switch,
             NodeKind::Host(_) => unreachable!("a host's link leads to a switch"),
         }
-    }
-
-    /// Whether the switch of the traffic's sender has a route for it.
-    pub fn has_route(&self, traffic: Traffic) -> bool {
-        traffic.source.is_some_and(|source| !self.ports(self.edge(source), traffic).is_empty())
     }
 
     /// Follows all traffic that static routes are for, from all hosts that may send it. Hosts that share
@@ -303,7 +305,7 @@ impl Fabric {
         levels
     }
 
-    /// Whether links that are up lead from `source` to `destination`.
+    /// Whether links that are up lead from `source` to `destination`. Static routes do not change that.
     pub fn reaches(&self, source: HostId, destination: HostId) -> bool {
         !self.shortest_routes(self.edge(source)).ports_to(destination).is_empty()
     }

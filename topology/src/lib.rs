@@ -18,7 +18,7 @@ mod static_routes;
 pub use cycle::shortest_cycle;
 pub use dependencies::{Cycle, cycles};
 pub use error::{FabricError, FailedLinkError, LinkEnd};
-pub use fabric::{Fabric, Hop, Node, NodeKind, Peer, Wire, WireEnds, wire_name};
+pub use fabric::{Fabric, Hop, Node, NodeKind, Peer, Wire, WireEnds, port_name, wire_name};
 pub use plan::{Plan, PlannedLink};
 pub use racks::Racks;
 pub use reach::Reach;

@@ -39,18 +39,18 @@ impl Reach {
             let receiver = if source == destination { hosts.last() } else { hosts.first() };
             let (sender, receiver) = (groups.hosts(source)[0], *receiver.expect("it has a host"));
             let traffic = Traffic::between(sender, receiver).of(class);
-            if sender == receiver || !fabric.has_route(traffic) {
+            if sender == receiver || !fabric.reaches(sender, receiver) {
                 continue;
             }
             if fabric.static_routes().name_pair(class, sender, receiver) {
-                reaches.extend(Self::of(fabric, groups, traffic, vec![source]));
+                reaches.push(Self::of(fabric, groups, traffic, vec![source]));
             } else {
                 shared.push(source);
             }
         }
         if !shared.is_empty() {
             let traffic = Traffic { class, source: None, destination: hosts[0] };
-            reaches.extend(Self::of(fabric, groups, traffic, shared));
+            reaches.push(Self::of(fabric, groups, traffic, shared));
         }
         reaches
     }
@@ -61,13 +61,14 @@ impl Reach {
             let source = groups.of_host(traffic.source.expect("flows have senders"));
             Self::of(fabric, groups, traffic, vec![source])
         };
-        fabric.static_routes().flows().filter_map(of).collect()
+        fabric.static_routes().flows().map(of).collect()
     }
 
-    /// `None` if the frames do not all arrive, which only happens before the fabric's routes are checked.
-    fn of(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Option<Self> {
+    /// # Panics
+    /// If frames do not arrive, which the fabric has been checked for.
+    fn of(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Self {
         let starts = sources.iter().map(|&source| groups.switch(source));
-        let switches = fabric.switches_of(traffic, starts).ok()?;
+        let switches = fabric.switches_of(traffic, starts).expect("all routes have been checked");
         let count = fabric.switch_count() as usize;
         let (mut links, mut paths) = (vec![0u32; count], vec![0u64; count]);
         for &switch in switches.iter().rev() {
@@ -83,7 +84,7 @@ impl Reach {
             links[switch.0 as usize] = longest;
             paths[switch.0 as usize] = sum;
         }
-        Some(Self { traffic, sources, switches, links, paths })
+        Self { traffic, sources, switches, links, paths }
     }
 
     /// Links of the longest path from a host on `switch`, its own included.

@@ -116,7 +116,11 @@ impl StaticRoutes {
     }
 
     /// Which route of a switch applies to `traffic`, and its ECMP group.
-    pub fn applying(&self, switch: SwitchId, traffic: Traffic) -> Option<(RouteMatch, &[u16])> {
+    pub(super) fn applying(
+        &self,
+        switch: SwitchId,
+        traffic: Traffic,
+    ) -> Option<(RouteMatch, &[u16])> {
         if self.routes.is_empty() {
             return None;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
 use results::{DropTotals, Measurements, RunEnd, Summary};
+use scenario::Stop;
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
 
@@ -59,6 +60,15 @@ impl<W: Wires> Engine<'_, W> {
             }
             RunEnd::Drained | RunEnd::Duration | RunEnd::Deadlock | RunEnd::Window => None,
         };
+        // Whoever waits for the flows of a window expects some.
+        let unfinished = unfinished.or_else(|| {
+            let window = self.scenario.results.window?;
+            let waits = self.scenario.stop == Stop::Window && end != RunEnd::Deadlock;
+            let (from, to) = (window.from.to_nanos().0, window.to.to_nanos().0);
+            (waits && !self.window_had_flows).then(|| {
+                format!("no flow started in the window from {from} to {to} ns, for which the run was to last")
+            })
+        });
         let deadlock = deadlock.map(|what| format!(", {what}")).unwrap_or_default();
         counted.unfinished = unfinished.map(|what| what + &deadlock);
         let mut switches = Vec::new();

@@ -224,7 +224,8 @@ impl<W: Wires> Engine<'_, W> {
         }
     }
 
-    /// Confirms the open circles that cannot dissolve. If some still can, they are looked at again.
+    /// Confirms the open circles that cannot dissolve. If some still can, or could if queues were tested at refresh,
+    /// they are looked at again.
     fn confirm(&mut self, graph: &WaitGraph) {
         let tested = graph.stuck(|lane, level, stays| self.may_resume(lane, level, stays));
         let only_departures = self.scenario.switch.resume_test == ResumeTest::Departure;
@@ -247,7 +248,7 @@ impl<W: Wires> Engine<'_, W> {
                 }
                 circle.survives_refresh |= all(&tested);
             }
-            undecided |= circle.confirmed.is_none();
+            undecided |= !circle.survives_refresh;
         }
         if undecided && !std::mem::replace(&mut self.deadlocks.looking, true) {
             self.agenda.schedule(self.now + LOOK_PERIOD, Task::DeadlockLook);

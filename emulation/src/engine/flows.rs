@@ -42,7 +42,10 @@ impl<W: Wires> Engine<'_, W> {
                 src: &fabric.host(flow.source).name,
                 dst: &fabric.host(flow.destination).name,
             });
-            self.flows_of_window += u64::from(self.is_of_window(&flow));
+            if self.is_of_window(&flow) {
+                self.flows_of_window += 1;
+                self.window_had_flows = true;
+            }
             self.active.insert(flow.id, flow);
         }
         started

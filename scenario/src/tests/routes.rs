@@ -234,15 +234,6 @@ fn loops() {
        |
        = help: give the next switches routes, too, or send the frames to a switch from which the shortest path does not lead back
     "#);
-    assert_snapshot!(refused("[[routes]]\nat = \"leaf1\"\nflows = \"one\"\nvia = [\"spine0\"]\n"), @r#"
-    error: flows `one` from `h0` to `h2` go round: spine0 -> leaf1 -> spine0
-      --> bad.toml:17:7
-       |
-    17 | via = ["spine0"]
-       |       ^^^^^^^^^^
-       |
-       = help: give the next switches routes, too, or send the frames to a switch from which the shortest path does not lead back
-    "#);
     let pair = "[[routes]]\nat = \"spine?\"\nfrom = \"h0\"\nto = \"h2\"\nvia = [\"leaf0\"]\n";
     assert_snapshot!(refused(pair), @r#"
     error: frames from `h0` to `h2` go round: leaf0 -> spine0 -> leaf0
@@ -485,4 +476,24 @@ fn flows_of_one_given_port_on_different_routes() {
        |
        = help: switches tell them apart by that port alone: give them different ones, or routes for the pair
     ");
+}
+
+/// A switch hands frames to its own hosts: what names many switches and hosts is for the others.
+#[test]
+fn routes_are_for_frames_that_go_on() {
+    for frames in ["to = \"*\"", "flows = \"one\"", "to = \"h*\"\nfrom = \"*\""] {
+        let routes =
+            format!("[[routes]]\nat = [\"leaf0\", \"leaf1\"]\n{frames}\nvia = [\"spine0\"]\n");
+        let scenario = with_routes(&routes).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(path(&scenario), "leaf0>spine0>leaf1>h2", "{frames}");
+    }
+    assert_snapshot!(refused("[[routes]]\nat = \"leaf0\"\nto = \"h1\"\nvia = [\"spine0\"]\n"), @r#"
+    error: `h1` is on `leaf0`, which hands frames to it over their link
+      --> bad.toml:15:6
+       |
+    15 | at = "leaf0"
+       |      ^^^^^^^
+       |
+       = help: name switches that are on the way there
+    "#);
 }

@@ -140,3 +140,12 @@ pub fn a_window_does_not_depend_on_what_comes_after(run: Runner) {
     assert_eq!(summary(&whole), summary(&stopped));
     assert_eq!(run(TRAFFIC, &[]).summary.window, None);
 }
+
+/// A window without flows is a mistake where the run is to last for them.
+pub fn a_window_without_flows_is_not_what_was_asked_for(run: Runner) {
+    let early = ["results.from=0us", "results.to=1ns", "stop=window"];
+    let run = run(TRAFFIC, &early);
+    assert!(!run.is_sound());
+    let why = "no flow started in the window from 0 to 1 ns, for which the run was to last";
+    assert_eq!(run.summary.unfinished.as_deref(), Some(why));
+}

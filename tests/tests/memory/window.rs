@@ -16,3 +16,8 @@ fn pauses() {
 fn a_window_does_not_depend_on_what_comes_after() {
     window::a_window_does_not_depend_on_what_comes_after(in_memory);
 }
+
+#[test]
+fn a_window_without_flows() {
+    window::a_window_without_flows_is_not_what_was_asked_for(in_memory);
+}

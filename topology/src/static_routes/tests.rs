@@ -109,8 +109,8 @@ fn a_loop_of_a_pair_or_of_flows_is_found_if_they_are_there() {
 }
 
 #[test]
-fn a_dead_end_is_found() {
-    // `c` is joined to `a` alone, and the two others are of another part of the fabric.
+fn routes_that_no_frame_takes_break_nothing() {
+    // Hosts x and y on one switch, z in another part of the fabric.
     let link =
         |a: &str, b: &str| PlannedLink { a: a.into(), b: b.into(), rate: LINK.0, delay: LINK.1 };
     let plan = Plan {
@@ -120,8 +120,8 @@ fn a_dead_end_is_found() {
     };
     let mut fabric = Fabric::build(&plan).unwrap();
     assert_eq!(fabric.set_static_routes(routes([(2, to(2), &[0])])), Ok(()), "nobody is there");
-    let (_, kind) = fault(&mut fabric, routes([(0, to(1), &[1]), (1, to(2), &[1])]));
-    assert_eq!(kind, RouteFaultKind::Loop(vec![SwitchId(1), SwitchId(2)]));
+    let own = routes([(0, to(1), &[1]), (1, to(2), &[1])]);
+    assert_eq!(fabric.set_static_routes(own), Ok(()), "switches hand frames to their own hosts");
     let mut given = routes([(0, of(0, ANY), &[1])]);
     given.add_flows(FlowClass(0), HostId(0), HostId(1));
     assert_eq!(fabric.set_static_routes(given), Ok(()));
@@ -212,4 +212,48 @@ fn static_routes_close_cycles_of_buffer_dependency() {
         flows.add_flows(FlowClass(at), HostId(at), HostId((at + 2) % 4));
     }
     assert_eq!(members(flows), [4]);
+}
+
+/// Two islands of two switches; a route of one is for hosts of the other, which no link leads to.
+#[test]
+fn a_route_to_what_is_not_joined_breaks_nothing_else() {
+    let link = |a: &str, b: &str| PlannedLink {
+        a: a.into(),
+        b: b.into(),
+        rate: BitsPerSecond(1),
+        delay: Picos(0),
+    };
+    let plan = Plan {
+        hosts: ["x", "y", "z"].map(String::from).to_vec(),
+        switches: ["a", "b", "c", "d"].map(String::from).to_vec(),
+        links: vec![link("x", "a"), link("a", "b"), link("b", "y"), link("z", "c"), link("c", "d")],
+    };
+    let mut fabric = Fabric::build(&plan).unwrap();
+    let mut routes = StaticRoutes::default();
+    let to_y = RouteMatch { class: None, source: None, destination: Some(HostId(1)) };
+    assert!(routes.add(SwitchId(2), to_y, vec![1]));
+    fabric.set_static_routes(routes).expect("nobody takes it");
+    assert!(!fabric.reaches(HostId(2), HostId(1)));
+    let groups = Racks::by_routes(&fabric);
+    let y = groups.of_host(HostId(1));
+    let reaches = Reach::to_group(&fabric, &groups, y, None);
+    let sources: Vec<usize> = reaches.iter().flat_map(|reach| reach.sources.clone()).collect();
+    assert_eq!(sources, [groups.of_host(HostId(0))], "x still reaches y, and z does not");
+}
+
+/// The switch of a host hands frames to it, whatever routes for all flows of a class say.
+#[test]
+fn a_switch_hands_frames_to_its_own_hosts() {
+    let link = (BitsPerSecond(1), Picos(0));
+    let mut fabric = Fabric::build(&Plan::leaf_spine(2, 2, 1, link, link).unwrap()).unwrap();
+    let class = Some(FlowClass(0));
+    let mut routes = StaticRoutes::default();
+    let all = RouteMatch { class, source: None, destination: None };
+    for leaf in [0, 1] {
+        assert!(routes.add(SwitchId(leaf), all, vec![2]));
+    }
+    routes.add_flows(FlowClass(0), HostId(0), HostId(1));
+    fabric.set_static_routes(routes).expect("no circle");
+    let traffic = Traffic::between(HostId(0), HostId(1)).of(class);
+    assert_eq!([0, 1].map(|leaf| fabric.ports(SwitchId(leaf), traffic)), [&[2][..], &[0]]);
 }

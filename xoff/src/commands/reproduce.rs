@@ -123,6 +123,10 @@ fn reproduce(
 ) -> Result<Exit, CommandError> {
     let interrupted = prepare(plans.iter().flat_map(|(_, plan)| &plan.runs))?;
     let out = out(arguments);
+    if arguments.tables && !out.is_dir() {
+        let text = format!("{} is no folder of a reproduction", out.display());
+        return Err(CommandError::Text(text));
+    }
     let Arguments { paper, seeds, .. } = *arguments;
     let call = report::Call { paper, scale: arguments.scale(), seeds };
     let figures: Vec<&'static Figure> = plans.iter().map(|(figure, _)| *figure).collect();

@@ -52,7 +52,8 @@ impl Source {
     pub fn read(path: &Path, noun: &str) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Self { name, text }),
+            // Some editors begin a file with a byte order mark.
+            Ok(text) => Ok(Self { name, text: text.trim_start_matches('\u{feff}').to_owned() }),
             Err(error) => {
                 let place = Place { name: &name, text: "", span: None };
                 let help = "give a folder or a config file of the simulator";

@@ -69,7 +69,7 @@ pub fn repeated(
 
 /// In what the rows of a figure differ from those that are committed.
 pub fn differences(paper: &Paper, repeated: &Repeated) -> Vec<Difference> {
-    let (committed, found) = (committed(paper, repeated.figure), &repeated.rows);
+    let (committed, found) = (rows(paper.check, repeated.figure), &repeated.rows);
     let value = |rows: &[Row], key: &str| {
         rows.iter().find(|row| row.key == key).map(|row| row.value.clone())
     };
@@ -82,25 +82,30 @@ pub fn differences(paper: &Paper, repeated: &Repeated) -> Vec<Difference> {
     differing.filter(|difference| difference.committed != difference.found).collect()
 }
 
-/// The text of the file with new rows of some figures, and those that are committed of the others.
-pub fn file(paper: &Paper, found: &[Repeated]) -> String {
+/// Whether a text has the header of the file.
+pub fn is_file(text: &str) -> bool {
+    text.lines().next() == Some(HEADER)
+}
+
+/// The text of the file with new rows of some figures, and those that it has had `before` of the others.
+pub fn file(paper: &Paper, before: &str, found: &[Repeated]) -> String {
     let mut text = format!("{HEADER}\n");
     for figure in paper.figures {
         let new = found.iter().find(|repeated| repeated.figure.name == figure.name);
-        for row in new.map_or_else(|| committed(paper, figure), |it| it.rows.clone()) {
+        for row in new.map_or_else(|| rows(before, figure), |it| it.rows.clone()) {
             writeln!(text, "{},{}", row.key, row.value).expect("a String takes every write");
         }
     }
     text
 }
 
-fn committed(paper: &Paper, figure: &Figure) -> Vec<Row> {
+fn rows(file: &str, figure: &Figure) -> Vec<Row> {
     let start = format!("{},", figure.name);
     let row = |line: &str| {
         let (key, value) = line.rsplit_once(',')?;
         Some(Row { key: key.to_owned(), value: value.to_owned() })
     };
-    paper.check.lines().filter(|line| line.starts_with(&start)).filter_map(row).collect()
+    file.lines().filter(|line| line.starts_with(&start)).filter_map(row).collect()
 }
 
 impl fmt::Display for Difference {
@@ -142,8 +147,9 @@ mod tests {
 
     #[test]
     fn what_is_written_is_found_again() {
-        assert_eq!(file(&paper(""), &[found()]), COMMITTED);
-        assert_eq!(file(&paper(COMMITTED), &[]), COMMITTED);
+        assert_eq!(file(&paper(""), "", &[found()]), COMMITTED);
+        assert_eq!(file(&paper(""), COMMITTED, &[]), COMMITTED);
+        assert!(is_file(COMMITTED) && !is_file("figure,run"));
         assert_eq!(differences(&paper(COMMITTED), &found()), []);
     }
 

@@ -486,14 +486,15 @@ const FIG16_READINGS: Figure = Figure {
     notes: "Section IV-E resumes a queue when it falls below a threshold that moves with the switch. So a queue whose \
             packets all wait behind other pauses may be below it without a departure of its own; then its next refresh \
             ends the pause, or, as in simulators, nothing does. Thresholds of ECN at 400 Gbit/s are those at 100, or four \
-            times these. A deadlock survives the test if it is one with tests at refresh, too.",
+            times these. A deadlock survives the test if it is one with tests at refresh, too; runs stop at their first, and what is \
+            known then counts.",
     has_small: true,
     baseline: SIH,
     quantities: &[
         DEADLOCKED,
         ONSET,
         Quantity {
-            name: "deadlocks of a run that survive the test",
+            name: "deadlocks known to survive the test",
             unit: Unit::Plain,
             source: Source::Metric("deadlock.surviving_refresh"),
         },

@@ -31,7 +31,8 @@ const CELL_COLUMNS: &[Column] = &[
     Column {
         name: "n",
         about: "Runs of the cell that the row is about: those that have the metric, and of completion \
-                times and slowdowns those in which every flow (of the label) completed.",
+                times and slowdowns those in which every flow (of the label) completed, which leaves out runs that stopped \
+                when the flows of their window were done.",
     },
     Column {
         name: "incomplete",

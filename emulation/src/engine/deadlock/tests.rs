@@ -314,7 +314,7 @@ fn undecided(instant: &mut Instant<'_>) {
     assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
 }
 
-/// When the packet has left, none of the queues ever resumes.
+/// When the packet has left, none of the queues ever resumes: their thresholds are 0.
 #[test]
 fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     let scenario = fabric();
@@ -334,6 +334,9 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
         queue.shared_bytes.sub::<SwitchTables>(1000);
     });
+    for wire in ROUND {
+        instant.port_at_its_end(instant.lane(wire, 3)).alpha_numerator.store(0);
+    }
     instant.perform(instant.engine.now, Task::DeadlockLook);
     assert!(instant.engine.deadlocks.is_deadlocked());
     assert_eq!(instant.next(), None, "there is nothing to decide");

@@ -1,6 +1,7 @@
 //! `xoff reproduce --check`: does xoff still say what is committed?
 
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -38,14 +39,27 @@ pub(super) fn compare(
     Ok(print(&text, exit))
 }
 
-/// Repeats a run of each figure and writes its numbers, with those that are committed of other figures, to `file`.
+/// Repeats a run of each figure and writes its numbers to `file`, which keeps what it has of other figures. A new file has
+/// what is committed of them.
 pub(super) fn write_file(
     arguments: &Arguments,
     plans: &[(&'static Figure, Plan)],
     file: &Path,
 ) -> Result<Exit, CommandError> {
+    let before = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => arguments.paper.check.to_owned(),
+        Err(error) => {
+            let text = format!("cannot read {}: {error}", file.display());
+            return Err(CommandError::Text(text));
+        }
+    };
+    if !check::is_file(&before) {
+        let help = "it is not a file of --write-check, and stays: name another";
+        return Err(CommandError::Text(format!("{}: {help}", file.display())));
+    }
     let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
-    write(file, &check::file(arguments.paper, &found))?;
+    write(file, &check::file(arguments.paper, &before, &found))?;
     Ok(print(&format!("{}\n", file.display()), Exit::Success))
 }
 
