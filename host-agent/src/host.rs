@@ -50,7 +50,7 @@ pub struct HostConfig {
     pub payload: u16,
     /// Priority of ACKs and NAKs; `None`: that of the data that they answer.
     pub ack_priority: Option<Priority>,
-    /// The priority whose pauses stop ACKs and NAKs at this NIC; `None`: their own.
+    /// The priority whose pauses stop all ACKs and NAKs at this NIC; `None`: each stops with its own.
     pub ack_queue: Option<Priority>,
     /// Priority of CNPs.
     pub cnp_priority: Priority,

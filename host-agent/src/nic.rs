@@ -4,17 +4,20 @@
 //! when its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs
 //! are made when their turn comes, so memory and time do not grow with the bytes that wait.
 
+mod acknowledgements;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::roce::RocePacket;
-use fabric_core::wire::telemetry::{self, Stamp, Stamps};
+use fabric_core::wire::telemetry::Stamp;
 use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::Picos;
 
 use crate::pause::PauseTimers;
+use acknowledgements::Acknowledgements;
 
 /// A queue pair's place in the round: lower turns go first, whatever their queue.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +41,7 @@ pub struct Nic {
     pub pause: PauseTimers,
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
-    acknowledgements: VecDeque<Packet>,
+    acknowledgements: Acknowledgements,
     /// The queue whose pauses stop acknowledgements; `None`: that of their own priority.
     ack_queue: Option<QueueId>,
     /// By [`QueueId::place`].
@@ -48,24 +51,18 @@ pub struct Nic {
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
-    /// The stamps of those acknowledgements that echo some.
-    echoes: VecDeque<Stamps>,
-    /// Those of the last one that was taken; apart, for the sake of hosts without telemetry.
-    echoed: Box<Stamps>,
 }
 
 impl Nic {
-    /// An idle port, at which pauses of `ack_priority` stop acknowledgements; `None`: of their own priority.
-    pub fn new(pause: PauseTimers, ack_priority: Option<Priority>) -> Self {
+    /// An idle port, at which pauses of `stopping` stop all acknowledgements; `None`: each stops with its own priority.
+    pub fn new(pause: PauseTimers, stopping: Option<Priority>) -> Self {
         Self {
             queues: (0..pause.places()).map(|_| TransmitQueue::default()).collect(),
-            ack_queue: ack_priority.map(|priority| pause.queue(priority)),
+            acknowledgements: Acknowledgements::new(pause.places()),
+            ack_queue: stopping.map(|priority| pause.queue(priority)),
             pause,
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
-            acknowledgements: VecDeque::new(),
-            echoes: VecDeque::new(),
-            echoed: Box::default(),
             paced: QueueSet::EMPTY,
             ready: QueueSet::EMPTY,
             next_turn: 0,
@@ -91,15 +88,8 @@ impl Nic {
 
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
     pub fn queue_acknowledgement(&mut self, packet: Packet, stamps: &[Stamp]) {
-        if packet.telemetry().is_some() {
-            self.queue_echo(stamps);
-        }
-        self.acknowledgements.push_back(packet);
-    }
-
-    #[cold]
-    fn queue_echo(&mut self, stamps: &[Stamp]) {
-        self.echoes.push_back(telemetry::padded(stamps));
+        let queue = self.ack_queue.unwrap_or(queue_of(&self.pause, &packet));
+        self.acknowledgements.push(queue, packet, stamps);
     }
 
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
@@ -107,7 +97,8 @@ impl Nic {
     pub fn stamps_of(&self, packet: &Packet) -> &[Stamp] {
         match packet.telemetry() {
             Some(telemetry) if telemetry.echo => {
-                self.echoed.get(..telemetry.hops.into()).unwrap_or(&*self.echoed)
+                let echoed = self.acknowledgements.echoed();
+                echoed.get(..telemetry.hops.into()).unwrap_or(echoed)
             }
             _ => &[],
         }
@@ -131,19 +122,12 @@ impl Nic {
     /// The control packet that may start at `now`.
     #[inline]
     pub fn pop_control(&mut self, now: Picos) -> Option<Packet> {
-        let queues =
-            [(&mut self.notifications, None), (&mut self.acknowledgements, self.ack_queue)];
-        for (queue, stopped_with) in queues {
-            if let Some(packet) = queue.front()
-                && !self.pause.is_paused(stopped_with.unwrap_or(queue_of(&self.pause, packet)), now)
-            {
-                if packet.telemetry().is_some() {
-                    *self.echoed = self.echoes.pop_front().unwrap_or_default();
-                }
-                return queue.pop_front();
-            }
+        if let Some(packet) = self.notifications.front()
+            && !self.pause.is_paused(queue_of(&self.pause, packet), now)
+        {
+            return self.notifications.pop_front();
         }
-        None
+        self.acknowledgements.pop(&self.pause, now)
     }
 
     /// Takes the queue pair whose turn it is at `now` out of the round: its slot.
@@ -152,16 +136,9 @@ impl Nic {
         if !self.paced.is_empty() {
             self.admit_paced(now);
         }
-        let mut first: Option<(u64, QueueId)> = None;
-        self.ready.for_each_data(|queue| {
-            let turn = self.queues[queue.place()].ready.front().expect("its bit says not empty");
-            if first.is_none_or(|(number, _)| turn.number < number)
-                && !self.pause.is_paused(queue, now)
-            {
-                first = Some((turn.number, queue));
-            }
-        });
-        let (_, queue) = first?;
+        let queue = self.pause.first_open(self.ready, now, |queue| {
+            self.queues[queue.place()].ready.front().expect("its bit says not empty").number
+        })?;
         let ready = &mut self.queues[queue.place()].ready;
         let turn = ready.pop_front();
         if ready.is_empty() {
@@ -179,13 +156,11 @@ impl Nic {
         }
         // Nothing can be earlier than `from`, so a queue that may send then ends the search.
         let mut next = Picos::MAX;
-        let controls = [(&self.notifications, None), (&self.acknowledgements, self.ack_queue)];
-        for (control, stopped_with) in controls {
-            if let Some(packet) = control.front() {
-                let queue = stopped_with.unwrap_or(queue_of(&self.pause, packet));
-                next = next.min(self.pause.open_from(queue, from));
-            }
+        if let Some(packet) = self.notifications.front() {
+            next = self.pause.open_from(queue_of(&self.pause, packet), from);
         }
+        let waiting = self.acknowledgements.waiting();
+        waiting.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
         self.ready.for_each_data(|queue| next = next.min(self.pause.open_from(queue, from)));
         if next == from {
             return Some(from);
@@ -200,9 +175,9 @@ impl Nic {
 
     /// Whether nothing waits, be it paused or not.
     pub fn is_empty(&self) -> bool {
-        let packets = [&self.notifications, &self.acknowledgements];
         self.link_delay_responses.is_empty()
-            && packets.iter().all(|packets| packets.is_empty())
+            && self.notifications.is_empty()
+            && self.acknowledgements.waiting().is_empty()
             && self.ready.or(self.paced).is_empty()
     }
 
@@ -239,7 +214,8 @@ mod tests {
     use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority};
     use fabric_core::wire::psn::Psn;
     use fabric_core::wire::roce::{Ecn, Opcode};
-    use units::BitsPerSecond;
+    use fabric_core::wire::telemetry::{Fields, Measured, RateCode};
+    use units::{BitsPerSecond, Bytes, Nanos};
 
     use super::*;
 
@@ -392,6 +368,53 @@ mod tests {
         assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
         resume(&mut nic, Picos(1), 3);
         assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
+    }
+
+    /// An ACK with the stamp of one hop, made at `at`.
+    fn echo(priority: u8, at: u64) -> (Packet, Stamp) {
+        let telemetry = Fields { room: 1, hops: 1, echo: true, exceeded: false };
+        let ack =
+            RocePacket { telemetry: Some(telemetry), ..control(Opcode::Acknowledge, priority) };
+        let measured = Measured {
+            rate: RateCode::nearest(BitsPerSecond(100_000_000_000)),
+            at: Nanos(at),
+            transmitted: Bytes(0),
+            queue: Bytes(0),
+        };
+        (ack.into(), Stamp::new(&measured))
+    }
+
+    /// The priority of the ACK that starts at `now`, with the stamps that it echoes.
+    fn acknowledged(nic: &mut Nic, now: Picos) -> Option<(u8, Vec<Stamp>)> {
+        let packet = nic.pop_control(now)?;
+        Some((packet.dscp() >> 3, nic.stamps_of(&packet).to_vec()))
+    }
+
+    #[test]
+    fn a_paused_acknowledgement_holds_up_none_of_another_priority() {
+        let mut nic = nic();
+        for (priority, sequence) in [(3, 0), (5, 1), (4, 2), (3, 3), (4, 4), (5, 5)] {
+            let (packet, stamp) = echo(priority, sequence);
+            nic.queue_acknowledgement(packet, &[stamp]);
+        }
+        pause(&mut nic, Picos(0), 3);
+        let expected = |priority, sequence| Some((priority, vec![echo(priority, sequence).1]));
+        assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
+        assert_eq!(acknowledged(&mut nic, Picos(1)), expected(5, 1));
+        assert_eq!(acknowledged(&mut nic, Picos(1)), expected(4, 2));
+        pause(&mut nic, Picos(1), 4);
+        assert_eq!(acknowledged(&mut nic, Picos(1)), expected(5, 5));
+        assert_eq!(acknowledged(&mut nic, Picos(1)), None, "3 and 4 are paused");
+        assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(5_120_000)));
+        assert!(!nic.is_empty());
+        for priority in [3, 4] {
+            resume(&mut nic, Picos(2), priority);
+        }
+        assert_eq!(acknowledged(&mut nic, Picos(2)), expected(3, 0));
+        assert_eq!(acknowledged(&mut nic, Picos(2)), expected(3, 3));
+        assert_eq!(acknowledged(&mut nic, Picos(2)), expected(4, 4));
+        assert_eq!(nic.next_transmission(Picos(2)), None);
+        assert!(nic.is_empty());
     }
 
     #[test]

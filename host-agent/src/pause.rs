@@ -149,6 +149,24 @@ impl PauseTimers {
     pub fn open_from(&self, queue: QueueId, from: Picos) -> Picos {
         self.pauses[queue.place()].open_from(from)
     }
+
+    /// Of the data queues in `waiting`, the one with the lowest `number` that may start a packet at `now`.
+    #[inline]
+    pub fn first_open(
+        &self,
+        waiting: QueueSet,
+        now: Picos,
+        number: impl Fn(QueueId) -> u64,
+    ) -> Option<QueueId> {
+        let mut first: Option<(u64, QueueId)> = None;
+        waiting.for_each_data(|queue| {
+            let number = number(queue);
+            if first.is_none_or(|(lowest, _)| number < lowest) && !self.is_paused(queue, now) {
+                first = Some((number, queue));
+            }
+        });
+        first.map(|(_, queue)| queue)
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Host {
     pub cnp_priority: u8,
     /// Priority of ACKs and NAKs.
     pub ack_priority: AckPriority,
-    /// The priority whose pauses stop ACKs and NAKs at NICs; `None`: their own.
+    /// The priority whose pauses stop all ACKs and NAKs at NICs; `None`: each stops with its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_queue: Option<u8>,
     /// Data packets that one ACK may cover; a message's last packet is acknowledged at once.
@@ -52,10 +52,12 @@ pub(super) struct HostKeys {
     payload: Size,
     /// Priority of congestion notification packets (CNP), 0 to 7. Default 6.
     cnp_priority: Priority,
-    /// Priority of ACKs and NAKs, 0 to 7, or "data": that of the packet that they answer. Default: `cnp_priority`.
+    /// Priority of ACKs and NAKs, 0 to 7, or "data": that of the packet that they answer, so that a pause of one priority
+    /// does not hold up ACKs of another. Default: `cnp_priority`.
     ack_priority: Option<AckPriority>,
-    /// The transmit queue of NICs in which ACKs and NAKs wait: the priority, 0 to 7, whose pauses stop them there. They
-    /// go ahead of data in any case, and switches queue them by `ack_priority`. Default: the queue of their own priority.
+    /// The transmit queue of NICs in which all ACKs and NAKs wait: the priority, 0 to 7, whose pauses stop them there.
+    /// They go ahead of data in any case, in the order of arrival among those that are not paused, and switches queue them
+    /// by `ack_priority`. Default: each waits in the queue of its own priority.
     ack_queue: Option<Priority>,
     /// Data packets that one ACK may cover, from 1 up; a message's last packet is acknowledged at
     /// once. Default 4.

@@ -1,6 +1,8 @@
 //! PFC keeps priorities apart: which of them it stops, which it never does, and who goes first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use fabric_core::wire::roce::{Opcode, RocePacket};
 
 use super::capture::wire_named;
 use super::one_switch::{PACKET_NS, flow, star};
@@ -49,6 +51,44 @@ pub fn pause_stops_only_its_class(run: Runner) {
     // Its port is shared with h1's other flow only: half the line, and all of it during stops.
     assert!(free <= 2 * ideal(&apart, "victim"), "{free}");
     assert!(blocked > free, "head-of-line blocking: {blocked} against {free}");
+}
+
+/// How long the ACKs of a priority waited at h0 at most, after the last bit of the packet that they answer.
+fn longest_wait_of_acks(run: &Run, priority: u8) -> u64 {
+    let fabric = run.scenario.fabric();
+    let (downlink, uplink) = (wire_named(fabric, "s0->h0"), wire_named(fabric, "h0->s0"));
+    let frames = run.frames();
+    let of_priority = |packet: &RocePacket| packet.dscp == priority << 3;
+    let arrivals: BTreeMap<u32, u64> = frames
+        .iter()
+        .filter(|frame| frame.wire == downlink)
+        .filter_map(|frame| Some((frame.data().filter(of_priority)?.psn.value(), frame.arrival_ns)))
+        .collect();
+    let acks = frames.iter().filter(|frame| frame.wire == uplink).filter_map(|frame| {
+        let ack = frame.roce().filter(of_priority)?;
+        (ack.opcode == Opcode::Acknowledge).then(|| frame.start_ns - arrivals[&ack.psn.value()])
+    });
+    acks.max().expect("h0 acknowledges data of this priority")
+}
+
+/// h0 is paused in priority 3, in which it sends to h2, and receives in priorities 3 and 4. Its ACKs of priority 3
+/// wait for the RESUME; those of priority 4 wait for the frame on the wire and for earlier ACKs, at most.
+pub fn pause_stops_only_acks_of_its_class(run: Runner) {
+    let into_h0 = flow("h3", "h0", 300, 3) + &flow("h4", "h0", 300, 4);
+    let text = star(5, &(flow("h0", "h2", 300, 3) + &flow("h1", "h2", 300, 3) + &into_h0));
+    let settings = ["switch.lossless=[3, 4]", "host.ack_priority=\"data\""];
+    let apart = run(&text, &settings);
+    apart.assert_lossless();
+    assert_obeyed(&apart);
+    let [paused, free] = [3, 4].map(|priority| longest_wait_of_acks(&apart, priority));
+    assert!(paused > 4 * PACKET_NS, "priority 3 waits for its RESUME: {paused} ns");
+    assert!(free < 2 * PACKET_NS, "priority 4 does not: {free} ns");
+
+    let together = run(&text, &[&settings[..], &["host.ack_queue=3"]].concat());
+    together.assert_lossless();
+    assert_obeyed(&together);
+    let waits = longest_wait_of_acks(&together, 4);
+    assert!(waits > 4 * PACKET_NS, "in one queue they wait together: {waits} ns");
 }
 
 /// A lossy priority that is congested drops at its threshold and never pauses anybody, and the lossless

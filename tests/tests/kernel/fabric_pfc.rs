@@ -44,6 +44,11 @@ fn pause_stops_only_its_class() {
 }
 
 #[test]
+fn pause_stops_only_acks_of_its_class() {
+    priorities::pause_stops_only_acks_of_its_class(on_both);
+}
+
+#[test]
 fn a_lossy_priority_never_pauses() {
     priorities::lossy_never_pauses(on_both);
 }

@@ -1,0 +1,91 @@
+//! ACKs and NAKs that wait at a NIC: one FIFO for each transmit queue, so that a pause of one priority does not
+//! hold up acknowledgements of another.
+
+use std::collections::VecDeque;
+
+use fabric_core::queue::{QueueId, QueueSet};
+use fabric_core::wire::Packet;
+use fabric_core::wire::telemetry::{self, Stamp, Stamps};
+use units::Picos;
+
+use crate::pause::PauseTimers;
+
+/// Those that stop with one transmit queue.
+#[derive(Debug, Default)]
+struct Fifo {
+    /// With their numbers in the order of arrival at the NIC.
+    packets: VecDeque<(u64, Packet)>,
+    /// The stamps of those that echo some.
+    echoes: VecDeque<Stamps>,
+}
+
+/// All that wait.
+#[derive(Debug)]
+pub(super) struct Acknowledgements {
+    /// By [`QueueId::place`].
+    fifos: Box<[Fifo]>,
+    /// Queues in which packets wait.
+    waiting: QueueSet,
+    next_number: u64,
+    /// The stamps of the last one that was taken; apart, for the sake of hosts without telemetry.
+    echoed: Box<Stamps>,
+}
+
+impl Acknowledgements {
+    /// Nothing waits; `places` is [`PauseTimers::places`].
+    pub(super) fn new(places: usize) -> Self {
+        Self {
+            fifos: (0..places).map(|_| Fifo::default()).collect(),
+            waiting: QueueSet::EMPTY,
+            next_number: 0,
+            echoed: Box::default(),
+        }
+    }
+
+    /// Adds a packet that stops with `queue`, and the stamps that it echoes if it has telemetry.
+    pub(super) fn push(&mut self, queue: QueueId, packet: Packet, stamps: &[Stamp]) {
+        let fifo = &mut self.fifos[queue.place()];
+        if packet.telemetry().is_some() {
+            fifo.push_echo(stamps);
+        }
+        fifo.packets.push_back((self.next_number, packet));
+        self.next_number += 1;
+        self.waiting.insert(queue);
+    }
+
+    /// Takes the first to arrive of those that may start at `now`.
+    #[inline]
+    pub(super) fn pop(&mut self, pause: &PauseTimers, now: Picos) -> Option<Packet> {
+        let queue = pause.first_open(self.waiting, now, |queue| {
+            self.fifos[queue.place()].packets.front().expect("its bit says not empty").0
+        })?;
+        let fifo = &mut self.fifos[queue.place()];
+        let (_, packet) = fifo.packets.pop_front()?;
+        if packet.telemetry().is_some() {
+            *self.echoed = fifo.echoes.pop_front().unwrap_or_default();
+        }
+        if fifo.packets.is_empty() {
+            self.waiting.remove(queue);
+        }
+        Some(packet)
+    }
+
+    /// The stamps of the packet that [`pop`](Self::pop) has returned last, if it has telemetry.
+    #[inline]
+    pub(super) fn echoed(&self) -> &Stamps {
+        &self.echoed
+    }
+
+    /// Queues in which packets wait, paused or not.
+    #[inline]
+    pub(super) fn waiting(&self) -> QueueSet {
+        self.waiting
+    }
+}
+
+impl Fifo {
+    #[cold]
+    fn push_echo(&mut self, stamps: &[Stamp]) {
+        self.echoes.push_back(telemetry::padded(stamps));
+    }
+}
