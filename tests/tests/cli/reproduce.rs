@@ -14,7 +14,7 @@ fn a_figure_is_run_once_and_compared() {
     };
     let first = reproduce(&["--scale", "small"]);
     assert_eq!(first.code, 0, "{}", first.stderr);
-    assert!(first.stdout.contains("4 of 4 runs are done."), "{}", first.stdout);
+    assert!(first.stdout.contains("8 of 8 runs are done."), "{}", first.stdout);
     let report = fs::read_to_string(format!("{out}/report.md")).unwrap();
     assert_eq!(first.stdout.trim_end(), report.trim_end());
     let table = fs::read_to_string(format!("{out}/fig14.csv")).unwrap();
@@ -33,7 +33,7 @@ fn a_figure_is_run_once_and_compared() {
     assert_eq!((again.code, again.stdout), (0, first.stdout));
     assert_eq!(again.stderr, "");
     let listed = reproduce(&["--list"]);
-    assert!(listed.stdout.starts_with("fig14\t4 of 4 runs\t"), "{}", listed.stdout);
+    assert!(listed.stdout.starts_with("fig14\t8 of 8 runs\t"), "{}", listed.stdout);
 }
 
 #[test]
