@@ -269,11 +269,15 @@ fn wide_and_long_runs_stay_within_the_width_and_the_tables() {
         })
         .collect();
     report.summary.flows_total = 1_000_060;
+    report.summary.flows_completed = 1_000_060;
     report.paused = (0..60).map(|pair| paused(name, name, 1_000_000 + pair, 1 << 33)).collect();
     report.lossless = vec![0, 1, 2, 3, 4, 5, 6, 7];
     let text = report.render(Style::plain());
     assert!(widest(&text) <= 100, "{text}");
     assert!(text.contains("and 1,000,040 flows with less slowdown\n"));
+    report.summary.flows_completed = 1_000_000;
+    let text = report.render(Style::plain());
+    assert!(text.contains("and 1,000,040 flows more\n"), "60 are not done, of which 20 are shown");
     assert!(text.contains("  40 more  "));
     assert_eq!(text.matches("a-switch").count(), TABLE_ROWS * 2);
 }
