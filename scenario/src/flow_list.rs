@@ -185,18 +185,12 @@ impl<'a> Row<'a> {
                 _ => source_port = Some(self.source_port(field)?),
             }
         }
+        let start = Picos::from_nanos(Nanos(start_ns));
+        let priority = class.try_into().expect("checked to be at most 7");
         let flow = Flow {
-            id: 0,
-            workload: 0,
-            label: label.clone(),
-            source: from,
-            destination: to,
-            bytes: Bytes(length),
-            start: Picos::from_nanos(Nanos(start_ns)),
-            priority: class.try_into().expect("checked to be at most 7"),
             source_port,
             path: path.as_ref().filter(|_| source_port.is_none()).map(|(wires, _)| wires.clone()),
-            long_lived: false,
+            ..Flow::new(label.clone(), (from, to), Bytes(length), start, priority)
         };
         let expected = path.filter(|_| source_port.is_some()).map(|(wires, field)| ExpectedPath {
             flow: flow.clone(),

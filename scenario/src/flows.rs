@@ -427,20 +427,7 @@ impl Expansion<'_> {
 impl Transfer {
     fn flow(self, label: &Arc<str>, source: HostId, destination: HostId) -> Flow {
         let Self { bytes, start, priority } = self;
-        let label = label.clone();
-        Flow {
-            id: 0,
-            workload: 0,
-            label,
-            source,
-            destination,
-            bytes,
-            start,
-            priority,
-            source_port: None,
-            path: None,
-            long_lived: false,
-        }
+        Flow::new(label.clone(), (source, destination), bytes, start, priority)
     }
 }
 

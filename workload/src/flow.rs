@@ -38,6 +38,31 @@ pub struct Flow {
     pub long_lived: bool,
 }
 
+impl Flow {
+    /// A flow that ends with its bytes, and has neither a number yet nor a port or path of its own.
+    pub const fn new(
+        label: Arc<str>,
+        (source, destination): (HostId, HostId),
+        bytes: Bytes,
+        start: Picos,
+        priority: u8,
+    ) -> Self {
+        Self {
+            id: 0,
+            workload: 0,
+            label,
+            source,
+            destination,
+            bytes,
+            start,
+            priority,
+            source_port: None,
+            path: None,
+            long_lived: false,
+        }
+    }
+}
+
 /// When flows may start: from `start` up to and without `stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -143,25 +168,13 @@ impl Stamp {
     /// A flow that has no number yet.
     pub fn flow(
         &self,
-        (source, destination): (HostId, HostId),
+        hosts: (HostId, HostId),
         (bytes, long_lived): (Bytes, bool),
         start: Picos,
         random: &mut RandomStream,
     ) -> Flow {
         let priority = self.priority.draw(random);
-        let label = self.label.clone();
-        Flow {
-            id: 0,
-            workload: 0,
-            label,
-            source,
-            destination,
-            bytes,
-            start,
-            priority,
-            source_port: None,
-            path: None,
-            long_lived,
-        }
+        let flow = Flow::new(self.label.clone(), hosts, bytes, start, priority);
+        Flow { long_lived, ..flow }
     }
 }
