@@ -10,6 +10,7 @@
 mod buffer;
 mod by_rate;
 mod capture;
+mod datapath;
 mod deserializer;
 pub mod document;
 mod ecn;
@@ -60,6 +61,7 @@ use units::{FrameTime, Picos};
 
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
+pub use datapath::{Datapath, DatapathKind, LinkKind};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{Fault, FrameClass, Selection};
 pub use flow_queues::FlowQueues;
@@ -181,41 +183,6 @@ pub enum ClockMode {
     /// Events run in order, as fast as they can.
     #[default]
     Virtual,
-}
-
-/// Where switches run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Datapath {
-    /// "kernel": namespaces, links and eBPF, as root. "memory": in this process, without privilege.
-    /// Default "kernel".
-    pub kind: DatapathKind,
-    /// What links are made of on the kernel datapath; "memory" has none. "veth": veth pairs. "tap": pairs of tap
-    /// devices, which take less time for a frame, with the same results; what other programs send goes nowhere.
-    /// Default "veth".
-    pub links: LinkKind,
-}
-
-/// What links of the kernel datapath are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkKind {
-    /// Veth pairs.
-    #[default]
-    Veth,
-    /// Tap devices, one at each end.
-    Tap,
-}
-
-/// A world for switches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DatapathKind {
-    /// Namespaces, links and eBPF programs.
-    #[default]
-    Kernel,
-    /// The same logic, natively in this process.
-    Memory,
 }
 
 /// A scenario of xoff: quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
