@@ -90,19 +90,24 @@ impl ResolvedRoutes {
         let &Resolution { fabric, document, .. } = resolution;
         let switches = entry.at.switches(&format!("{path}.at"), fabric, document)?;
         let frames = self.frames(&path, entry, resolution)?;
+        // A switch hands frames to its own hosts, so routes are for the others.
+        let is_own = |switch: SwitchId, frames: &RouteMatch| {
+            frames.destination.is_some_and(|host| fabric.edge(host) == switch)
+        };
+        if switches.iter().all(|&switch| frames.iter().all(|frames| is_own(switch, frames))) {
+            let host = frames[0].destination.expect("a switch's own frames have a destination");
+            let (name, host) = (&fabric.switch(switches[0]).name, &fabric.host(host).name);
+            let title =
+                format!("`{host}` is on `{name}`, which hands frames to it over their link");
+            let help = "name switches that are on the way there";
+            return Err(document.error(&format!("{path}.at"), &title, help));
+        }
         for switch in switches {
-            let own = |frames: &RouteMatch| {
-                frames.destination.filter(|&host| fabric.edge(host) == switch)
-            };
-            if let Some(host) = frames.iter().map(own).collect::<Option<Vec<_>>>() {
-                let (name, host) = (&fabric.switch(switch).name, &fabric.host(host[0]).name);
-                let title =
-                    format!("`{host}` is on `{name}`, which hands frames to it over their link");
-                let help = "name switches that are on the way there";
-                return Err(document.error(&format!("{path}.at"), &title, help));
-            }
             let frames: Vec<RouteMatch> =
-                frames.iter().copied().filter(|frames| own(frames).is_none()).collect();
+                frames.iter().copied().filter(|frames| !is_own(switch, frames)).collect();
+            if frames.is_empty() {
+                continue;
+            }
             let ports = resolution.ports(&path, switch, &entry.via, &frames)?;
             counts[switch.0 as usize] += frames.len();
             if counts[switch.0 as usize] > MOST_ROUTES {

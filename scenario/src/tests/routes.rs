@@ -481,7 +481,13 @@ fn flows_of_one_given_port_on_different_routes() {
 /// A switch hands frames to its own hosts: what names many switches and hosts is for the others.
 #[test]
 fn routes_are_for_frames_that_go_on() {
-    for frames in ["to = \"*\"", "flows = \"one\"", "to = \"h*\"\nfrom = \"*\""] {
+    for frames in [
+        "to = \"*\"",
+        "to = \"h2\"",
+        "flows = \"one\"",
+        "flows = \"one\"\nto = \"h2\"",
+        "to = \"h*\"\nfrom = \"*\"",
+    ] {
         let routes =
             format!("[[routes]]\nat = [\"leaf0\", \"leaf1\"]\n{frames}\nvia = [\"spine0\"]\n");
         let scenario = with_routes(&routes).unwrap_or_else(|error| panic!("{error}"));
