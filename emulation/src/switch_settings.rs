@@ -11,7 +11,7 @@ use fabric_core::scheme::{Scheme, Selected};
 use scenario::{Ecn, FlowQueues, MarkAt, ResumeTest, Scenario, Threshold, ThresholdUpdate};
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
-use switch_user::switch::{CONTROL_FRAME_LENGTH, PortConfig, SwitchConfig};
+use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use topology::{HostId, RouteMatch, SwitchId};
@@ -217,9 +217,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         queues: port_queues(scenario),
         slots: slots_for(settings.buffer) as usize,
         ports: ports.map(port).collect(),
-        frame_time: scenario.frame_time(),
-        control_length: scenario.frames.lengths.hop_control(CONTROL_FRAME_LENGTH),
-        longest_on_the_wire: scenario.longest_on_the_wire(),
+        frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
     }
 }

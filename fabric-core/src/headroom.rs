@@ -1,42 +1,78 @@
 //! How much headroom a queue needs so that PAUSE comes in time.
 
-use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
+use units::{BitsPerSecond, Bytes, FrameTime, Nanos, Picos};
 
 /// The response time that IEEE 802.1Qbb allows, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;
-/// A PAUSE frame on the wire: 60 bytes, preamble, FCS and inter-frame gap.
-pub const PAUSE_WIRE_BYTES: u64 = 84;
 
 /// Phi (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, `max_frame` being `L_MTU`.
 pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> Bytes {
     Bytes(2 * (rate.bytes_in(delay).0 + max_frame.0) + MAX_RESPONSE_BYTES)
 }
 
-/// Two terms that Eq. 1 misses, because it treats traffic as a fluid. The packet that triggers the PAUSE may itself
-/// find the shared pool full and go to headroom, and the PAUSE frame takes time on the wire. Control frames of other
-/// classes that wait ahead of the PAUSE are not counted: `required` counts 24 bytes around each frame that the buffer
-/// does not hold, and no burst of the tests has needed more.
-pub const fn beyond_eq_1(max_frame: Bytes) -> Bytes {
-    Bytes(max_frame.0 + PAUSE_WIRE_BYTES)
+/// The shortest packet, as it counts, without FCS.
+const SHORTEST_PACKET: u64 = MINIMUM_FRAME_LENGTH as u64;
+
+/// The frames that cross a fabric's links, as they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkFrames {
+    /// How long they occupy a link.
+    pub time: FrameTime,
+    /// The longest packet, without FCS.
+    pub longest: Bytes,
+    /// A frame between neighbours, such as a PAUSE, without FCS.
+    pub hop_control: u32,
+    /// How many classes are lossless.
+    pub lossless_classes: u64,
 }
 
-/// Headroom that loses no frame: Eq. 1 and the terms that it misses. `max_wire_length` is the longest frame
-/// with its preamble, FCS and inter-frame gap.
-pub const fn lossless(rate: BitsPerSecond, delay: Picos, max_wire_length: Bytes) -> Bytes {
-    Bytes(required(rate, delay, max_wire_length).0 + beyond_eq_1(max_wire_length).0)
-}
+impl LinkFrames {
+    /// Headroom that loses no frame on a link: Eq. 1 and the terms that it misses.
+    pub const fn headroom(&self, rate: BitsPerSecond, delay: Picos) -> Bytes {
+        let propagation = 2 * self.fastest(rate).bytes_in(delay).0;
+        Bytes(propagation + self.meanwhile(rate, MAX_RESPONSE_BYTES) + self.beyond_a_fluid(rate))
+    }
 
-/// Headroom that loses no frame on a link that has been measured: what [`lossless`] counts, with the
-/// propagation of both ways and the peer's response time as measured and declared, instead of
-/// `2 C D_prop` and the most that a response may take.
-pub const fn measured(
-    rate: BitsPerSecond,
-    round_trip: Nanos,
-    response: Nanos,
-    max_wire_length: Bytes,
-) -> Bytes {
-    let in_flight = rate.bytes_in(Picos::from_nanos(Nanos(round_trip.0 + response.0)));
-    Bytes(in_flight.0 + 2 * max_wire_length.0 + beyond_eq_1(max_wire_length).0)
+    /// Headroom that loses no frame on a link that has been measured: what [`Self::headroom`] counts, with the
+    /// propagation of both ways and the peer's response time as measured and declared, instead of
+    /// `2 C D_prop` and the most that a response may take.
+    pub const fn measured_headroom(
+        &self,
+        rate: BitsPerSecond,
+        round_trip: Nanos,
+        response: Nanos,
+    ) -> Bytes {
+        let time = Picos::from_nanos(Nanos(round_trip.0 + response.0));
+        Bytes(self.fastest(rate).bytes_in(time).0 + self.beyond_a_fluid(rate))
+    }
+
+    /// What arrives because traffic is no fluid. In Eq. 1: during the frame ahead of the PAUSE, and the sender's last
+    /// frame. Beyond it: the packet that triggers the PAUSE may itself find the shared pool full and go to headroom, and
+    /// the PAUSE takes time on the wire. Control frames of other classes wait ahead of it where they take longer than
+    /// the packets that trigger them. Otherwise they are not counted: Eq. 1 counts 24 bytes around each frame that the
+    /// buffer does not hold, and no burst of the tests has needed more.
+    const fn beyond_a_fluid(&self, rate: BitsPerSecond) -> u64 {
+        let longest = self.time.on_the_wire(self.longest.0);
+        let others = self.lossless_classes.saturating_sub(1);
+        let waiting = others * (self.hop_control as u64).saturating_sub(SHORTEST_PACKET);
+        let pause = self.time.on_the_wire(self.hop_control as u64) + waiting;
+        2 * longest + self.meanwhile(rate, longest) + self.meanwhile(rate, pause)
+    }
+
+    /// What arrives while the other way is busy with `bytes`.
+    const fn meanwhile(&self, rate: BitsPerSecond, bytes: u64) -> u64 {
+        if !self.time.whole_nanos {
+            return bytes;
+        }
+        let time = rate.serialise(bytes).0;
+        self.fastest(rate).bytes_in(Picos(if time < 1000 { 1000 } else { time })).0
+    }
+
+    /// The rate at which packets arrive at most.
+    const fn fastest(&self, rate: BitsPerSecond) -> BitsPerSecond {
+        self.time.fastest(rate, SHORTEST_PACKET)
+    }
 }
 
 /// `B_h` (DSH, Eq. 3), summed over ports whose links may differ; saturates.
@@ -54,16 +90,53 @@ pub fn insurance(per_port: impl Iterator<Item = Bytes>) -> Bytes {
 mod tests {
     use super::*;
 
+    const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
+    const FRAMES: LinkFrames = LinkFrames {
+        time: FrameTime { overhead: 24, whole_nanos: false },
+        longest: Bytes(1074),
+        hop_control: 60,
+        lossless_classes: 7,
+    };
+
     #[test]
     fn a_measured_link_needs_what_its_peer_takes() {
-        let (rate, longest) = (BitsPerSecond(100_000_000_000), Bytes(1098));
         // 2 us and 307.2 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
-        let standard = measured(rate, Nanos(2000), Nanos(308), longest);
+        let standard = FRAMES.measured_headroom(RATE, Nanos(2000), Nanos(308));
         assert_eq!(standard, Bytes(25_000 + 3850 + 3 * 1098 + 84));
-        let known = lossless(rate, Picos(1_000_000), longest);
+        let known = FRAMES.headroom(RATE, Picos(1_000_000));
         assert_eq!(known, Bytes(25_000 + 3840 + 3 * 1098 + 84));
-        let prompt = measured(rate, Nanos(2000), Nanos(0), longest);
+        let prompt = FRAMES.measured_headroom(RATE, Nanos(2000), Nanos(0));
         assert_eq!(prompt, Bytes(25_000 + 3 * 1098 + 84));
+    }
+
+    #[test]
+    fn eq_1_is_in_it() {
+        let eq_1 = required(RATE, Picos(1_000_000), Bytes(1098));
+        assert_eq!(FRAMES.headroom(RATE, Picos(1_000_000)), Bytes(eq_1.0 + 1098 + 84));
+    }
+
+    #[test]
+    fn control_frames_that_are_longer_than_packets_wait_for_each_other() {
+        let of = |length| LinkFrames { hop_control: length, ..FRAMES }.headroom(RATE, Picos(0)).0;
+        assert_eq!(of(1000) - of(60), 7 * 940);
+        assert_eq!(of(60) - of(43), 17);
+    }
+
+    #[test]
+    fn packets_whose_times_are_cut_arrive_faster() {
+        // The shortest takes 6.72 ns, cut to 6: none is faster than 7 / 6 of the rate, 14.58 bytes a nanosecond.
+        let cut = LinkFrames { time: FrameTime { whole_nanos: true, ..FRAMES.time }, ..FRAMES };
+        let bytes_in = |picos| BitsPerSecond(116_666_666_667).bytes_in(Picos(picos)).0;
+        let frames = 2 * 1098 + bytes_in(87_840) + bytes_in(6720);
+        assert_eq!(
+            cut.measured_headroom(RATE, Nanos(1000), Nanos(200)),
+            Bytes(bytes_in(1_200_000) + frames)
+        );
+        let propagation = 2 * bytes_in(500_000);
+        assert_eq!(
+            cut.headroom(RATE, Picos(500_000)),
+            Bytes(propagation + bytes_in(307_200) + frames)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How a switch's buffer is divided, by the links that the switch has.
 
-use fabric_core::headroom;
+use fabric_core::headroom::LinkFrames;
+use fabric_core::wire::hop_control;
 use fabric_core::wire::tcp;
 use host_agent::frame_length::{ack_frame, data_frame};
 use topology::{NodeId, NodeKind, SwitchId, Wire};
@@ -10,6 +11,10 @@ use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
 use super::{PauseResponse, Scenario, Threshold, Transport};
+
+/// A frame between neighbours, without FCS.
+const HOP_CONTROL: u32 = 60;
+const _: () = assert!(HOP_CONTROL as usize == hop_control::LEN);
 
 /// The pools of one switch; together they are its buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,9 +68,14 @@ impl Scenario {
         }
     }
 
-    /// The longest frame of the fabric with its preamble, FCS and inter-frame gap: `L_MTU` in DSH.
-    pub fn longest_on_the_wire(&self) -> Bytes {
-        Bytes(self.longest_frame().0 + self.switch.wire_overhead.0)
+    /// The frames of its links, as they count.
+    pub fn link_frames(&self) -> LinkFrames {
+        LinkFrames {
+            time: self.frame_time(),
+            longest: self.longest_frame(),
+            hop_control: self.frames.lengths.hop_control(HOP_CONTROL),
+            lossless_classes: self.switch.lossless.count().into(),
+        }
     }
 
     /// How a switch's buffer is divided; headroom that is measured, before the first measurement.
@@ -79,14 +89,14 @@ impl Scenario {
     /// Phi by port, all headroom, and all private buffer; sums saturate.
     fn reserved(&self, switch: SwitchId) -> (Vec<Bytes>, Bytes, Bytes) {
         let queues = u64::from(self.switch.lossless.count());
-        let longest = self.longest_on_the_wire();
+        let frames = self.link_frames();
         let setting = self.switch.headroom;
         let ports = &self.fabric.switch(switch).ports;
         let of_port = |wire: &Wire| match (setting.given_bandwidth_delays(), setting.given_bytes())
         {
             (Some(times), _) => bandwidth_delays(wire, times),
             (None, Some(bytes)) => bytes,
-            (None, None) => headroom::lossless(wire.rate, wire.delay, longest),
+            (None, None) => frames.headroom(wire.rate, wire.delay),
         };
         let by_port: Vec<Bytes> =
             ports.iter().map(|&id| of_port(self.fabric.wire(id.reverse()))).collect();
@@ -139,8 +149,12 @@ impl Scenario {
     fn check_period(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Some(period) = self.switch.headroom.measurement_period() else { return Ok(()) };
         // Each of the two frames may wait for a frame that is being sent.
-        let bytes = self.longest_on_the_wire().0 + headroom::PAUSE_WIRE_BYTES;
-        let exchange = |wire: &Wire| Picos(2 * (wire.delay + wire.rate.serialise(bytes)).0);
+        let frames = self.link_frames();
+        let time = |wire: &Wire, length: Bytes| frames.time.serialise(wire.rate, length.0);
+        let way = |wire: &Wire| {
+            wire.delay + time(wire, frames.longest) + time(wire, Bytes(frames.hop_control.into()))
+        };
+        let exchange = |wire: &Wire| Picos(2 * way(wire).0);
         let longest = self.fabric.wires().iter().rev().max_by_key(|wire| exchange(wire));
         match longest {
             Some(wire) if exchange(wire) >= period => {

@@ -1,7 +1,7 @@
 //! One port's exchanges with its neighbour, by which the control plane sizes headroom: sans-I/O, as the
 //! requester of the peer delay mechanism of IEEE 802.1AS. docs/link-delay.md has the protocol.
 
-use fabric_core::headroom;
+use fabric_core::headroom::LinkFrames;
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::Kind;
 use units::{BitsPerSecond, Bytes, Nanos};
@@ -30,9 +30,8 @@ impl Measurement {
     }
 
     /// The headroom that loses no frame of a neighbour that sends at `rate`.
-    pub const fn headroom(&self, rate: BitsPerSecond, max_wire_length: Bytes) -> Bytes {
-        let round_trip = Nanos(self.round_trip.0 + ROUNDING.0);
-        headroom::measured(rate, round_trip, self.response, max_wire_length)
+    pub const fn headroom(&self, rate: BitsPerSecond, frames: &LinkFrames) -> Bytes {
+        frames.measured_headroom(rate, Nanos(self.round_trip.0 + ROUNDING.0), self.response)
     }
 }
 
@@ -78,6 +77,8 @@ impl LinkDelayMeter {
 
 #[cfg(test)]
 mod tests {
+    use units::{Bytes, FrameTime};
+
     use super::*;
 
     const HERE: [u8; 6] = [2, 2, 0, 0, 0, 1];
@@ -100,7 +101,13 @@ mod tests {
         assert_eq!(measured, Measurement { round_trip: Nanos(2000), response: Nanos(100) });
         assert_eq!(measured.link_delay(), Nanos(1000));
         // 2102 ns at 12.5 bytes a nanosecond, three frames and the PAUSE.
-        let headroom = measured.headroom(BitsPerSecond(100_000_000_000), Bytes(1098));
+        let frames = LinkFrames {
+            time: FrameTime { overhead: 24, whole_nanos: false },
+            longest: Bytes(1074),
+            hop_control: 60,
+            lossless_classes: 8,
+        };
+        let headroom = measured.headroom(BitsPerSecond(100_000_000_000), &frames);
         assert_eq!(headroom, Bytes(26_275 + 3 * 1098 + 84));
         assert_eq!(meter.receive(&response, Nanos(9999)), None, "a second response");
     }

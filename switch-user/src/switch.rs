@@ -20,6 +20,7 @@ use std::marker::PhantomData;
 use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
+use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
@@ -27,7 +28,7 @@ use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{PortUse, Scheme, Selected};
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
-use units::{Bytes, FrameTime, Nanos, Picos};
+use units::{Nanos, Picos};
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
@@ -58,12 +59,8 @@ pub struct SwitchConfig {
     pub slots: usize,
     /// Its ports, in the order of their numbers.
     pub ports: Vec<PortConfig>,
-    /// How long frames occupy ports.
-    pub frame_time: FrameTime,
-    /// How long the frames count that it makes itself.
-    pub control_length: u32,
-    /// The longest frame, with what it takes on the wire beyond its length.
-    pub longest_on_the_wire: Bytes,
+    /// The frames that its ports send and receive.
+    pub frames: LinkFrames,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
 }
@@ -239,7 +236,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// How long the frames count that it makes itself.
     #[inline]
     pub const fn control_length(&self) -> u32 {
-        self.config.control_length
+        self.config.frames.hop_control
     }
 
     /// Whether a port has nothing to send, paused or not.
@@ -459,7 +456,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             return Ok(());
         }
         if let Some(measured) = self.ports.meter(port).receive(message, now.to_nanos()) {
-            let wanted = measured.headroom(rate, self.config.longest_on_the_wire);
+            let wanted = measured.headroom(rate, &self.config.frames);
             let set = self.tables.set_headroom(port.into(), wanted);
             observer.headroom_changed(now, port, set, Some(measured))?;
         }
@@ -477,8 +474,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 ControlTransmission::HopControl { source, control }
             }
             Ahead::LinkDelay(mut message) => {
-                let SwitchConfig { frame_time, control_length, .. } = self.config;
-                message.stamp((now + frame_time.serialise(rate, control_length.into())).to_nanos());
+                let LinkFrames { time, hop_control, .. } = self.config.frames;
+                message.stamp((now + time.serialise(rate, hop_control.into())).to_nanos());
                 ControlTransmission::LinkDelay(message)
             }
         })

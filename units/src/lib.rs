@@ -145,6 +145,19 @@ impl FrameTime {
         self.rounded(rate.serialise(self.on_the_wire(length)))
     }
 
+    /// A rate that no sequence of frames of at least `shortest` bytes exceeds: where times are cut, `rate` by
+    /// (k + 1) / k, k being the nanoseconds of the shortest frame; saturates.
+    ///
+    /// # Panics
+    /// On a rate of zero.
+    pub const fn fastest(self, rate: BitsPerSecond, shortest: u64) -> BitsPerSecond {
+        if !self.whole_nanos {
+            return rate;
+        }
+        let nanos = (self.serialise(rate, shortest).0 / 1000) as u128;
+        BitsPerSecond(saturated((rate.0 as u128 * (nanos + 1)).div_ceil(nanos)))
+    }
+
     /// An exact time as it counts.
     #[inline]
     pub const fn rounded(self, exact: Picos) -> Picos {

@@ -3,7 +3,6 @@
 //! Exact and driven by events: it is called for each packet that enters or leaves an ingress queue, and
 //! reads the tables right after.
 
-use fabric_core::headroom::PAUSE_WIRE_BYTES;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
@@ -270,9 +269,11 @@ fn effect(scenario: &Scenario, wire: WireId) -> Picos {
     let fabric = scenario.fabric();
     let wire = fabric.wire(wire);
     let response = scenario.pause_response(wire.from);
-    let longest = scenario.longest_on_the_wire().0;
-    let serialisation = wire.rate.serialise(2 * longest + PAUSE_WIRE_BYTES);
-    serialisation + wire.delay + wire.delay + response.at(wire.rate)
+    let frames = scenario.link_frames();
+    let time = |length: Bytes| frames.time.serialise(wire.rate, length.0);
+    let frames =
+        time(frames.longest) + time(frames.longest) + time(Bytes(frames.hop_control.into()));
+    frames + wire.delay + wire.delay + response.at(wire.rate)
 }
 
 /// In 1/10000.

@@ -13,7 +13,7 @@ use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift}
 use fabric_core::policy::{MarkingScheme, ThresholdScheme};
 use fabric_core::queue::one_per_priority;
 use fabric_core::scheme::{Room, SchemeSettings};
-use units::{BitsPerSecond, Nanos};
+use units::{BitsPerSecond, Bytes, FrameTime, Nanos};
 
 use super::*;
 use crate::control_plane::{Marking, PortSettings};
@@ -42,6 +42,12 @@ const LENGTH: u32 = 1000;
 const XOFF: u64 = 2500;
 const XON: u64 = 2000;
 const HEADROOM: Bytes = Bytes(10_000);
+const FRAMES: LinkFrames = LinkFrames {
+    time: FrameTime { overhead: 24, whole_nanos: false },
+    longest: Bytes(1500),
+    hop_control: CONTROL_FRAME_LENGTH,
+    lossless_classes: 8,
+};
 const QUANTA: u16 = 1000;
 /// [`QUANTA`] at 100 Gbit/s.
 const PAUSE: Picos = Picos(5_120_000);
@@ -249,9 +255,7 @@ impl<S: Scheme> Bench<S> {
             queues: PortQueues { data_queues: DATA_QUEUES.into(), scheduler: Scheduler::Strict },
             slots: 16,
             ports: [0, 1, 2].map(port).to_vec(),
-            frame_time: FrameTime { overhead: 24, whole_nanos: false },
-            control_length: CONTROL_FRAME_LENGTH,
-            longest_on_the_wire: Bytes(1524),
+            frames: FRAMES,
             measures_links: true,
         };
         let switch = Switch::new(config, tables);

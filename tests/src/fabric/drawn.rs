@@ -294,7 +294,9 @@ impl Drawn {
     /// Runs it, with more settings.
     pub fn run(&self, run: Runner, rendering: Rendering, more: &[&str]) -> Run {
         let text = self.text(rendering);
-        let scenario = Scenario::parse(&text, "test.toml".as_ref(), &["switch.buffer=1GB".into()])
+        let large: Vec<String> =
+            more.iter().chain(&["switch.buffer=1GB"]).map(ToString::to_string).collect();
+        let scenario = Scenario::parse(&text, "test.toml".as_ref(), &large)
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         let reserved = (0..scenario.fabric().switch_count())
             .map(|switch| scenario.buffer_pools(SwitchId(switch)))

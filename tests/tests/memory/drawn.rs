@@ -5,8 +5,10 @@
 //! `proptest-regressions/`, which later runs try first.
 
 use std::cell::Cell;
+use std::fmt::Debug;
 
-use proptest::strategy::Strategy;
+use proptest::prelude::*;
+use proptest::sample::select;
 use results::RunEnd;
 use tests::fabric::agreement::assert_agreement;
 use tests::fabric::drawn::{
@@ -28,9 +30,9 @@ const OBSERVED: [&str; 5] = [
     "results.flow_trace={ labels = [\"*\"], rows = 1000000 }",
 ];
 
-fn check(cases: &impl Strategy<Value = Drawn>, test: impl Fn(&Drawn)) {
-    generated::check(REGRESSIONS, generated::count(CASES), cases, |drawn| {
-        test(&drawn);
+fn check<T: Debug>(cases: &impl Strategy<Value = T>, test: impl Fn(&T)) {
+    generated::check(REGRESSIONS, generated::count(CASES), cases, |case| {
+        test(&case);
         Ok(())
     });
 }
@@ -64,6 +66,32 @@ fn tables_agree_with_each_other_and_with_the_wires() {
     assert!(met[0] * 3 >= generated::count(CASES), "{met:?}");
     assert!(met[1] * 6 >= generated::count(CASES), "{met:?}");
     assert!(met[2] >= 1 || generated::count(CASES) < CASES, "{met:?}");
+}
+
+/// Lengths and times that frames may count, from far below their own to far above.
+const FRAMES: [[&str; 4]; 4] = [
+    ["data_headers=\"1B\"", "ack=\"60B\"", "hop_control=\"1B\"", "time=\"whole-nanoseconds\""],
+    ["data_headers=\"48B\"", "ack=\"60B\"", "hop_control=\"43B\"", "time=\"whole-nanoseconds\""],
+    ["data_headers=\"1000B\"", "ack=\"60B\"", "hop_control=\"1000B\"", "time=\"exact\""],
+    ["data_headers=\"1B\"", "ack=\"1000B\"", "hop_control=\"1000B\"", "time=\"whole-nanoseconds\""],
+];
+
+#[test]
+fn headroom_holds_what_frames_count() {
+    let paused = Cell::new(0);
+    check(&(scenarios(), select(FRAMES.to_vec()), any::<bool>()), |(drawn, frames, preamble)| {
+        let mut sets = frames.map(|key| format!("frames.{key}")).to_vec();
+        if !preamble {
+            sets.push("switch.wire_overhead=0B".to_owned());
+        }
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let run = drawn.run(in_memory, PLAIN, &sets);
+        // ACKs that count more than data may come after TCP's timeout.
+        let promised = drawn.headroom != Headroom::Oversubscribed;
+        assert!(run.summary.lossless || !promised, "{:?}", run.summary.drops);
+        paused.set(paused.get() + u32::from(run.summary.pause_frames != 0));
+    });
+    assert!(paused.get() * 3 >= generated::count(CASES), "{paused:?}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! How buffers are divided, alike switches together.
 
-use fabric_core::headroom;
 use scenario::{BufferPools, Scenario};
 use topology::{SwitchId, Wire};
 use units::{BitsPerSecond, Bytes, Picos};
@@ -69,5 +68,5 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
 fn once_measured(scenario: &Scenario, wire: &Wire) -> Bytes {
     let response = scenario.pause_response_ns(wire.to, wire.rate);
     let round_trip = Picos(2 * wire.delay.0).to_nanos_ceil();
-    headroom::measured(wire.rate, round_trip, response, scenario.longest_on_the_wire())
+    scenario.link_frames().measured_headroom(wire.rate, round_trip, response)
 }

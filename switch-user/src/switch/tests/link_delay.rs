@@ -83,7 +83,7 @@ fn headroom_follows_what_was_measured() {
     let (response, received) = response(&request);
     bench.told_delay(received, response);
     let measured = Measurement { round_trip: Nanos(1000), response: Nanos(100) };
-    let bytes = measured.headroom(RATE, Bytes(1524));
+    let bytes = measured.headroom(RATE, &FRAMES);
     assert!(bytes != HEADROOM);
     let told = Told::Headroom { port: IN, bytes, measured: Some(measured) };
     assert_eq!(bench.told(), [told]);
