@@ -23,6 +23,13 @@ pub fn fits_shared<T>(packet: &Arriving<'_, T>, threshold: u64) -> bool {
         && packet.length <= shared_free(config, switch)
 }
 
+/// How many bytes of the packet the queue's private buffer has no room for, where it is filled to the byte.
+#[inline(always)]
+pub fn beyond_private<T>(packet: &Arriving<'_, T>) -> u64 {
+    let Ingress { config, queue, .. } = packet.ingress;
+    (queue.private_bytes.load() + packet.length).saturating_sub(config.private_bytes)
+}
+
 /// Whether the queue's own headroom takes it.
 #[inline(always)]
 pub fn fits_headroom<T>(packet: &Arriving<'_, T>) -> bool {
@@ -44,13 +51,17 @@ pub fn admit_lossy<T>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
     }
 }
 
-/// Counts an admitted packet in its pool.
+/// Counts an admitted packet in its pool. Returns its bytes there: all, unless the private pool has some.
 #[inline(always)]
-pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
+pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) -> u64 {
     let Ingress { switch, queue, .. } = *at;
+    let bytes = match pool {
+        Pool::PrivateAndShared => length - fill_private(at, length),
+        Pool::Private | Pool::Shared | Pool::Headroom => length,
+    };
     let (of_queue, of_switch) = cells(pool, switch, queue);
-    of_queue.add::<T>(length);
-    let held = of_switch.add::<T>(length);
+    of_queue.add::<T>(bytes);
+    let held = of_switch.add::<T>(bytes);
     if matches!(pool, Pool::Headroom) {
         switch.headroom_max_bytes.raise_to::<T>(held);
     }
@@ -58,6 +69,18 @@ pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
     switch
         .buffer_max_bytes
         .raise_to::<T>(switch.private_bytes.load() + switch.shared_bytes.load() + headroom);
+    bytes
+}
+
+/// Counts as many bytes of a packet in the private pool as that has room for, and returns how many.
+#[inline(always)]
+fn fill_private<T: Tables>(at: &Ingress<'_, T>, length: u64) -> u64 {
+    let Ingress { config, switch, queue, .. } = *at;
+    let room = config.private_bytes.saturating_sub(queue.private_bytes.load());
+    let bytes = room.min(length);
+    queue.private_bytes.add::<T>(bytes);
+    switch.private_bytes.add::<T>(bytes);
+    bytes
 }
 
 /// What a packet has given back to two of the pools; the rest of its length went to the private pool.
@@ -100,7 +123,7 @@ fn cells<'a>(
 ) -> (&'a Cell64, &'a Cell64) {
     match pool {
         Pool::Private => (&queue.private_bytes, &switch.private_bytes),
-        Pool::Shared => (&queue.shared_bytes, &switch.shared_bytes),
+        Pool::Shared | Pool::PrivateAndShared => (&queue.shared_bytes, &switch.shared_bytes),
         Pool::Headroom => (&queue.headroom_bytes, &switch.headroom_bytes),
     }
 }
@@ -309,8 +332,8 @@ pub(crate) mod tests {
             assert_eq!(Selected::admit(&packet), outcome, "{kind:?}");
 
             insurance(0);
-            Selected::charge(&Arriving { length: 700, ..packet }, Pool::Headroom);
-            Selected::charge(&Arriving { length: 150, ..packet }, Pool::Shared);
+            Selected::charge(&packet, Pool::Headroom, 700);
+            Selected::charge(&packet, Pool::Shared, 150);
             let leaving = Leaving {
                 ingress: at,
                 egress_port: 0,

@@ -170,9 +170,9 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     if marked && !arrived_marked {
         switch.ecn_marked.add::<T>(1);
     }
-    charge(&packet.ingress, pool, bytes);
+    let in_pool = charge(&packet.ingress, pool, bytes);
     if lossless {
-        S::charge(&packet, pool);
+        S::charge(&packet, pool, in_pool);
     }
     egress.bytes.add::<T>(bytes);
     switch.admitted_bytes.add::<T>(bytes);

@@ -146,6 +146,9 @@ pub struct SwitchConfig {
     pub policies: u8,
     /// log2 of the rows of the table of policy routes.
     pub policy_shift: u8,
+    /// 1 if private buffers are filled to the byte, so that a packet may lie in two pools, 0 if packets lie whole in
+    /// one.
+    pub splits_packets: u8,
 }
 
 impl SwitchConfig {
@@ -280,6 +283,8 @@ pub enum Pool {
     Private,
     /// Everyone's, under a threshold.
     Shared,
+    /// What is left of the ingress queue's own, then everyone's.
+    PrivateAndShared,
     /// Beyond X_off.
     Headroom,
 }
@@ -426,7 +431,7 @@ pub const fn address_from_u64(value: u64) -> [u8; 6] {
 }
 
 const _: () = {
-    assert!(size_of::<SwitchConfig>() == 96);
+    assert!(size_of::<SwitchConfig>() == 104);
     assert!(size_of::<SwitchState>() == 112);
     assert!(size_of::<Port>() == 128);
     assert!(offset_of!(Port, rate_bps) == 64);

@@ -120,9 +120,10 @@ pub trait Scheme: Sized {
         admission::admit_lossy(packet)
     }
 
-    /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and counted there.
+    /// Updates the scheme's own counters for a lossless packet that was admitted to `pool` and counted there, `bytes`
+    /// of it not in the private pool unless that is the pool.
     #[inline(always)]
-    fn charge<T: Tables>(_packet: &Arriving<'_, T>, _pool: Pool) {}
+    fn charge<T: Tables>(_packet: &Arriving<'_, T>, _pool: Pool, _bytes: u64) {}
 
     /// The same for a lossless packet that is sent or dropped and has given back what it held.
     #[inline(always)]

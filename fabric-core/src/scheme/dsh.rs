@@ -48,8 +48,8 @@ impl Scheme for Dsh {
     }
 
     #[inline(always)]
-    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool) {
-        pools::charge(&packet.ingress, pool, packet.length);
+    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
+        pools::charge(&packet.ingress, pool, bytes);
     }
 
     #[inline(always)]

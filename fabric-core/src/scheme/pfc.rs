@@ -2,11 +2,12 @@
 //! has headroom of its own (DSH, Section II-B).
 
 use super::{Arriving, Ingress, Leaving, Scheme};
-use crate::admission::{fits_headroom, fits_private, fits_shared};
+use crate::admission::{beyond_private, fits_headroom, fits_private, fits_shared};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, next_pause};
 use crate::map_abi::Pool;
 use crate::tables::Tables;
+use crate::threshold::shared_free;
 
 /// Private, shared, headroom of the queue's own (DSH, Algorithm 1); X_off = T(t), X_on = X_off - delta.
 #[derive(Debug)]
@@ -46,10 +47,31 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     if fits_private(packet) {
         return Ok(Pool::Private);
     }
+    if packet.ingress.config.splits_packets != 0 {
+        return admit_split(packet, threshold);
+    }
     if fits_shared(packet, threshold) {
         return Ok(Pool::Shared);
     }
     if fits_headroom(packet) {
+        return Ok(Pool::Headroom);
+    }
+    Err(DropReason::HeadroomExhausted)
+}
+
+/// The same where private buffers are filled to the byte, as the HPCC simulator does it (`SwitchMmu` of its ns-3): a
+/// pool takes what just fits, and headroom takes packets whole, also where the private buffer has room for a part.
+#[inline(always)]
+fn admit_split<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool, DropReason> {
+    let Ingress { config, switch, port, queue, .. } = packet.ingress;
+    let rest = beyond_private(packet);
+    if rest == 0 {
+        return Ok(Pool::Private);
+    }
+    if queue.shared_bytes.load() + rest <= threshold && rest <= shared_free(config, switch) {
+        return Ok(Pool::PrivateAndShared);
+    }
+    if queue.headroom_bytes.load() + packet.length <= port.headroom_bytes.load() {
         return Ok(Pool::Headroom);
     }
     Err(DropReason::HeadroomExhausted)

@@ -145,8 +145,8 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
-    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool) {
-        select!(packet.ingress.policy, S => S::charge(packet, pool));
+    fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
+        select!(packet.ingress.policy, S => S::charge(packet, pool, bytes));
     }
 
     #[inline(always)]

@@ -293,6 +293,7 @@ fn config() -> impl Strategy<Value = State> {
             // Half of the cases have the usual lossless priority.
             config.lossless_classes |= (seed as u8 & 1) << 3;
             config.lossless_queues = config.lossless_classes.count_ones();
+            config.splits_packets = seed as u8 >> 1 & 1;
             let (port_xon_offset, window, shifts);
             (port_xon_offset, config.headroom_pool_bytes, window, shifts) = dsh;
             let [gradient_weight_shift, deviation_weight_shift, deviation_gain_shift] = shifts;

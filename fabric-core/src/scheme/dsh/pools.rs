@@ -3,7 +3,7 @@
 use super::settings::Options;
 use super::state;
 use super::two_level::port_xoff;
-use crate::admission::fits_private;
+use crate::admission::{beyond_private, fits_private};
 use crate::drop_reason::DropReason;
 use crate::map_abi::Pool;
 use crate::priority;
@@ -23,12 +23,19 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     if fits_private(packet) {
         return Ok(Pool::Private);
     }
+    let (rest, pool) = match config.splits_packets {
+        0 => (*length, Pool::Shared),
+        _ => (beyond_private(packet), Pool::PrivateAndShared),
+    };
+    if rest == 0 {
+        return Ok(Pool::Private);
+    }
     let line = state::port(ingress).ok_or(DropReason::BrokenTable)?;
     if has_share(ingress)
-        && line.shared_bytes.load() + length <= port_xoff(config, threshold)
-        && *length <= shared_free(config, switch)
+        && line.shared_bytes.load() + rest <= port_xoff(config, threshold)
+        && rest <= shared_free(config, switch)
     {
-        return Ok(Pool::Shared);
+        return Ok(pool);
     }
     if line.insurance_bytes.load() + length < port.headroom_bytes.load() {
         return Ok(Pool::Headroom);
@@ -36,17 +43,17 @@ pub fn admit<T: Tables>(packet: &Arriving<'_, T>, threshold: u64) -> Result<Pool
     Err(DropReason::InsuranceExhausted)
 }
 
-/// Counts an admitted packet in the counters of its port.
+/// Counts `bytes` of an admitted packet in the counters of its port: those that are not in the private pool.
 #[inline(always)]
-pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, length: u64) {
+pub fn charge<T: Tables>(at: &Ingress<'_, T>, pool: Pool, bytes: u64) {
     let Some(line) = state::port(at) else { return };
     match pool {
         Pool::Private => {}
-        Pool::Shared => {
-            line.shared_bytes.add::<T>(length);
+        Pool::Shared | Pool::PrivateAndShared => {
+            line.shared_bytes.add::<T>(bytes);
         }
         Pool::Headroom => {
-            line.insurance_bytes.add::<T>(length);
+            line.insurance_bytes.add::<T>(bytes);
         }
     }
 }
@@ -165,6 +172,46 @@ mod tests {
             if expected == Ok(Pool::Headroom) {
                 assert_eq!(Dsh::admit(&packet), lost, "without insurance");
             }
+        }
+    }
+
+    /// rho = 3000, X_poff = 5000, B_s = 100,000, Phi = 6000, and a packet of 1000 bytes where private buffers are
+    /// filled to the byte: the part that the queue's has no room for counts in its port's share, and insurance takes it
+    /// whole.
+    #[test]
+    fn a_port_counts_the_part_of_a_split_packet_that_is_shared() {
+        let config = SwitchConfig {
+            shared_pool_bytes: 100_000,
+            private_bytes: 3000,
+            lossless_queues: 1,
+            splits_packets: 1,
+            ..SwitchConfig::default()
+        };
+        // Private of the queue and shared of its port before; what the three pools of the queue got.
+        for (private, of_port, expected) in [
+            (2000, 5000, [1000, 0, 0]),
+            (2400, 4600, [600, 400, 0]),
+            (3000, 4000, [0, 1000, 0]),
+            (2400, 4601, [0, 0, 1000]),
+        ] {
+            let tables = idle(config, 5000);
+            let packet = arriving(&tables, SchemeKind::Dsh, 0, 1000);
+            let at = packet.ingress;
+            let line = state::port(&at).unwrap();
+            at.port.headroom_bytes.store(6000);
+            at.queue.private_bytes.store(private);
+            line.shared_bytes.store(of_port);
+            let pool = Dsh::admit(&packet).unwrap();
+            let bytes = crate::admission::charge(&at, pool, 1000);
+            Dsh::charge(&packet, pool, bytes);
+            let of_queue = [
+                at.queue.private_bytes.load() - private,
+                at.queue.shared_bytes.load(),
+                at.queue.headroom_bytes.load(),
+            ];
+            assert_eq!(of_queue, expected, "{private} and {of_port} bytes are held");
+            let of_line = [line.shared_bytes.load() - of_port, line.insurance_bytes.load()];
+            assert_eq!(of_line, expected[1..], "{private} and {of_port} bytes are held");
         }
     }
 
