@@ -1,5 +1,6 @@
 //! One run from scenario to report.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -13,7 +14,7 @@ use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
-use units::BitsPerSecond;
+use units::{BitsPerSecond, Bytes};
 
 use crate::cpu_time;
 #[cfg(feature = "kernel")]
@@ -204,13 +205,20 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_size_bins: results.flow_size_bins.clone(),
-        buffer: scenario.switch.buffer,
+        capacities: capacities(scenario),
         window: results
             .window
             .map(|window| Window { from: window.from.to_nanos(), to: window.to.to_nanos() }),
         throughput: results.throughput.as_ref().map(meter),
     };
     Record::new(folder, options)
+}
+
+/// What the buffer of each switch can hold.
+fn capacities(scenario: &Scenario) -> BTreeMap<String, Bytes> {
+    let fabric = scenario.fabric();
+    let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer);
+    (0..fabric.switch_count()).map(SwitchId).map(of).collect()
 }
 
 #[expect(clippy::too_many_arguments, reason = "all of a run, from one place")]

@@ -8,7 +8,9 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
 use fabric_core::scheme::{Scheme, Selected};
-use scenario::{Ecn, FlowQueues, MarkAt, ResumeTest, Scenario, Threshold, ThresholdUpdate};
+use scenario::{
+    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
+};
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
@@ -69,7 +71,7 @@ fn capacity_with(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) ->
     Capacity {
         ports,
         hosts: fabric.host_count(),
-        slots: slots_for(scenario.switch.buffer),
+        slots: slots_for(scenario.switch_at(switch).buffer),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
         next_hops: next_hops_for(&routes.groups),
         policies: routes.policies.rows(),
@@ -139,7 +141,7 @@ impl RouteTables {
 pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTables) {
     let fabric = scenario.fabric();
     let pools = scenario.buffer_pools(switch);
-    let settings = &scenario.switch;
+    let settings = scenario.switch_at(switch);
     let (static_xoff, xon_offset) = match settings.threshold {
         Threshold::Dt { xon_offset, .. } => (0, xon_offset.0),
         Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
@@ -167,6 +169,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         pause_quanta: settings.pause_quanta,
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
+        splits_packets: u8::from(settings.private_fill == PrivateFill::Bytes),
         ..map_abi::SwitchConfig::default()
     });
     let node = fabric.switch_node(switch);
@@ -198,7 +201,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
 /// The configuration of a switch, except its tables.
 pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
     let fabric = scenario.fabric();
-    let settings = &scenario.switch;
+    let settings = scenario.switch_at(switch);
     let pools = scenario.buffer_pools(switch);
     let ports = fabric.switch(switch).ports.iter().zip(&pools.headroom_by_port);
     let port = |(&id, &headroom)| {

@@ -49,7 +49,7 @@ pub struct Record {
     first_deadlock: Option<ReportedDeadlock>,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     /// What each switch's buffer can hold.
-    buffer: Bytes,
+    capacities: BTreeMap<String, Bytes>,
     link_delays: Option<LinkDelayRange>,
     occupancies: Vec<OccupancyRow>,
 }
@@ -59,8 +59,8 @@ pub struct Record {
 pub struct RecordOptions {
     /// Upper bounds of the bins of flow sizes: inclusive, ascending.
     pub flow_size_bins: Vec<Bytes>,
-    /// What each switch's buffer can hold.
-    pub buffer: Bytes,
+    /// What the buffer of each switch can hold, by the switch's name.
+    pub capacities: BTreeMap<String, Bytes>,
     /// A part of the run to look at by itself.
     pub window: Option<Window>,
     /// Counts what receivers get, if there is a folder to write it to.
@@ -83,7 +83,7 @@ pub struct RunDescription<'a> {
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
     pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
-        let RecordOptions { flow_size_bins, buffer, window, throughput } = options;
+        let RecordOptions { flow_size_bins, capacities, window, throughput } = options;
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
@@ -97,7 +97,7 @@ impl Record {
             deadlocks: DeadlockTotals::default(),
             first_deadlock: None,
             buffers: BTreeMap::new(),
-            buffer,
+            capacities,
             link_delays: None,
             occupancies: Vec::new(),
         }
@@ -327,7 +327,7 @@ impl Record {
             fct_by_size,
             paused: PausedPeer::all_of(&pause_times),
             first_deadlock: self.first_deadlock,
-            buffer: most_congested(self.buffers, end, self.buffer),
+            buffer: most_congested(self.buffers, end, &self.capacities),
             occupancy: self.occupancies,
             link_delays: self.link_delays,
             lossless: description.lossless,
@@ -340,11 +340,12 @@ impl Record {
 fn most_congested(
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     end: Nanos,
-    capacity: Bytes,
+    capacities: &BTreeMap<String, Bytes>,
 ) -> Option<ReportedBuffer> {
     let (switch, (_, series)) =
         buffers.into_iter().rev().max_by_key(|(_, (_, series))| series.peak().total)?;
     let chart = series.chart(end, CHART_COLUMNS)?;
+    let capacity = capacities.get(&switch).copied().unwrap_or_default();
     Some(ReportedBuffer { switch, capacity, chart })
 }
 

@@ -81,7 +81,8 @@ impl Scenario {
     /// How a switch's buffer is divided; headroom that is measured, before the first measurement.
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
-        let shared = Bytes(self.switch.buffer.0.saturating_sub(headroom.0 + private.0));
+        let buffer = self.switch_at(switch).buffer;
+        let shared = Bytes(buffer.0.saturating_sub(headroom.0 + private.0));
         let insurance = self.switch.headroom.is_by_port();
         BufferPools { headroom_by_port, insurance, headroom, private, shared }
     }
@@ -106,14 +107,15 @@ impl Scenario {
         let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
         let phi = by_port.iter().copied().chain([of_unlinked]);
         let all = setting.total(phi, queues);
-        let private = self.switch.private_per_queue.0.saturating_mul(port_count * queues);
+        let private =
+            self.switch_at(switch).private_per_queue.0.saturating_mul(port_count * queues);
         (by_port, all, Bytes(private))
     }
 
     /// Ports of a switch for which buffer is set aside.
     fn port_count(&self, switch: SwitchId) -> u64 {
         let linked = self.fabric.switch(switch).ports.len() as u64;
-        self.switch.ports.map_or(linked, |ports| linked.max(ports.into()))
+        self.switch_at(switch).ports.map_or(linked, |ports| linked.max(ports.into()))
     }
 
     /// Checks that every switch has room for what is set aside, and that fixed thresholds can be
@@ -175,16 +177,17 @@ impl Scenario {
     fn check_buffer(&self, switch: SwitchId, document: &Document<'_>) -> Result<(), ScenarioError> {
         let node = self.fabric.switch(switch);
         let (name, linked) = (&node.name, node.ports.len());
-        if let Some(ports) = self.switch.ports
+        if let Some(ports) = self.switch_at(switch).ports
             && (ports as usize) < linked
         {
             let title = format!("switch `{name}` has {linked} links, and {ports} ports");
             let help = format!("write {linked} or more, or leave the key out");
-            return Err(document.error("switch.ports", &title, &help));
+            let path = self.switch_kinds.ports_path(switch);
+            return Err(document.error(&path, &title, &help));
         }
         let ports = self.port_count(switch);
         let (by_port, headroom, private) = self.reserved(switch);
-        let buffer = self.switch.buffer;
+        let buffer = self.switch_at(switch).buffer;
         let queues = ports * u64::from(self.switch.lossless.count());
         let needed = Bytes(headroom.0.saturating_add(private.0));
         if needed > buffer {
@@ -203,7 +206,8 @@ impl Scenario {
                 self.switch.lossless.count(),
                 display(needed),
             );
-            return Err(document.error("switch.buffer", &title, &help));
+            let path = self.switch_kinds.buffer_path(switch);
+            return Err(document.error(&path, &title, &help));
         }
         if self.switch.headroom.is_by_port()
             && let Some(&largest) = by_port.iter().max()

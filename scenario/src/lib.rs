@@ -42,6 +42,7 @@ mod schema;
 mod shape;
 mod sizes;
 mod switch;
+mod switches;
 mod telemetry;
 mod topology_keys;
 pub mod transport;
@@ -85,7 +86,10 @@ pub use routes::{MOST_ROUTES, RouteEntry};
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
-pub use switch::{AlphaOfRate, LossyThreshold, Scheduler, Switch, Threshold, ThresholdUpdate};
+pub use switch::{
+    AlphaOfRate, LossyThreshold, PrivateFill, Scheduler, Switch, Threshold, ThresholdUpdate,
+};
+pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
 pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
@@ -95,7 +99,8 @@ use flow_routes::FlowRoutes;
 use flows::{Expanded, Expansion};
 use quantity::{Quantity, Time};
 use routes::ResolvedRoutes;
-use topology::{Fabric, NodeKind, Racks};
+use switches::SwitchKinds;
+use topology::{Fabric, NodeKind, Racks, SwitchId};
 use transports::Transports;
 use workload::MaterialisedFlows;
 
@@ -126,8 +131,11 @@ pub struct Scenario {
     /// The fabric's shape; [`Self::fabric`] is the fabric.
     #[serde(rename = "topology")]
     pub shape: Shape,
-    /// Every switch.
+    /// Every switch, except for what `switches` says; [`Self::switch_at`] is one of them.
     pub switch: Switch,
+    /// What some switches have instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<SwitchesEntry>,
     /// Every host.
     pub host: Host,
     /// How long frames count.
@@ -145,6 +153,8 @@ pub struct Scenario {
     pub results: Results,
     #[serde(skip)]
     fabric: Fabric,
+    #[serde(skip)]
+    switch_kinds: SwitchKinds,
     #[serde(skip)]
     sources: Vec<Source>,
     #[serde(skip)]
@@ -217,6 +227,9 @@ struct ScenarioKeys {
     /// Every switch.
     #[serde(default)]
     switch: switch::SwitchKeys,
+    /// What some switches have instead of what `switch` says. Default: nothing.
+    #[serde(default)]
+    switches: Vec<SwitchesEntry>,
     /// Every host.
     #[serde(default)]
     host: host::HostKeys,
@@ -312,6 +325,11 @@ impl Scenario {
         &self.fabric
     }
 
+    /// The configuration of a switch.
+    pub fn switch_at(&self, switch: SwitchId) -> &Switch {
+        self.switch_kinds.at(switch)
+    }
+
     /// All flows one by one, in order of start; flows of one start are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
         FlowStream::new(&self.sources, self.seed)
@@ -396,6 +414,8 @@ impl ScenarioKeys {
             keys.resolve(&format!("faults.{number}"), &fabric, document)
         };
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
+        let switch = self.switch.resolve(&rates, document)?;
+        let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
         let scenario = Scenario {
             name: run_name(self.name, path, document)?,
             seed: self.seed,
@@ -404,7 +424,8 @@ impl ScenarioKeys {
             clock: self.clock,
             datapath: self.datapath,
             shape,
-            switch: self.switch.resolve(&rates, document)?,
+            switch,
+            switches: self.switches,
             host,
             frames: self.frames.resolve(document)?,
             workloads,
@@ -413,6 +434,7 @@ impl ScenarioKeys {
             faults: faults.collect::<Result<_, _>>()?,
             results,
             fabric,
+            switch_kinds,
             sources,
             flows: MaterialisedFlows::default(),
             transports,

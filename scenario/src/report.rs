@@ -104,6 +104,16 @@ pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
+/// What entry number `place` of a list is called: "first", "second".
+pub(super) fn ordinal(place: usize) -> String {
+    match place {
+        0 => "first".into(),
+        1 => "second".into(),
+        2 => "third".into(),
+        _ => format!("{}th", place + 1),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

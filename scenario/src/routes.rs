@@ -15,7 +15,7 @@ use super::flow_routes::{FlowRoutes, FlowRoutesFault, MOST_PORTS};
 use super::flows::FlowsEntry;
 use super::host::Host;
 use super::names::Names;
-use super::report::{ScenarioError, listed, nearest};
+use super::report::{ScenarioError, listed, nearest, ordinal};
 use super::shape::Shape;
 
 /// Routes that a switch may have, and flows that may have routes of their own. A routing chip has room for some
@@ -327,11 +327,9 @@ impl Resolution<'_> {
         let name = &self.fabric.switch(switch).name;
         let what = if frames.class.is_some() { "these flows" } else { "frames" };
         let title = format!("`{name}` has two routes for {what}{from}{to}");
-        let count = ["first", "second", "third"];
-        let which =
-            count.get(other).map_or_else(|| format!("{}th", other + 1), ToString::to_string);
         let help = format!(
-            "the other one is the {which} of [[routes]]: leave one out, or name all next hops in one"
+            "the other one is the {} of [[routes]]: leave one out, or name all next hops in one",
+            ordinal(other)
         );
         self.document.error(path, &title, &help)
     }

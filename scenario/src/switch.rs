@@ -1,4 +1,4 @@
-//! `[switch]`: buffer, flow control, marking and scheduling of every switch of the fabric.
+//! `[switch]`: buffer, flow control, marking and scheduling of the fabric's switches.
 
 use std::collections::BTreeSet;
 
@@ -33,6 +33,8 @@ pub struct Switch {
     /// Private buffer of each lossless ingress queue, rho in DSH.
     #[serde(serialize_with = "quantity::serialize")]
     pub private_per_queue: Bytes,
+    /// How it is filled.
+    pub private_fill: PrivateFill,
     /// Priorities that PFC protects.
     pub lossless: Priorities,
     /// When a lossless ingress queue sends PAUSE and RESUME.
@@ -134,6 +136,17 @@ pub enum Scheduler {
     },
 }
 
+/// How private buffers are filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrivateFill {
+    /// With whole packets.
+    #[default]
+    Packets,
+    /// To the byte; the rest of a packet lies in the shared pool.
+    Bytes,
+}
+
 /// When thresholds are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -156,15 +169,20 @@ pub struct LossyThreshold {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SwitchKeys {
-    /// The whole packet buffer of a switch, at most "1006632960B". Private pools and headroom are
+    /// The whole packet buffer of a switch, unless `[[switches]]` gives it another, at most "1006632960B". Private pools and headroom are
     /// taken from it; the rest is shared by lossless and lossy traffic. Default "16MB".
     buffer: Size,
-    /// Ports of every switch, with a link or without: buffer is set aside for all of them. A port
+    /// Ports of a switch, with a link or without: buffer is set aside for all of them. A port
     /// without a link gets as much as the port of the switch that needs most. Default: those with a
     /// link.
     ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
     private_per_queue: Size,
+    /// How private buffers are filled. "packets": a packet lies whole in the private buffer, the shared pool or
+    /// headroom, and goes to the next of these where it would fill one (DSH, Algorithm 1). "bytes": to the byte, and
+    /// the rest of a packet lies in the shared pool; a pool also takes what just fits, and headroom takes packets
+    /// whole. So it is in the HPCC simulator. Default "packets".
+    private_fill: PrivateFill,
     /// Priorities that PFC protects; the others are lossy. Any subset of 0 to 7. Default [3].
     pub(super) lossless: Priorities,
     /// When a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16"
@@ -300,6 +318,7 @@ impl Default for SwitchKeys {
             buffer: Quantity(Bytes(16_000_000)),
             ports: None,
             private_per_queue: Quantity(Bytes(3000)),
+            private_fill: PrivateFill::default(),
             lossless: Priorities(1 << 3),
             threshold: ThresholdKeys::Dt {
                 alpha: default_alpha(),
@@ -333,18 +352,7 @@ impl SwitchKeys {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
-        if self.buffer.0 == Bytes(0) {
-            return wrong("buffer", "a buffer of no bytes", "write a size such as \"16MB\"");
-        }
-        if self.buffer.0 > LARGEST_BUFFER {
-            let title = format!("a buffer of {}", quantity::display(self.buffer.0));
-            let help = format!(
-                "write at most \"{}\", which is {MAX_SLOTS} frames of {MINIMUM_FRAME_LENGTH} bytes: a \
-                 switch has a descriptor for each",
-                quantity::display(LARGEST_BUFFER),
-            );
-            return wrong("buffer", &title, &help);
-        }
+        check_buffer(self.buffer.0, "switch.buffer", document)?;
         if self.pause_quanta == 0 {
             let help = "write 1 to 65535; a PAUSE of no quanta would be a RESUME";
             return wrong("pause_quanta", "a PAUSE of no quanta", help);
@@ -364,6 +372,7 @@ impl SwitchKeys {
             buffer: self.buffer.0,
             ports: self.ports,
             private_per_queue: self.private_per_queue.0,
+            private_fill: self.private_fill,
             lossless: self.lossless,
             threshold: self.threshold.resolve(rates, document)?,
             headroom: self.headroom.resolve(document)?,
@@ -384,6 +393,27 @@ impl SwitchKeys {
             wire_overhead: self.wire_overhead.0,
         })
     }
+}
+
+/// Checks that a switch can have a buffer of this size; `path` is where it is written.
+pub(super) fn check_buffer(
+    buffer: Bytes,
+    path: &str,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    if buffer == Bytes(0) {
+        return Err(document.error(path, "a buffer of no bytes", "write a size such as \"16MB\""));
+    }
+    if buffer > LARGEST_BUFFER {
+        let title = format!("a buffer of {}", quantity::display(buffer));
+        let help = format!(
+            "write at most \"{}\", which is {MAX_SLOTS} frames of {MINIMUM_FRAME_LENGTH} bytes: a \
+             switch has a descriptor for each",
+            quantity::display(LARGEST_BUFFER),
+        );
+        return Err(document.error(path, &title, &help));
+    }
+    Ok(())
 }
 
 impl ThresholdKeys {

@@ -9,6 +9,7 @@ mod names;
 mod routes;
 mod shape;
 mod shapes;
+mod switches;
 mod transports;
 mod values;
 mod workloads;

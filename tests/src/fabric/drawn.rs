@@ -35,6 +35,8 @@ pub struct Drawn {
     pub shared: u64,
     /// Private buffer of a queue.
     pub private: u64,
+    /// How it is filled.
+    pub private_fill: &'static str,
     /// The keys of `switch.scheduler`.
     pub scheduler: &'static str,
     /// The keys of `switch.ecn`, if there is marking.
@@ -227,6 +229,7 @@ fn drawn(
             let choices = (3 * beside.len()).max(1) as u64;
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
+            let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.
             let telemetry_hops = match (beside.is_some_and(needs_telemetry), telemetry_hops) {
                 (true, Some(hops)) => Some(hops.min(3)),
@@ -257,6 +260,7 @@ fn drawn(
                 headroom,
                 shared,
                 private,
+                private_fill,
                 scheduler,
                 ecn,
                 congestion_control,
@@ -334,6 +338,7 @@ stop = "deadlock"
 [switch]
 lossless = {:?}
 private_per_queue = "{}B"
+private_fill = "{}"
 threshold = {{ {} }}
 thresholds = {thresholds}
 headroom = {{ {headroom} }}
@@ -354,6 +359,7 @@ queue_period = "{}"
             self.topology(rendering),
             self.lossless,
             self.private,
+            self.private_fill,
             self.threshold,
             self.scheduler,
             self.payload,

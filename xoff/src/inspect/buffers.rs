@@ -53,8 +53,7 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
             }
         }
         let alike = |group: &&mut SwitchBuffers| {
-            group.ports == ports
-                && (group.pools.shared, group.pools.private) == (pools.shared, pools.private)
+            group.ports == ports && totals(&group.pools) == totals(&pools)
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.switches.push(node.name.clone()),
@@ -62,6 +61,10 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
         }
     }
     groups
+}
+
+fn totals(pools: &BufferPools) -> [Bytes; 3] {
+    [pools.shared, pools.private, pools.headroom]
 }
 
 /// The headroom of a port with this wire to its neighbour, by what an exchange would tell.

@@ -1,0 +1,186 @@
+//! `[[switches]]`: what some switches have instead of what `[switch]` says of all.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::{Fabric, SwitchId};
+use units::Bytes;
+
+use super::document::Document;
+use super::names::Names;
+use super::quantity::Size;
+use super::report::{ScenarioError, ordinal};
+use super::switch::{self, Switch};
+
+/// What some switches have instead of what `[switch]` says. A switch may be named by several entries, if they give it
+/// different keys, or the same values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchesEntry {
+    /// The switches, such as "spine*".
+    pub at: Names,
+    /// Their whole packet buffer. Default: `switch.buffer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buffer: Option<Size>,
+    /// Ports for which they set buffer aside, with a link or without. Default: `switch.ports`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ports: Option<u32>,
+    /// Private buffer of each of their lossless ingress queues. Default: `switch.private_per_queue`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    private_per_queue: Option<Size>,
+}
+
+/// The configuration of each switch, alike ones once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SwitchKinds {
+    kinds: Vec<Switch>,
+    /// By switch.
+    own: Vec<Own>,
+}
+
+/// What entries say of one switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Own {
+    /// Its place in [`SwitchKinds::kinds`].
+    kind: usize,
+    keys: OwnKeys,
+    /// The last entry that names it.
+    entry: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OwnKeys {
+    buffer: Option<Given<Bytes>>,
+    ports: Option<Given<u32>>,
+    private_per_queue: Option<Given<Bytes>>,
+}
+
+/// A value and the entry that gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Given<T> {
+    value: T,
+    entry: usize,
+}
+
+impl SwitchKinds {
+    /// The configurations of a fabric's switches, `all` being what `[switch]` says.
+    pub(super) fn of(
+        entries: &[SwitchesEntry],
+        all: &Switch,
+        fabric: &Fabric,
+        document: &Document<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut own = vec![Own::default(); fabric.switch_count() as usize];
+        for (number, entry) in entries.iter().enumerate() {
+            let path = format!("switches.{number}");
+            entry.check(&path, document)?;
+            for switch in entry.at.switches(&format!("{path}.at"), fabric, document)? {
+                let own = &mut own[switch.0 as usize];
+                own.keys.add(number, entry).map_err(|clash| {
+                    clash.described(&path, &fabric.switch(switch).name, document)
+                })?;
+                own.entry = Some(number);
+            }
+        }
+        let mut kinds: Vec<Switch> = Vec::new();
+        for own in &mut own {
+            let switch = own.keys.applied_to(all);
+            own.kind = kinds.iter().position(|kind| *kind == switch).unwrap_or_else(|| {
+                kinds.push(switch);
+                kinds.len() - 1
+            });
+        }
+        Ok(Self { kinds, own })
+    }
+
+    pub(super) fn at(&self, switch: SwitchId) -> &Switch {
+        &self.kinds[self.own[switch.0 as usize].kind]
+    }
+
+    /// Where a switch's buffer is written, or should be.
+    pub(super) fn buffer_path(&self, switch: SwitchId) -> String {
+        let Own { keys, entry, .. } = self.own[switch.0 as usize];
+        path(keys.buffer.map(|given| given.entry).or(entry), "buffer")
+    }
+
+    /// Where the number of a switch's ports is written.
+    pub(super) fn ports_path(&self, switch: SwitchId) -> String {
+        path(self.own[switch.0 as usize].keys.ports.map(|given| given.entry), "ports")
+    }
+}
+
+/// The path of a key in an entry, or else in `[switch]`.
+fn path(entry: Option<usize>, key: &str) -> String {
+    entry.map_or_else(|| format!("switch.{key}"), |entry| format!("switches.{entry}.{key}"))
+}
+
+impl SwitchesEntry {
+    fn check(&self, path: &str, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Self { at, buffer, ports, private_per_queue } = self;
+        if let (None, None, None) = (buffer, ports, private_per_queue) {
+            let help = "add what they have instead of what `[switch]` says: `buffer`, `ports` or \
+                        `private_per_queue`";
+            return Err(document.error(path, &format!("nothing is said of `{at}`"), help));
+        }
+        match buffer {
+            Some(buffer) => switch::check_buffer(buffer.0, &format!("{path}.buffer"), document),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OwnKeys {
+    /// Takes over what an entry says. An error is a key that another entry gives another value.
+    fn add(&mut self, entry: usize, keys: &SwitchesEntry) -> Result<(), Clash> {
+        let bytes = |size: Option<Size>| size.map(|size| size.0);
+        give(&mut self.buffer, bytes(keys.buffer), entry, "buffer")?;
+        give(&mut self.ports, keys.ports, entry, "ports")?;
+        give(&mut self.private_per_queue, bytes(keys.private_per_queue), entry, "private_per_queue")
+    }
+
+    fn applied_to(&self, all: &Switch) -> Switch {
+        let value = |given: Option<Given<Bytes>>, of_all| given.map_or(of_all, |given| given.value);
+        Switch {
+            buffer: value(self.buffer, all.buffer),
+            ports: self.ports.map(|given| given.value).or(all.ports),
+            private_per_queue: value(self.private_per_queue, all.private_per_queue),
+            ..all.clone()
+        }
+    }
+}
+
+/// A key that two entries give one switch.
+struct Clash {
+    key: &'static str,
+    /// The entry that was first.
+    other: usize,
+}
+
+fn give<T: Copy + PartialEq>(
+    slot: &mut Option<Given<T>>,
+    value: Option<T>,
+    entry: usize,
+    key: &'static str,
+) -> Result<(), Clash> {
+    match (*slot, value) {
+        (Some(given), Some(value)) if given.value != value => {
+            Err(Clash { key, other: given.entry })
+        }
+        (None, Some(value)) => {
+            *slot = Some(Given { value, entry });
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Clash {
+    fn described(&self, path: &str, name: &str, document: &Document<'_>) -> ScenarioError {
+        let Self { key, other } = self;
+        let title = format!("switch `{name}` has two values of `{key}`");
+        let help = format!(
+            "the other one is in the {} entry of [[switches]]: leave one out, or name the switch in one entry only",
+            ordinal(*other)
+        );
+        document.error(&format!("{path}.{key}"), &title, &help)
+    }
+}
