@@ -1,7 +1,9 @@
 //! PFC as those who test switches test it, on the real kernel and as in memory. Needs root.
 
 use tests::fabric::worst_case::{Trigger, WorstCase, assert_sufficient_and_necessary};
-use tests::fabric::{congestion, on_both, pause, port_rates, priorities};
+use tests::fabric::{
+    congestion, on_both, pause, port_rates, priorities, private_fill, switch_buffers,
+};
 
 #[test]
 fn pause_is_refreshed_while_congestion_lasts() {
@@ -91,6 +93,16 @@ fn periodic_thresholds() {
 #[test]
 fn marked_packets_count_once() {
     congestion::marked_packets_count_once(on_both);
+}
+
+#[test]
+fn packets_are_split_or_lie_in_one_pool() {
+    private_fill::walked(on_both);
+}
+
+#[test]
+fn a_leaf_with_less_buffer_pauses_earlier() {
+    switch_buffers::a_leaf_with_less_buffer(on_both);
 }
 
 #[test]

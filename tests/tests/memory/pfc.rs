@@ -1,6 +1,9 @@
 //! PFC as those who test switches test it, in memory.
 
-use tests::fabric::{congestion, in_memory, pause, port_rates, priorities, shipped, shipped_files};
+use tests::fabric::{
+    congestion, in_memory, pause, port_rates, priorities, private_fill, shipped, shipped_files,
+    switch_buffers,
+};
 
 #[test]
 fn pause_is_refreshed_while_congestion_lasts() {
@@ -85,6 +88,16 @@ fn the_control_priority() {
 #[test]
 fn periodic_thresholds() {
     congestion::periodic_thresholds(in_memory);
+}
+
+#[test]
+fn packets_are_split_or_lie_in_one_pool() {
+    private_fill::walked(in_memory);
+}
+
+#[test]
+fn a_leaf_with_less_buffer_pauses_earlier() {
+    switch_buffers::a_leaf_with_less_buffer(in_memory);
 }
 
 #[test]

@@ -155,9 +155,13 @@ hosts = {hosts}
 host_link = {{ rate = "100Gbps", delay = "1us" }}
 [switch]
 buffer = "32MiB"
+private_per_queue = "4KiB"
+private_fill = "bytes"
 wire_overhead = "0B"
 lossless = [3]
-threshold = {{ kind = "dt", alpha = "1/8" }}
+threshold = {{ kind = "dt", alpha = "1/8", xon_offset = "3KiB" }}
+headroom = {{ kind = "sih", bandwidth_delays = 3 }}
+resume_test = "departure"
 ecn = {{ {ecn}, mark_at = "dequeue" }}
 {steps}
 [host]
