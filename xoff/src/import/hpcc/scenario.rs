@@ -167,7 +167,8 @@ fn fill_topology(
 fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let lossless: Vec<String> = of.lossless.iter().map(u8::to_string).collect();
     writeln!(toml, "[switch]\nbuffer = \"{}MiB\"", of.buffer_mebibytes)?;
-    writeln!(toml, "private_per_queue = \"4KiB\"\nlossless = [{}]", lossless.join(", "))?;
+    writeln!(toml, "private_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"")?;
+    writeln!(toml, "lossless = [{}]", lossless.join(", "))?;
     let alpha = |shift: u32| format!("alpha = \"1/{}\"", 1 << shift);
     let of_rate = |(rate, shift): &(_, u32)| entry(*rate, &alpha(*shift));
     writeln!(

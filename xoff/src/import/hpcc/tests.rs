@@ -229,6 +229,8 @@ fn ports_keep_the_thresholds_of_their_rates() {
     assert!(!translation.remarks.any_asked());
     let toml = super::scenario::write(&config, &topology, &flows, translation, "mix").toml;
     for line in [
+        r#"private_per_queue = "4KiB""#,
+        r#"private_fill = "bytes""#,
         r#"headroom = { kind = "sih", bandwidth_delays = 3 }"#,
         concat!(
             r#"threshold = { kind = "dt", alpha = "1/8", xon_offset = "3KiB", by_rate = ["#,

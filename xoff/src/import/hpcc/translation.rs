@@ -331,8 +331,6 @@ impl Translation {
             "in the order of their making",
             "by node and port",
         );
-        let there = "may lie in two of reserve, shared pool and headroom";
-        remarks.inherent("bytes of a packet in a buffer", there, "lie in one");
         remarks.inherent("PAUSE", "at the threshold, and until RESUME", "above it, and repeated");
     }
 
