@@ -250,3 +250,32 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \
     assert_eq!(route("to = \"h2\""), ("leaf0->spine1".to_owned(), 750_000));
     assert_eq!(route("from = \"h0\"\nto = \"h2\""), ("leaf0->spine1".to_owned(), 625_000));
 }
+
+/// Switches with buffers of their own are groups of their own, also where only the headroom of unlinked ports differs.
+#[test]
+fn switches_with_other_buffers_are_told_apart() {
+    let buffers = |switches: &str| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 3\nhosts_per_leaf = 1
+host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[switch]\nprivate_per_queue = \"0B\"
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n{switches}"
+        );
+        let groups = Inspection::of(&scenario(&text)).buffers;
+        let total = |group: &super::SwitchBuffers| {
+            (group.pools.shared.0 + group.pools.private.0 + group.pools.headroom.0) / 1000
+        };
+        groups.iter().map(|group| (group.switches.join(" "), total(group))).collect::<Vec<_>>()
+    };
+    let (leaves, spines) = ("leaf0 leaf1 leaf2".to_owned(), "spine0 spine1 spine2".to_owned());
+    assert_eq!(buffers(""), [(leaves.clone(), 16_000), (spines, 16_000)]);
+    // Three ports more, and as much more buffer: the shared pool is that of the other spines.
+    let headroom = 3 * 32_218;
+    let own = format!(
+        "[[switches]]\nat = \"spine1\"\nports = 6\nbuffer = \"{}B\"",
+        16_000_000 + headroom
+    );
+    let others = ("spine0 spine2".to_owned(), 16_000);
+    assert_eq!(buffers(&own), [(leaves, 16_000), others, ("spine1".to_owned(), 16_096)]);
+}
