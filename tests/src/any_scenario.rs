@@ -161,7 +161,7 @@ impl Schema {
                     option::weighted(0.5, value).boxed()
                 }
                 // Most are refused.
-                "routes" => option::weighted(0.03, value).boxed(),
+                "routes" | "switches" => option::weighted(0.03, value).boxed(),
                 // Of these some kinds want one.
                 "bytes" | "period" | "rate" | "nth" => option::weighted(0.4, value).boxed(),
                 _ => option::weighted(0.12, value).boxed(),
