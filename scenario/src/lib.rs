@@ -98,9 +98,9 @@ use document::{Document, DocumentKind, Settings};
 use flow_routes::FlowRoutes;
 use flows::{Expanded, Expansion};
 use quantity::{Quantity, Time};
-use routes::ResolvedRoutes;
+use routes::{ResolvedRoutes, set_routes};
 use switches::SwitchKinds;
-use topology::{Fabric, NodeKind, Racks, SwitchId};
+use topology::{Fabric, NodeKind, Racks};
 use transports::Transports;
 use workload::MaterialisedFlows;
 
@@ -325,11 +325,6 @@ impl Scenario {
         &self.fabric
     }
 
-    /// The configuration of a switch.
-    pub fn switch_at(&self, switch: SwitchId) -> &Switch {
-        self.switch_kinds.at(switch)
-    }
-
     /// All flows one by one, in order of start; flows of one start are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
         FlowStream::new(&self.sources, self.seed)
@@ -470,16 +465,6 @@ impl Scenario {
         }
         Ok(())
     }
-}
-
-/// Gives the fabric its static routes.
-fn set_routes(
-    fabric: &mut Fabric,
-    routes: &ResolvedRoutes,
-    document: &Document<'_>,
-) -> Result<(), ScenarioError> {
-    let refused = fabric.set_static_routes(routes.routes.clone());
-    refused.map_err(|fault| routes.explain(&fault, fabric, document))
 }
 
 /// The name that the file gives, or else the file's own.

@@ -335,6 +335,16 @@ impl Resolution<'_> {
     }
 }
 
+/// Gives the fabric its static routes.
+pub(super) fn set_routes(
+    fabric: &mut Fabric,
+    routes: &ResolvedRoutes,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    let refused = fabric.set_static_routes(routes.routes.clone());
+    refused.map_err(|fault| routes.explain(&fault, fabric, document))
+}
+
 /// The port of a switch that leads to the neighbour of this name; an error is a title and a help.
 pub(super) fn port_named(
     fabric: &Fabric,

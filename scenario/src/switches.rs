@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use topology::{Fabric, SwitchId};
 use units::Bytes;
 
+use super::Scenario;
 use super::document::Document;
 use super::names::Names;
 use super::quantity::Size;
@@ -59,6 +60,13 @@ struct OwnKeys {
 struct Given<T> {
     value: T,
     entry: usize,
+}
+
+impl Scenario {
+    /// The configuration of a switch.
+    pub fn switch_at(&self, switch: SwitchId) -> &Switch {
+        self.switch_kinds.at(switch)
+    }
 }
 
 impl SwitchKinds {
