@@ -197,6 +197,7 @@ impl TransportSettings<'_> {
         powertcp::Parameters {
             base_rtt: self.base_rtt,
             gain: Multiple::from_millionths(powertcp.gain.millionths),
+            utilisation: Multiple::from_millionths(powertcp.utilisation.millionths),
             additive_increase: powertcp.additive_increase.unwrap_or(usual),
             line_rate: self.link_rate,
             minimum_rate: powertcp.minimum_rate.min(self.link_rate),

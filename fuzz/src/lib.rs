@@ -8,9 +8,9 @@
 
 pub mod frame;
 pub mod host;
-pub mod hpcc;
 pub mod mutation;
 pub mod named_files;
+pub mod ns3;
 mod packets;
 pub mod scenario;
 pub mod seeds;

@@ -1,6 +1,6 @@
 //! Scenarios from other programs' files.
 
-pub mod hpcc;
+pub mod ns3;
 mod remarks;
 mod source;
 

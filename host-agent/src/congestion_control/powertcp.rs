@@ -7,8 +7,8 @@
 //! Where the paper leaves something open, this does as one half of the authors' simulator (`inet-tub/ns3-datacenter`):
 //! the estimate begins at 1 (RDMA half, `rdma-hw.cc`), the first ACK only leaves its stamps (TCP half,
 //! `tcp-advanced.cc`), a hop's current is at least half of its rate (both), and the window of a round trip ago is the
-//! one with which the round trip began. Neither half's eta of 0.95 is here, and no window is above the
-//! bandwidth-delay product.
+//! one with which the round trip began. Power is that of a link in use to a part that can be set; the RDMA half has 0.95,
+//! the paper the whole. No window is above the bandwidth-delay product.
 
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Parameters {
     pub base_rtt: Picos,
     /// gamma: the weight of a new window, up to 1.
     pub gain: Multiple,
+    /// eta of the RDMA half (`U_TARGET`): the part of a link that is to be in use, up to 1.
+    pub utilisation: Multiple,
     /// beta: bytes that the window grows by.
     pub additive_increase: Bytes,
     /// The rate at which a queue pair starts, and the highest.
@@ -56,10 +58,11 @@ impl Window {
         Self { least, most, bytes: most, reference: most, rate: line_rate }
     }
 
-    /// `UpdateWindow`: gamma (`cwnd_old` / power + beta) + (1 - gamma) cwnd.
+    /// `UpdateWindow`: gamma (eta `cwnd_old` / power + beta) + (1 - gamma) cwnd.
     pub fn update(&mut self, power: Multiple, parameters: &Parameters) {
-        let Parameters { gain, additive_increase, base_rtt, .. } = *parameters;
-        let wanted = power.divides(self.reference).saturating_add(additive_increase.0);
+        let Parameters { gain, utilisation, additive_increase, base_rtt, .. } = *parameters;
+        let wanted =
+            power.divides(utilisation.of(self.reference)).saturating_add(additive_increase.0);
         let kept = Multiple::ONE.minus(gain).of(self.bytes);
         let window = gain.of(wanted).saturating_add(kept);
         self.bytes = window.clamp(self.least, self.most);
@@ -161,6 +164,7 @@ pub(super) mod tests {
         Parameters {
             base_rtt: Picos(4_096_000),
             gain: Multiple::from_millionths(900_000),
+            utilisation: Multiple::ONE,
             additive_increase: Bytes(300),
             line_rate: BitsPerSecond(100_000_000_000),
             minimum_rate: BitsPerSecond(1_000_000_000),
@@ -196,5 +200,14 @@ pub(super) mod tests {
         // The queue is gone and nothing came in: current at least 1/2, voltage 1. Smoothed: 1.15625.
         assert_eq!(control.acknowledge(12, 12_800, 0), 44_012);
         assert_eq!(control.window.reference, 51_200, "within a round trip it stays");
+    }
+
+    #[test]
+    fn a_link_may_be_aimed_at_in_part() {
+        let half = Parameters { utilisation: Multiple::HALF, ..parameters() };
+        let mut window = Window::new(&half);
+        // 0.9 (51,200 / 2 + 300) + 0.1 x 51,200.
+        window.update(Multiple::ONE, &half);
+        assert_eq!(window.bytes, 28_430);
     }
 }

@@ -1,14 +1,13 @@
 //! `xoff import`: another program's files into a scenario.
 
-use std::fs::{self, File};
-use std::io::Write;
+mod files;
+
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use scenario::Scenario;
 
 use super::Exit;
-use crate::import::hpcc::{self, Imported};
+use crate::import::ns3::{self, Imported, Simulator};
 
 /// Arguments of `xoff import`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +16,7 @@ pub struct Arguments {
     #[arg(value_enum)]
     program: Program,
     /// A config file, or a folder with one config*.txt; the topology and the flows that it names are
-    /// looked for there and one folder up.
+    /// looked for there and up to four folders up.
     #[arg(value_name = "DIR")]
     path: PathBuf,
     /// The scenario to write, flow lists beside it. Default: the config file's name, with .toml, here.
@@ -26,6 +25,13 @@ pub struct Arguments {
     /// Writes a scenario even if xoff cannot do all that the files ask for.
     #[arg(long)]
     lenient: bool,
+    /// Replaces what an earlier import has written. If the import fails, all files stay as they are.
+    #[arg(long)]
+    force: bool,
+    /// What the program is started with beside its config, such as wien=false. ns3-datacenter has algorithm (3), wien
+    /// (true), delayWien (false) and windowCheck (true).
+    #[arg(long = "argument", value_name = "NAME=VALUE")]
+    arguments: Vec<String>,
 }
 
 /// A program whose files can be read.
@@ -33,15 +39,36 @@ pub struct Arguments {
 enum Program {
     /// The HPCC simulator: ns-3, alibaba-edu/High-Precision-Congestion-Control.
     Hpcc,
+    /// `ConWeave`'s simulator: ns-3, conweave-project/conweave-ns3.
+    Conweave,
+    /// ns3-datacenter, PowerTCP's evaluation: inet-tub/ns3-datacenter.
+    Ns3Datacenter,
+}
+
+impl Program {
+    const fn simulator(self) -> Simulator {
+        match self {
+            Self::Hpcc => Simulator::Hpcc,
+            Self::Conweave => Simulator::ConWeave,
+            Self::Ns3Datacenter => Simulator::Ns3Datacenter,
+        }
+    }
 }
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let Program::Hpcc = arguments.program;
-    let imported = hpcc::config_file(&arguments.path).and_then(|config| {
+    let simulator = arguments.program.simulator();
+    let command_line = match ns3::Arguments::parse(simulator, &arguments.arguments) {
+        Ok(command_line) => command_line,
+        Err((title, help)) => {
+            super::say(format_args!("error: {title}\nhelp: {help}"));
+            return Exit::BadInput;
+        }
+    };
+    let imported = ns3::config_file(&arguments.path).and_then(|config| {
         let out = arguments.out.clone();
         let out = out.unwrap_or_else(|| Path::new(&stem(&config)).with_extension("toml"));
-        Ok((hpcc::import(&config, &stem(&out))?, out))
+        Ok((ns3::import(simulator, command_line, &config, &stem(&out))?, out))
     });
     let (imported, out) = match imported {
         Ok(imported) => imported,
@@ -50,23 +77,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
             return Exit::BadInput;
         }
     };
-    for note in &imported.remarks.notes {
-        super::say(format_args!("note: {note}"));
-    }
-    for line in imported.remarks.table() {
-        super::say(line);
-    }
-    if !arguments.lenient && imported.remarks.any_asked() {
-        for difference in imported.remarks.differences.iter().filter(|it| it.asked) {
-            super::say(format_args!("error: {}: xoff cannot do that", difference.subject));
-        }
-        super::say(
-            "help: results would not be the simulator's; --lenient writes the scenario anyway",
-        );
+    if !accepted(&imported, arguments.lenient) {
         return Exit::BadInput;
     }
-    match write(&imported, &out) {
-        Ok(text) => super::print(&text, Exit::Success),
+    match files::write(&imported, &out, arguments.force) {
+        Ok(scenario) => super::print(&super::validate::describe(&out, &scenario), Exit::Success),
         Err(message) => {
             super::say(message);
             Exit::BadInput
@@ -74,36 +89,24 @@ pub fn execute(arguments: &Arguments) -> Exit {
     }
 }
 
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+/// Says what an import is, and whether it may be written.
+fn accepted(imported: &Imported, lenient: bool) -> bool {
+    for note in &imported.remarks.notes {
+        super::say(format_args!("note: {note}"));
+    }
+    for line in imported.remarks.table() {
+        super::say(line);
+    }
+    if lenient || !imported.remarks.any_asked() {
+        return true;
+    }
+    for difference in imported.remarks.differences.iter().filter(|it| it.asked) {
+        super::say(format_args!("error: {}: xoff cannot do that", difference.subject));
+    }
+    super::say("help: results would not be the simulator's; --lenient writes the scenario anyway");
+    false
 }
 
-/// Writes all files and checks the scenario, or leaves nothing behind.
-fn write(imported: &Imported, out: &Path) -> Result<String, String> {
-    let folder = out.parent().unwrap_or(Path::new(""));
-    let lists = imported.flow_lists.iter().map(|(name, text)| (folder.join(name), text));
-    let files: Vec<(PathBuf, &String)> = lists.chain([(out.to_owned(), &imported.toml)]).collect();
-    let mut made: Vec<&Path> = Vec::new();
-    let mut write_all = || {
-        for (path, text) in &files {
-            let mut file = File::create_new(path).map_err(|error| {
-                let path = path.display();
-                format!("error: cannot create {path}: {error}; name another file with --out")
-            })?;
-            made.push(path);
-            file.write_all(text.as_bytes())
-                .map_err(|error| format!("error: cannot write {}: {error}", path.display()))?;
-        }
-        Scenario::load(out, &[]).map_err(|error| error.to_string())
-    };
-    match write_all() {
-        Ok(scenario) => Ok(super::validate::describe(out, &scenario)),
-        Err(message) => {
-            for path in made {
-                // What cannot be removed is left: the first error is the one to show.
-                let _ = fs::remove_file(path);
-            }
-            Err(message)
-        }
-    }
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,9 +1,12 @@
-//! The flow file: a count, then `source destination pg dport bytes start_seconds` for each flow.
+//! The flow file: a count, then `source destination pg dport bytes start_seconds` for each flow; `dport` in some
+//! simulators only.
 
+use results::DESTINATION_PORT;
 use scenario::{MAX_FLOWS, ScenarioError};
 use units::Nanos;
-use workload::{LARGEST_SIZE, decimal};
+use workload::decimal;
 
+use super::simulator::Traits;
 use super::topology::Topology;
 use crate::import::Source;
 use crate::import::source::{Line, Word};
@@ -40,7 +43,11 @@ pub struct FlowLine {
 
 impl Flows {
     /// Understands a file about the hosts of `topology`.
-    pub fn parse(source: &Source, topology: &Topology) -> Result<Self, ScenarioError> {
+    pub fn parse(
+        source: &Source,
+        topology: &Topology,
+        traits: &Traits,
+    ) -> Result<Self, ScenarioError> {
         let lines = source.lines();
         let Some(header) = lines.first() else {
             return Err(source.error_at_end("a flow file without a count", "write the count first"));
@@ -61,14 +68,15 @@ impl Flows {
         }
         let mut list: Vec<FlowLine> = Vec::with_capacity(count);
         for line in &rest[..count] {
-            let flow = flow(source, line, topology)?;
+            let flow = flow(source, line, topology, traits)?;
             if let Some(before) = list.last()
                 && flow.start < before.start
             {
                 // The simulator asks for an event in the past and dies, or loses the flow.
                 let title = "a flow that starts before the one above it";
                 let help = "order the flows by their start, as the simulator needs them";
-                return Err(source.error(line.words[5].span(), title, help));
+                let start = line.words.last().map_or(line.span(), Word::span);
+                return Err(source.error(start, title, help));
             }
             list.push(flow);
         }
@@ -82,27 +90,45 @@ impl Flows {
     }
 }
 
-fn flow(source: &Source, line: &Line<'_>, topology: &Topology) -> Result<FlowLine, ScenarioError> {
-    let &[from, to, group, port, bytes, start] = line.words.as_slice() else {
-        let title = format!("a flow of {} fields", line.words.len());
-        let help = "write six: source destination pg dport bytes start_seconds";
-        return Err(source.error(line.span(), &title, help));
-    };
+fn flow(
+    source: &Source,
+    line: &Line<'_>,
+    topology: &Topology,
+    traits: &Traits,
+) -> Result<FlowLine, ScenarioError> {
+    let (from, to, group, port, bytes, start) =
+        match (line.words.as_slice(), traits.destination_ports) {
+            (&[from, to, group, port, bytes, start], true) => {
+                (from, to, group, Some(port), bytes, start)
+            }
+            (&[from, to, group, bytes, start], false) => (from, to, group, None, bytes, start),
+            (words, ports) => {
+                let title = format!("a flow of {} fields", words.len());
+                let help = if ports {
+                    "write six: source destination pg dport bytes start_seconds"
+                } else {
+                    "write five: source destination pg bytes start_seconds"
+                };
+                return Err(source.error(line.span(), &title, help));
+            }
+        };
     let (sender, receiver) = (host(source, from, topology)?, host(source, to, topology)?);
     if sender == receiver {
         let title = format!("a flow from host {sender} to itself");
         return Err(source.error(to.span(), &title, "name two different hosts"));
     }
-    let size = source.number(bytes, "the size", LARGEST_SIZE)?;
-    if size == 0 {
+    let size = source.number(bytes, "the size", traits.largest_flow)?;
+    if size == 0 && !traits.empty_flows {
         return Err(source.error(bytes.span(), "a flow of no bytes", "write at least 1"));
     }
+    let port =
+        port.map(|port| source.number(port, "the destination port", u16::MAX)).transpose()?;
     Ok(FlowLine {
         source: sender,
         destination: receiver,
         group: source.number(group, "the priority group", 7)?,
-        destination_port: source.number(port, "the destination port", u16::MAX)?,
-        bytes: size,
+        destination_port: port.unwrap_or(DESTINATION_PORT),
+        bytes: size.max(1),
         start: seconds(source, start)?,
     })
 }

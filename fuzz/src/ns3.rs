@@ -1,7 +1,7 @@
-//! The files of the HPCC simulator: refused with a sentence, or a scenario that loads and is right.
+//! The files of the HPCC simulator and its kin: refused with a sentence, or a scenario that loads and is right.
 //!
-//! An input is the config, the topology, the flows, and the name of the scenario to be written, apart by lines
-//! of `====`.
+//! An input is the config, the topology, the flows, the name of the scenario to be written, and the simulator with its
+//! arguments, apart by lines of `====`. Without the last part the simulator is HPCC's.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use scenario::Scenario;
 
 use crate::scenario::{holds, refusal_is_a_sentence};
 use xoff::import::Source;
-use xoff::import::hpcc::import_texts;
+use xoff::import::ns3::{Arguments, Simulator, import_texts};
 
 use crate::seeds::Seeds;
 
@@ -25,9 +25,24 @@ const CONFIG: &str = include_str!("../seeds/hpcc/config.txt");
 const TOPOLOGY: &str = include_str!("../seeds/hpcc/topology.txt");
 const FLOWS: &str = include_str!("../seeds/hpcc/flow.txt");
 
-/// A small folder of the simulator, and changes of it.
+const CONWEAVE: [&str; 3] = [
+    include_str!("../seeds/conweave/config.txt"),
+    include_str!("../seeds/conweave/topology.txt"),
+    include_str!("../seeds/conweave/flow.txt"),
+];
+const DATACENTER: [&str; 3] = [
+    include_str!("../seeds/ns3-datacenter/config.txt"),
+    include_str!("../seeds/ns3-datacenter/topology.txt"),
+    include_str!("../seeds/ns3-datacenter/flow.txt"),
+];
+
+/// A small folder of each simulator, and changes of it.
 pub fn seeds() -> Seeds {
     let input = |parts: [&str; 4]| parts.join(APART);
+    let of = |[config, topology, flows]: [&str; 3], simulator: &str| {
+        [config, topology, flows, "x", simulator].join(APART)
+    };
+    let irn = CONWEAVE[0].replace("ENABLE_PFC 1\nENABLE_IRN 0", "ENABLE_PFC 0\nENABLE_IRN 1");
     let two_rates = TOPOLOGY.replace("0 3 100Gb/s", "0 3 400Gb/s");
     let lossy = TOPOLOGY.replacen("1us 0\n", "1us 0.01\n", 1);
     let config = |from: &str, to: &str| CONFIG.replace(from, to);
@@ -38,6 +53,11 @@ pub fn seeds() -> Seeds {
         input([&config("LINK_DOWN 0 0 0", "LINK_DOWN 5 0 3"), &lossy, FLOWS, "a b"]),
         input([&lenient, TOPOLOGY, FLOWS, "x"]),
         input([&config("ACK_HIGH_PRIO 0", "ACK_HIGH_PRIO 1"), TOPOLOGY, FLOWS, "y"]),
+        of(CONWEAVE, "conweave"),
+        of([&irn, CONWEAVE[1], CONWEAVE[2]], "conweave"),
+        of(DATACENTER, "ns3-datacenter"),
+        of(DATACENTER, "ns3-datacenter delayWien=true"),
+        of(DATACENTER, "ns3-datacenter algorithm=8 windowCheck=true"),
         input([CONFIG, "3 1 2\n2\n0 2 1Gbps 0s 0\n1 2 1Gbps 0s 0\n", "1\n0 1 3 1 1 0\n", "é"]),
     ])
 }
@@ -51,6 +71,7 @@ pub fn check(input: &[u8]) {
     let mut parts = text.split(APART);
     let mut part = || parts.next().unwrap_or_default();
     let (config, topology, flows, stem) = (part(), part(), part(), part());
+    let Some((simulator, arguments)) = simulator(part()) else { return };
     // A stem is the end of a path.
     if stem.is_empty() || stem.contains(['/', '\0']) {
         return;
@@ -59,7 +80,7 @@ pub fn check(input: &[u8]) {
     let flows = Source::of("flow.txt", flows);
     // The scenario has the name of the config.
     let config = Source::of(&format!("{stem}.txt"), config);
-    let imported = match import_texts(config, &topology, &flows, stem) {
+    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem) {
         Ok(imported) => imported,
         Err(error) => return refusal_is_a_sentence(&error),
     };
@@ -87,4 +108,17 @@ pub fn check(input: &[u8]) {
             assert!(left, "{report}\n{}", imported.toml);
         }
     }
+}
+
+/// A simulator and its arguments by their names, if they are right.
+fn simulator(text: &str) -> Option<(Simulator, Arguments)> {
+    let mut words = text.split_whitespace().map(str::to_owned);
+    let simulator = match words.next().as_deref() {
+        None | Some("hpcc") => Simulator::Hpcc,
+        Some("conweave") => Simulator::ConWeave,
+        Some("ns3-datacenter") => Simulator::Ns3Datacenter,
+        Some(_) => return None,
+    };
+    let arguments = Arguments::parse(simulator, &words.collect::<Vec<_>>()).ok()?;
+    Some((simulator, arguments))
 }

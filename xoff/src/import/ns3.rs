@@ -1,17 +1,24 @@
-//! Files of the HPCC simulator (ns-3) into a scenario.
+//! Files of the HPCC simulator (ns-3) and of those that were made from it, into a scenario.
 //!
-//! What they mean is in `simulation/scratch/third.cc`, `simulation/src/point-to-point/model/` and
-//! `mix/config_doc.txt` of alibaba-edu/High-Precision-Congestion-Control. What xoff cannot do as the
-//! simulator does is one of [`Remarks::differences`]. If a setting asks for it, the command refuses to
-//! go on unless the user accepts that. What changes no result is a note.
+//! They have one format; [`Simulator`] has what differs and where it was read. What xoff cannot do as the simulator
+//! does is one of [`Remarks::differences`]. If a setting asks for it, the command refuses to go on unless the user
+//! accepts that. What changes no result is a note.
 
+mod arguments;
+mod buffers;
 mod config;
 mod flows;
+mod keys;
 mod paths;
 mod scenario;
+mod simulator;
 mod topology;
 mod translation;
 mod transport;
+
+pub use arguments::Arguments;
+pub use scenario::{IMPORTED_FROM, LIST_HEADER};
+pub use simulator::Simulator;
 
 use std::path::{Component, Path, PathBuf};
 
@@ -34,11 +41,21 @@ pub struct Imported {
     pub remarks: Remarks,
 }
 
+/// Folders above a config file's in which the files that it names are looked for: a config that `ConWeave`'s `run.py`
+/// has made is three below the folder from which the simulator is run.
+const FOLDERS_ABOVE: usize = 4;
+
 /// Reads a config file, or the only one in a folder, and the files that it names; `stem` begins the
 /// names of flow lists.
-pub fn import(path: &Path, stem: &str) -> Result<Imported, ScenarioError> {
+pub fn import(
+    simulator: Simulator,
+    arguments: Arguments,
+    path: &Path,
+    stem: &str,
+) -> Result<Imported, ScenarioError> {
     let config_path = config_file(path)?;
-    let config = Config::parse(Source::read(&config_path, "config file")?)?;
+    let source = Source::read(&config_path, "config file")?;
+    let config = Config::parse(simulator, arguments, source)?;
     let named = |key| {
         let word = config.word(key)?;
         let found = find(&config_path, word.text);
@@ -49,21 +66,25 @@ pub fn import(path: &Path, stem: &str) -> Result<Imported, ScenarioError> {
         })?;
         Source::read(&path, key)
     };
-    let topology = Topology::parse(&named("TOPOLOGY_FILE")?)?;
-    let flows = Flows::parse(&named("FLOW_FILE")?, &topology)?;
+    let traits = simulator.traits();
+    let topology = Topology::parse(&named("TOPOLOGY_FILE")?, traits)?;
+    let flows = Flows::parse(&named("FLOW_FILE")?, &topology, traits)?;
     join(&config, &topology, &flows, stem)
 }
 
 /// Like [`import`], from the texts of the three files, whatever files the config names.
 pub fn import_texts(
+    simulator: Simulator,
+    arguments: Arguments,
     config: Source,
     topology: &Source,
     flows: &Source,
     stem: &str,
 ) -> Result<Imported, ScenarioError> {
-    let config = Config::parse(config)?;
-    let topology = Topology::parse(topology)?;
-    let flows = Flows::parse(flows, &topology)?;
+    let traits = simulator.traits();
+    let config = Config::parse(simulator, arguments, config)?;
+    let topology = Topology::parse(topology, traits)?;
+    let flows = Flows::parse(flows, &topology, traits)?;
     join(&config, &topology, &flows, stem)
 }
 
@@ -105,21 +126,27 @@ pub fn config_file(path: &Path) -> Result<PathBuf, ScenarioError> {
     }
 }
 
-/// A file that a config file names: relative to where the simulator runs, which is mostly the folder
-/// above the config file's. An error lists where it was looked for.
+/// A file that a config file names: relative to where the simulator runs, which is mostly a folder above the config
+/// file's. An error lists where it was looked for.
 fn find(config: &Path, name: &str) -> Result<PathBuf, String> {
-    let folder = config.parent().unwrap_or(Path::new(""));
-    let above = match folder.components().next_back() {
-        Some(Component::Normal(_)) => folder.parent().map(Path::to_owned),
-        _ => None,
-    };
-    let above = above.unwrap_or_else(|| folder.join(".."));
+    let folder = config.parent().unwrap_or(Path::new("")).to_owned();
+    let folders = std::iter::successors(Some(folder.clone()), |folder| Some(above(folder)));
     let file_name = Path::new(name).file_name().unwrap_or_default();
-    let candidates = [folder.join(name), above.join(name), folder.join(file_name)];
+    let mut candidates: Vec<PathBuf> =
+        folders.take(1 + FOLDERS_ABOVE).map(|folder| folder.join(name)).collect();
+    candidates.insert(1, folder.join(file_name));
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<String> = candidates.iter().map(|it| it.display().to_string()).collect();
         tried.join(", ")
     })
+}
+
+fn above(folder: &Path) -> PathBuf {
+    let parent = match folder.components().next_back() {
+        Some(Component::Normal(_)) => folder.parent().map(Path::to_owned),
+        _ => None,
+    };
+    parent.unwrap_or_else(|| folder.join(".."))
 }
 
 #[cfg(test)]

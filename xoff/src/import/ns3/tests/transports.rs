@@ -1,7 +1,6 @@
 //! Congestion controls, their parameters and windows.
 
 use super::*;
-use crate::import::hpcc::import_texts;
 
 /// Whatever links there are, the scenario loads.
 #[test]

@@ -2,29 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use fabric_core::buffer::LARGEST_BUFFER;
 use scenario::{LONGEST_DURATION, MAX_PAYLOAD, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::decimal;
 
+use super::buffers::Buffers;
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::flows::{Flows, seconds};
 use super::paths::Paths;
+use super::simulator::Simulator;
 use super::topology::{Link, Topology, read_probability};
 use super::transport::{Control, Transport};
 use crate::import::Remarks;
 
 /// Time between two samples of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
-/// `LINK_DOWN` counts from here.
+/// `LINK_DOWN` counts from here in HPCC's simulator, and in `ConWeave`'s if it has no `FLOWGEN_START_TIME`.
 const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
+/// `ConWeave`'s simulator goes on for so long after `FLOWGEN_STOP_TIME`.
+const CONWEAVE_RUN_OUT: Nanos = Nanos(10 * SECOND);
+/// Bytes of an egress queue in `ConWeave`'s simulator that its ECN does not count.
+const CONWEAVE_UNCOUNTED: u64 = 1049;
 /// What a packet counts at least.
 const SHORTEST_FRAME: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
 /// The latest time of a scenario: what the simulator looks at afterwards, nobody has.
 const LATEST: u64 = 86_400 * SECOND;
-/// alpha is 2^-this at ports of the hosts' rate.
-const ALPHA_SHIFT: u32 = 3;
+/// Outputs of `ConWeave`'s simulator beside those that xoff writes, too, and the time between two looks at them.
+const CONWEAVE_OUTPUTS: [&str; 6] = [
+    "CNP_OUTPUT_FILE",
+    "VOQ_MON_FILE",
+    "VOQ_MON_DETAIL_FILE",
+    "UPLINK_MON_FILE",
+    "CONN_MON_FILE",
+    "SW_MONITORING_INTERVAL",
+];
+/// Topologies that `ConWeave`'s simulator knows the bandwidth-delay products of.
+const CONWEAVE_TOPOLOGIES: [&str; 2] = ["leaf_spine_128_100G_OS2", "fat_k8_100G_OS2"];
 
 /// What a scenario is written from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,23 +55,21 @@ pub struct Translation {
     pub ecn: Option<Ecn>,
     /// Marking at ports of other rates, where it is another.
     pub ecn_by_rate: Vec<(BitsPerSecond, Ecn)>,
-    /// A switch's whole buffer, in MiB.
-    pub buffer_mebibytes: u64,
+    /// Buffers of switches.
+    pub buffers: Buffers,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// alpha is 2^-this at ports of the hosts' rate.
-    pub alpha_shift: u32,
-    /// The same for ports of other rates, if it differs there.
-    pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// Priorities of flows.
-    pub lossless: BTreeSet<u8>,
+    pub groups: BTreeSet<u8>,
+    /// The priority in which ACKs go ahead at switches; none: they wait with the data.
+    pub ack_priority: Option<u8>,
     /// The priority whose pauses stop ACKs at NICs.
     pub ack_queue: u8,
     /// Wires that lose frames, with millionths.
     pub losses: Vec<(String, u32)>,
     /// Two nodes whose links are down from the start.
     pub failed_link: Option<(u32, u32)>,
-    /// First sample of `qlen.txt`, in the scenario's time.
+    /// First sample of `qlen.txt`, in the scenario's time; 0 if the simulator writes none.
     pub qlen_start: Nanos,
     /// See `results.hpcc.qlen_stop`.
     pub qlen_stop: Nanos,
@@ -81,13 +93,10 @@ impl Translation {
     pub fn new(config: &Config, topology: &Topology, flows: &Flows) -> Result<Self, ScenarioError> {
         let first = flows.list[0].start;
         let time_offset = Nanos(first.0 / SECOND * SECOND);
-        let stop = match config.words("SIMULATOR_STOP_TIME").first() {
-            Some(&word) => seconds(config.source(), word)?,
-            None => Nanos(3_010_000_000),
-        };
+        let stop = stop(config)?;
         if stop <= first {
             let title = "the simulator stops before the first flow starts";
-            let span = config.word("SIMULATOR_STOP_TIME")?.span();
+            let span = config.word(stop_key(config))?.span();
             return Err(config.source().error(span, title, "write a later time"));
         }
         let mut remarks = Remarks::default();
@@ -100,12 +109,15 @@ impl Translation {
             paths: Paths::of(topology, Bytes(payload)),
             ecn: None,
             ecn_by_rate: Vec::new(),
-            buffer_mebibytes: config.whole_up_to("BUFFER_SIZE", 16, LARGEST_BUFFER.0 >> 20)?,
+            buffers: Buffers::of(config, topology, flows, &mut remarks)?,
             payload,
-            alpha_shift: ALPHA_SHIFT,
-            alpha_shift_by_rate: Vec::new(),
-            lossless: flows.list.iter().map(|flow| flow.group).collect(),
-            ack_queue: if config.flag("ACK_HIGH_PRIO", false)? { 0 } else { 3 },
+            groups: flows.list.iter().map(|flow| flow.group).collect(),
+            ack_priority: (config.simulator == Simulator::ConWeave).then_some(0),
+            ack_queue: match config.simulator {
+                Simulator::ConWeave => 0,
+                _ if config.flag("ACK_HIGH_PRIO", false)? => 0,
+                _ => 3,
+            },
             losses: Vec::new(),
             failed_link: None,
             qlen_start: Nanos(0),
@@ -113,16 +125,18 @@ impl Translation {
             remarks,
         };
         translation.losses_and_pauses(config)?;
-        translation.priorities(flows);
+        translation.priorities(config.simulator, flows);
         translation.marking(config, topology)?;
-        translation.buffer(topology);
         translation.parallel_links(topology);
         translation.errors(config, topology)?;
         translation.link_down(config, topology, first)?;
+        translation.load_balancing(config)?;
         translation.monitor(config)?;
         translation.outputs(config)?;
+        translation.unused(config);
+        translation.limits(config, topology)?;
         translation.unread(topology, flows);
-        translation.inherent(topology, flows);
+        translation.inherent(config, topology, flows);
         Ok(translation)
     }
 
@@ -148,23 +162,35 @@ impl Translation {
         {
             remarks.asked(&config.place("PAUSE_TIME"), "PAUSE stops nobody", "it stops its class");
         }
-        if !config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)? {
+        if config.simulator != Simulator::Ns3Datacenter
+            && !config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)?
+        {
             let what = "the simulator reads it and has dynamic thresholds all the same";
             remarks.note(&config.place("USE_DYNAMIC_PFC_THRESHOLD"), what);
         }
         Ok(())
     }
 
-    fn priorities(&mut self, flows: &Flows) {
-        let groups: Vec<String> = self.lossless.iter().map(u8::to_string).collect();
+    fn priorities(&mut self, simulator: Simulator, flows: &Flows) {
+        let groups: Vec<String> = self.groups.iter().map(u8::to_string).collect();
         let place = format!("{}: priority groups {}", flows.name(), groups.join(", "));
         if groups.len() > 1 {
-            let there =
-                "reserve and headroom of a port count once, its queues take turns by packet";
-            let here = "they count for each group, and turns are by bytes (DWRR)";
+            let (there, here) = match simulator {
+                Simulator::Hpcc => (
+                    "reserve and headroom of a port count once, its queues take turns by packet",
+                    "they count for each group, and turns are by bytes (DWRR)",
+                ),
+                Simulator::ConWeave => (
+                    "headroom of a port counts once, group 1 has pools of its own, queues take turns by packet",
+                    "headroom counts for each group, all share one pool, and turns are by bytes (DWRR)",
+                ),
+                Simulator::Ns3Datacenter => {
+                    ("queues of a port take turns by packet", "turns are by bytes (DWRR)")
+                }
+            };
             self.remarks.asked(&place, there, here);
         }
-        if self.lossless.contains(&0) {
+        if self.groups.contains(&0) {
             self.remarks.asked(
                 &place,
                 "group 0 takes no buffer",
@@ -190,11 +216,12 @@ impl Translation {
                 kmax: kilobytes(kmax, "KMAX_MAP")?,
                 pmax_millionths: read_probability(source, pmax, "PMAX_MAP")?,
             };
+            let counted = |length: Bytes| self.counted(config.simulator, length);
             if ecn.kmin > ecn.kmax {
                 let title = format!("kmin of {} bit/s is above kmax", rate.0);
                 return Err(source.error(kmin.span(), &title, "kmin is the smaller one"));
             }
-            of_rates.push((rate, ecn));
+            of_rates.push((rate, Ecn { kmin: counted(ecn.kmin), kmax: counted(ecn.kmax), ..ecn }));
         }
         self.ecn = of_rates.iter().find(|(rate, _)| *rate == nic_rate).map(|(_, ecn)| *ecn);
         of_rates.retain(|(_, ecn)| Some(*ecn) != self.ecn);
@@ -202,10 +229,16 @@ impl Translation {
         Ok(())
     }
 
-    fn buffer(&mut self, topology: &Topology) {
-        let nic_rate = topology.nic_rate();
-        let shifts = topology.rates().into_iter().map(|rate| (rate, shift(rate, nic_rate)));
-        self.alpha_shift_by_rate = shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect();
+    /// A threshold of the simulator as xoff counts queues: without the packet that is marked.
+    fn counted(&self, simulator: Simulator, threshold: Bytes) -> Bytes {
+        match simulator {
+            Simulator::Hpcc => threshold,
+            Simulator::ConWeave => Bytes((threshold.0 + CONWEAVE_UNCOUNTED).min(u32::MAX.into())),
+            // It marks what comes in, and has counted it by then.
+            Simulator::Ns3Datacenter => {
+                Bytes(threshold.0.saturating_sub(self.payload + self.transport.data_headers()))
+            }
+        }
     }
 
     fn parallel_links(&mut self, topology: &Topology) {
@@ -243,6 +276,9 @@ impl Translation {
         topology: &Topology,
         first: Nanos,
     ) -> Result<(), ScenarioError> {
+        if config.simulator == Simulator::Ns3Datacenter {
+            return Ok(());
+        }
         let words = config.words("LINK_DOWN");
         let &[time, a, b] = words.as_slice() else { return Ok(()) };
         let source = config.source();
@@ -257,7 +293,11 @@ impl Translation {
             return Err(source.error(a.span().start..b.span().end, &title, help));
         }
         let place = config.place("LINK_DOWN");
-        let at = Nanos(LINK_DOWN_BASE.0 + u64::from(micros) * 1000);
+        let base = match config.words("FLOWGEN_START_TIME").first() {
+            Some(&word) => seconds(source, word)?,
+            None => LINK_DOWN_BASE,
+        };
+        let at = Nanos(base.0 + u64::from(micros) * 1000);
         if at.0 >= self.time_offset.0 + self.duration.0 {
             self.remarks.note(&place, "the simulator stops before that");
         } else if at < first && topology.is_switch(from) && topology.is_switch(to) {
@@ -269,7 +309,29 @@ impl Translation {
         Ok(())
     }
 
+    /// `LB_MODE`: per-flow ECMP is taken.
+    fn load_balancing(&mut self, config: &Config) -> Result<(), ScenarioError> {
+        let there = match config.whole("LB_MODE", 0)? {
+            0 => return Ok(()),
+            2 => "DRILL",
+            3 => "CONGA",
+            6 => "LetFlow",
+            9 => "ConWeave",
+            _ => {
+                let word = config.word("LB_MODE")?;
+                let title = format!("LB_MODE is `{}`", word.text);
+                let help = "write 0 (ECMP), 2 (DRILL), 3 (CONGA), 6 (LetFlow) or 9 (ConWeave)";
+                return Err(config.source().error(word.span(), &title, help));
+            }
+        };
+        self.remarks.asked(&config.place("LB_MODE"), there, "ECMP by flow (0)");
+        Ok(())
+    }
+
     fn monitor(&mut self, config: &Config) -> Result<(), ScenarioError> {
+        if config.simulator != Simulator::Hpcc {
+            return Ok(());
+        }
         let start = config.whole("QLEN_MON_START", 2 * SECOND)?;
         let stop = config.whole("QLEN_MON_END", 2_100_000_000)?;
         let offset = self.time_offset.0;
@@ -284,39 +346,86 @@ impl Translation {
     }
 
     fn outputs(&mut self, config: &Config) -> Result<(), ScenarioError> {
+        let unused = config.simulator.traits().unused;
         for (key, file) in [
             ("FCT_OUTPUT_FILE", "fct.txt"),
             ("PFC_OUTPUT_FILE", "pfc.txt"),
             ("QLEN_MON_FILE", "qlen.txt"),
         ] {
-            if config.has(key) {
-                self.remarks
-                    .note(&config.place(key), &format!("it is {file} in the results folder"));
+            if config.has(key) && !unused.contains(&key) {
+                let columns = match config.simulator {
+                    Simulator::ConWeave => ", with addresses where this simulator has ids",
+                    _ => "",
+                };
+                let columns = if key == "FCT_OUTPUT_FILE" { columns } else { "" };
+                let what = format!("it is {file} in the results folder{columns}");
+                self.remarks.note(&config.place(key), &what);
             }
         }
-        if config.has("TRACE_FILE") && config.flag("ENABLE_TRACE", true)? {
+        for key in CONWEAVE_OUTPUTS.into_iter().filter(|key| config.has(key)) {
+            self.remarks.note(&config.place(key), "nothing like this file is written");
+        }
+        if config.simulator == Simulator::Hpcc
+            && config.has("TRACE_FILE")
+            && config.flag("ENABLE_TRACE", true)?
+        {
             let what = "no packet trace (.tr) is written; [[captures]] records frames";
             self.remarks.note(&config.place("TRACE_FILE"), what);
         }
         Ok(())
     }
 
+    /// Settings without an effect in the simulator.
+    fn unused(&mut self, config: &Config) {
+        for key in config.simulator.traits().unused.iter().filter(|key| config.has(key)) {
+            self.remarks.note(&config.place(key), "the simulator does not use it");
+        }
+        for key in &config.surplus {
+            let what = "the count says how many pairs are read; what follows is not";
+            self.remarks.note(&config.place(key), what);
+        }
+        if config.simulator == Simulator::Ns3Datacenter {
+            let what = "the command line has it: see --argument";
+            for key in ["CC_MODE", "HAS_WIN"].into_iter().filter(|key| config.has(key)) {
+                self.remarks.note(&config.place(key), what);
+            }
+        }
+    }
+
+    /// What the simulator itself would refuse, and xoff has no need to.
+    fn limits(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
+        if config.simulator != Simulator::ConWeave {
+            return Ok(());
+        }
+        let file = config.word("TOPOLOGY_FILE")?.text;
+        if !CONWEAVE_TOPOLOGIES.iter().any(|name| file.contains(name)) {
+            let what = format!("the simulator runs {} only", CONWEAVE_TOPOLOGIES.join(" and "));
+            self.remarks.note(&config.place("TOPOLOGY_FILE"), &what);
+        }
+        if topology.links.iter().any(|link| link.delay.to_nanos() != Nanos(1000)) {
+            let what = "the simulator runs links of 1000ns only";
+            self.remarks.note(topology.name(), what);
+        }
+        Ok(())
+    }
+
     /// What happens otherwise whatever a setting says, where these files have it happen.
-    fn inherent(&mut self, topology: &Topology, flows: &Flows) {
-        let (marks, several) = (self.draws_marks(), self.paths.several);
+    fn inherent(&mut self, config: &Config, topology: &Topology, flows: &Flows) {
+        let (chance, marks) = (self.draws_marks(), self.marks_matter());
         let headers = self.transport.data_headers();
         let rests = flows.list.iter().map(|flow| flow.bytes % self.payload);
         let short = rests.filter(|&rest| rest > 0 && rest + headers < SHORTEST_FRAME).count() > 0;
-        let Self { remarks, transport, losses, .. } = self;
+        let lossy = !self.losses.is_empty() || self.buffers.lossless.is_empty();
+        let Self { remarks, transport, losses, paths, buffers, .. } = self;
         transport.compare_algorithm(topology.rates().into_iter(), remarks);
-        if several {
+        if paths.several {
             remarks.inherent("ECMP", "a hash of addresses and ports", "another hash, other ports");
         }
-        if marks || !losses.is_empty() {
+        if chance || !losses.is_empty() {
             remarks.inherent("marks and losses by chance", "ns-3's draws", "xoff's draws");
         }
-        if !losses.is_empty() {
-            remarks.inherent("NAK of a loss", "again after 500 us", "once");
+        if lossy {
+            transport.compare_recovery(config.simulator, remarks);
         }
         let mut senders = BTreeSet::new();
         if flows.list.iter().any(|flow| !senders.insert(flow.source)) {
@@ -331,7 +440,7 @@ impl Translation {
             "in the order of their making",
             "by node and port",
         );
-        remarks.inherent("PAUSE", "at the threshold, and until RESUME", "above it, and repeated");
+        buffers.compare(config, marks, remarks);
     }
 
     /// Whether chance decides which packets are marked, and somebody cares.
@@ -339,8 +448,13 @@ impl Translation {
         let by_rate = self.ecn_by_rate.iter().map(|(_, ecn)| ecn);
         let draws =
             |ecn: &Ecn| ecn.kmin < ecn.kmax && (1..1_000_000).contains(&ecn.pmax_millionths);
-        matches!(self.transport.control, Control::Dcqcn(_) | Control::Dctcp { .. })
-            && self.ecn.iter().chain(by_rate).any(draws)
+        self.marks_matter() && self.ecn.iter().chain(by_rate).any(draws)
+    }
+
+    /// Whether somebody cares for marks.
+    fn marks_matter(&self) -> bool {
+        let cares = matches!(self.transport.control, Control::Dcqcn(_) | Control::Dctcp { .. });
+        cares && self.ecn.is_some()
     }
 
     fn unread(&mut self, topology: &Topology, flows: &Flows) {
@@ -372,12 +486,19 @@ fn payload(config: &Config) -> Result<u64, ScenarioError> {
     Err(config.source().error(span, &format!("packets of {payload} bytes"), &help))
 }
 
-/// The exponent of a port's alpha: one less for each doubling above the hosts' rate.
-fn shift(rate: BitsPerSecond, nic_rate: BitsPerSecond) -> u32 {
-    let (mut rate, mut shift) = (rate.0, ALPHA_SHIFT);
-    while rate > nic_rate.0 && shift > 0 {
-        shift -= 1;
-        rate /= 2;
+/// When the simulator stops.
+fn stop(config: &Config) -> Result<Nanos, ScenarioError> {
+    let given = config.words(stop_key(config)).first().copied();
+    let given = given.map(|word| seconds(config.source(), word)).transpose()?;
+    Ok(match config.simulator {
+        Simulator::ConWeave => Nanos(given.unwrap_or(Nanos(2_500_000_000)).0 + CONWEAVE_RUN_OUT.0),
+        Simulator::Hpcc | Simulator::Ns3Datacenter => given.unwrap_or(Nanos(3_010_000_000)),
+    })
+}
+
+const fn stop_key(config: &Config) -> &'static str {
+    match config.simulator {
+        Simulator::ConWeave => "FLOWGEN_STOP_TIME",
+        Simulator::Hpcc | Simulator::Ns3Datacenter => "SIMULATOR_STOP_TIME",
     }
-    shift
 }

@@ -136,9 +136,12 @@ fn ways(topology: &Topology) -> Vec<Vec<Way>> {
 mod tests {
     use super::*;
     use crate::import::Source;
+    use crate::import::ns3::Simulator;
 
     fn paths(text: &str) -> Paths {
-        Paths::of(&Topology::parse(&Source::of("t.txt", text)).unwrap(), Bytes(1000))
+        let source = Source::of("t.txt", text);
+        let topology = Topology::parse(&source, Simulator::Hpcc.traits()).unwrap();
+        Paths::of(&topology, Bytes(1000))
     }
 
     /// Hosts 0 to 2 at switch 3; host 2's link is slower and longer. At 100 Gbit/s a payload takes 80 ns, at 25 Gbit/s 320.

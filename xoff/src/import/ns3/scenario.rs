@@ -1,20 +1,26 @@
 //! The scenario's text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use results::DESTINATION_PORT;
 use scenario::quantity::display;
-use units::{BitsPerSecond, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::Imported;
+use super::buffers::Headroom;
 use super::config::Config;
 use super::flows::{FlowLine, Flows};
 use super::paths::Base;
+use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
 use super::transport::{Control, Hpcc, STAMPS};
 
+/// How an imported scenario begins.
+pub const IMPORTED_FROM: &str = "# Imported from ";
+/// How an imported flow list begins.
+pub const LIST_HEADER: &str = "start_ns,src,dst,bytes,priority\n";
 /// Flow lists at most, one for each destination port.
 const MAX_LISTS: usize = 64;
 
@@ -54,8 +60,8 @@ fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec
     let mut lists = by_key(of_run(), |flow| (flow.destination_port, base(flow)));
     if lists.len() > MAX_LISTS {
         let subject = format!("{}: destination ports", flows.name());
-        let here = format!("{DESTINATION_PORT} for all: there are lists for up to {MAX_LISTS}");
-        remarks.asked(&subject, "kept in fct.txt", &here);
+        let what = format!("more than {MAX_LISTS}: fct.txt has {DESTINATION_PORT} for all");
+        remarks.note(&subject, &what);
         lists = by_key(of_run(), |flow| (DESTINATION_PORT, base(flow)));
     }
     if lists.len() > MAX_LISTS {
@@ -96,7 +102,7 @@ fn by_key<'a, K: Ord>(
 }
 
 fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> String {
-    let mut text = String::from("start_ns,src,dst,bytes,priority\n");
+    let mut text = String::from(LIST_HEADER);
     for flow in &list.flows {
         let (source, destination) =
             (topology.node_name(flow.source), topology.node_name(flow.destination));
@@ -115,7 +121,7 @@ fn fill(
     lists: &[List<'_>],
 ) -> std::fmt::Result {
     let name = in_comment(config.source().name());
-    writeln!(toml, "# Imported from {name} of the HPCC simulator.")?;
+    writeln!(toml, "{IMPORTED_FROM}{name} of {}.", config.simulator.traits().name)?;
     for line in translation.remarks.table() {
         writeln!(toml, "# {}", in_comment(&line))?;
     }
@@ -128,7 +134,8 @@ fn fill(
         writeln!(toml, "[[flows]]\nkind = \"list\"")?;
         writeln!(toml, "label = {:?}\nfile = {}\n", list.label, text(&list.file))?;
         if let Some(base) = list.base {
-            translation.transport.write(toml, "flows.transport", base)?;
+            let largest = translation.paths.largest();
+            translation.transport.write(toml, "flows.transport", base, largest)?;
         }
     }
     for (wire, millionths) in &translation.losses {
@@ -165,25 +172,50 @@ fn fill_topology(
 }
 
 fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
-    let lossless: Vec<String> = of.lossless.iter().map(u8::to_string).collect();
-    writeln!(toml, "[switch]\nbuffer = \"{}MiB\"", of.buffer_mebibytes)?;
-    writeln!(toml, "private_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"")?;
-    writeln!(toml, "lossless = [{}]", lossless.join(", "))?;
+    let buffers = &of.buffers;
+    let list = |priorities: &BTreeSet<u8>| {
+        let list: Vec<String> = priorities.iter().map(u8::to_string).collect();
+        list.join(", ")
+    };
+    writeln!(toml, "[switch]\nbuffer = \"{}\"", size(buffers.size))?;
+    writeln!(toml, "private_per_queue = \"{}\"", size(buffers.private_per_queue))?;
+    if buffers.splits_packets {
+        writeln!(toml, "private_fill = \"bytes\"")?;
+    }
+    writeln!(toml, "lossless = [{}]", list(&buffers.lossless))?;
     let alpha = |shift: u32| format!("alpha = \"1/{}\"", 1 << shift);
     let of_rate = |(rate, shift): &(_, u32)| entry(*rate, &alpha(*shift));
     writeln!(
         toml,
-        "threshold = {{ kind = \"dt\", {}, xon_offset = \"3KiB\"{} }}",
-        alpha(of.alpha_shift),
-        by_rate(of.alpha_shift_by_rate.iter().map(of_rate)),
+        "threshold = {{ kind = \"dt\", {}, xon_offset = \"{}\"{} }}",
+        alpha(buffers.alpha_shift),
+        size(buffers.xon_offset),
+        by_rate(buffers.alpha_shift_by_rate.iter().map(of_rate)),
     )?;
-    writeln!(toml, "headroom = {{ kind = \"sih\", bandwidth_delays = 3 }}")?;
+    let headroom = match buffers.headroom {
+        Headroom::BandwidthDelays(times) => format!("bandwidth_delays = {times}"),
+        Headroom::Bytes(bytes) => format!("bytes = \"{}\"", display(bytes)),
+    };
+    writeln!(toml, "headroom = {{ kind = \"sih\", {headroom} }}")?;
     if let Some(ecn) = of.ecn {
         let of_rate = |(rate, ecn): &(_, Ecn)| entry(*rate, &marking(ecn));
         let others = by_rate(of.ecn_by_rate.iter().map(of_rate));
-        writeln!(toml, "ecn = {{ {}, mark_at = \"dequeue\"{others} }}", marking(&ecn))?;
+        let mark_at = match of.transport.simulator {
+            Simulator::Ns3Datacenter => "enqueue",
+            Simulator::Hpcc | Simulator::ConWeave => "dequeue",
+        };
+        let priorities = if buffers.lossless.is_empty() {
+            format!(", priorities = [{}]", list(&of.groups))
+        } else {
+            String::new()
+        };
+        let marking = marking(&ecn);
+        writeln!(toml, "ecn = {{ {marking}, mark_at = \"{mark_at}\"{priorities}{others} }}")?;
     }
-    writeln!(toml, "control_priority = \"none\"")?;
+    match of.ack_priority {
+        Some(priority) => writeln!(toml, "control_priority = {priority}")?,
+        None => writeln!(toml, "control_priority = \"none\"")?,
+    }
     if let Control::Hpcc(Hpcc { stamp_multiple, .. }) = of.transport.control {
         let (sent, queue) = (128 * stamp_multiple, 80 * stamp_multiple);
         writeln!(toml, "telemetry_steps = {{ sent = \"{sent}B\", queue = \"{queue}B\" }}")?;
@@ -192,6 +224,15 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "resume_test = \"departure\"")?;
     // The simulator's ports stop at the next frame, and its frames follow each other without a gap.
     writeln!(toml, "pause_response = \"0s\"\nwire_overhead = \"0B\"\n")
+}
+
+/// A size with a unit of the simulators' constants where it is a multiple.
+fn size(bytes: Bytes) -> String {
+    match bytes.0 {
+        bytes if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{}MiB", bytes >> 20),
+        bytes if bytes > 0 && bytes.is_multiple_of(1 << 10) => format!("{}KiB", bytes >> 10),
+        _ => display(bytes),
+    }
 }
 
 fn marking(ecn: &Ecn) -> String {
@@ -213,14 +254,17 @@ fn by_rate(entries: impl Iterator<Item = String>) -> String {
 
 fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "[host]\npayload = \"{}B\"\nack_interval = 1", of.payload)?;
-    writeln!(toml, "ack_priority = \"data\"\nack_queue = {}", of.ack_queue)?;
-    if matches!(of.transport.control, Control::Hpcc(_)) {
+    let ack_priority = of.ack_priority.map_or("\"data\"".to_owned(), |it| it.to_string());
+    writeln!(toml, "ack_priority = {ack_priority}\nack_queue = {}", of.ack_queue)?;
+    if matches!(of.transport.control, Control::Hpcc(_) | Control::PowerTcp { theta: false, .. }) {
         writeln!(toml, "telemetry_hops = {STAMPS}")?;
     }
-    // The simulator's senders have no timer: what it waits for longer than this, nobody sees.
-    writeln!(toml, "retransmission_timeout = \"{}\"", time(of.duration))?;
+    // Where the simulator's senders have no timer: what waits for longer than the run, nobody sees.
+    let timeout = of.transport.timeout().unwrap_or(of.duration);
+    writeln!(toml, "retransmission_timeout = \"{}\"", time(timeout))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;
-    of.transport.write(toml, "host.transport", of.paths.largest())
+    let largest = of.paths.largest();
+    of.transport.write(toml, "host.transport", largest, largest)
 }
 
 /// The simulator's headers. A PFC frame has PPP 14, IPv4 20 and its own 9.

@@ -8,6 +8,9 @@ use scenario::document::suggestion;
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
+use super::arguments::Arguments;
+use super::keys::Kind;
+use super::simulator::{Simulator, Traits};
 use super::topology::{read_probability, read_rate};
 use crate::import::Source;
 use crate::import::source::{Line, Word};
@@ -17,85 +20,16 @@ const MAX_RATES: usize = 64;
 /// `kmin` and `kmax` at most: those of a scenario are below 4 GiB.
 pub const MAX_THRESHOLD_KILOBYTES: u64 = u32::MAX as u64 / 1000;
 
-/// What stands behind a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A path.
-    Path,
-    /// 0 or 1.
-    Flag,
-    /// A whole number.
-    Whole,
-    /// A number.
-    Decimal,
-    /// `50Mb/s` and the like.
-    Rate,
-    /// A time and two nodes.
-    LinkDown,
-    /// A count, then as many pairs of a rate in bit/s and a whole number.
-    Sizes,
-    /// A count, then as many pairs of a rate in bit/s and a probability.
-    Probabilities,
-}
-
-/// Every key that the simulator reads.
-const KEYS: &[(&str, Kind)] = &[
-    ("ENABLE_QCN", Kind::Flag),
-    ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Flag),
-    ("CLAMP_TARGET_RATE", Kind::Flag),
-    ("PAUSE_TIME", Kind::Decimal),
-    ("DATA_RATE", Kind::Rate),
-    ("LINK_DELAY", Kind::Path),
-    ("PACKET_PAYLOAD_SIZE", Kind::Whole),
-    ("L2_CHUNK_SIZE", Kind::Whole),
-    ("L2_ACK_INTERVAL", Kind::Whole),
-    ("L2_BACK_TO_ZERO", Kind::Flag),
-    ("TOPOLOGY_FILE", Kind::Path),
-    ("FLOW_FILE", Kind::Path),
-    ("TRACE_FILE", Kind::Path),
-    ("TRACE_OUTPUT_FILE", Kind::Path),
-    ("SIMULATOR_STOP_TIME", Kind::Decimal),
-    ("ALPHA_RESUME_INTERVAL", Kind::Decimal),
-    ("RP_TIMER", Kind::Decimal),
-    ("EWMA_GAIN", Kind::Decimal),
-    ("FAST_RECOVERY_TIMES", Kind::Whole),
-    ("RATE_AI", Kind::Rate),
-    ("RATE_HAI", Kind::Rate),
-    ("ERROR_RATE_PER_LINK", Kind::Decimal),
-    ("CC_MODE", Kind::Whole),
-    ("RATE_DECREASE_INTERVAL", Kind::Decimal),
-    ("MIN_RATE", Kind::Rate),
-    ("FCT_OUTPUT_FILE", Kind::Path),
-    ("HAS_WIN", Kind::Flag),
-    ("GLOBAL_T", Kind::Flag),
-    ("MI_THRESH", Kind::Whole),
-    ("VAR_WIN", Kind::Flag),
-    ("FAST_REACT", Kind::Flag),
-    ("U_TARGET", Kind::Decimal),
-    ("INT_MULTI", Kind::Decimal),
-    ("RATE_BOUND", Kind::Flag),
-    ("ACK_HIGH_PRIO", Kind::Flag),
-    ("DCTCP_RATE_AI", Kind::Rate),
-    ("PFC_OUTPUT_FILE", Kind::Path),
-    ("LINK_DOWN", Kind::LinkDown),
-    ("ENABLE_TRACE", Kind::Flag),
-    ("KMAX_MAP", Kind::Sizes),
-    ("KMIN_MAP", Kind::Sizes),
-    ("PMAX_MAP", Kind::Probabilities),
-    ("BUFFER_SIZE", Kind::Whole),
-    ("QLEN_MON_FILE", Kind::Path),
-    ("QLEN_MON_START", Kind::Whole),
-    ("QLEN_MON_END", Kind::Whole),
-    ("MULTI_RATE", Kind::Flag),
-    ("SAMPLE_FEEDBACK", Kind::Flag),
-    ("PINT_LOG_BASE", Kind::Decimal),
-    ("PINT_PROB", Kind::Decimal),
-];
-
 /// Settings by their keys; each value can be read as its key's kind.
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
+    /// Whose it is.
+    pub simulator: Simulator,
+    /// What goes before it.
+    pub arguments: Arguments,
+    /// Maps with more values than they count.
+    pub surplus: Vec<&'static str>,
     settings: BTreeMap<&'static str, Setting>,
 }
 
@@ -109,12 +43,17 @@ struct Setting {
 
 impl Config {
     /// Understands a file.
-    pub fn parse(source: Source) -> Result<Self, ScenarioError> {
+    pub fn parse(
+        simulator: Simulator,
+        arguments: Arguments,
+        source: Source,
+    ) -> Result<Self, ScenarioError> {
+        let mut surplus = Vec::new();
         let mut settings: BTreeMap<&'static str, Setting> = BTreeMap::new();
         for line in source.lines() {
             let (key, values) = (line.words[0], &line.words[1..]);
-            let Some(&(name, kind)) = KEYS.iter().find(|(name, _)| *name == key.text) else {
-                let names = KEYS.iter().map(|(name, _)| *name);
+            let Some(&(name, kind)) = simulator.keys().find(|(name, _)| *name == key.text) else {
+                let names = simulator.keys().map(|(name, _)| *name);
                 let help = suggestion(key.text, "the simulator's keys are", names);
                 return Err(source.error(
                     key.span(),
@@ -122,15 +61,18 @@ impl Config {
                     &help,
                 ));
             };
-            check(&source, name, kind, &line)?;
-            let values = values.iter().map(Word::span).collect();
+            let read = check(&source, simulator.traits(), name, kind, &line)?;
+            if read < values.len() {
+                surplus.push(name);
+            }
+            let values = values[..read].iter().map(Word::span).collect();
             if let Some(first) = settings.insert(name, Setting { line: line.number, values }) {
                 let title = format!("`{name}` comes twice");
                 let help = format!("line {} has it, too: keep one", first.line);
                 return Err(source.error(key.span(), &title, &help));
             }
         }
-        Ok(Self { source, settings })
+        Ok(Self { source, simulator, arguments, surplus, settings })
     }
 
     /// The file.
@@ -210,7 +152,7 @@ impl Config {
     ) -> Result<BitsPerSecond, ScenarioError> {
         match (self.words(key).first(), default) {
             (None, Some(rate)) => Ok(rate),
-            _ => read_rate(&self.source, self.word(key)?),
+            _ => read_rate(&self.source, self.word(key)?, self.simulator.traits().bare_rates),
         }
     }
 
@@ -235,51 +177,60 @@ pub fn read_decimal(source: &Source, key: &str, word: Word<'_>) -> Result<u128, 
     })
 }
 
-fn check(source: &Source, key: &str, kind: Kind, line: &Line<'_>) -> Result<(), ScenarioError> {
+/// Checks the values of a key, and returns how many of them are read.
+fn check(
+    source: &Source,
+    traits: &Traits,
+    key: &str,
+    kind: Kind,
+    line: &Line<'_>,
+) -> Result<usize, ScenarioError> {
     let values = &line.words[1..];
     let count_is = |expected: usize, what: &str| match values.len() {
-        count if count == expected => Ok(()),
+        count if count == expected => Ok(expected),
         count => {
             let title = format!("`{key}` with {count} values");
             Err(source.error(line.span(), &title, &format!("write {what}")))
         }
     };
+    let number = |word, largest: u64| source.number(word, key, largest);
     match kind {
-        Kind::Path => count_is(1, "one"),
-        Kind::Flag => {
-            count_is(1, "0 or 1")?;
-            source.number(values[0], key, 1).map(drop)
-        }
+        Kind::Path => return count_is(1, "one"),
+        Kind::Flag => count_is(1, "0 or 1").and_then(|_| number(values[0], 1).map(drop))?,
         Kind::Whole => {
-            count_is(1, "one whole number")?;
-            source.number(values[0], key, u64::MAX).map(drop)
+            count_is(1, "one whole number").and_then(|_| number(values[0], u64::MAX).map(drop))?;
         }
         Kind::Decimal => {
             count_is(1, "one number")?;
-            read_decimal(source, key, values[0]).map(drop)
+            read_decimal(source, key, values[0])?;
         }
         Kind::Rate => {
             count_is(1, "one rate, such as 50Mb/s")?;
-            read_rate(source, values[0]).map(drop)
+            read_rate(source, values[0], traits.bare_rates)?;
         }
         Kind::LinkDown => {
-            count_is(3, "three numbers: microseconds after 2 s, and two nodes; 0 0 0 is none")?;
-            values.iter().try_for_each(|&word| source.number(word, key, u32::MAX).map(drop))
+            count_is(3, "three numbers: microseconds, and two nodes; 0 0 0 is none")?;
+            values.iter().try_for_each(|&word| number(word, u32::MAX.into()).map(drop))?;
         }
         Kind::Sizes | Kind::Probabilities => {
             let Some(&first) = values.first() else {
                 return count_is(1, "a count, then a rate and a value as often");
             };
-            let count = source.number(first, "the count of rates", MAX_RATES)?;
-            count_is(1 + 2 * count, &format!("{count} pairs of a rate in bit/s and a value"))?;
-            values[1..].chunks_exact(2).try_for_each(|pair| {
+            let read = 1 + 2 * source.number(first, "the count of rates", MAX_RATES)?;
+            if values.len() < read {
+                let what = format!("{} pairs of a rate in bit/s and a value", (read - 1) / 2);
+                return count_is(read, &what);
+            }
+            values[1..read].chunks_exact(2).try_for_each(|pair| {
                 source.number(pair[0], "the rate", u64::MAX)?;
                 if kind == Kind::Sizes {
-                    source.number(pair[1], key, MAX_THRESHOLD_KILOBYTES).map(drop)
+                    number(pair[1], MAX_THRESHOLD_KILOBYTES).map(drop)
                 } else {
                     read_probability(source, pair[1], key).map(drop)
                 }
-            })
+            })?;
+            return Ok(read);
         }
     }
+    Ok(values.len())
 }

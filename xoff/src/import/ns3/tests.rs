@@ -1,5 +1,7 @@
 //! Good and bad files: what is wrong, where, and what becomes of a setting.
 
+mod conweave;
+mod datacenter;
 mod transports;
 
 use std::path::Path;
@@ -8,8 +10,10 @@ use scenario::Scenario;
 use scenario::transport::WindowSize;
 use units::Bytes;
 
+use super::arguments::Arguments;
 use super::config::Config;
 use super::flows::Flows;
+use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
 use super::transport::Control;
@@ -50,15 +54,16 @@ fn fault<T: std::fmt::Debug>(result: Result<T, scenario::ScenarioError>) -> (Str
 }
 
 fn topology(text: &str) -> Result<Topology, scenario::ScenarioError> {
-    Topology::parse(&Source::of("t.txt", text))
+    Topology::parse(&Source::of("t.txt", text), Simulator::Hpcc.traits())
 }
 
 fn flows(text: &str) -> Result<Flows, scenario::ScenarioError> {
-    Flows::parse(&Source::of("f.txt", text), &topology(TOPOLOGY).unwrap())
+    let traits = Simulator::Hpcc.traits();
+    Flows::parse(&Source::of("f.txt", text), &topology(TOPOLOGY).unwrap(), traits)
 }
 
 fn config(text: &str) -> Result<Config, scenario::ScenarioError> {
-    Config::parse(Source::of("c.txt", text))
+    Config::parse(Simulator::Hpcc, Arguments::default(), Source::of("c.txt", text))
 }
 
 /// What becomes of the three texts.
@@ -68,7 +73,8 @@ fn translate(
     flow_text: &str,
 ) -> Result<Translation, scenario::ScenarioError> {
     let topology = topology(topology_text).unwrap();
-    let flows = Flows::parse(&Source::of("f.txt", flow_text), &topology).unwrap();
+    let traits = Simulator::Hpcc.traits();
+    let flows = Flows::parse(&Source::of("f.txt", flow_text), &topology, traits).unwrap();
     Translation::new(&config(config_text)?, &topology, &flows)
 }
 
@@ -183,7 +189,7 @@ fn a_plain_config_differs_in_nothing() {
     assert_eq!(plain.time_offset.0, 2_000_000_000);
     assert_eq!(plain.duration.0, 100_000_000);
     assert_eq!((plain.qlen_start.0, plain.qlen_stop.0), (0, 100_000_000));
-    assert_eq!(plain.alpha_shift, 3);
+    assert_eq!(plain.buffers.alpha_shift, 3);
     let Control::Dcqcn(dcqcn) = plain.transport.control else { panic!("CC_MODE 1 is DCQCN") };
     assert_eq!((dcqcn.g, dcqcn.alpha_update_interval.0), ((1, 256), 55_000_000));
     assert_eq!(plain.ecn.unwrap().kmin.0, 100_000);
@@ -222,8 +228,8 @@ fn ports_keep_the_thresholds_of_their_rates() {
     ];
     let others = CONFIG.lines().filter(|line| !line.contains("_MAP "));
     let config_text = others.chain(maps.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
-    let topology = Topology::parse(&Source::of("t.txt", topology)).unwrap();
-    let flows = Flows::parse(&Source::of("f.txt", FLOWS), &topology).unwrap();
+    let topology = self::topology(topology).unwrap();
+    let flows = flows(FLOWS).unwrap();
     let config = config(&config_text).unwrap();
     let translation = Translation::new(&config, &topology, &flows).unwrap();
     assert!(!translation.remarks.any_asked());
@@ -320,7 +326,7 @@ fn a_fat_tree_of_320_hosts() {
         ("f.txt", format!("2\n{}\n\nFirst line: # of flows\n", flows.join("\n"))),
     ];
     let [config, topology, flows] = sources.map(|(name, text)| Source::of(name, &text));
-    let imported = super::import_texts(config, &topology, &flows, "fat").unwrap();
+    let imported = import_texts(config, &topology, &flows, "fat").unwrap();
     assert!(!imported.remarks.any_asked());
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((scenario.fabric().host_count(), scenario.fabric().switch_count()), (320, 56));
@@ -352,7 +358,7 @@ fn links_between_the_same_two_nodes() {
     let import = |config: &str, flows: &str| {
         let [config, doubled, flows] = [("c.txt", config), ("t.txt", &doubled), ("f.txt", flows)]
             .map(|(name, text)| Source::of(name, text));
-        super::import_texts(config, &doubled, &flows, "c").unwrap()
+        import_texts(config, &doubled, &flows, "c").unwrap()
     };
     let fabric = load(&import(&config, FLOWS)).unwrap();
     let fabric = fabric.fabric();
@@ -375,7 +381,7 @@ fn what_is_written_loads_whatever_the_files_are_called() {
     {
         let config = Source::of(&format!("{stem}.txt"), &config_with("CC_MODE 3"));
         let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
-        let imported = super::import_texts(config, &topology, &flows, stem).unwrap();
+        let imported = import_texts(config, &topology, &flows, stem).unwrap();
         load(&imported).unwrap_or_else(|error| panic!("{stem:?}: {error}\n{}", imported.toml));
     }
 }
@@ -411,7 +417,7 @@ fn values_at_their_ends() {
     ] {
         let text = config_with(line);
         let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
-        let imported = super::import_texts(Source::of("c.txt", &text), &topology, &flows, "x");
+        let imported = import_texts(Source::of("c.txt", &text), &topology, &flows, "x");
         if taken {
             let imported = imported.unwrap_or_else(|error| panic!("{error}"));
             load(&imported).unwrap_or_else(|error| panic!("{line}: {error}\n{}", imported.toml));
@@ -419,6 +425,16 @@ fn values_at_their_ends() {
             assert_eq!(fault(imported).0, text.lines().count().to_string(), "{line}");
         }
     }
+}
+
+/// Texts of HPCC's simulator.
+fn import_texts(
+    config: Source,
+    topology: &Source,
+    flows: &Source,
+    stem: &str,
+) -> Result<super::Imported, scenario::ScenarioError> {
+    super::import_texts(Simulator::Hpcc, Arguments::default(), config, topology, flows, stem)
 }
 
 fn load(imported: &super::Imported) -> Result<Scenario, scenario::ScenarioError> {

@@ -1,4 +1,5 @@
-//! The topology file: `nodes switches links`, the switches' ids, then `a b rate delay error_rate`.
+//! The topology file: a header with the counts of nodes, switches and links, the switches' ids, then `a b rate delay
+//! error_rate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +9,7 @@ use topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, wire_name};
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
+use super::simulator::Traits;
 use crate::import::Source;
 use crate::import::source::{Line, Word};
 
@@ -15,6 +17,7 @@ use crate::import::source::{Line, Word};
 #[derive(Clone, Debug)]
 pub struct Topology {
     source: Source,
+    bare_rates: bool,
     /// Whether the node of an id is a switch.
     is_switch: Vec<bool>,
     /// In the file's order.
@@ -44,16 +47,23 @@ pub struct Link {
 
 impl Topology {
     /// Understands a file.
-    pub fn parse(source: &Source) -> Result<Self, ScenarioError> {
+    pub fn parse(source: &Source, traits: &Traits) -> Result<Self, ScenarioError> {
         let rows = source.lines();
+        let fields = traits.topology_header;
         let Some(header) = rows.first() else {
-            let help = "write: nodes switches links";
-            return Err(source.error_at_end("a topology file without a header", help));
+            let help = format!("write: {}", fields.join(" "));
+            return Err(source.error_at_end("a topology file without a header", &help));
         };
-        let &[nodes, switches, links] = header.words.as_slice() else {
+        if header.words.len() != fields.len() {
             let title = format!("a header of {} fields", header.words.len());
-            return Err(source.error(header.span(), &title, "write three: nodes switches links"));
-        };
+            let help = format!("write {}: {}", fields.len(), fields.join(" "));
+            return Err(source.error(header.span(), &title, &help));
+        }
+        let (nodes, switches) = (header.words[0], header.words[1]);
+        let links = header.words[fields.len() - 1];
+        for (word, field) in header.words.iter().zip(fields) {
+            source.number(*word, &format!("the count of {field}"), u64::MAX)?;
+        }
         let limit = u32::try_from(MAX_HOSTS + MAX_SWITCHES).expect("a few thousand");
         let nodes = source.number(nodes, "the count of nodes", limit)?;
         let switches = source.number(switches, "the count of switches", MAX_SWITCHES)?;
@@ -66,6 +76,7 @@ impl Topology {
             unread_from: rest.get(links).map(|row| row.number),
             parallel_at: None,
             source: source.clone(),
+            bare_rates: traits.bare_rates,
         };
         let mut degrees = vec![0; nodes as usize];
         let mut joined: BTreeMap<(u32, u32), u32> = BTreeMap::new();
@@ -155,7 +166,7 @@ impl Topology {
         Ok(Link {
             a: from,
             b: to,
-            rate: read_rate(&self.source, rate)?,
+            rate: read_rate(&self.source, rate, self.bare_rates)?,
             delay: read_delay(&self.source, delay)?,
             error_millionths: read_probability(&self.source, error, "the error rate")?,
             number: 1,
@@ -235,8 +246,18 @@ fn node_id(source: &Source, word: Word<'_>, nodes: u32) -> Result<u32, ScenarioE
     Err(source.error(word.span(), &format!("there is no node {id}"), &help))
 }
 
-/// A rate as ns-3 writes it: `100Gbps`, `50Mb/s`.
-pub fn read_rate(source: &Source, word: Word<'_>) -> Result<BitsPerSecond, ScenarioError> {
+/// A rate as ns-3 writes it: `100Gbps`, `50Mb/s`; where `bare` ones are allowed also `25000000000.0`, bit/s whose parts
+/// are cut.
+pub fn read_rate(
+    source: &Source,
+    word: Word<'_>,
+    bare: bool,
+) -> Result<BitsPerSecond, ScenarioError> {
+    let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
+        let text = format!("{}bps", number / decimal::ONE);
+        return quantity::parse(&text).map_err(|message| explain(source, word, &message));
+    }
     let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");
     quantity::parse(&text).map_err(|message| explain(source, word, &message))
 }

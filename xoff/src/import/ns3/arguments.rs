@@ -1,0 +1,95 @@
+//! The command line of ns3-datacenter's programs, which goes before their configs.
+
+use super::simulator::Simulator;
+
+/// Arguments, as they are without a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// `--algorithm`: in place of `CC_MODE`.
+    pub algorithm: u64,
+    /// `--wien`: whether `PowerTCP` takes the place of HPCC.
+    pub wien: bool,
+    /// `--delayWien`: whether theta-PowerTCP takes the place of `PowerTCP`.
+    pub delay_wien: bool,
+    /// `--windowCheck`: in place of `HAS_WIN`.
+    pub window_check: bool,
+}
+
+impl Default for Arguments {
+    /// The programs' own values.
+    fn default() -> Self {
+        Self { algorithm: 3, wien: true, delay_wien: false, window_check: true }
+    }
+}
+
+impl Arguments {
+    /// Takes words `name=value`; an error is a sentence and a help.
+    pub fn parse(simulator: Simulator, words: &[String]) -> Result<Self, (String, String)> {
+        let mut arguments = Self::default();
+        if simulator != Simulator::Ns3Datacenter
+            && let Some(word) = words.first()
+        {
+            let title = format!("an argument `{word}` for {}", simulator.traits().name);
+            let help = "its config file says all; leave --argument out";
+            return Err((title, help.to_owned()));
+        }
+        for word in words {
+            arguments.take(word)?;
+        }
+        Ok(arguments)
+    }
+
+    fn take(&mut self, word: &str) -> Result<(), (String, String)> {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let flag = match value {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        };
+        let wrong = |help: &str| (format!("the argument `{word}`"), help.to_owned());
+        let flag = || flag.ok_or_else(|| wrong("write true or false behind the ="));
+        match name {
+            "algorithm" => {
+                let help =
+                    "write a number behind the =: 1 DCQCN, 3 PowerTCP or HPCC, 7 TIMELY, 8 DCTCP";
+                self.algorithm = value.parse().map_err(|_| wrong(help))?;
+            }
+            "wien" => self.wien = flag()?,
+            "delayWien" => self.delay_wien = flag()?,
+            "windowCheck" => self.window_check = flag()?,
+            _ => {
+                let help = "ns3-datacenter has algorithm, wien, delayWien and windowCheck";
+                return Err(wrong(help));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_or_named() {
+        let parse = |simulator, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            Arguments::parse(simulator, &words)
+        };
+        let datacenter = Simulator::Ns3Datacenter;
+        assert_eq!(parse(datacenter, &[]), Ok(Arguments::default()));
+        let given =
+            parse(datacenter, &["algorithm=7", "wien=false", "delayWien=1", "windowCheck=0"]);
+        let expected =
+            Arguments { algorithm: 7, wien: false, delay_wien: true, window_check: false };
+        assert_eq!(given, Ok(expected));
+        for wrong in ["algorithm=", "algorithm=hpcc", "wien=yes", "wien", "conf=x", "--wien=true"] {
+            let (title, help) = parse(datacenter, &[wrong]).unwrap_err();
+            assert!(title.contains(wrong) && !help.is_empty(), "{title}");
+        }
+        for simulator in [Simulator::Hpcc, Simulator::ConWeave] {
+            assert!(parse(simulator, &["wien=true"]).is_err());
+            assert!(parse(simulator, &[]).is_ok());
+        }
+    }
+}

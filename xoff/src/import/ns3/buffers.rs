@@ -1,0 +1,247 @@
+//! The buffers of the simulators' switches.
+
+use std::collections::BTreeSet;
+
+use fabric_core::buffer::LARGEST_BUFFER;
+use scenario::ScenarioError;
+use scenario::quantity::display;
+use units::{BitsPerSecond, Bytes};
+
+use super::config::Config;
+use super::flows::Flows;
+use super::simulator::Simulator;
+use super::topology::{Link, Topology};
+use crate::import::Remarks;
+
+/// alpha is 2^-this at ports of the hosts' rate: HPCC's simulator and ns3-datacenter.
+const ALPHA_SHIFT: u32 = 3;
+/// The same at all ports of `ConWeave`'s simulator.
+const CONWEAVE_ALPHA_SHIFT: u32 = 4;
+/// A full frame of `ConWeave`'s switches, whatever the payload.
+const CONWEAVE_FRAME: u64 = 1048;
+/// Headroom of `ConWeave`'s port 0, which no link has and which counts in place of the last port's.
+const CONWEAVE_PORT_0: u64 = 12_500 + 2 * CONWEAVE_FRAME;
+/// Queues of a port.
+const QUEUES: u64 = 8;
+/// Buffer of a port where `ConWeave`'s `BUFFER_SIZE` is 0.
+const CONWEAVE_BUFFER_PER_PORT: u64 = 375_000;
+
+/// Buffer, and the thresholds of lossless queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// A switch's whole buffer.
+    pub size: Bytes,
+    /// Of each lossless ingress queue.
+    pub private_per_queue: Bytes,
+    /// Whether a packet may lie in it and in the shared pool.
+    pub splits_packets: bool,
+    /// Priorities that PFC protects.
+    pub lossless: BTreeSet<u8>,
+    /// Of each lossless ingress queue.
+    pub headroom: Headroom,
+    /// alpha is 2^-this at ports of the hosts' rate.
+    pub alpha_shift: u32,
+    /// The same for ports of other rates, if it differs there.
+    pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
+    /// How far below its PAUSE threshold a queue resumes.
+    pub xon_offset: Bytes,
+}
+
+/// Headroom of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headroom {
+    /// So many products of its link's rate and delay.
+    BandwidthDelays(u32),
+    /// The same for all.
+    Bytes(Bytes),
+}
+
+impl Buffers {
+    /// What the files ask for.
+    pub fn of(
+        config: &Config,
+        topology: &Topology,
+        flows: &Flows,
+        remarks: &mut Remarks,
+    ) -> Result<Self, ScenarioError> {
+        let groups: BTreeSet<u8> = flows.list.iter().map(|flow| flow.group).collect();
+        match config.simulator {
+            Simulator::Hpcc => Self::hpcc(config, topology, groups),
+            Simulator::ConWeave => Self::conweave(config, topology, groups, remarks),
+            Simulator::Ns3Datacenter => Self::datacenter(config, topology, groups, remarks),
+        }
+    }
+
+    /// Reserve and headroom for each port; alpha doubles with the rate.
+    fn hpcc(
+        config: &Config,
+        topology: &Topology,
+        lossless: BTreeSet<u8>,
+    ) -> Result<Self, ScenarioError> {
+        let nic_rate = topology.nic_rate();
+        let shifts = topology.rates().into_iter().map(|rate| (rate, shift(rate, nic_rate)));
+        Ok(Self {
+            size: mebibytes(config, 16)?,
+            private_per_queue: Bytes(4 << 10),
+            splits_packets: true,
+            lossless,
+            headroom: Headroom::BandwidthDelays(3),
+            alpha_shift: ALPHA_SHIFT,
+            alpha_shift_by_rate: shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect(),
+            xon_offset: Bytes(3 << 10),
+        })
+    }
+
+    /// A queue is paused by what it holds beyond two frames; each port sets aside one for each queue, and headroom.
+    fn conweave(
+        config: &Config,
+        topology: &Topology,
+        groups: BTreeSet<u8>,
+        remarks: &mut Remarks,
+    ) -> Result<Self, ScenarioError> {
+        let size = match mebibytes(config, 0)? {
+            Bytes(0) => conweave_size(config, topology, remarks),
+            size => size,
+        };
+        // xoff's private pool is never quite full.
+        let private = 2 * CONWEAVE_FRAME + 1;
+        let headrooms: BTreeSet<u64> = topology.links.iter().map(conweave_headroom).collect();
+        let headroom = headrooms.last().copied().unwrap_or_default();
+        if headrooms.len() > 1 {
+            let place = format!("{}: headroom of ports", topology.name());
+            let here = format!("{} for all", display(Bytes(headroom)));
+            remarks.asked(&place, "by the rates and delays of their links", &here);
+        }
+        Ok(Self {
+            size,
+            private_per_queue: Bytes(private),
+            splits_packets: false,
+            lossless: if config.flag("ENABLE_PFC", true)? { groups } else { BTreeSet::new() },
+            headroom: Headroom::Bytes(Bytes(headroom + QUEUES * CONWEAVE_FRAME - private)),
+            alpha_shift: CONWEAVE_ALPHA_SHIFT,
+            alpha_shift_by_rate: Vec::new(),
+            // 16 B of the shared pool, times alpha.
+            xon_offset: Bytes(1),
+        })
+    }
+
+    /// Headroom for each of a port's eight queues, of which a simulation uses one.
+    fn datacenter(
+        config: &Config,
+        topology: &Topology,
+        groups: BTreeSet<u8>,
+        remarks: &mut Remarks,
+    ) -> Result<Self, ScenarioError> {
+        let size = mebibytes(config, 16)?;
+        let of_queues =
+            |switch: &u32| QUEUES * ports(topology, *switch).map(three_products).sum::<u64>();
+        let full = topology.nodes().filter(|&node| topology.is_switch(node));
+        let full = full.filter(|switch| of_queues(switch) > size.0).min();
+        if let Some(switch) = full {
+            let there = format!(
+                "headroom of 8 queues, {} at switch {switch}, exceeds the buffer: the shared pool's size wraps, no PAUSE",
+                display(Bytes(of_queues(&switch))),
+            );
+            let here = "headroom of the flows' priority groups alone, at all switches";
+            remarks.asked(&config.place("BUFFER_SIZE"), &there, here);
+        }
+        Ok(Self {
+            size,
+            private_per_queue: Bytes(0),
+            splits_packets: false,
+            lossless: if full.is_some() { groups } else { (0..8).collect() },
+            headroom: Headroom::BandwidthDelays(3),
+            alpha_shift: ALPHA_SHIFT,
+            alpha_shift_by_rate: Vec::new(),
+            xon_offset: Bytes(2496),
+        })
+    }
+
+    /// What happens otherwise whatever the files say; `marks` is whether marks matter.
+    pub fn compare(&self, config: &Config, marks: bool, remarks: &mut Remarks) {
+        match config.simulator {
+            Simulator::Hpcc => {
+                let there = "at the threshold, and until RESUME";
+                remarks.inherent("PAUSE", there, "above it, and repeated");
+            }
+            Simulator::ConWeave => self.compare_conweave(config, remarks),
+            Simulator::Ns3Datacenter => {
+                remarks.inherent("PAUSE", "until RESUME", "repeated");
+                let there = "lies in headroom";
+                let here = "lies in the shared pool, if it has room and the threshold is not reached before";
+                remarks.inherent("packet that pauses", there, here);
+                remarks.inherent("RESUME", "also below 1248 B", "only by the threshold");
+                if marks {
+                    let there = "counts the packet that is marked";
+                    remarks.inherent("ECN: queue length", there, "counts a full packet for it");
+                }
+            }
+        }
+    }
+
+    fn compare_conweave(&self, config: &Config, remarks: &mut Remarks) {
+        remarks.inherent("ACKs", "take no buffer", "take shared buffer");
+        if self.lossless.is_empty() {
+            let there = "is less by 8384 B a port at egress, and by headroom at ingress";
+            remarks.inherent("shared pool", there, "is the whole buffer");
+            return;
+        }
+        let time = config.words("PAUSE_TIME").first().map_or("5", |word| word.text);
+        let there = format!("with each packet above the threshold, and for {time} us");
+        remarks.inherent("PAUSE", &there, "once, repeated, and until RESUME");
+        let there = "lie in the shared pool until that is full, and count in the threshold";
+        remarks.inherent("packets behind a PAUSE", there, "lie in headroom");
+        remarks.inherent("reserve of 2096 B", "counts in the shared pool, too", "does not");
+        let there =
+            format!("has {CONWEAVE_PORT_0} B less for the last port, whatever its headroom");
+        remarks.inherent("shared pool", &there, "has its headroom less");
+    }
+}
+
+/// `BUFFER_SIZE`.
+fn mebibytes(config: &Config, default: u64) -> Result<Bytes, ScenarioError> {
+    Ok(Bytes(config.whole_up_to("BUFFER_SIZE", default, LARGEST_BUFFER.0 >> 20)? << 20))
+}
+
+/// The buffer of `ConWeave`'s switches by their ports.
+fn conweave_size(config: &Config, topology: &Topology, remarks: &mut Remarks) -> Bytes {
+    let switches = topology.nodes().filter(|&node| topology.is_switch(node));
+    let counts: BTreeSet<u64> =
+        switches.map(|switch| ports(topology, switch).count() as u64).collect();
+    let size = counts.last().map_or(0, |ports| ports * CONWEAVE_BUFFER_PER_PORT);
+    let size = Bytes(size.clamp(CONWEAVE_BUFFER_PER_PORT, LARGEST_BUFFER.0));
+    if counts.len() > 1 {
+        let here = format!("{} for all switches", display(size));
+        remarks.asked(&config.place("BUFFER_SIZE"), "375 kB for each port of a switch", &here);
+    }
+    size
+}
+
+fn ports(topology: &Topology, switch: u32) -> impl Iterator<Item = &Link> {
+    topology.links.iter().filter(move |link| link.a == switch || link.b == switch)
+}
+
+/// Bytes on their way when a link is full, in whole nanoseconds.
+fn product(link: &Link) -> u64 {
+    let bits = u128::from(link.rate.0) * u128::from(link.delay.to_nanos().0) / 1_000_000_000;
+    u64::try_from(bits / 8).unwrap_or(u64::MAX >> 16)
+}
+
+fn three_products(link: &Link) -> u64 {
+    product(link).saturating_mul(3).min(u64::MAX >> 16)
+}
+
+/// Twice the product, and two frames.
+fn conweave_headroom(link: &Link) -> u64 {
+    product(link).saturating_mul(2).saturating_add(2 * CONWEAVE_FRAME).min(u64::MAX >> 16)
+}
+
+/// The exponent of a port's alpha: one less for each doubling above the hosts' rate.
+fn shift(rate: BitsPerSecond, nic_rate: BitsPerSecond) -> u32 {
+    let (mut rate, mut shift) = (rate.0, ALPHA_SHIFT);
+    while rate > nic_rate.0 && shift > 0 {
+        shift -= 1;
+        rate /= 2;
+    }
+    shift
+}
