@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod import;
+mod import_kin;
 mod killed;
 mod reproduce;
 mod sweep;
