@@ -47,6 +47,7 @@ mod telemetry;
 mod topology_keys;
 pub mod transport;
 mod transports;
+mod unused_routes;
 mod warnings;
 
 #[cfg(test)]
@@ -102,6 +103,7 @@ use routes::{ResolvedRoutes, set_routes};
 use switches::SwitchKinds;
 use topology::{Fabric, NodeKind, Racks};
 use transports::Transports;
+use unused_routes::UnusedRoute;
 use workload::MaterialisedFlows;
 
 /// What gives the text of a file.
@@ -163,6 +165,8 @@ pub struct Scenario {
     transports: Transports,
     #[serde(skip)]
     flow_routes: FlowRoutes,
+    #[serde(skip)]
+    unused_routes: Vec<UnusedRoute>,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -411,7 +415,7 @@ impl ScenarioKeys {
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
         let switch = self.switch.resolve(&rates, document)?;
         let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: run_name(self.name, path, document)?,
             seed: self.seed,
             duration,
@@ -434,6 +438,7 @@ impl ScenarioKeys {
             flows: MaterialisedFlows::default(),
             transports,
             flow_routes,
+            unused_routes: Vec::new(),
         };
         for (workload, paths) in &expected_paths {
             let workload = topology::in_32_bits(*workload);
@@ -442,6 +447,7 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_buffers(document)?;
+        scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct ResolvedRoutes {
     /// The classes of flows that routes name, by label.
     pub(super) classes: BTreeMap<String, FlowClass>,
     /// Which entry a route is of.
-    entries: BTreeMap<(SwitchId, RouteMatch), usize>,
+    pub(super) entries: BTreeMap<(SwitchId, RouteMatch), usize>,
 }
 
 /// What routes are made in.

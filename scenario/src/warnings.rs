@@ -8,7 +8,8 @@ use super::telemetry;
 use super::{CongestionControl, Ecn, Scenario, Transport};
 
 impl Scenario {
-    /// What a user probably did not mean, a sentence each, without a full stop.
+    /// What a user probably did not mean, a sentence each, without a full stop; that of a place is followed by it and
+    /// by what to do, on lines of their own.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (source, transport) in self.transports.with_sources(&self.sources) {
@@ -57,6 +58,7 @@ impl Scenario {
                 )
             }));
         }
+        warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();
         warnings.retain(|warning| told.insert(warning.clone()));
         warnings

@@ -105,6 +105,14 @@ impl IncastParties {
         Self { senders, receivers, own_rack, racks }
     }
 
+    /// Whether a flow may go from one host to another.
+    pub fn may_send(&self, from: HostId, to: HostId) -> bool {
+        let place = |host: HostId| (self.racks.of_host(host), host);
+        let sends = self.senders.binary_search_by_key(&place(from), |&host| place(host)).is_ok();
+        let in_reach = self.own_rack || self.racks.of_host(from) != self.racks.of_host(to);
+        from != to && sends && self.receivers.binary_search(&to).is_ok() && in_reach
+    }
+
     /// Who may receive, ascending.
     pub fn receivers(&self) -> &[HostId] {
         &self.receivers

@@ -44,6 +44,21 @@ impl Pairs {
         }
     }
 
+    /// Whether a flow may go from one host to another.
+    pub fn may_send(&self, from: HostId, to: HostId) -> bool {
+        match self {
+            Self::Uniform { hosts } => from != to && from.0.max(to.0) < *hosts,
+            Self::Groups { from: senders, to: receivers } => {
+                let among = |hosts: &[HostId], host| hosts.binary_search(&host).is_ok();
+                from != to && among(senders, from) && among(receivers, to)
+            }
+            Self::Matrix(matrix) => {
+                matrix.senders().any(|sender| sender == from)
+                    && matrix.row(from).any(|(receiver, weight)| receiver == to && weight > 0)
+            }
+        }
+    }
+
     /// A receiver for a sender.
     pub fn draw(&self, sender: HostId, random: &mut RandomStream) -> HostId {
         match self {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, OnceLock};
 
+use topology::HostId;
 use units::Picos;
 
 use super::arrivals::{ArrivalRecipe, Arrivals};
@@ -51,6 +52,20 @@ impl Source {
             Self::AllToAll(recipe) => &recipe.stamp.priority,
         };
         (0..8).filter(|priority| choice.includes(*priority)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Whether a flow may go from one host to another, whatever the seed.
+    pub fn may_send(&self, from: HostId, to: HostId) -> bool {
+        let between_all = |hosts: usize| from != to && (from.0.max(to.0) as usize) < hosts;
+        match self {
+            Self::Listed(flows) => {
+                flows.iter().any(|flow| (flow.source, flow.destination) == (from, to))
+            }
+            Self::Arrivals(recipe) => recipe.pairs.may_send(from, to),
+            Self::Incasts(recipe) => recipe.parties.may_send(from, to),
+            Self::Permutation(recipe) => between_all(recipe.rates.len()),
+            Self::AllToAll(recipe) => between_all(recipe.rates.len()),
+        }
     }
 
     fn generator(&self, seed: u64) -> Generator {

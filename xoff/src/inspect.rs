@@ -17,7 +17,7 @@ pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
 pub use links::LinkGroup;
-pub use static_routes::{StaticRoute, StaticRoutes};
+pub use static_routes::{FlowPath, StaticRoute, StaticRoutes};
 pub use text::Report;
 pub use tier_load::TierLoad;
 

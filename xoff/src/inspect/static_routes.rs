@@ -1,18 +1,30 @@
 //! The static routes of a scenario, as it gives them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use scenario::{RouteEntry, Scenario, Source};
+use scenario::{Flow, RouteEntry, Scenario, Source};
+use topology::{HostId, NodeKind, WireId, in_32_bits};
 
 /// Static routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticRoutes {
     /// Those of `[[routes]]`, in the order of the file.
     pub entries: Vec<StaticRoute>,
-    /// Flows of lists that have a path of their own.
-    pub flows_with_paths: u64,
-    /// Their different paths.
-    pub paths: u64,
+    /// Those of flows for which a list has a path or a source port, by sender and receiver.
+    pub paths: Vec<FlowPath>,
+}
+
+/// The path of some flows of lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// The sender.
+    pub from: String,
+    /// The receiver.
+    pub to: String,
+    /// The switches, as a flow list has them; the second of parallel links is told by the port that leads to it.
+    pub switches: String,
+    /// How many flows there are.
+    pub flows: u64,
 }
 
 /// One entry of `[[routes]]`.
@@ -28,16 +40,35 @@ pub struct StaticRoute {
 
 impl StaticRoutes {
     pub(super) fn of(scenario: &Scenario) -> Self {
-        let listed = scenario.sources().iter().filter_map(|source| match source {
-            Source::Listed(flows) => Some(flows.iter()),
-            _ => None,
-        });
-        let paths: Vec<_> = listed.flatten().filter_map(|flow| flow.path.as_ref()).collect();
+        let mut flows: BTreeMap<(HostId, HostId, Vec<WireId>), u64> = BTreeMap::new();
+        for (number, source) in scenario.sources().iter().enumerate() {
+            let Source::Listed(listed) = source else { continue };
+            let led = |flow: &&Flow| flow.path.is_some() || flow.source_port.is_some();
+            for flow in listed.iter().filter(led) {
+                let flow = Flow { workload: in_32_bits(number), ..flow.clone() };
+                let (path, _) = scenario.path_of(&flow);
+                *flows.entry((flow.source, flow.destination, path)).or_default() += 1;
+            }
+        }
+        let path = |((from, to, wires), flows)| FlowPath::of(scenario, from, to, &wires, flows);
         Self {
             entries: scenario.routes.iter().map(StaticRoute::of).collect(),
-            flows_with_paths: paths.len() as u64,
-            paths: paths.iter().collect::<BTreeSet<_>>().len() as u64,
+            paths: flows.into_iter().map(path).collect(),
         }
+    }
+}
+
+impl FlowPath {
+    fn of(scenario: &Scenario, from: HostId, to: HostId, wires: &[WireId], flows: u64) -> Self {
+        let fabric = scenario.fabric();
+        let switch = |wire: &WireId| {
+            let wire = fabric.wire(*wire);
+            let peer = fabric.node(wire.to);
+            matches!(peer.kind, NodeKind::Switch(_)).then(|| wire.port_name().to_owned())
+        };
+        let switches: Vec<String> = wires.iter().filter_map(switch).collect();
+        let name = |host| fabric.host(host).name.clone();
+        Self { from: name(from), to: name(to), switches: switches.join(">"), flows }
     }
 }
 

@@ -228,6 +228,33 @@ fn static_routes_are_listed_and_seen_by_what_follows() {
     ");
 }
 
+/// A path is as the list has it; a source port leads where ECMP sends it.
+#[test]
+fn paths_of_listed_flows_are_listed() {
+    let text = "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 20\n\
+                host_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+                [[flows]]\nkind = \"list\"\nfile = \"f.csv\"\n";
+    let inspected = |list: &str| {
+        let read = |asked: &std::path::Path| match asked.ends_with("f.csv") {
+            true => Ok(format!("start_ns,src,dst,bytes,priority,path,source_port\n{list}")),
+            false => Ok(text.to_owned()),
+        };
+        let scenario = Scenario::read("/a.toml".as_ref(), &[], &read).unwrap();
+        let text = report(&scenario);
+        let from = text.find("paths of flows").expect("there are some");
+        text[from..].split_once("paths between").expect("paths follow").0.trim_end().to_owned()
+    };
+    let list = "0,h0,h20,1000,3,leaf0>spine1>leaf1,\n0,h0,h20,1000,3,leaf0>spine1>leaf1,\n0,h0,h20,1000,3,,50123\n\
+                0,h0,h1,1000,3,,50123\n0,h21,h3,1000,3,,\n0,h21,h3,1000,3,leaf1>spine0>leaf0,\n";
+    insta::assert_snapshot!(inspected(list), @"");
+    let many: Vec<String> =
+        (1..20).map(|host| format!("0,h{host},h20,1000,3,leaf0>spine0>leaf1,\n")).collect();
+    let lines = inspected(&many.concat());
+    assert_eq!(lines.lines().count(), 18, "{lines}");
+    assert_eq!(lines.lines().last(), Some("  .. 19 flows on 19 paths in all"), "{lines}");
+}
+
 /// All flows of one label take one spine, the others both.
 #[test]
 fn expected_load_is_that_of_static_routes() {

@@ -7,7 +7,7 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, Inspection, PathGroup, StaticRoute, StaticRoutes, SwitchBuffers,
+    Collisions, Cycle, FlowPath, Inspection, PathGroup, StaticRoute, StaticRoutes, SwitchBuffers,
     TransportPaths,
 };
 
@@ -53,26 +53,11 @@ impl Report<'_> {
     }
 
     fn routes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StaticRoutes { entries, flows_with_paths, paths } = &self.inspection.routes;
-        if entries.is_empty() && *flows_with_paths == 0 {
-            return Ok(());
+        let StaticRoutes { entries, paths } = &self.inspection.routes;
+        if !entries.is_empty() {
+            static_routes(f, entries)?;
         }
-        writeln!(f, "static routes")?;
-        let width = |column: fn(&StaticRoute) -> &str| {
-            entries.iter().map(|entry| column(entry).len()).max().unwrap_or(0)
-        };
-        let (at, frames) = (width(|entry| &entry.at), width(|entry| &entry.frames));
-        for entry in entries.iter().take(LISTED) {
-            writeln!(f, "  {:at$}  {:frames$}  via {}", entry.at, entry.frames, entry.via)?;
-        }
-        if entries.len() > LISTED {
-            writeln!(f, "  .. {} in all", entries.len())?;
-        }
-        if *flows_with_paths > 0 {
-            let (flows, paths) = (counted(*flows_with_paths, "flow"), counted(*paths, "path"));
-            writeln!(f, "  {flows} of lists on {paths} of their own")?;
-        }
-        Ok(())
+        if paths.is_empty() { Ok(()) } else { flow_paths(f, paths) }
     }
 
     fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -216,6 +201,38 @@ fn scaled(value: f64, units: &[&str]) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     format!("{short} {unit}")
+}
+
+fn static_routes(f: &mut fmt::Formatter<'_>, entries: &[StaticRoute]) -> fmt::Result {
+    writeln!(f, "static routes")?;
+    let width = |column: fn(&StaticRoute) -> &str| {
+        entries.iter().map(|entry| column(entry).len()).max().unwrap_or(0)
+    };
+    let (at, frames) = (width(|entry| &entry.at), width(|entry| &entry.frames));
+    for entry in entries.iter().take(LISTED) {
+        writeln!(f, "  {:at$}  {:frames$}  via {}", entry.at, entry.frames, entry.via)?;
+    }
+    if entries.len() > LISTED {
+        writeln!(f, "  .. {} in all", entries.len())?;
+    }
+    Ok(())
+}
+
+fn flow_paths(f: &mut fmt::Formatter<'_>, paths: &[FlowPath]) -> fmt::Result {
+    writeln!(f, "paths of flows whose lists have a path or a source port")?;
+    let hosts = |path: &FlowPath| format!("{} -> {}", path.from, path.to);
+    let listed = || paths.iter().take(LISTED);
+    let width = listed().map(|path| hosts(path).len()).max().unwrap_or(0);
+    let of_switches = listed().map(|path| path.switches.len()).max().unwrap_or(0);
+    for path in listed() {
+        let (hosts, flows) = (hosts(path), counted(path.flows, "flow"));
+        writeln!(f, "  {hosts:width$}  {:of_switches$}  {flows}", path.switches)?;
+    }
+    if paths.len() > LISTED {
+        let flows = counted(paths.iter().map(|path| path.flows).sum(), "flow");
+        writeln!(f, "  .. {flows} on {} in all", counted(paths.len() as u64, "path"))?;
+    }
+    Ok(())
 }
 
 fn path_group(f: &mut fmt::Formatter<'_>, group: &PathGroup) -> fmt::Result {

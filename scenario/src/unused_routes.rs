@@ -1,0 +1,200 @@
+//! Entries of `[[routes]]` that no frame of any flow takes.
+//!
+//! Flows of lists are known, with their receivers and what routes know them by. Of flows that are drawn, it is known
+//! between which hosts they may go, whatever the seed. A route is of use if a frame of such a flow, its data or an ACK,
+//! would take it at its switch, wherever frames go today: a route for what comes there when links have failed is of use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use topology::{FlowClass, HostId, RouteMatch, SwitchId, Traffic};
+use workload::{Flow, Source};
+
+use super::Scenario;
+use super::document::Document;
+
+/// An entry that no frame takes.
+#[derive(Clone, Debug)]
+pub(super) struct UnusedRoute {
+    /// Its place in `[[routes]]`.
+    number: usize,
+    /// A report on it, without a level.
+    pub report: String,
+}
+
+/// Where an entry was written makes no other scenario.
+impl PartialEq for UnusedRoute {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for UnusedRoute {}
+
+impl UnusedRoute {
+    /// The unused ones among `entries`, which has the entry of each route.
+    pub fn all(
+        entries: &BTreeMap<(SwitchId, RouteMatch), usize>,
+        scenario: &Scenario,
+        document: &Document<'_>,
+    ) -> Vec<Self> {
+        if entries.is_empty() {
+            return Vec::new();
+        }
+        let mut of_use = vec![false; scenario.routes.len()];
+        let senders = Senders::of(scenario);
+        for (&(switch, frames), &number) in entries {
+            of_use[number] = of_use[number] || senders.take(switch, frames);
+        }
+        let unused = of_use.iter().enumerate().filter(|(_, of_use)| !**of_use);
+        unused.map(|(number, _)| Self::new(number, &senders, document)).collect()
+    }
+
+    fn new(number: usize, senders: &Senders<'_>, document: &Document<'_>) -> Self {
+        let title = if senders.drawn.is_empty() {
+            "no frame of a flow takes this route"
+        } else {
+            "no frame of a flow can take this route, whatever the seed"
+        };
+        let help = "flows have other hosts or labels, or take another route of the switch that is more to the point: \
+                    change `to`, `from` or `flows`, or leave the route out";
+        let report = document.error(&format!("routes.{number}"), title, help).to_string();
+        let report = report.strip_prefix("error: ").unwrap_or(&report).to_owned();
+        Self { number, report }
+    }
+}
+
+/// Who sends to whom.
+struct Senders<'a> {
+    scenario: &'a Scenario,
+    /// Frames of flows that are known: receiver, sender, class.
+    listed: BTreeSet<(HostId, HostId, Option<FlowClass>)>,
+    /// Workloads whose flows are drawn, with their classes.
+    drawn: Vec<(&'a Source, Option<FlowClass>)>,
+}
+
+impl<'a> Senders<'a> {
+    fn of(scenario: &'a Scenario) -> Self {
+        let (mut listed, mut drawn) = (BTreeSet::new(), Vec::new());
+        for (number, source) in scenario.sources().iter().enumerate() {
+            let Source::Listed(flows) = source else {
+                drawn.push((source, scenario.class_of_workload(number)));
+                continue;
+            };
+            for flow in flows.iter() {
+                let own = Flow { workload: topology::in_32_bits(number), ..flow.clone() };
+                listed.insert((flow.destination, flow.source, scenario.class_of(&own)));
+                listed.insert((flow.source, flow.destination, None));
+            }
+        }
+        Self { scenario, listed, drawn }
+    }
+
+    /// Whether some frame takes this route of a switch.
+    fn take(&self, switch: SwitchId, frames: RouteMatch) -> bool {
+        let fabric = self.scenario.fabric();
+        let takes = |traffic: Traffic| {
+            fabric.applying(switch, traffic).is_some_and(|(applying, _)| applying == frames)
+        };
+        let hosts = |given: Option<HostId>| {
+            let all = 0..fabric.host_count();
+            let hosts = given.map_or(all, |host| host.0..host.0 + 1);
+            hosts.map(HostId)
+        };
+        hosts(frames.destination).any(|to| {
+            let (first, last) = (HostId(0), HostId(u32::MAX));
+            let listed =
+                self.listed.range((to, first, None)..=(to, last, Some(FlowClass(u32::MAX))));
+            let mut listed =
+                listed.filter(|(_, from, _)| frames.source.is_none_or(|it| it == *from));
+            listed.any(|&(to, from, class)| takes(Traffic::between(from, to).of(class)))
+                || hosts(frames.source).any(|from| {
+                    self.drawn.iter().any(|&(source, class)| {
+                        source.may_send(from, to) && takes(Traffic::between(from, to).of(class))
+                            || source.may_send(to, from) && takes(Traffic::between(from, to))
+                    })
+                })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    /// Three leaves with two hosts each, h0 and h1 to h4 and h5, and two spines.
+    const FABRIC: &str = "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\n\
+        hosts_per_leaf = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+        fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n";
+    const ONE: &str =
+        "[[flows]]\nkind = \"one\"\nlabel = \"one\"\nsrc = \"h0\"\ndst = \"h2\"\nbytes = \"1kB\"\n";
+    const GROUPS: &str = "[[flows]]\nkind = \"poisson\"\nlabel = \"drawn\"\nload = 0.1\nsizes = \"websearch\"\n\
+        senders = [\"h0\", \"h1\"]\nreceivers = [\"h2\", \"h3\"]\n";
+
+    fn warnings(flows: &str, routes: &str) -> Vec<String> {
+        let text = format!(
+            "{FABRIC}{flows}{routes}[host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"none\"\n"
+        );
+        let scenario = Scenario::parse(&text, Path::new("a.toml"), &[]);
+        scenario.unwrap_or_else(|error| panic!("{error}")).warnings()
+    }
+
+    fn route(at: &str, frames: &str) -> String {
+        format!("[[routes]]\nat = \"{at}\"\n{frames}\nvia = [\"spine0\"]\n")
+    }
+
+    /// Data goes from h0 to h2, and ACKs from h2 to h0. Spines see frames of both, and other leaves if links fail.
+    #[test]
+    fn routes_for_frames_of_listed_flows() {
+        for (at, frames, of_use) in [
+            ("leaf0", "to = \"h2\"", true),
+            ("leaf1", "to = \"h0\"", true),
+            ("leaf0", "from = \"h0\"\nto = \"h2\"", true),
+            ("leaf1", "from = \"h2\"\nto = \"h0\"", true),
+            ("leaf0", "flows = \"one\"", true),
+            ("leaf0", "to = \"*\"", true),
+            ("leaf2", "to = \"h2\"", true),
+            ("leaf0", "to = \"h3\"", false),
+            ("leaf1", "to = \"h1\"", false),
+            ("leaf0", "from = \"h1\"\nto = \"h2\"", false),
+            ("leaf1", "flows = \"one\"\nto = \"h0\"", false),
+        ] {
+            let told = warnings(ONE, &route(at, frames));
+            assert_eq!(told.is_empty(), of_use, "{at} {frames}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn a_route_that_others_go_before_is_told_at_its_line() {
+        let pair = route("leaf0", "from = \"h0\"\nto = \"h2\"");
+        let told = warnings(ONE, &(route("leaf0", "to = \"h2\"") + &pair));
+        assert_eq!(told.len(), 1);
+        assert_snapshot!(told[0], @"");
+        // Flows with a path of their own take it, and what is for their label is for the others.
+        assert!(warnings(ONE, &pair).is_empty());
+    }
+
+    /// Any flow between the groups may be drawn, and none to h4.
+    #[test]
+    fn routes_for_frames_of_flows_that_are_drawn() {
+        for (at, frames, of_use) in [
+            ("leaf0", "from = \"h1\"\nto = \"h3\"", true),
+            ("leaf1", "from = \"h3\"\nto = \"h1\"", true),
+            ("leaf0", "flows = \"drawn\"\nto = \"h3\"", true),
+            ("leaf1", "flows = \"drawn\"\nto = \"h1\"", false),
+            ("leaf0", "to = \"h4\"", false),
+            ("leaf2", "from = \"h4\"\nto = \"h2\"", false),
+        ] {
+            let told = warnings(GROUPS, &route(at, frames));
+            assert_eq!(told.is_empty(), of_use, "{at} {frames}: {told:?}");
+            assert!(told.iter().all(|it| it.contains("whatever the seed")), "{told:?}");
+        }
+        for kind in ["permutation", "all-to-all"] {
+            let flows = format!("[[flows]]\nkind = \"{kind}\"\nbytes = \"1kB\"\n");
+            assert!(warnings(&flows, &route("leaf0", "from = \"h1\"\nto = \"h5\"")).is_empty());
+        }
+    }
+}
