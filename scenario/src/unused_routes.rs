@@ -55,8 +55,8 @@ impl UnusedRoute {
         } else {
             "no frame of a flow can take this route, whatever the seed"
         };
-        let help = "flows have other hosts or labels, or take another route of the switch that is more to the point: \
-                    change `to`, `from` or `flows`, or leave the route out";
+        let help = "no flow has these hosts and this label, or the switch has a route that goes before it: change or \
+                    remove the entry";
         let report = document.error(&format!("routes.{number}"), title, help).to_string();
         let report = report.strip_prefix("error: ").unwrap_or(&report).to_owned();
         Self { number, report }
@@ -132,7 +132,7 @@ mod tests {
     const ONE: &str =
         "[[flows]]\nkind = \"one\"\nlabel = \"one\"\nsrc = \"h0\"\ndst = \"h2\"\nbytes = \"1kB\"\n";
     const GROUPS: &str = "[[flows]]\nkind = \"poisson\"\nlabel = \"drawn\"\nload = 0.1\nsizes = \"websearch\"\n\
-        senders = [\"h0\", \"h1\"]\nreceivers = [\"h2\", \"h3\"]\n";
+        pairs = { kind = \"groups\", from = [\"h0\", \"h1\"], to = [\"h2\", \"h3\"] }\n";
 
     fn warnings(flows: &str, routes: &str) -> Vec<String> {
         let text = format!(
@@ -172,7 +172,15 @@ mod tests {
         let pair = route("leaf0", "from = \"h0\"\nto = \"h2\"");
         let told = warnings(ONE, &(route("leaf0", "to = \"h2\"") + &pair));
         assert_eq!(told.len(), 1);
-        assert_snapshot!(told[0], @"");
+        assert_snapshot!(told[0], @"
+        no frame of a flow takes this route
+          --> a.toml:15:1
+           |
+        15 | [[routes]]
+           | ^^^^^^^^^^
+           |
+           = help: no flow has these hosts and this label, or the switch has a route that goes before it: change or remove the entry
+        ");
         // Flows with a path of their own take it, and what is for their label is for the others.
         assert!(warnings(ONE, &pair).is_empty());
     }

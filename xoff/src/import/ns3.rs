@@ -7,8 +7,10 @@
 mod arguments;
 mod buffers;
 mod config;
+mod control;
 mod flows;
 mod keys;
+mod notes;
 mod paths;
 mod scenario;
 mod simulator;

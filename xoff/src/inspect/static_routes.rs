@@ -50,7 +50,9 @@ impl StaticRoutes {
                 *flows.entry((flow.source, flow.destination, path)).or_default() += 1;
             }
         }
-        let path = |((from, to, wires), flows)| FlowPath::of(scenario, from, to, &wires, flows);
+        let path = |((from, to, wires), flows): ((_, _, Vec<_>), _)| {
+            FlowPath::of(scenario, from, to, &wires, flows)
+        };
         Self {
             entries: scenario.routes.iter().map(StaticRoute::of).collect(),
             paths: flows.into_iter().map(path).collect(),

@@ -107,7 +107,8 @@ impl Buffers {
         let private = 2 * CONWEAVE_FRAME + 1;
         let headrooms: BTreeSet<u64> = topology.links.iter().map(conweave_headroom).collect();
         let headroom = headrooms.last().copied().unwrap_or_default();
-        if headrooms.len() > 1 {
+        let has_pfc = config.flag("ENABLE_PFC", true)?;
+        if has_pfc && headrooms.len() > 1 {
             let place = format!("{}: headroom of ports", topology.name());
             let here = format!("{} for all", display(Bytes(headroom)));
             remarks.asked(&place, "by the rates and delays of their links", &here);
@@ -116,7 +117,7 @@ impl Buffers {
             size,
             private_per_queue: Bytes(private),
             splits_packets: false,
-            lossless: if config.flag("ENABLE_PFC", true)? { groups } else { BTreeSet::new() },
+            lossless: if has_pfc { groups } else { BTreeSet::new() },
             headroom: Headroom::Bytes(Bytes(headroom + QUEUES * CONWEAVE_FRAME - private)),
             alpha_shift: CONWEAVE_ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),

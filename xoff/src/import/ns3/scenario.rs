@@ -10,12 +10,13 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use super::Imported;
 use super::buffers::Headroom;
 use super::config::Config;
+use super::control::{Control, Hpcc};
 use super::flows::{FlowLine, Flows};
 use super::paths::Base;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::{Ecn, SAMPLE_INTERVAL, Translation};
-use super::transport::{Control, Hpcc, STAMPS};
+use super::transport::STAMPS;
 
 /// How an imported scenario begins.
 pub const IMPORTED_FROM: &str = "# Imported from ";

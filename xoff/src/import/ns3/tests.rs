@@ -12,11 +12,11 @@ use units::Bytes;
 
 use super::arguments::Arguments;
 use super::config::Config;
+use super::control::Control;
 use super::flows::Flows;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
-use super::transport::Control;
 use crate::import::Source;
 
 const CONFIG: &str = "\

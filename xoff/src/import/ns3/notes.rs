@@ -1,0 +1,119 @@
+//! What an import leaves out without an effect on what happens.
+
+use scenario::ScenarioError;
+use units::Nanos;
+
+use super::config::Config;
+use super::flows::Flows;
+use super::simulator::Simulator;
+use super::topology::Topology;
+use super::translation::Translation;
+
+/// Outputs of `ConWeave`'s simulator beside those that xoff writes, too, and the time between two looks at them.
+const CONWEAVE_OUTPUTS: [&str; 6] = [
+    "CNP_OUTPUT_FILE",
+    "VOQ_MON_FILE",
+    "VOQ_MON_DETAIL_FILE",
+    "UPLINK_MON_FILE",
+    "CONN_MON_FILE",
+    "SW_MONITORING_INTERVAL",
+];
+/// Topologies that `ConWeave`'s simulator knows the bandwidth-delay products of.
+const CONWEAVE_TOPOLOGIES: [&str; 2] = ["leaf_spine_128_100G_OS2", "fat_k8_100G_OS2"];
+
+impl Translation {
+    /// Notes what becomes of outputs, settings without an effect, and parts of files that nobody reads.
+    pub fn notes(
+        &mut self,
+        config: &Config,
+        topology: &Topology,
+        flows: &Flows,
+    ) -> Result<(), ScenarioError> {
+        self.outputs(config)?;
+        self.unused(config);
+        self.limits(config, topology)?;
+        self.unread(topology, flows);
+        Ok(())
+    }
+
+    fn outputs(&mut self, config: &Config) -> Result<(), ScenarioError> {
+        let unused = config.simulator.traits().unused;
+        for (key, file) in [
+            ("FCT_OUTPUT_FILE", "fct.txt"),
+            ("PFC_OUTPUT_FILE", "pfc.txt"),
+            ("QLEN_MON_FILE", "qlen.txt"),
+        ] {
+            if config.has(key) && !unused.contains(&key) {
+                let columns = match config.simulator {
+                    Simulator::ConWeave => ", with addresses where this simulator has ids",
+                    _ => "",
+                };
+                let columns = if key == "FCT_OUTPUT_FILE" { columns } else { "" };
+                let what = format!("it is {file} in the results folder{columns}");
+                self.remarks.note(&config.place(key), &what);
+            }
+        }
+        for key in CONWEAVE_OUTPUTS.into_iter().filter(|key| config.has(key)) {
+            self.remarks.note(&config.place(key), "nothing like this file is written");
+        }
+        if config.simulator == Simulator::Hpcc
+            && config.has("TRACE_FILE")
+            && config.flag("ENABLE_TRACE", true)?
+        {
+            let what = "no packet trace (.tr) is written; [[captures]] records frames";
+            self.remarks.note(&config.place("TRACE_FILE"), what);
+        }
+        Ok(())
+    }
+
+    /// Settings without an effect in the simulator.
+    fn unused(&mut self, config: &Config) {
+        for key in config.simulator.traits().unused.iter().filter(|key| config.has(key)) {
+            self.remarks.note(&config.place(key), "the simulator does not use it");
+        }
+        for key in &config.surplus {
+            let what = "the count says how many pairs are read; what follows is not";
+            self.remarks.note(&config.place(key), what);
+        }
+        if config.simulator == Simulator::Ns3Datacenter {
+            let what = "the command line has it: see --argument";
+            for key in ["CC_MODE", "HAS_WIN"].into_iter().filter(|key| config.has(key)) {
+                self.remarks.note(&config.place(key), what);
+            }
+        }
+    }
+
+    /// What the simulator itself would refuse, and xoff has no need to.
+    fn limits(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
+        if config.simulator != Simulator::ConWeave {
+            return Ok(());
+        }
+        let file = config.word("TOPOLOGY_FILE")?.text;
+        if !CONWEAVE_TOPOLOGIES.iter().any(|name| file.contains(name)) {
+            let what = format!("the simulator runs {} only", CONWEAVE_TOPOLOGIES.join(" and "));
+            self.remarks.note(&config.place("TOPOLOGY_FILE"), &what);
+        }
+        if topology.links.iter().any(|link| link.delay.to_nanos() != Nanos(1000)) {
+            let what = "the simulator runs links of 1000ns only";
+            self.remarks.note(topology.name(), what);
+        }
+        Ok(())
+    }
+
+    fn unread(&mut self, topology: &Topology, flows: &Flows) {
+        for (name, line) in
+            [(topology.name(), topology.unread_from), (flows.name(), flows.unread_from)]
+        {
+            if let Some(line) = line {
+                let what = "from here on the header counts nothing, and nothing is read";
+                self.remarks.note(&format!("{name}:{line}"), what);
+            }
+        }
+        let stop = self.time_offset.0 + self.duration.0;
+        let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();
+        if late > 0 {
+            let what = format!("{late} flows would start when the simulator has stopped: left out");
+            self.remarks.note(flows.name(), &what);
+        }
+    }
+}
