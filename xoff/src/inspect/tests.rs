@@ -228,7 +228,7 @@ fn static_routes_are_listed_and_seen_by_what_follows() {
     ");
 }
 
-/// A path is as the list has it; a source port leads where ECMP sends it.
+/// A path is as the list has it; a source port leads where ECMP sends it, port 50123 of h0 over spine1.
 #[test]
 fn paths_of_listed_flows_are_listed() {
     let text = "duration = \"1ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 20\n\
@@ -247,7 +247,12 @@ fn paths_of_listed_flows_are_listed() {
     };
     let list = "0,h0,h20,1000,3,leaf0>spine1>leaf1,\n0,h0,h20,1000,3,leaf0>spine1>leaf1,\n0,h0,h20,1000,3,,50123\n\
                 0,h0,h1,1000,3,,50123\n0,h21,h3,1000,3,,\n0,h21,h3,1000,3,leaf1>spine0>leaf0,\n";
-    insta::assert_snapshot!(inspected(list), @"");
+    insta::assert_snapshot!(inspected(list), @"
+    paths of flows whose lists have a path or a source port
+      h0 -> h1   leaf0               1 flow
+      h0 -> h20  leaf0>spine1>leaf1  3 flows
+      h21 -> h3  leaf1>spine0>leaf0  1 flow
+    ");
     let many: Vec<String> =
         (1..20).map(|host| format!("0,h{host},h20,1000,3,leaf0>spine0>leaf1,\n")).collect();
     let lines = inspected(&many.concat());

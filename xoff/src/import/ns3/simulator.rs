@@ -9,9 +9,9 @@
 //!   `switch-node.cc`, `qbb-net-device.cc`, `rdma-hw.cc`, `rdma-queue-pair`, `qbb-header`.
 //! - ns3-datacenter: inet-tub/ns3-datacenter, in `simulator/ns-3.39/examples/PowerTCP/` `config-*.txt`, `topology*.txt`,
 //!   `flow-*.txt` and `powertcp-evaluation-{burst,fairness}.cc`, and in `simulator/ns-3.39/src/` `switch-mmu.cc`,
-//!   `switch-node.cc`, `qbb-net-device.cc`, `rdma-hw.cc`, `int-header.h`, `seq-ts-header.cc`. These two programs are the
-//!   ones that read a flow file. `powertcp-evaluation-workload.cc` and the programs of ABM and vpi make their flows
-//!   themselves. That of Reverie was not found, so the two further fields of its topologies' headers are not taken.
+//!   `switch-node.cc`, `qbb-net-device.cc`, `rdma-hw.cc`, `int-header.h`, `seq-ts-header.cc`. These two programs
+//!   read a flow file. `powertcp-evaluation-workload.cc` and vpi's program make their flows themselves, and ABM has none
+//!   of these files. Reverie's program was not found, so the two further fields of its topologies' headers are not taken.
 
 use super::keys::{CONWEAVE, EVERYWHERE, HPCC_AND_DATACENTER, Key};
 
