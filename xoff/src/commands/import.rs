@@ -31,7 +31,7 @@ pub struct Arguments {
     /// What the program is started with beside its config, such as wien=false. ns3-datacenter has algorithm (3), wien
     /// (true), delayWien (false) and windowCheck (true).
     #[arg(long = "argument", value_name = "NAME=VALUE")]
-    arguments: Vec<String>,
+    started_with: Vec<String>,
 }
 
 /// A program whose files can be read.
@@ -58,7 +58,7 @@ impl Program {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let simulator = arguments.program.simulator();
-    let command_line = match ns3::Arguments::parse(simulator, &arguments.arguments) {
+    let command_line = match ns3::Arguments::parse(simulator, &arguments.started_with) {
         Ok(command_line) => command_line,
         Err((title, help)) => {
             super::say(format_args!("error: {title}\nhelp: {help}"));

@@ -236,9 +236,10 @@ fn paths_of_listed_flows_are_listed() {
                 fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
                 [[flows]]\nkind = \"list\"\nfile = \"f.csv\"\n";
     let inspected = |list: &str| {
-        let read = |asked: &std::path::Path| match asked.ends_with("f.csv") {
-            true => Ok(format!("start_ns,src,dst,bytes,priority,path,source_port\n{list}")),
-            false => Ok(text.to_owned()),
+        let list = format!("start_ns,src,dst,bytes,priority,path,source_port\n{list}");
+        let read = |asked: &std::path::Path| {
+            let text = if asked.ends_with("f.csv") { list.as_str() } else { text };
+            Ok(text.to_owned())
         };
         let scenario = Scenario::read("/a.toml".as_ref(), &[], &read).unwrap();
         let text = report(&scenario);

@@ -126,7 +126,7 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
         }
     };
     let has_pint = config.simulator != Simulator::ConWeave;
-    if !matches!(mode, 1 | 3 | 7 | 8) && !(mode == 10 && has_pint) {
+    if !(matches!(mode, 1 | 3 | 7 | 8) || mode == 10 && has_pint) {
         remarks.note(&place, "no scheme of the simulator's: senders at line rate, here too");
         return Ok(Control::None);
     }
