@@ -136,7 +136,7 @@ fn find(config: &Path, name: &str) -> Result<PathBuf, String> {
     let file_name = Path::new(name).file_name().unwrap_or_default();
     let mut candidates: Vec<PathBuf> =
         folders.take(1 + FOLDERS_ABOVE).map(|folder| folder.join(name)).collect();
-    candidates.insert(1, folder.join(file_name));
+    candidates.push(folder.join(file_name));
     candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let tried: Vec<String> = candidates.iter().map(|it| it.display().to_string()).collect();
         tried.join(", ")
