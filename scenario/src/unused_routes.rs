@@ -200,6 +200,15 @@ mod tests {
             assert_eq!(told.is_empty(), of_use, "{at} {frames}: {told:?}");
             assert!(told.iter().all(|it| it.contains("whatever the seed")), "{told:?}");
         }
+        let incast = "[[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\n\
+                      of = \"sender-links\"\nreceiver = \"h0\"\n";
+        for (at, frames, of_use) in [
+            ("leaf1", "from = \"h2\"\nto = \"h0\"", true),
+            ("leaf0", "from = \"h0\"\nto = \"h2\"", true),
+            ("leaf2", "from = \"h4\"\nto = \"h2\"", false),
+        ] {
+            assert_eq!(warnings(incast, &route(at, frames)).is_empty(), of_use, "{at} {frames}");
+        }
         for kind in ["permutation", "all-to-all"] {
             let flows = format!("[[flows]]\nkind = \"{kind}\"\nbytes = \"1kB\"\n");
             assert!(warnings(&flows, &route("leaf0", "from = \"h1\"\nto = \"h5\"")).is_empty());
