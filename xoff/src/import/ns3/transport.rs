@@ -19,6 +19,9 @@ const IRN_RTO_LOW: Nanos = Nanos(100_000);
 /// `IRN_RTO_LOW` holds with fewer packets in flight: up to four are not more than three after the first.
 const IRN_FEW_PACKETS: u32 = 5;
 
+/// The largest size that a scenario can say.
+const LARGEST_SIZE: Bytes = Bytes(1_000_000_000_000_000);
+
 /// Stamps for which packets have room.
 pub const STAMPS: u64 = 5;
 
@@ -255,13 +258,14 @@ impl Transport {
             let window = match self.simulator {
                 // The sender's own rate counts there.
                 Simulator::Ns3Datacenter => "bdp".to_owned(),
-                Simulator::Hpcc | Simulator::ConWeave => display(bytes),
+                Simulator::Hpcc | Simulator::ConWeave => display(bytes.min(LARGEST_SIZE)),
             };
             writeln!(toml, "window = \"{window}\"\nwindow_scales = {scales}")?;
         }
         let in_base = |rate: BitsPerSecond| {
             let bytes = u128::from(rate.0) * u128::from(base.rtt.0) + 4_000_000_000;
-            display(Bytes(u64::try_from(bytes / 8_000_000_000).unwrap_or(u64::MAX).max(1)))
+            let bytes = u64::try_from(bytes / 8_000_000_000).unwrap_or(u64::MAX);
+            display(Bytes(bytes.clamp(1, LARGEST_SIZE.0)))
         };
         let name = match self.control {
             Control::None => return writeln!(toml, "congestion_control = \"none\"\n"),
