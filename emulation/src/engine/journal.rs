@@ -134,17 +134,8 @@ pub enum Note {
         /// How much more.
         change: i64,
     },
-    /// A counter of a sample has changed.
-    Sampled {
-        /// Which counter.
-        kind: QueueKind,
-        /// Of which port, if of one.
-        port: Option<u16>,
-        /// Of which priority, if of one.
-        priority: Option<u8>,
-        /// Its value.
-        bytes: u64,
-    },
+    /// Counters of a switch that a sample found changed. In one note, because they are most of what is noted.
+    Sampled(Vec<SampledCounter>),
     /// A queue of a priority that has several holds more or less than at the last sample.
     SampledQueue {
         /// The port.
@@ -163,6 +154,19 @@ pub enum Note {
         /// The frame.
         bytes: Box<[u8]>,
     },
+}
+
+/// A counter that a sample found changed.
+#[derive(Clone, Copy, Debug)]
+pub struct SampledCounter {
+    /// Which counter.
+    pub kind: QueueKind,
+    /// Of which port, if of one.
+    pub port: Option<u16>,
+    /// Of which priority, if of one.
+    pub priority: Option<u8>,
+    /// Its value.
+    pub bytes: u64,
 }
 
 /// A note, and when and where it was made.

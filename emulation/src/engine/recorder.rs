@@ -15,7 +15,7 @@ use switch_user::switch::ControlEvent;
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
-use super::journal::{Entry, Note};
+use super::journal::{Entry, Note, SampledCounter};
 
 /// The record of a run, and what is counted beside it.
 pub struct Recorder<'a> {
@@ -132,9 +132,9 @@ impl<'a> Recorder<'a> {
                 let switch = entry.node.0 - fabric.host_count();
                 record.waiting(at, switch, port, change)
             }
-            Note::Sampled { kind, port, priority, bytes } => {
-                record.queue(&QueueRow { time, node, kind, port, priority, bytes: Bytes(bytes) })
-            }
+            Note::Sampled(ref counters) => counters
+                .iter()
+                .try_for_each(|counter| record.queue(&queue_row(time, node, counter))),
             Note::SampledQueue { port, priority, queue, bytes } => {
                 let bytes = Bytes(bytes);
                 record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
@@ -157,6 +157,11 @@ impl Recorder<'_> {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
     }
+}
+
+fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {
+    let SampledCounter { kind, port, priority, bytes } = *counter;
+    QueueRow { time, node, kind, port, priority, bytes: Bytes(bytes) }
 }
 
 fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {

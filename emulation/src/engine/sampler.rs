@@ -9,20 +9,27 @@ use switch_user::switch::Switch;
 use topology::NodeId;
 use units::Picos;
 
-use super::journal::{Journal, Note};
+use super::journal::{Journal, Note, SampledCounter};
 use crate::datapath::FrameId;
 
 /// Counters of one (port, priority): ingress, ingress headroom, ingress shared headroom, egress.
 const PER_PORT_PRIORITY: usize = 4;
-/// Counters of one port: headroom of the port and those of its priorities.
-const PER_PORT: usize = 1 + PRIORITIES * PER_PORT_PRIORITY;
 /// Counters of one switch: buffer, shared, private, headroom.
 const PER_SWITCH: usize = 4;
+
+/// The place of the first counter of a priority, at a switch with so many ports.
+fn of_priority(ports: u16, priority: usize) -> usize {
+    PER_SWITCH + usize::from(ports) * (1 + priority * PER_PORT_PRIORITY)
+}
 
 /// The values of a switch's last sample.
 #[derive(Debug)]
 pub struct Sampler {
+    /// Those of the switch, then of each port, then those of each port of the lowest priority and so on: most
+    /// priorities carry nothing, and what carries something lies together.
     last: Box<[u64]>,
+    /// How many had changed then.
+    changed: usize,
     /// The last sample of the queues of spread priorities, if there are any.
     last_of_queues: Box<[u64]>,
     ports: u16,
@@ -37,7 +44,8 @@ impl Sampler {
             _ => usize::from(ports) * places(&switch.tables().settings().queues),
         };
         Self {
-            last: vec![0; PER_SWITCH + usize::from(ports) * PER_PORT].into(),
+            last: vec![0; of_priority(ports, PRIORITIES)].into(),
+            changed: 0,
             last_of_queues: vec![0; queues].into(),
             ports,
             spread,
@@ -55,9 +63,10 @@ impl Sampler {
     ) {
         let tables = switch.tables();
         let last = &mut self.last;
+        let mut changed = Vec::with_capacity(self.changed);
         let mut counter = |place: usize, kind, port, priority, bytes: u64| {
             if std::mem::replace(&mut last[place], bytes) != bytes {
-                journal.note(now, node, Note::Sampled { kind, port, priority, bytes });
+                changed.push(SampledCounter { kind, port, priority, bytes });
             }
         };
         let state = tables.state();
@@ -68,9 +77,9 @@ impl Sampler {
         counter(2, QueueKind::Private, None, None, private);
         counter(3, QueueKind::Buffer, None, None, private + shared + headroom);
         for port in 0..self.ports {
-            let port_row = PER_SWITCH + usize::from(port) * PER_PORT;
+            let number = usize::from(port);
             let of_port = switch.port_use(port).headroom_bytes;
-            counter(port_row, QueueKind::Insurance, Some(port), None, of_port);
+            counter(PER_SWITCH + number, QueueKind::Insurance, Some(port), None, of_port);
             let first = Ingress::of(tables, switch.policy(), port.into(), Priority::new(0))
                 .expect("the port is the switch's");
             for class in priority::of_mask(classes) {
@@ -82,13 +91,17 @@ impl Sampler {
                 let queues = at.config.queues_of(class);
                 let egress =
                     queues.iter().map(|queue| tables.egress_bytes(port.into(), queue)).sum();
-                let place = port_row + 1 + class.index() * PER_PORT_PRIORITY;
+                let place = of_priority(self.ports, class.index()) + number * PER_PORT_PRIORITY;
                 let (port, priority) = (Some(port), Some(class.number()));
                 counter(place, QueueKind::Ingress, port, priority, ingress);
                 counter(place + 1, QueueKind::IngressHeadroom, port, priority, in_headroom);
                 counter(place + 2, QueueKind::IngressSharedHeadroom, port, priority, margin);
                 counter(place + 3, QueueKind::Egress, port, priority, egress);
             }
+        }
+        self.changed = changed.len();
+        if !changed.is_empty() {
+            journal.note(now, node, Note::Sampled(changed));
         }
         if self.spread & classes != 0 {
             self.sample_queues(switch, now, node, classes, journal);
