@@ -324,6 +324,18 @@ impl Host {
         self.nic.next_transmission(from)
     }
 
+    /// The same, which stays so until it [has news](Self::has_news) or that instant comes.
+    #[inline(always)]
+    pub fn plan_transmission(&mut self, from: Picos) -> Option<Picos> {
+        self.nic.plan_transmission(from)
+    }
+
+    /// Whether [`plan_transmission`](Self::plan_transmission) may say something else by `now`.
+    #[inline]
+    pub fn has_news(&self, now: Picos) -> bool {
+        self.nic.has_news(now)
+    }
+
     /// Whether nothing is left to be sent or to be acknowledged.
     pub fn is_idle(&self) -> bool {
         self.next_timer().is_none() && self.nic.is_empty()

@@ -51,6 +51,8 @@ pub struct Nic {
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
+    /// Whether something has come to wait since [`plan_transmission`](Self::plan_transmission).
+    has_news: bool,
 }
 
 impl Nic {
@@ -66,6 +68,7 @@ impl Nic {
             paced: QueueSet::EMPTY,
             ready: QueueSet::EMPTY,
             next_turn: 0,
+            has_news: false,
         }
     }
 
@@ -73,6 +76,7 @@ impl Nic {
     /// frames do, and pauses do not stop it.
     pub fn queue_link_delay_response(&mut self, frame: LinkDelayFrame) {
         self.link_delay_responses.push_back(frame);
+        self.has_news = true;
     }
 
     /// Takes the next of these responses.
@@ -84,12 +88,14 @@ impl Nic {
     /// Queues a CNP. CNPs go before ACKs: they are what ends congestion.
     pub fn queue_notification(&mut self, packet: RocePacket) {
         self.notifications.push_back(packet.into());
+        self.has_news = true;
     }
 
     /// Queues an ACK or NAK, and the stamps that it echoes if it has telemetry.
     pub fn queue_acknowledgement(&mut self, packet: Packet, stamps: &[Stamp]) {
         let queue = self.ack_queue.unwrap_or(queue_of(&self.pause, &packet));
         self.acknowledgements.push(queue, packet, stamps);
+        self.has_news = true;
     }
 
     /// The stamps of a packet that [`pop_control`](Self::pop_control) has returned last.
@@ -173,6 +179,20 @@ impl Nic {
         (next < Picos::MAX).then_some(next)
     }
 
+    /// The same, to be asked again when there is [news](Self::has_news).
+    #[inline(always)]
+    pub fn plan_transmission(&mut self, from: Picos) -> Option<Picos> {
+        self.has_news = false;
+        self.next_transmission(from)
+    }
+
+    /// Whether the answer of [`plan_transmission`](Self::plan_transmission) may be another at `now`, if its instant has
+    /// not come: something more waits, or a queue is paused.
+    #[inline]
+    pub fn has_news(&self, now: Picos) -> bool {
+        self.has_news || self.pause.may_hold(now)
+    }
+
     /// Whether nothing waits, be it paused or not.
     pub fn is_empty(&self) -> bool {
         self.link_delay_responses.is_empty()
@@ -198,6 +218,7 @@ impl Nic {
     }
 
     fn take_turn(&mut self) -> u64 {
+        self.has_news = true;
         self.next_turn += 1;
         self.next_turn
     }
@@ -310,6 +331,27 @@ mod tests {
         assert_eq!(nic.next_transmission(Picos(100)), Some(Picos(200)));
         assert_eq!(nic.pop_queue_pair(Picos(200)), Some(10));
         assert_eq!(nic.next_transmission(Picos(200)), None, "nobody waits");
+    }
+
+    #[test]
+    fn a_plan_holds_until_something_more_waits_or_a_pause_may_hold() {
+        let mut nic = nic();
+        let waits: [fn(&mut Nic); 4] = [
+            |nic| nic.schedule(of(3), 10),
+            |nic| nic.schedule_at(of(3), 11, Picos(900)),
+            |nic| nic.queue_notification(control(Opcode::Cnp, 6)),
+            |nic| nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]),
+        ];
+        for wait in waits {
+            nic.plan_transmission(Picos(0));
+            assert!(!nic.has_news(Picos(0)));
+            wait(&mut nic);
+            assert!(nic.has_news(Picos(0)));
+        }
+        nic.plan_transmission(Picos(0));
+        pause(&mut nic, Picos(0), 3);
+        let end = Picos(5_120_000);
+        assert!(nic.has_news(Picos(end.0 - 1)) && !nic.has_news(end));
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub struct PauseTimers {
     queues: QueueRanges,
     /// By [`QueueId::place`].
     pauses: Box<[QueuePause]>,
+    /// No pause ends later.
+    latest: Picos,
 }
 
 impl PauseTimers {
@@ -73,7 +75,7 @@ impl PauseTimers {
             taken = taken.or(range.queues());
         }
         let pauses = vec![QueuePause::default(); places(&queues)].into_boxed_slice();
-        Self { link_rate, response, queues, pauses }
+        Self { link_rate, response, queues, pauses, latest: Picos::ZERO }
     }
 
     /// Entries of a table with one for each queue, by [`QueueId::place`].
@@ -92,6 +94,7 @@ impl PauseTimers {
         for priority in priority::of_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
             let until = now + quantum_duration(self.link_rate, quanta);
+            self.latest = self.latest.max(until);
             for queue in self.queues[priority.index()].queues().iter() {
                 self.pauses[queue.place()].update(|pause| match quanta {
                     0 => pause.class.resume(now),
@@ -122,6 +125,7 @@ impl PauseTimers {
         for queue in named.iter() {
             self.pauses[queue.place()].update(|pause| {
                 if paused.contains(queue) {
+                    self.latest = Picos::MAX;
                     pause.queue.pause(now, now + self.response, Picos::MAX);
                 } else {
                     pause.queue.resume(now);
@@ -135,6 +139,13 @@ impl PauseTimers {
         } else {
             PauseOutcome::Paused
         }
+    }
+
+    /// Whether some queue may be paused at `now`, or after it by a frame that was received before. Pauses without an end
+    /// count even after their end.
+    #[inline]
+    pub fn may_hold(&self, now: Picos) -> bool {
+        now < self.latest
     }
 
     /// Whether `queue` may not start a packet at `now`.

@@ -222,10 +222,16 @@ impl HostNode {
             HostArrival::HopControl(control) => {
                 self.host.handle_hop_control(now, &control);
                 self.note_pauses(core, now, &crossing, &control);
+                self.ready_at = now;
             }
         }
         core.frames.discard(frame);
-        self.kick(core, now);
+        if now >= self.ready_at || self.host.has_news(now) {
+            self.kick(core, now);
+        } else {
+            let free = self.out.busy_until.max(now);
+            debug_assert_eq!(self.ready_at, self.host.next_transmission(free).unwrap_or(Picos::MAX));
+        }
         self.take_events(core);
         Ok(())
     }
@@ -266,7 +272,7 @@ impl HostNode {
             }
         }
         let free = self.out.busy_until.max(now);
-        self.ready_at = self.host.next_transmission(free).unwrap_or(Picos::MAX);
+        self.ready_at = self.host.plan_transmission(free).unwrap_or(Picos::MAX);
     }
 
     #[inline]
