@@ -44,30 +44,6 @@ pub fn port_key(at: Picos, port: u16) -> u64 {
     at.0.min(LAST) << PORT_BITS | u64::from(port)
 }
 
-/// The first and last of some keys, in the order in which they came.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    first: u64,
-    last: u64,
-    newest: u64,
-    /// Whether they came in order.
-    pub is_sorted: bool,
-}
-
-impl Span {
-    /// Of no keys.
-    pub const EMPTY: Self = Self { first: u64::MAX, last: 0, newest: 0, is_sorted: true };
-
-    /// Adds a key.
-    #[inline]
-    pub fn include(&mut self, key: u64) {
-        self.is_sorted &= key >= self.newest;
-        self.newest = key;
-        self.first = self.first.min(key);
-        self.last = self.last.max(key);
-    }
-}
-
 /// Sorts the arrivals of a window, which are spread over it about evenly: into as many intervals as there are
 /// arrivals, and then each past the few that are in its way. A comparison sort would guess wrong at every other
 /// comparison.
@@ -84,9 +60,9 @@ impl Sorter {
     /// With more in an interval they are not spread evenly, and compared after all.
     const CROWD: u32 = 32;
 
-    /// `span` is that of the arrivals' keys.
-    pub fn sort(&mut self, arrivals: &mut Vec<Arrival>, span: Span) {
-        if arrivals.len() > Self::FEW && !self.distribute(arrivals, span) {
+    /// By key.
+    pub fn sort(&mut self, arrivals: &mut Vec<Arrival>) {
+        if arrivals.len() > Self::FEW && !self.distribute(arrivals) {
             return arrivals.sort_unstable_by_key(|arrival| arrival.key);
         }
         for at in 1..arrivals.len() {
@@ -101,12 +77,16 @@ impl Sorter {
     }
 
     /// Puts arrivals into the order of their intervals, unless one of these has a crowd.
-    fn distribute(&mut self, arrivals: &mut Vec<Arrival>, span: Span) -> bool {
+    fn distribute(&mut self, arrivals: &mut Vec<Arrival>) -> bool {
+        let (mut first, mut last) = (u64::MAX, 0);
+        for arrival in &*arrivals {
+            (first, last) = (first.min(arrival.key), last.max(arrival.key));
+        }
         let intervals = arrivals.len().next_power_of_two();
         // As narrow as they can be, if the last key is to be in one of them.
-        let bits = u64::BITS - (span.last - span.first).leading_zeros();
+        let bits = u64::BITS - (last - first).leading_zeros();
         let shift = bits.saturating_sub(intervals.ilog2());
-        let interval = |arrival: &Arrival| ((arrival.key - span.first) >> shift) as usize;
+        let interval = |arrival: &Arrival| ((arrival.key - first) >> shift) as usize;
         self.places.clear();
         self.places.resize(intervals, 0);
         for arrival in &*arrivals {
@@ -121,7 +101,7 @@ impl Sorter {
         if most > Self::CROWD {
             return false;
         }
-        self.sorted.clear();
+        // Each is overwritten.
         self.sorted.resize(arrivals.len(), arrivals[0]);
         for &arrival in &*arrivals {
             let place = &mut self.places[interval(&arrival)];
@@ -151,11 +131,9 @@ mod tests {
             let mut arrivals: Vec<Arrival> = keys.iter().enumerate().map(arrival).collect();
             let mut expected: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
             expected.sort_unstable();
-            let mut span = Span::EMPTY;
-            for arrival in &arrivals {
-                span.include(arrival.key);
-            }
-            Sorter::default().sort(&mut arrivals, span);
+            let mut sorter = Sorter::default();
+            sorter.sort(&mut arrivals.iter().rev().copied().collect());
+            sorter.sort(&mut arrivals);
             let sorted: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
             prop_assert_eq!(&sorted, &expected);
             let mut frames: Vec<u32> = arrivals.iter().map(|arrival| arrival.frame.0).collect();

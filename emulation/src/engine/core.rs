@@ -8,7 +8,7 @@ use scenario::CaptureFilter;
 use topology::NodeId;
 use units::Picos;
 
-use super::arrivals::{Arrival, PORT_BITS, Sorter, Span, port_key};
+use super::arrivals::{Arrival, PORT_BITS, Sorter, port_key};
 use super::journal::{Journal, Note};
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
@@ -85,6 +85,8 @@ pub struct Core<W: Wires> {
     later: Box<[BinaryHeap<Reverse<Arrival>>]>,
     /// How long after a window is soon.
     soon: Picos,
+    /// Until when after the window that runs.
+    soon_until: Picos,
     /// When the nodes have something to do.
     pub upcoming: Upcoming,
     /// By part: frames that leave for it.
@@ -95,7 +97,7 @@ pub struct Core<W: Wires> {
     unopened_from: Picos,
     /// Memory for mail.
     spare: Vec<Mail<<W::Frames as FrameStore>::Frame>>,
-    /// The arrivals of the node that runs, in order; a field so that its memory is reused.
+    /// For what the node that runs leaves in its inbox; a field so that its memory is reused.
     due: Vec<Arrival>,
     sorter: Sorter,
     /// Hop control frames that the last arrival made due; a field so that its memory is reused.
@@ -118,6 +120,7 @@ impl<W: Wires> Core<W> {
             inboxes: vec![Vec::new(); nodes].into(),
             later: vec![BinaryHeap::new(); nodes].into(),
             soon: Picos::MAX,
+            soon_until: Picos::MAX,
             upcoming: Upcoming::new(nodes),
             outboxes: (0..parts).map(|_| Mail::default()).collect(),
             unopened: Vec::new(),
@@ -186,63 +189,72 @@ impl<W: Wires> Core<W> {
             self.spare.push(mail);
         }
         self.window_end = window.end;
+        self.soon_until = Picos(window.end.0.saturating_add(self.soon.0));
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId) {
         debug_assert!(at >= self.window_end, "no node affects another within a window");
         self.flying += 1;
         let arrival = Arrival::new(at, port, frame);
-        if at - self.window_end <= self.soon {
+        if at <= self.soon_until {
             self.inboxes[node as usize].push(arrival);
         } else {
-            self.later[node as usize].push(Reverse(arrival));
+            self.deliver_later(node, arrival);
         }
         self.upcoming.wake(node, at);
+    }
+
+    #[cold]
+    fn deliver_later(&mut self, node: u32, arrival: Arrival) {
+        self.later[node as usize].push(Reverse(arrival));
     }
 
     /// Takes the arrivals of a node before `end`, in order, and says when the first of the others comes. The vector
     /// goes back by [`give_back`](Self::give_back).
     pub fn take_due(&mut self, node: u32, end: Picos) -> (Vec<Arrival>, Picos) {
-        let mut due = std::mem::take(&mut self.due);
-        let inbox = &mut self.inboxes[node as usize];
         let limit = port_key(end, 0);
         let mut later = u64::MAX;
-        let mut kept = 0;
-        let mut span = Span::EMPTY;
-        for at in 0..inbox.len() {
-            let arrival = inbox[at];
-            if arrival.key < limit {
-                span.include(arrival.key);
-                due.push(arrival);
+        let (mut newest, mut is_sorted) = (0, true);
+        // Most of an inbox is due, so it changes places with the empty vector, and the others go back.
+        let inbox = &mut self.inboxes[node as usize];
+        let mut due = std::mem::replace(inbox, std::mem::take(&mut self.due));
+        due.retain(|&arrival| {
+            let is_due = arrival.key < limit;
+            if is_due {
+                is_sorted &= arrival.key >= newest;
+                newest = arrival.key;
             } else {
                 later = later.min(arrival.key);
-                inbox[kept] = arrival;
-                kept += 1;
+                inbox.push(arrival);
             }
-        }
-        inbox.truncate(kept);
+            is_due
+        });
         let far = &mut self.later[node as usize];
         while let Some(&Reverse(arrival)) = far.peek() {
             if arrival.key >= limit {
                 later = later.min(arrival.key);
                 break;
             }
-            span.include(arrival.key);
+            is_sorted &= arrival.key >= newest;
+            newest = arrival.key;
             due.push(arrival);
             far.pop();
         }
         self.flying -= due.len();
-        if !span.is_sorted {
-            self.sorter.sort(&mut due, span);
+        if !is_sorted {
+            self.sorter.sort(&mut due);
         }
         let later = if later == u64::MAX { Picos::MAX } else { Picos(later >> PORT_BITS) };
         (due, later)
     }
 
-    /// See [`take_due`](Self::take_due).
-    pub fn give_back(&mut self, mut due: Vec<Arrival>) {
+    /// See [`take_due`](Self::take_due). A node keeps the longer vector.
+    pub fn give_back(&mut self, node: u32, mut due: Vec<Arrival>) {
+        let inbox = &mut self.inboxes[node as usize];
         due.clear();
+        due.append(inbox);
+        std::mem::swap(inbox, &mut due);
         self.due = due;
     }
 

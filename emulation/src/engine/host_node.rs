@@ -156,7 +156,7 @@ impl HostNode {
                 _ => self.kick(core, self.ready_at),
             }
         }
-        core.give_back(due);
+        core.give_back(index, due);
         Ok(later.min(self.next()))
     }
 

@@ -154,7 +154,7 @@ impl SwitchNode {
                 }
             }
         }
-        core.give_back(due);
+        core.give_back(index, due);
         Ok(later.min(self.next()))
     }
 
@@ -216,14 +216,18 @@ impl SwitchNode {
     }
 
     /// Sends the next frame of a port, if the port is free and has one that may go.
+    #[inline(always)]
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
-        let out = &mut self.ports[usize::from(port)].out;
-        if out.busy_until > now {
-            if !self.switch.is_idle(port) {
-                self.wake_when_free(port);
-            }
-            return;
+        let out = &self.ports[usize::from(port)].out;
+        if out.busy_until <= now {
+            self.send_next(core, now, port);
+        } else if !out.wakes && !self.switch.is_idle(port) {
+            self.wake_when_free(port);
         }
+    }
+
+    /// The same of a port that is free.
+    fn send_next<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
         if let Some(control) = self.switch.poll_control(now, port) {
             let rests = self.switch.is_idle(port);
             let frame = match control {

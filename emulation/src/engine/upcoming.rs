@@ -30,8 +30,11 @@ impl Upcoming {
     #[inline]
     pub fn wake(&mut self, node: u32, at: Picos) {
         let node = node as usize;
-        for next in [&mut self.nodes[node], &mut self.blocks[node / BLOCK]] {
-            *next = Picos(next.0.min(at.0));
+        // Mostly something else comes first, and a block is never later than its nodes.
+        if at < self.nodes[node] {
+            self.nodes[node] = at;
+            let first = &mut self.blocks[node / BLOCK];
+            *first = Picos(first.0.min(at.0));
         }
     }
 
