@@ -21,8 +21,9 @@ use fabric_core::wire::{
 use host_agent::frame_length::FrameLengths;
 use switch_user::tables::SwitchTables;
 use topology::{WireEnds, WireId};
-use units::Nanos;
+use units::{Nanos, Picos};
 
+use crate::engine::transmitter::Timing;
 use crate::partition::Partition;
 pub use slab::FrameId;
 
@@ -70,10 +71,19 @@ pub struct Crossing {
     pub ends: WireEnds,
     /// How long the frame counts, in bytes without FCS.
     pub length: u32,
-    /// When its transmission began.
-    pub started: Nanos,
+    /// The timing of the wire.
+    pub timing: Timing,
     /// When its last bit arrives: now.
+    pub arrival: Picos,
+    /// The same in nanoseconds.
     pub now: Nanos,
+}
+
+impl Crossing {
+    /// When its transmission began. The memory datapath does not ask.
+    pub fn started(&self) -> Nanos {
+        self.timing.started(self.arrival, self.length).to_nanos()
+    }
 }
 
 /// A frame that a switch begins to send.

@@ -37,7 +37,7 @@ mod switch_node;
 mod switch_recorder;
 #[cfg(test)]
 mod tests;
-mod transmitter;
+pub(crate) mod transmitter;
 mod upcoming;
 mod wait_graph;
 

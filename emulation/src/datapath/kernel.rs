@@ -374,7 +374,7 @@ impl Wires for KernelWires {
             }
             (Links::Veth(sockets), NodeKind::Switch(SwitchId(switch))) => {
                 let interface = FIRST_INTERFACE + u32::from(wire.from_port);
-                let mark = low_half(crossing.started);
+                let mark = low_half(crossing.started());
                 sockets[switch as usize].send(interface, frame, mark).map_err(Into::into)
             }
             (Links::Veth(_), NodeKind::Host(HostId(host))) => {

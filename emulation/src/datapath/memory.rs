@@ -90,7 +90,7 @@ impl Wires for MemoryWires {
                 let mut packet = PacketView { packet, length, station };
                 arrival(&mut packet, tables, policy, port, now, send)
             }
-            other => arrival_of_any(other, crossing, tables, policy, send),
+            other => arrival_of_any(other, crossing.length, port, now, tables, policy, send),
         }))
     }
 
@@ -129,13 +129,13 @@ fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nano
 #[inline(never)]
 fn arrival_of_any(
     frame: &mut MemoryFrame,
-    crossing: &Crossing,
+    length: u32,
+    port: u32,
+    now: Nanos,
     tables: &impl Tables,
     policy: Policy,
     send: &mut impl FnMut(&Order),
 ) -> Outcome {
-    let (length, now) = (crossing.length, crossing.now);
-    let port = u32::from(crossing.ends.to_port);
     let station = station(tables, port);
     match frame {
         MemoryFrame::Roce(packet) => {

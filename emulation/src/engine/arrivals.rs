@@ -11,12 +11,14 @@ pub struct Arrival {
     pub key: u64,
     /// The frame.
     pub frame: FrameId,
+    /// How long it counts: so that nobody has to find out again what its sender knew.
+    pub length: u32,
 }
 
 impl Arrival {
     #[inline]
-    pub fn new(at: Picos, port: u16, frame: FrameId) -> Self {
-        Self { key: port_key(at, port), frame }
+    pub fn new(at: Picos, port: u16, frame: FrameId, length: u32) -> Self {
+        Self { key: port_key(at, port), frame, length }
     }
 
     /// When its last bit arrives.
@@ -126,7 +128,7 @@ mod tests {
             scale in 0..30_u32,
         ) {
             let arrival = |(number, &(at, port)): (usize, &(u64, u16))| {
-                Arrival::new(Picos(at << scale), port, FrameId(number as u32))
+                Arrival::new(Picos(at << scale), port, FrameId(number as u32), 0)
             };
             let mut arrivals: Vec<Arrival> = keys.iter().enumerate().map(arrival).collect();
             let mut expected: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();

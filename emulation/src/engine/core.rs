@@ -23,6 +23,7 @@ pub struct Letter<F> {
     to: u32,
     at: Picos,
     port: u16,
+    length: u32,
     frame: F,
 }
 
@@ -181,9 +182,9 @@ impl<W: Wires> Core<W> {
         self.unopened_from = Picos::MAX;
         for mut mail in std::mem::take(&mut self.unopened) {
             let mut aside = mail.aside.drain(..);
-            for Letter { to, at, port, frame } in mail.letters.drain(..) {
+            for Letter { to, at, port, length, frame } in mail.letters.drain(..) {
                 let frame = self.frames.put(frame, &mut aside);
-                self.deliver(to, at, port, frame);
+                self.deliver(to, at, port, frame, length);
             }
             drop(aside);
             self.spare.push(mail);
@@ -193,10 +194,10 @@ impl<W: Wires> Core<W> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId) {
+    fn deliver(&mut self, node: u32, at: Picos, port: u16, frame: FrameId, length: u32) {
         debug_assert!(at >= self.window_end, "no node affects another within a window");
         self.flying += 1;
-        let arrival = Arrival::new(at, port, frame);
+        let arrival = Arrival::new(at, port, frame, length);
         if at <= self.soon_until {
             self.inboxes[node as usize].push(arrival);
         } else {
@@ -245,6 +246,11 @@ impl<W: Wires> Core<W> {
         if !is_sorted {
             self.sorter.sort(&mut due);
         }
+        // The node that runs takes them all.
+        self.tally.packet_hops += due.len() as u64;
+        if let Some(last) = due.last() {
+            self.tally.last_activity = self.tally.last_activity.max(last.at());
+        }
         let later = if later == u64::MAX { Picos::MAX } else { Picos(later >> PORT_BITS) };
         (due, later)
     }
@@ -275,11 +281,12 @@ impl<W: Wires> Core<W> {
         }
         let Place { part, index } = transmitter.to;
         if part == self.part {
-            self.deliver(index, arrival, transmitter.to_port, frame);
+            self.deliver(index, arrival, transmitter.to_port, frame, length);
         } else {
             let mail = &mut self.outboxes[part as usize];
             let frame = self.frames.take(frame, &mut mail.aside);
-            mail.letters.push(Letter { to: index, at: arrival, port: transmitter.to_port, frame });
+            let (at, port) = (arrival, transmitter.to_port);
+            mail.letters.push(Letter { to: index, at, port, length, frame });
         }
     }
 
@@ -311,16 +318,16 @@ impl<W: Wires> Core<W> {
         node: NodeId,
         receiver: &mut Receiver,
         frame: FrameId,
+        length: u32,
     ) -> Crossing {
-        let length = self.frames.length(frame);
+        debug_assert_eq!(length, self.frames.length(frame), "a frame's length stays as it is");
         receiver.received += 1;
-        self.tally.packet_hops += 1;
-        self.tally.last_activity = self.tally.last_activity.max(now);
         let crossing = Crossing {
             wire: receiver.wire,
             ends: receiver.ends,
             length,
-            started: receiver.timing.started(now, length).to_nanos(),
+            timing: receiver.timing,
+            arrival: now,
             now: now.to_nanos(),
         };
         if !receiver.captures.is_empty() {

@@ -12,10 +12,11 @@ use scenario::{CaptureFilter, Scenario};
 use topology::{HostId, NodeId, WireId};
 use units::Picos;
 
+use super::arrivals::Arrival;
 use super::core::Core;
 use super::journal::Note;
 use super::transmitter::{Receiver, Transmitter};
-use crate::datapath::{Crossing, DatapathError, FrameId, FrameStore, HostArrival, Wires};
+use crate::datapath::{DatapathError, FrameStore, HostArrival, Wires};
 use crate::host_settings::HostSettings;
 use crate::partition::Partition;
 use crate::queue_pairs;
@@ -140,7 +141,7 @@ impl HostNode {
             let first = self.ready_at.min(timer);
             match arrival {
                 Some(frame) if frame.at() <= first && frame.at() < self.command_at => {
-                    self.arrive(core, frame.at(), frame.frame)?;
+                    self.arrive(core, frame)?;
                     arrival = arrivals.next();
                     if let Some(following) = arrivals.as_slice().first() {
                         core.frames.prefetch(following.frame);
@@ -197,10 +198,10 @@ impl HostNode {
     fn arrive<W: Wires>(
         &mut self,
         core: &mut Core<W>,
-        now: Picos,
-        frame: FrameId,
+        arrival: &Arrival,
     ) -> Result<(), DatapathError> {
-        let crossing = core.arrive(now, self.node, &mut self.inward, frame);
+        let (now, frame) = (arrival.at(), arrival.frame);
+        let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length);
         let arrival = core.cross(&crossing, frame, |medium, frames, _| {
             medium.poll_host(frames, &crossing, frame)
         })?;
@@ -221,7 +222,7 @@ impl HostNode {
             HostArrival::LinkDelay(frame) => self.host.handle_link_delay(now, &frame),
             HostArrival::HopControl(control) => {
                 self.host.handle_hop_control(now, &control);
-                self.note_pauses(core, now, &crossing, &control);
+                self.note_pauses(core, now, &control);
                 self.ready_at = now;
             }
         }
@@ -230,26 +231,23 @@ impl HostNode {
             self.kick(core, now);
         } else {
             let free = self.out.busy_until.max(now);
-            debug_assert_eq!(self.ready_at, self.host.next_transmission(free).unwrap_or(Picos::MAX));
+            debug_assert_eq!(
+                self.ready_at,
+                self.host.next_transmission(free).unwrap_or(Picos::MAX)
+            );
         }
         self.take_events(core);
         Ok(())
     }
 
     /// Writes down the pauses that it has received.
-    fn note_pauses<W: Wires>(
-        &self,
-        core: &mut Core<W>,
-        now: Picos,
-        crossing: &Crossing,
-        control: &HopControl,
-    ) {
+    fn note_pauses<W: Wires>(&self, core: &mut Core<W>, now: Picos, control: &HopControl) {
         let HopControl::Classes(pauses) = control else { return };
         for class in priority::of_mask(pauses.named) {
             let quanta = pauses.quanta[class.index()];
             let until = now + quantum_duration(self.inward.timing.rate, quanta);
             let (priority, until) = (class.number(), until.to_nanos());
-            let what = Note::PauseReceived { wire: crossing.wire, priority, until };
+            let what = Note::PauseReceived { wire: self.inward.wire, priority, until };
             core.journal.note(now, self.node, what);
         }
     }

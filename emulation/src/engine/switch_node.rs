@@ -12,7 +12,7 @@ use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::Picos;
 
-use super::arrivals::{PORT_BITS, port_key};
+use super::arrivals::{Arrival as WireArrival, PORT_BITS, port_key};
 use super::core::Core;
 use super::journal::{Journal, Note};
 use super::sampler::Sampler;
@@ -138,7 +138,7 @@ impl SwitchNode {
             let first = timer.min(wake);
             match arrival {
                 Some(frame) if frame.at() <= first => {
-                    self.arrive(core, frame.at(), frame.port(), frame.frame)?;
+                    self.arrive(core, frame)?;
                     arrival = arrivals.next();
                     if let Some(following) = arrivals.as_slice().first() {
                         core.frames.prefetch(following.frame);
@@ -162,12 +162,11 @@ impl SwitchNode {
     fn arrive<W: Wires>(
         &mut self,
         core: &mut Core<W>,
-        now: Picos,
-        port: u16,
-        frame: FrameId,
+        arrival: &WireArrival,
     ) -> Result<(), DatapathError> {
+        let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame);
         let inward = &mut self.ports[usize::from(port)].inward;
-        let crossing = core.arrive(now, self.node, inward, frame);
+        let crossing = core.arrive(now, self.node, inward, frame, arrival.length);
         core.orders.clear();
         let outcome = self.cross(core, &crossing, frame)?;
         let (mut link_delay, mut priority) = (None, None);
