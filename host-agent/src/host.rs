@@ -67,7 +67,9 @@ pub struct HostConfig {
 /// Its driver calls, after every `start_flow`, `handle_*` and transmission,
 /// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
 /// [`next_transmission`](Self::next_transmission) from the instant on at which the port is free, and
-/// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer).
+/// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer). After a packet it may leave out to poll,
+/// if the instant that [`plan_transmission`](Self::plan_transmission) said has not come and the host has no
+/// [news](Self::has_news).
 #[derive(Debug)]
 pub struct Host {
     config: HostConfig,

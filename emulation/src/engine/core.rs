@@ -255,7 +255,7 @@ impl<W: Wires> Core<W> {
         (due, later)
     }
 
-    /// See [`take_due`](Self::take_due). A node keeps the longer vector.
+    /// See [`take_due`](Self::take_due). The vector becomes the inbox again, with what was put back.
     pub fn give_back(&mut self, node: u32, mut due: Vec<Arrival>) {
         let inbox = &mut self.inboxes[node as usize];
         due.clear();
