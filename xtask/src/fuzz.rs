@@ -53,8 +53,8 @@ enum Target {
     Sweep,
     /// Flow lists, size distributions and weights between hosts
     NamedFiles,
-    /// The config, topology and flows of the HPCC simulator
-    Hpcc,
+    /// Config, topology and flows of an ns-3 simulator
+    Ns3,
 }
 
 impl Target {
