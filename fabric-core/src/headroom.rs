@@ -47,17 +47,19 @@ impl LinkFrames {
         Bytes(self.fastest(rate).bytes_in(time).0 + self.beyond_a_fluid(rate))
     }
 
-    /// What arrives because traffic is no fluid. In Eq. 1: during the frame ahead of the PAUSE, and the sender's last
-    /// frame. Beyond it: the packet that triggers the PAUSE may itself find the shared pool full and go to headroom, and
-    /// the PAUSE takes time on the wire. Control frames of other classes wait ahead of it where they take longer than
-    /// the packets that trigger them. Otherwise they are not counted: Eq. 1 counts 24 bytes around each frame that the
-    /// buffer does not hold, and no burst of the tests has needed more.
+    /// What Eq. 1 and the terms that it misses count for whole frames. In Eq. 1: what arrives during the frame ahead of
+    /// the PAUSE, a packet or a frame between neighbours, and the sender's last packet. Beyond it: the packet that
+    /// triggers the PAUSE may itself find the shared pool full and go to headroom, and the PAUSE takes time on the wire.
+    /// Control frames of other classes wait ahead of it where they take longer than the packets that trigger them.
+    /// Otherwise they are not counted: Eq. 1 counts 24 bytes around each frame that the buffer does not hold, and no
+    /// burst of the tests has needed more.
     const fn beyond_a_fluid(&self, rate: BitsPerSecond) -> u64 {
-        let longest = self.time.on_the_wire(self.longest.0);
+        let packet = self.time.on_the_wire(self.longest.0);
+        let hop_control = self.time.on_the_wire(self.hop_control as u64);
+        let ahead = if packet > hop_control { packet } else { hop_control };
         let others = self.lossless_classes.saturating_sub(1);
         let waiting = others * (self.hop_control as u64).saturating_sub(SHORTEST_PACKET);
-        let pause = self.time.on_the_wire(self.hop_control as u64) + waiting;
-        2 * longest + self.meanwhile(rate, longest) + self.meanwhile(rate, pause)
+        2 * packet + self.meanwhile(rate, ahead) + self.meanwhile(rate, hop_control + waiting)
     }
 
     /// What arrives while the other way is busy with `bytes`.
@@ -120,6 +122,10 @@ mod tests {
         let of = |length| LinkFrames { hop_control: length, ..FRAMES }.headroom(RATE, Picos(0)).0;
         assert_eq!(of(1000) - of(60), 7 * 940);
         assert_eq!(of(60) - of(43), 17);
+        let short = LinkFrames { longest: Bytes(62), lossless_classes: 1, ..FRAMES };
+        let of = |length| LinkFrames { hop_control: length, ..short }.headroom(RATE, Picos(0)).0;
+        // The frame ahead of the PAUSE is no packet.
+        assert_eq!(of(1000) - of(62), 2 * 938);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Headroom {
                 "the insurance headroom of its port, which is what its link needs, was full"
             }
             (DropReason::NoDescriptor, _) => {
-                "all descriptors were taken; lower `switch.buffer` or send larger frames"
+                "all descriptors were taken; lower the buffer (`switch.buffer`, `[[switches]]`) or send larger frames"
             }
             _ => return None,
         })

@@ -142,7 +142,7 @@ fn what_xoff_cannot_do_is_refused_unless_accepted() {
     }
     assert!(text.contains("CC_MODE 10  "), "{text}");
     // What is there is not overwritten.
-    import(&folder, &["--lenient"]).assert_refused(&["small-100.csv exists", "--out", "--force"]);
+    import(&folder, &["--lenient"]).assert_refused(&["small.toml exists", "--out", "--force"]);
 }
 
 /// Hosts 1 and 2 send three packets each to host 0, at once, without control: completion times by hand, by the

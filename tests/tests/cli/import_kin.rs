@@ -262,9 +262,9 @@ fn an_import_is_replaced_on_request() {
     let read = |name: &str| fs::read_to_string(folder.path(name)).expect("it is written");
     import(&folder, "conweave", &[]).assert_code(0);
     let first = [read("x.toml"), read("x.csv")];
-    import(&folder, "conweave", &[]).assert_refused(&["x.csv exists", "--out", "--force"]);
+    import(&folder, "conweave", &[]).assert_refused(&["x.toml exists", "--out", "--force"]);
 
-    // Nothing is lost if the import fails, wherever it does.
+    // Nothing is lost if the files are wrong.
     folder.write("ns3/config/flow.txt", "1 \n0 9 3 1000 2\n");
     import(&folder, "conweave", &["--force"]).assert_refused(&["there is no node 9"]);
     let islands = "4 2 2\n2 3\n0 2 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n";
@@ -281,10 +281,32 @@ fn an_import_is_replaced_on_request() {
     assert!(read("x.csv").contains("0,h1,h3,1000,3"));
     assert_eq!(folder.entries(), ["ns3", "x.csv", "x.toml"]);
 
-    // What no import has written stays.
+    // Lists that the earlier import named, and the new one does not, go; so does what a killed import left.
+    let other = read("x.toml").replace("x.csv", "y.csv");
+    folder.write("x.toml", &(other + "# y.csv\n"));
+    fs::rename(folder.path("x.csv"), folder.path("y.csv")).expect("a file can be moved");
+    for left_over in [".x.toml.4194305.new", ".x.csv.4194305.old", ".x.csv.mine.old"] {
+        folder.write(left_over, "");
+    }
+    import(&folder, "conweave", &["--force"]).assert_code(0);
+    assert_eq!(folder.entries(), [".x.csv.mine.old", "ns3", "x.csv", "x.toml"]);
+}
+
+#[test]
+fn what_no_import_has_written_stays() {
+    let folder = conweave(CONWEAVE, LEAF_SPINE, "1 \n0 2 3 1000 2\n");
+    let read = |name: &str| fs::read_to_string(folder.path(name)).expect("it is there");
+    let mine = "start_ns,src,dst,bytes,priority\n5,h0,h1,77,3\n";
+    folder.write("x.csv", mine);
+    let refused = |words: &[&str]| import(&folder, "conweave", &["--force"]).assert_refused(words);
+    refused(&["x.csv is no flow list of an earlier import", "--out"]);
+    assert_eq!(
+        (folder.entries(), read("x.csv")),
+        (vec!["ns3".into(), "x.csv".into()], mine.into())
+    );
+
+    fs::remove_file(folder.path("x.csv")).expect("it is there");
     folder.write("x.toml", "# mine\n");
-    import(&folder, "conweave", &["--force"])
-        .assert_refused(&["x.toml was not written by an import"]);
+    refused(&["x.toml was not written by an import"]);
     assert_eq!(read("x.toml"), "# mine\n");
-    assert!(read("x.csv").contains("0,h1,h3,1000,3"));
 }

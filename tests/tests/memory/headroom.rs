@@ -97,3 +97,36 @@ fn the_default_headroom_never_loses_and_is_used_but_for_two_frames() {
         assert!(used + two_frames >= unframed, "{case:?} uses {used} of {}", case.eq_1());
     }
 }
+
+/// A RESUME that counts 1000 B is under way when the next PAUSE is due, and packets count 60 B.
+#[test]
+fn control_frames_that_are_longer_than_packets_lose_nothing() {
+    let text = r#"duration = "2ms"
+[topology]
+kind = "star"
+hosts = 6
+host_link = { rate = "100Gbps", delay = "0s" }
+[switch]
+lossless = [3]
+private_per_queue = "0B"
+[host]
+payload = "4B"
+transport = { kind = "roce-rc", congestion_control = "none" }
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2", "h3", "h4", "h5"]
+receiver = "h0"
+bytes = "100kB"
+"#;
+    let adaptive = "switch.headroom={ kind = \"adaptive\", period = \"50us\" }";
+    let prompt = [adaptive, "switch.pause_response=0s", "host.pause_response=0s"];
+    let bare = [adaptive, "switch.wire_overhead=0B", "frames.hop_control=500B"];
+    for sets in [&prompt, &bare] {
+        for buffer in ["switch.buffer=200kB", "switch.buffer=400kB"] {
+            let sets = [&["frames.hop_control=1000B", buffer], &sets[..]].concat();
+            let run = in_memory(text, &sets);
+            assert!(run.summary.lossless, "{sets:?}: {:?}", run.summary.drops);
+            assert!(run.summary.pause_frames > 0, "{sets:?}");
+        }
+    }
+}

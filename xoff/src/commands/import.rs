@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::Exit;
+use super::{Exit, interrupt};
 use crate::import::ns3::{self, Imported, Simulator};
 
 /// Arguments of `xoff import`.
@@ -80,11 +80,11 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if !accepted(&imported, arguments.lenient) {
         return Exit::BadInput;
     }
-    match files::write(&imported, &out, arguments.force) {
+    match files::write(&imported, &out, arguments.force, interrupt::watch()) {
         Ok(scenario) => super::print(&super::validate::describe(&out, &scenario), Exit::Success),
-        Err(message) => {
-            super::say(message);
-            Exit::BadInput
+        Err(failure) => {
+            super::say(failure.message);
+            failure.exit
         }
     }
 }

@@ -19,7 +19,7 @@ mod translation;
 mod transport;
 
 pub use arguments::Arguments;
-pub use scenario::{IMPORTED_FROM, LIST_HEADER};
+pub use scenario::IMPORTED_FROM;
 pub use simulator::Simulator;
 
 use std::path::{Component, Path, PathBuf};

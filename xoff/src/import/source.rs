@@ -1,6 +1,7 @@
 //! A text file that another program wrote, as lines of words with their places.
 
 use std::fmt::Display;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
@@ -51,7 +52,12 @@ impl Source {
     /// Reads a file; `noun` is what it is called if it cannot be read.
     pub fn read(path: &Path, noun: &str) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        // A device may have no end.
+        let text = match std::fs::metadata(path) {
+            Ok(found) if !found.is_file() => Err(io::Error::other("it is no file")),
+            _ => std::fs::read_to_string(path),
+        };
+        match text {
             // Some editors begin a file with a byte order mark.
             Ok(text) => Ok(Self { name, text: text.trim_start_matches('\u{feff}').to_owned() }),
             Err(error) => {

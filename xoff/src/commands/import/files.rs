@@ -1,36 +1,136 @@
 //! The files of an import: all of them, or none.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::Scenario;
 
-use crate::import::ns3::{IMPORTED_FROM, Imported, LIST_HEADER};
+use super::super::Exit;
+use crate::import::ns3::{IMPORTED_FROM, Imported};
+
+/// Ends of the names of files that are not yet, or no longer, in their places.
+const NEW: &str = "new";
+const OLD: &str = "old";
+
+/// Why nothing was written.
+#[derive(Debug)]
+pub struct Failure {
+    /// What to say.
+    pub message: String,
+    /// How the command ends.
+    pub exit: Exit,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, exit: Exit::BadInput }
+    }
+}
 
 /// A file to be written.
 struct Output<'a> {
     path: PathBuf,
     text: &'a str,
-    /// How the same file of an earlier import begins.
-    beginning: &'static str,
 }
 
 /// Writes an imported scenario and its flow lists, after a check that the scenario can be loaded. With `force` they
-/// replace those of an earlier import; an error leaves everything as it was.
-pub fn write(imported: &Imported, out: &Path, force: bool) -> Result<Scenario, String> {
+/// replace those of an earlier import; an error leaves everything as it was. Once the first file is in its place, an
+/// interruption waits for the last.
+pub fn write(
+    imported: &Imported,
+    out: &Path,
+    force: bool,
+    interrupted: &AtomicBool,
+) -> Result<Scenario, Failure> {
     let folder = out.parent().unwrap_or(Path::new(""));
-    let list = |(name, text): &'_ (String, String)| (folder.join(name), text.clone());
-    let lists: Vec<(PathBuf, String)> = imported.flow_lists.iter().map(list).collect();
-    let mut outputs: Vec<Output<'_>> = lists
-        .iter()
-        .map(|(path, text)| Output { path: path.clone(), text, beginning: LIST_HEADER })
-        .collect();
-    outputs.push(Output { path: out.to_owned(), text: &imported.toml, beginning: IMPORTED_FROM });
-    outputs.iter().try_for_each(|output| output.check(force))?;
+    let lists = imported.flow_lists.iter();
+    let mut outputs: Vec<Output<'_>> =
+        lists.map(|(name, text)| Output { path: folder.join(name), text }).collect();
+    if outputs.iter().any(|list| list.path == out) {
+        let message = format!(
+            "error: {} is the name of a flow list, too; name the scenario with .toml",
+            out.display()
+        );
+        return Err(message.into());
+    }
+    outputs.push(Output { path: out.to_owned(), text: &imported.toml });
+    let earlier = earlier_lists(out, force)?;
+    for list in &outputs[..imported.flow_lists.len()] {
+        check_list(&list.path, &earlier, out, force)?;
+    }
     let scenario = load(&outputs, out)?;
-    replace(&outputs)?;
+    replace(&outputs, interrupted)?;
+    let written: BTreeSet<&Path> = outputs.iter().map(|output| output.path.as_path()).collect();
+    // What cannot be removed is left: the import is complete.
+    for list in earlier.iter().filter(|list| !written.contains(list.as_path())) {
+        let _ = fs::remove_file(list);
+    }
+    for path in written.into_iter().chain(earlier.iter().map(PathBuf::as_path)) {
+        remove_left_over(path);
+    }
     Ok(scenario)
+}
+
+/// The flow lists of the import that wrote `out`; none if nothing is there. What stands there may be replaced.
+fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, String> {
+    let path = out.display();
+    if !may_replace(out, force)? {
+        return Ok(BTreeSet::new());
+    }
+    let text = fs::read(out).map_err(|error| format!("error: cannot read {path}: {error}"))?;
+    if !text.starts_with(IMPORTED_FROM.as_bytes()) {
+        return Err(format!(
+            "error: {path} was not written by an import; name another file with --out"
+        ));
+    }
+    let text = String::from_utf8_lossy(&text);
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error| format!("error: cannot read {path}, which an import wrote: {error}"))?;
+    let flows = table.get("flows").and_then(toml::Value::as_array).into_iter().flatten();
+    let names = flows.filter_map(|entry| entry.get("file")?.as_str());
+    // A list lies beside its scenario.
+    let names = names.filter(|name| Path::new(name).file_name() == Some(OsStr::new(name)));
+    Ok(names.map(|name| out.with_file_name(name)).collect())
+}
+
+/// Checks that a flow list may be written: nothing is there, or a list of the earlier import.
+fn check_list(
+    list: &Path,
+    earlier: &BTreeSet<PathBuf>,
+    out: &Path,
+    force: bool,
+) -> Result<(), String> {
+    if may_replace(list, force)? && !earlier.contains(list) {
+        return Err(format!(
+            "error: {} is no flow list of an earlier import to {}; name another file with --out",
+            list.display(),
+            out.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether something is there that `force` may replace.
+fn may_replace(path: &Path, force: bool) -> Result<bool, String> {
+    let shown = path.display();
+    let wrong = |what: &str, help: &str| Err(format!("error: {shown} {what}; {help}"));
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(format!("error: cannot look at {shown}: {error}")),
+        Ok(found) if !found.is_file() => wrong("is no file", "name another with --out"),
+        Ok(_) if !force => {
+            wrong("exists", "name another file with --out, or write over it with --force")
+        }
+        Ok(found) if found.permissions().readonly() => {
+            wrong("is write-protected", "name another file with --out")
+        }
+        Ok(_) => Ok(true),
+    }
 }
 
 /// The scenario that the outputs will be.
@@ -43,42 +143,19 @@ fn load(outputs: &[Output<'_>], out: &Path) -> Result<Scenario, String> {
 }
 
 impl Output<'_> {
-    /// Whether it may be written: nothing is there, or with `force` what an import has written.
-    fn check(&self, force: bool) -> Result<(), String> {
-        let path = self.path.display();
-        let wrong = |what: &str, help: &str| Err(format!("error: {path} {what}; {help}"));
-        match fs::symlink_metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(format!("error: cannot look at {path}: {error}")),
-            Ok(_) if !force => {
-                let help = "name another file with --out, or write over it with --force";
-                wrong("exists", help)
-            }
-            Ok(found) if !found.is_file() => wrong("is no file", "name another with --out"),
-            Ok(_) => {
-                let text = fs::read(&self.path)
-                    .map_err(|error| format!("error: cannot read {path}: {error}"))?;
-                if text.starts_with(self.beginning.as_bytes()) {
-                    return Ok(());
-                }
-                wrong("was not written by an import", "name another file with --out")
-            }
-        }
-    }
-
-    fn beside(&self, suffix: &str) -> PathBuf {
+    fn beside(&self, end: &str) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        self.path.with_file_name(format!(".{name}.{}.{suffix}", std::process::id()))
+        self.path.with_file_name(format!(".{name}.{}.{end}", std::process::id()))
     }
 }
 
 /// Puts the new files in place of the old ones: all new ones are complete before the first one is moved, and the old
 /// ones come back if a move fails.
-fn replace(outputs: &[Output<'_>]) -> Result<(), String> {
+fn replace(outputs: &[Output<'_>], interrupted: &AtomicBool) -> Result<(), Failure> {
     let (mut made, mut kept) = (Vec::new(), Vec::new());
     let moved = outputs
         .iter()
-        .try_for_each(|output| complete(output, &mut made))
+        .try_for_each(|output| complete(output, interrupted, &mut made))
         .and_then(|()| outputs.iter().try_for_each(|output| put(output, &mut made, &mut kept)));
     // What cannot be removed or moved back is left: the first error is the one to show.
     if moved.is_err() {
@@ -97,28 +174,109 @@ fn replace(outputs: &[Output<'_>]) -> Result<(), String> {
 }
 
 /// Writes a file beside its place.
-fn complete(output: &Output<'_>, made: &mut Vec<PathBuf>) -> Result<(), String> {
-    let path = output.beside("new");
+fn complete(
+    output: &Output<'_>,
+    interrupted: &AtomicBool,
+    made: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
+    if interrupted.load(Ordering::Relaxed) {
+        let message = "interrupted: nothing was written".to_owned();
+        return Err(Failure { message, exit: Exit::Interrupted });
+    }
+    let path = output.beside(NEW);
     let failed = |error| format!("error: cannot write {}: {error}", output.path.display());
     let mut file = File::create_new(&path).map_err(failed)?;
     made.push(path);
-    file.write_all(output.text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+    file.write_all(output.text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok(())
 }
 
-/// Moves a complete file to its place, and what is there aside.
+/// Moves a complete file over what is in its place, of which a copy is kept.
 fn put(
     output: &Output<'_>,
     made: &mut Vec<PathBuf>,
     kept: &mut Vec<(PathBuf, PathBuf)>,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let failed = |error| format!("error: cannot replace {}: {error}", output.path.display());
-    let old = output.beside("old");
-    match fs::rename(&output.path, &old) {
+    let old = output.beside(OLD);
+    // Some file systems have no links.
+    let copied = || fs::copy(&output.path, &old).map(drop);
+    match fs::hard_link(&output.path, &old).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Err(error),
+        _ => copied(),
+    }) {
         Ok(()) => kept.push((old, output.path.clone())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => made.push(output.path.clone()),
+        Err(error) => return Err(failed(error).into()),
     }
-    fs::rename(output.beside("new"), &output.path).map_err(failed)?;
-    made.push(output.path.clone());
+    fs::rename(output.beside(NEW), &output.path).map_err(failed)?;
     Ok(())
+}
+
+/// Removes what imports that were killed have left beside a file.
+fn remove_left_over(path: &Path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beginning = format!(".{name}.");
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(&beginning));
+        let Some((process, NEW | OLD)) = rest.and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        let lives = process
+            .parse::<u32>()
+            .map_or(true, |id| Path::new("/proc").join(id.to_string()).exists());
+        if !lives {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scenario and its list, to be replaced in a folder.
+    fn outputs(folder: &Path) -> [Output<'static>; 2] {
+        [("x.csv", "new list"), ("x.toml", "new scenario")]
+            .map(|(name, text)| Output { path: folder.join(name), text })
+    }
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_move_that_fails_takes_back_those_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x.csv"), "old list").unwrap();
+        // No file can take the place of a folder.
+        fs::create_dir(folder.path().join("x.toml")).unwrap();
+        let failure =
+            replace(&outputs(folder.path()), &AtomicBool::new(false)).expect_err("it fails");
+        assert!(failure.message.contains("x.toml"), "{}", failure.message);
+        assert_eq!(fs::read_to_string(folder.path().join("x.csv")).unwrap(), "old list");
+        assert_eq!(entries(folder.path()), ["x.csv", "x.toml"]);
+
+        // What was not there is not there again.
+        fs::remove_file(folder.path().join("x.csv")).unwrap();
+        replace(&outputs(folder.path()), &AtomicBool::new(false)).expect_err("it fails");
+        assert_eq!(entries(folder.path()), ["x.toml"]);
+    }
+
+    #[test]
+    fn an_interrupted_import_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x.csv"), "old list").unwrap();
+        let failure =
+            replace(&outputs(folder.path()), &AtomicBool::new(true)).expect_err("it ends");
+        assert!(matches!(failure.exit, Exit::Interrupted));
+        assert_eq!(entries(folder.path()), ["x.csv"]);
+    }
 }

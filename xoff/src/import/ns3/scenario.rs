@@ -20,8 +20,6 @@ use super::transport::STAMPS;
 
 /// How an imported scenario begins.
 pub const IMPORTED_FROM: &str = "# Imported from ";
-/// How an imported flow list begins.
-pub const LIST_HEADER: &str = "start_ns,src,dst,bytes,priority\n";
 /// Flow lists at most, one for each destination port.
 const MAX_LISTS: usize = 64;
 
@@ -103,7 +101,7 @@ fn by_key<'a, K: Ord>(
 }
 
 fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> String {
-    let mut text = String::from(LIST_HEADER);
+    let mut text = String::from("start_ns,src,dst,bytes,priority\n");
     for flow in &list.flows {
         let (source, destination) =
             (topology.node_name(flow.source), topology.node_name(flow.destination));
