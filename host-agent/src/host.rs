@@ -67,9 +67,8 @@ pub struct HostConfig {
 /// Its driver calls, after every `start_flow`, `handle_*` and transmission,
 /// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
 /// [`next_transmission`](Self::next_transmission) from the instant on at which the port is free, and
-/// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer). After a packet it may leave out to poll,
-/// if the instant that [`plan_transmission`](Self::plan_transmission) said has not come and the host has no
-/// [news](Self::has_news).
+/// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer). After an arrival the driver may
+/// skip polling until the [planned](Self::plan_transmission) instant, unless [`has_news`](Self::has_news).
 #[derive(Debug)]
 pub struct Host {
     config: HostConfig,
@@ -196,7 +195,7 @@ impl Host {
     /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
     /// counts other hop control frames and ignores them.
     pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
-        let (pause, counters) = (&mut self.nic.pause, &mut self.counters);
+        let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
         let (named, paused) = match *control {
             HopControl::Classes(pauses) => {
                 match pause.receive(now, &pauses) {
@@ -332,10 +331,10 @@ impl Host {
         self.nic.plan_transmission(from)
     }
 
-    /// Whether [`plan_transmission`](Self::plan_transmission) may say something else by `now`.
+    /// Whether [`plan_transmission`](Self::plan_transmission) may answer otherwise before its instant has come.
     #[inline]
-    pub fn has_news(&self, now: Picos) -> bool {
-        self.nic.has_news(now)
+    pub fn has_news(&self) -> bool {
+        self.nic.has_news()
     }
 
     /// Whether nothing is left to be sent or to be acknowledged.
@@ -436,7 +435,7 @@ impl Host {
             return;
         }
         sending.scheduled = true;
-        let queue = self.nic.pause.queue(sending.end.request().priority);
+        let queue = self.nic.queue(sending.end.request().priority);
         let start = sending.end.next_start();
         if start > now {
             self.nic.schedule_at(queue, slot, start);

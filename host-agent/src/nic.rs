@@ -38,7 +38,7 @@ struct TransmitQueue {
 #[derive(Debug)]
 pub struct Nic {
     /// Pause timers of the port.
-    pub pause: PauseTimers,
+    pause: PauseTimers,
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
     acknowledgements: Acknowledgements,
@@ -51,7 +51,8 @@ pub struct Nic {
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
-    /// Whether something has come to wait since [`plan_transmission`](Self::plan_transmission).
+    /// Whether something has come to wait, or pauses may have changed, since
+    /// [`plan_transmission`](Self::plan_transmission).
     has_news: bool,
 }
 
@@ -70,6 +71,18 @@ impl Nic {
             next_turn: 0,
             has_news: false,
         }
+    }
+
+    /// The queue that serves `priority`.
+    #[inline]
+    pub fn queue(&self, priority: Priority) -> QueueId {
+        self.pause.queue(priority)
+    }
+
+    /// The pause timers of the port, to be changed.
+    pub fn pauses_mut(&mut self) -> &mut PauseTimers {
+        self.has_news = true;
+        &mut self.pause
     }
 
     /// Queues a response to the neighbour's link delay request. It goes before all packets, as MAC control
@@ -186,11 +199,11 @@ impl Nic {
         self.next_transmission(from)
     }
 
-    /// Whether the answer of [`plan_transmission`](Self::plan_transmission) may be another at `now`, if its instant has
-    /// not come: something more waits, or a queue is paused.
+    /// Whether [`plan_transmission`](Self::plan_transmission) may answer otherwise before its instant has come:
+    /// something more waits, or pauses may have changed. It knows when the present pauses end.
     #[inline]
-    pub fn has_news(&self, now: Picos) -> bool {
-        self.has_news || self.pause.may_hold(now)
+    pub fn has_news(&self) -> bool {
+        self.has_news
     }
 
     /// Whether nothing waits, be it paused or not.
@@ -277,11 +290,11 @@ mod tests {
     }
 
     fn pause(nic: &mut Nic, now: Picos, priority: u8) {
-        nic.pause.receive(now, &ClassPauses::xoff(1 << priority, 1000));
+        nic.pauses_mut().receive(now, &ClassPauses::xoff(1 << priority, 1000));
     }
 
     fn resume(nic: &mut Nic, now: Picos, priority: u8) {
-        nic.pause.receive(now, &ClassPauses::xon(1 << priority));
+        nic.pauses_mut().receive(now, &ClassPauses::xon(1 << priority));
     }
 
     #[test]
@@ -334,24 +347,40 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_holds_until_something_more_waits_or_a_pause_may_hold() {
+    fn a_plan_holds_until_something_more_waits_or_pauses_change() {
         let mut nic = nic();
-        let waits: [fn(&mut Nic); 4] = [
+        let changes: [fn(&mut Nic); 6] = [
             |nic| nic.schedule(of(3), 10),
             |nic| nic.schedule_at(of(3), 11, Picos(900)),
             |nic| nic.queue_notification(control(Opcode::Cnp, 6)),
             |nic| nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]),
+            |nic| pause(nic, Picos(0), 3),
+            |nic| resume(nic, Picos(0), 3),
         ];
-        for wait in waits {
+        for change in changes {
             nic.plan_transmission(Picos(0));
-            assert!(!nic.has_news(Picos(0)));
-            wait(&mut nic);
-            assert!(nic.has_news(Picos(0)));
+            assert!(!nic.has_news());
+            change(&mut nic);
+            assert!(nic.has_news());
         }
-        nic.plan_transmission(Picos(0));
-        pause(&mut nic, Picos(0), 3);
-        let end = Picos(5_120_000);
-        assert!(nic.has_news(Picos(end.0 - 1)) && !nic.has_news(end));
+    }
+
+    #[test]
+    fn a_plan_holds_while_pauses_bind_and_end() {
+        let queues = one_per_priority(None);
+        let pauses = PauseTimers::new(BitsPerSecond(100_000_000_000), Picos(50), queues);
+        let mut nic = Nic::new(pauses, None);
+        for (priority, slot) in [(2, 10), (3, 11)] {
+            nic.schedule_at(of(priority), slot, Picos(100));
+        }
+        nic.pauses_mut().receive(Picos(0), &ClassPauses::xoff(1 << 2, 1));
+        let three = QueueSet::of(of(3));
+        nic.pauses_mut().receive_queues(Picos(0), three, three);
+        let end = Picos(5120);
+        for from in [0, 49, 50, 100, end.0] {
+            assert_eq!(nic.plan_transmission(Picos(from)), Some(end), "{from}");
+            assert!(!nic.has_news());
+        }
     }
 
     #[test]

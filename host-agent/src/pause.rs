@@ -59,8 +59,6 @@ pub struct PauseTimers {
     queues: QueueRanges,
     /// By [`QueueId::place`].
     pauses: Box<[QueuePause]>,
-    /// No pause ends later.
-    latest: Picos,
 }
 
 impl PauseTimers {
@@ -75,7 +73,7 @@ impl PauseTimers {
             taken = taken.or(range.queues());
         }
         let pauses = vec![QueuePause::default(); places(&queues)].into_boxed_slice();
-        Self { link_rate, response, queues, pauses, latest: Picos::ZERO }
+        Self { link_rate, response, queues, pauses }
     }
 
     /// Entries of a table with one for each queue, by [`QueueId::place`].
@@ -94,7 +92,6 @@ impl PauseTimers {
         for priority in priority::of_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
             let until = now + quantum_duration(self.link_rate, quanta);
-            self.latest = self.latest.max(until);
             for queue in self.queues[priority.index()].queues().iter() {
                 self.pauses[queue.place()].update(|pause| match quanta {
                     0 => pause.class.resume(now),
@@ -125,7 +122,6 @@ impl PauseTimers {
         for queue in named.iter() {
             self.pauses[queue.place()].update(|pause| {
                 if paused.contains(queue) {
-                    self.latest = Picos::MAX;
                     pause.queue.pause(now, now + self.response, Picos::MAX);
                 } else {
                     pause.queue.resume(now);
@@ -139,13 +135,6 @@ impl PauseTimers {
         } else {
             PauseOutcome::Paused
         }
-    }
-
-    /// Whether some queue may be paused at `now`, or after it by a frame that was received before. Pauses without an end
-    /// count even after their end.
-    #[inline]
-    pub fn may_hold(&self, now: Picos) -> bool {
-        now < self.latest
     }
 
     /// Whether `queue` may not start a packet at `now`.

@@ -223,11 +223,10 @@ impl HostNode {
             HostArrival::HopControl(control) => {
                 self.host.handle_hop_control(now, &control);
                 self.note_pauses(core, now, &control);
-                self.ready_at = now;
             }
         }
         core.frames.discard(frame);
-        if now >= self.ready_at || self.host.has_news(now) {
+        if now >= self.ready_at || self.host.has_news() {
             self.kick(core, now);
         } else {
             let free = self.out.busy_until.max(now);
