@@ -274,6 +274,22 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
     }
 
     #[test]
+    fn a_switch_has_descriptors_for_its_own_buffer() {
+        let text = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2
+spines = 1\nhosts_per_leaf = 1\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
+fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"
+[switch]\nbuffer = \"3MB\"\n[[switches]]\nat = \"leaf1\"\nbuffer = \"6MB\"";
+        let scenario = Scenario::parse(text, Path::new("buffers.toml"), &[]);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        for (switch, shortest_frames) in [(0, 50_000), (1, 100_000)] {
+            let switch = SwitchId(switch);
+            assert_eq!(capacity(&scenario, switch).slots, shortest_frames);
+            assert_eq!(switch_config(&scenario, switch).slots, shortest_frames as usize);
+        }
+    }
+
+    #[test]
     fn switches_draw_random_numbers_of_their_own_from_the_scenarios_seed() {
         let of_seed = |seed: u32| {
             let text = format!(
