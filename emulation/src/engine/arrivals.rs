@@ -11,7 +11,7 @@ pub struct Arrival {
     pub key: u64,
     /// The frame.
     pub frame: FrameId,
-    /// How long it counts: so that nobody has to find out again what its sender knew.
+    /// Its counted length, as the sender computed it.
     pub length: u32,
 }
 
