@@ -221,7 +221,7 @@ impl SwitchNode {
         if out.busy_until <= now {
             self.send_next(core, now, port);
         } else if !out.wakes && !self.switch.is_idle(port) {
-            self.wake_when_free(port);
+            self.push_wake(port);
         }
     }
 
@@ -352,11 +352,17 @@ impl SwitchNode {
 
     #[inline]
     fn wake_when_free(&mut self, port: u16) {
-        let out = &mut self.ports[usize::from(port)].out;
-        if !out.wakes {
-            out.wakes = true;
-            self.wakes.push(Reverse(port_key(out.busy_until, port)));
+        if !self.ports[usize::from(port)].out.wakes {
+            self.push_wake(port);
         }
+    }
+
+    /// The same of a port that does not wake yet.
+    #[inline]
+    fn push_wake(&mut self, port: u16) {
+        let out = &mut self.ports[usize::from(port)].out;
+        out.wakes = true;
+        self.wakes.push(Reverse(port_key(out.busy_until, port)));
     }
 
     /// A PFC frame was received, or a pause ran out, at a port.
