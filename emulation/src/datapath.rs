@@ -23,8 +23,8 @@ use switch_user::tables::SwitchTables;
 use topology::{WireEnds, WireId};
 use units::{Nanos, Picos};
 
-use crate::engine::transmitter::Timing;
 use crate::partition::Partition;
+use crate::wire_timing::Timing;
 pub use slab::FrameId;
 
 /// A frame's kind, for capture filters and injected faults.
@@ -74,15 +74,13 @@ pub struct Crossing {
     /// The timing of the wire.
     pub timing: Timing,
     /// When its last bit arrives: now.
-    pub arrival: Picos,
-    /// The same in nanoseconds.
-    pub now: Nanos,
+    pub now: Picos,
 }
 
 impl Crossing {
     /// When its transmission began. The memory datapath does not ask.
     pub fn started(&self) -> Nanos {
-        self.timing.started(self.arrival, self.length).to_nanos()
+        self.timing.started(self.now, self.length).to_nanos()
     }
 }
 

@@ -37,7 +37,7 @@ mod switch_node;
 mod switch_recorder;
 #[cfg(test)]
 mod tests;
-pub(crate) mod transmitter;
+mod transmitter;
 mod upcoming;
 mod wait_graph;
 

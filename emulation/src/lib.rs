@@ -22,6 +22,7 @@ pub mod queue_pairs;
 pub mod run;
 pub mod stations;
 pub mod switch_settings;
+mod wire_timing;
 
 /// The message of a build without the kernel datapath when it is asked for.
 #[cfg(not(feature = "kernel"))]

@@ -175,7 +175,7 @@ impl KernelWires {
     }
 
     fn foreign(&self, crossing: &Crossing, what: String) -> DatapathError {
-        DatapathError::Foreign { wire: self.name(crossing), what, now: crossing.now }
+        DatapathError::Foreign { wire: self.name(crossing), what, now: crossing.now.to_nanos() }
     }
 }
 
@@ -364,7 +364,7 @@ impl Wires for KernelWires {
         let wire = &crossing.ends;
         if let NodeKind::Switch(SwitchId(switch)) = wire.to {
             let program = &self.switch_mut(switch).program;
-            program.set_clock(crossing.now);
+            program.set_clock(crossing.now.to_nanos());
             program.set_frame_length(crossing.length);
         }
         let frame = frames.frames[frame].bytes.as_slice();
@@ -409,7 +409,7 @@ impl Wires for KernelWires {
         #[cfg(feature = "log-events")]
         switch.events.flush();
         let port = u32::from(crossing.ends.to_port);
-        if records.port != port || records.time_ns != crossing.now.0 {
+        if records.port != port || records.time_ns != crossing.now.to_nanos().0 {
             let what = format!("a frame at port {}", records.port);
             return Err(self.foreign(crossing, what));
         }
@@ -446,7 +446,7 @@ impl Wires for KernelWires {
             ..SPINS => std::hint::spin_loop(),
             SPINS..ATTEMPTS => thread::sleep(Duration::from_millis(1)),
             _ => {
-                let (wire, now) = (self.name(crossing), crossing.now);
+                let (wire, now) = (self.name(crossing), crossing.now.to_nanos());
                 let waited_ms = (ATTEMPTS - SPINS).into();
                 return Err(DatapathError::Lost { wire, now, waited_ms });
             }

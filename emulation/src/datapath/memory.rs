@@ -83,7 +83,8 @@ impl Wires for MemoryWires {
     ) -> Result<Option<Outcome>, DatapathError> {
         let tables = tables.unshared();
         let send = &mut |order: &Order| orders.push((*order, None));
-        let (policy, port, now) = (self.policy, u32::from(crossing.ends.to_port), crossing.now);
+        let (policy, port) = (self.policy, u32::from(crossing.ends.to_port));
+        let now = crossing.now.to_nanos();
         Ok(Some(match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
                 let (length, station) = (crossing.length, station(tables, port));

@@ -327,8 +327,7 @@ impl<W: Wires> Core<W> {
             ends: receiver.ends,
             length,
             timing: receiver.timing,
-            arrival: now,
-            now: now.to_nanos(),
+            now,
         };
         if !receiver.captures.is_empty() {
             self.capture(now, node, receiver, frame);

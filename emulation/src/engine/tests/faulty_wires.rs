@@ -110,7 +110,7 @@ impl Wires for FaultyWires {
                 return Ok(Some(Outcome::Dropped(DropReason::Truncated)));
             }
             Defect::Fails => {
-                let (wire, now) = ("h1->s0".into(), crossing.now);
+                let (wire, now) = ("h1->s0".into(), crossing.now.to_nanos());
                 return Err(DatapathError::Lost { wire, now, waited_ms: 1000 });
             }
             Defect::LeaksByte => {

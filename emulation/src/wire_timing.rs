@@ -1,0 +1,58 @@
+//! How long frames take on a wire.
+
+use scenario::Scenario;
+use topology::Wire;
+use units::{BitsPerSecond, FrameTime, Picos};
+
+/// The rate and length of a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Propagation delay.
+    pub delay: Picos,
+    /// Line rate.
+    pub rate: BitsPerSecond,
+    /// Picoseconds per byte at this rate; zero if that is not a whole number.
+    byte: u32,
+    /// How long frames occupy the port.
+    frame_time: FrameTime,
+}
+
+impl Timing {
+    /// The timing of `wire`.
+    pub fn of(wire: &Wire, scenario: &Scenario) -> Self {
+        let second = BitsPerSecond(1).serialise(1);
+        let even = second.0.is_multiple_of(wire.rate.0);
+        let byte = if even { second.0 / wire.rate.0 } else { 0 };
+        Self {
+            delay: wire.delay,
+            rate: wire.rate,
+            byte: u32::try_from(byte).unwrap_or(0),
+            frame_time: scenario.frame_time(),
+        }
+    }
+
+    /// Bytes on the wire of a frame of `length` bytes.
+    #[inline]
+    pub fn on_the_wire(&self, length: u32) -> u64 {
+        self.frame_time.on_the_wire(length.into())
+    }
+
+    /// How long a frame of `length` bytes occupies the port.
+    #[inline]
+    pub fn serialise(&self, length: u32) -> Picos {
+        let bytes = self.on_the_wire(length);
+        // A division would be most of the work of a transmission. The usual rates need only a product.
+        let exact = if self.byte == 0 {
+            self.rate.serialise(bytes)
+        } else {
+            Picos(bytes * u64::from(self.byte))
+        };
+        self.frame_time.rounded(exact)
+    }
+
+    /// When the transmission began of a frame of `length` bytes whose last bit arrives at `arrival`.
+    #[inline]
+    pub fn started(&self, arrival: Picos, length: u32) -> Picos {
+        Picos(arrival.0 - self.delay.0 - self.serialise(length).0)
+    }
+}
