@@ -21,7 +21,7 @@ pub(super) struct UnusedRoute {
     pub report: String,
 }
 
-/// Where an entry was written makes no other scenario.
+/// Scenarios that differ only in the lines of their entries are equal.
 impl PartialEq for UnusedRoute {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
@@ -92,28 +92,36 @@ impl<'a> Senders<'a> {
     /// Whether some frame takes this route of a switch.
     fn take(&self, switch: SwitchId, frames: RouteMatch) -> bool {
         let fabric = self.scenario.fabric();
-        let takes = |traffic: Traffic| {
-            fabric.applying(switch, traffic).is_some_and(|(applying, _)| applying == frames)
-        };
         let hosts = |given: Option<HostId>| {
             let all = 0..fabric.host_count();
             let hosts = given.map_or(all, |host| host.0..host.0 + 1);
             hosts.map(HostId)
         };
-        hosts(frames.destination).any(|to| {
+        // A switch delivers to its own hosts without routes.
+        let receivers = || hosts(frames.destination).filter(|&to| fabric.edge(to) != switch);
+        let takes = |traffic: Traffic| {
+            fabric.applying(switch, traffic).is_some_and(|(applying, _)| applying == frames)
+        };
+        let listed = |to| {
             let (first, last) = (HostId(0), HostId(u32::MAX));
-            let listed =
-                self.listed.range((to, first, None)..=(to, last, Some(FlowClass(u32::MAX))));
-            let mut listed =
-                listed.filter(|(_, from, _)| frames.source.is_none_or(|it| it == *from));
-            listed.any(|&(to, from, class)| takes(Traffic::between(from, to).of(class)))
-                || hosts(frames.source).any(|from| {
-                    self.drawn.iter().any(|&(source, class)| {
-                        source.may_send(from, to) && takes(Traffic::between(from, to).of(class))
-                            || source.may_send(to, from) && takes(Traffic::between(from, to))
-                    })
-                })
-        })
+            let all = self.listed.range((to, first, None)..=(to, last, Some(FlowClass(u32::MAX))));
+            let mut own = all.filter(|(_, from, _)| frames.source.is_none_or(|it| it == *from));
+            own.any(|&(to, from, class)| takes(Traffic::between(from, to).of(class)))
+        };
+        if receivers().any(listed) {
+            return true;
+        }
+        let of_class = |(_, class): &&(_, _)| frames.class.is_none() || frames.class == *class;
+        let drawn: Vec<_> = self.drawn.iter().filter(of_class).collect();
+        let is_drawn = |from, to| {
+            let takes = |class| takes(Traffic::between(from, to).of(class));
+            drawn.iter().any(|(source, class)| {
+                let acks = || frames.class.is_none() && source.may_send(to, from) && takes(None);
+                source.may_send(from, to) && takes(*class) || acks()
+            })
+        };
+        !drawn.is_empty()
+            && receivers().any(|to| hosts(frames.source).any(|from| is_drawn(from, to)))
     }
 }
 
@@ -206,6 +214,8 @@ mod tests {
             ("leaf1", "from = \"h2\"\nto = \"h0\"", true),
             ("leaf0", "from = \"h0\"\nto = \"h2\"", true),
             ("leaf2", "from = \"h4\"\nto = \"h2\"", false),
+            // Hosts of the receiver's rack do not send.
+            ("leaf1", "from = \"h1\"\nto = \"h0\"", false),
         ] {
             assert_eq!(warnings(incast, &route(at, frames)).is_empty(), of_use, "{at} {frames}");
         }

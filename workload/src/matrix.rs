@@ -61,6 +61,12 @@ impl PairMatrix {
         })
     }
 
+    /// Whether the weight from one host to another is above zero.
+    pub fn has_pair(&self, from: HostId, to: HostId) -> bool {
+        let row = self.rows.get(from.0 as usize);
+        row.is_some_and(|row| row.binary_search_by_key(&to, |(receiver, _)| *receiver).is_ok())
+    }
+
     /// The sum of a sender's weights.
     pub fn row_sum(&self, sender: HostId) -> u64 {
         self.rows[sender.0 as usize].last().map_or(0, |(_, sum)| *sum)

@@ -52,10 +52,7 @@ impl Pairs {
                 let among = |hosts: &[HostId], host| hosts.binary_search(&host).is_ok();
                 from != to && among(senders, from) && among(receivers, to)
             }
-            Self::Matrix(matrix) => {
-                matrix.senders().any(|sender| sender == from)
-                    && matrix.row(from).any(|(receiver, weight)| receiver == to && weight > 0)
-            }
+            Self::Matrix(matrix) => matrix.has_pair(from, to),
         }
     }
 
