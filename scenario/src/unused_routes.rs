@@ -224,4 +224,16 @@ mod tests {
             assert!(warnings(&flows, &route("leaf0", "from = \"h1\"\nto = \"h5\"")).is_empty());
         }
     }
+
+    #[test]
+    fn exchanges_go_between_all_hosts_and_no_host_sends_to_itself() {
+        for kind in ["permutation", "all-to-all"] {
+            let text = format!("{FABRIC}[[flows]]\nkind = \"{kind}\"\nbytes = \"1kB\"\n");
+            let scenario = Scenario::parse(&text, Path::new("a.toml"), &[]).unwrap();
+            let source = &scenario.sources()[0];
+            for (from, to, may) in [(1, 5, true), (5, 0, true), (1, 1, false), (0, 6, false)] {
+                assert_eq!(source.may_send(HostId(from), HostId(to)), may, "{kind} {from} {to}");
+            }
+        }
+    }
 }

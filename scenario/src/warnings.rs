@@ -8,8 +8,8 @@ use super::telemetry;
 use super::{CongestionControl, Ecn, Scenario, Transport};
 
 impl Scenario {
-    /// What a user probably did not mean, a sentence each, without a full stop; that of a place is followed by it and
-    /// by what to do, on lines of their own.
+    /// What a user probably did not mean, a sentence each, without a full stop. A warning about an entry ends with its
+    /// line and a help.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (source, transport) in self.transports.with_sources(&self.sources) {

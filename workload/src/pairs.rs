@@ -94,3 +94,18 @@ impl Pairs {
         demand
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_has_pairs_from_rows_to_columns() {
+        let matrix = PairMatrix::parse("0,3,0\n0,0,1\n0,0,0\n", 3).unwrap();
+        let pairs = Pairs::Matrix(Arc::new(matrix));
+        let all = (0..4).flat_map(|from| (0..4).map(move |to| (from, to)));
+        let found: Vec<_> =
+            all.filter(|&(from, to)| pairs.may_send(HostId(from), HostId(to))).collect();
+        assert_eq!(found, [(0, 1), (1, 2)]);
+    }
+}

@@ -1,5 +1,7 @@
 //! The command line of ns3-datacenter's programs, which goes before their configs.
 
+use std::collections::BTreeSet;
+
 use super::simulator::Simulator;
 
 /// Arguments, as they are without a command line.
@@ -33,14 +35,19 @@ impl Arguments {
             let help = "its config file says all; leave --argument out";
             return Err((title, help.to_owned()));
         }
+        let mut given = BTreeSet::new();
         for word in words {
             arguments.take(word)?;
+            if !given.insert(name_and_value(word).0) {
+                let title = format!("the argument `{word}` comes twice");
+                return Err((title, "keep one of that name".to_owned()));
+            }
         }
         Ok(arguments)
     }
 
     fn take(&mut self, word: &str) -> Result<(), (String, String)> {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let (name, value) = name_and_value(word);
         let flag = match value {
             "true" | "1" => Some(true),
             "false" | "0" => Some(false),
@@ -66,6 +73,10 @@ impl Arguments {
     }
 }
 
+fn name_and_value(word: &str) -> (&str, &str) {
+    word.split_once('=').unwrap_or((word, ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +98,8 @@ mod tests {
             let (title, help) = parse(datacenter, &[wrong]).unwrap_err();
             assert!(title.contains(wrong) && !help.is_empty(), "{title}");
         }
+        let (title, _) = parse(datacenter, &["wien=true", "wien=false"]).unwrap_err();
+        assert_eq!(title, "the argument `wien=false` comes twice");
         for simulator in [Simulator::Hpcc, Simulator::ConWeave] {
             assert!(parse(simulator, &["wien=true"]).is_err());
             assert!(parse(simulator, &[]).is_ok());

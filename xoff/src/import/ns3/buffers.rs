@@ -21,6 +21,8 @@ const CONWEAVE_ALPHA_SHIFT: u32 = 4;
 const CONWEAVE_FRAME: u64 = 1048;
 /// Headroom of `ConWeave`'s port 0, which no link has and which counts in place of the last port's.
 const CONWEAVE_PORT_0: u64 = 12_500 + 2 * CONWEAVE_FRAME;
+/// What `ConWeave`'s egress pool sets aside for each port: a frame for each queue.
+const CONWEAVE_EGRESS_RESERVE: u64 = QUEUES * CONWEAVE_FRAME;
 /// Queues of a port.
 const QUEUES: u64 = 8;
 /// Buffer of a port where `ConWeave`'s `BUFFER_SIZE` is 0.
@@ -183,8 +185,10 @@ impl Buffers {
     fn compare_conweave(&self, config: &Config, remarks: &mut Remarks) {
         remarks.inherent("ACKs", "take no buffer", "take shared buffer");
         if self.lossless.is_empty() {
-            let there = "is less by 8384 B a port at egress, and by headroom at ingress";
-            remarks.inherent("shared pool", there, "is the whole buffer");
+            let there = format!(
+                "is less by {CONWEAVE_EGRESS_RESERVE} B a port at egress, and by headroom at ingress"
+            );
+            remarks.inherent("shared pool", &there, "is the whole buffer");
             return;
         }
         let time = config.words("PAUSE_TIME").first().map_or("5", |word| word.text);
@@ -196,6 +200,12 @@ impl Buffers {
         let there =
             format!("has {CONWEAVE_PORT_0} B less for the last port, whatever its headroom");
         remarks.inherent("shared pool", &there, "has its headroom less");
+        // `SwitchMmu::CheckEgressAdmission`, which `SwitchNode::DoSwitchSend` asks whatever ENABLE_PFC says.
+        let there = format!(
+            "loses packets above what is free of the buffer less {CONWEAVE_EGRESS_RESERVE} B a port (half of it, \
+             if alone), also with PFC"
+        );
+        remarks.inherent("egress queue", &there, "never");
     }
 }
 

@@ -128,6 +128,14 @@ impl Config {
         Ok(self.whole(key, u64::from(default))? != 0)
     }
 
+    /// Whether flows have windows beside their rates: `HAS_WIN`, or the argument in its place.
+    pub fn has_window(&self) -> Result<bool, ScenarioError> {
+        match self.simulator {
+            Simulator::Ns3Datacenter => Ok(self.arguments.window_check),
+            Simulator::Hpcc | Simulator::ConWeave => self.flag("HAS_WIN", true),
+        }
+    }
+
     /// Whole microseconds, to which the simulator cuts, or `default` of them.
     pub fn micros(&self, key: &str, default: Option<u64>) -> Result<Picos, ScenarioError> {
         let word = match (self.words(key).first(), default) {

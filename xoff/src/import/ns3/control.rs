@@ -127,7 +127,8 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
     };
     let has_pint = config.simulator != Simulator::ConWeave;
     if !(matches!(mode, 1 | 3 | 7 | 8) || mode == 10 && has_pint) {
-        remarks.note(&place, "no scheme of the simulator's: senders at line rate, here too");
+        remarks
+            .note(&place, "the simulator has no such scheme; senders run at line rate, here too");
         return Ok(Control::None);
     }
     if mode == 10 {
@@ -135,11 +136,7 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
     }
     if !config.flag("RATE_BOUND", true)? {
         let place = config.place("RATE_BOUND");
-        let has_window = match config.simulator {
-            Simulator::Ns3Datacenter => config.arguments.window_check,
-            Simulator::Hpcc | Simulator::ConWeave => config.flag("HAS_WIN", true)?,
-        };
-        if has_window {
+        if config.has_window()? {
             remarks.asked(
                 &place,
                 "rates change windows and pace nothing",
@@ -194,11 +191,7 @@ fn hpcc(
         let here = "one of all links, as with 0";
         remarks.asked(&config.place("MULTI_RATE"), "a rate for each link of the path", here);
     }
-    if config.flag("SAMPLE_FEEDBACK", false)? {
-        let (there, here) =
-            ("links without a queue count once a round trip", "each time, as with 0");
-        remarks.asked(&config.place("SAMPLE_FEEDBACK"), there, here);
-    }
+    compare_sampling(config, remarks)?;
     Ok(Hpcc {
         utilisation_millionths: utilisation(config)?,
         max_stage: config.whole_up_to("MI_THRESH", 5, u32::MAX.into())?,
@@ -219,17 +212,21 @@ fn powertcp(
         let there = "a new rate once a round trip";
         remarks.asked(&config.place("FAST_REACT"), there, "at each ACK, as with 1");
     }
-    if config.flag("SAMPLE_FEEDBACK", false)? {
-        let (there, here) =
-            ("links without a queue count once a round trip", "each time, as with 0");
-        remarks.asked(&config.place("SAMPLE_FEEDBACK"), there, here);
-    }
+    compare_sampling(config, remarks)?;
     let theta = config.arguments.delay_wien;
     Ok(Control::PowerTcp {
         theta,
         utilisation_millionths: if theta { 1_000_000 } else { utilisation(config)? },
         minimum_rate,
     })
+}
+
+fn compare_sampling(config: &Config, remarks: &mut Remarks) -> Result<(), ScenarioError> {
+    if config.flag("SAMPLE_FEEDBACK", false)? {
+        let there = "links without a queue count once a round trip";
+        remarks.asked(&config.place("SAMPLE_FEEDBACK"), there, "each time, as with 0");
+    }
+    Ok(())
 }
 
 /// `U_TARGET` in millionths, above zero.

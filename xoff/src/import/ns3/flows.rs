@@ -22,6 +22,8 @@ pub struct Flows {
     pub list: Vec<FlowLine>,
     /// Lines behind those that the header counts, from this one on.
     pub unread_from: Option<usize>,
+    /// How many have 0 bytes in the file; these have one byte here.
+    pub empty: usize,
 }
 
 /// A flow.
@@ -67,8 +69,11 @@ impl Flows {
             return Err(source.error_at_end(&title, "write a line for each flow"));
         }
         let mut list: Vec<FlowLine> = Vec::with_capacity(count);
+        let mut empty = 0;
         for line in &rest[..count] {
-            let flow = flow(source, line, topology, traits)?;
+            let mut flow = flow(source, line, topology, traits)?;
+            empty += usize::from(flow.bytes == 0);
+            flow.bytes = flow.bytes.max(1);
             if let Some(before) = list.last()
                 && flow.start < before.start
             {
@@ -81,7 +86,7 @@ impl Flows {
             list.push(flow);
         }
         let unread_from = rest.get(count).map(|line| line.number);
-        Ok(Self { name: source.name().to_owned(), list, unread_from })
+        Ok(Self { name: source.name().to_owned(), list, unread_from, empty })
     }
 
     /// What the file is called.
@@ -128,7 +133,7 @@ fn flow(
         destination: receiver,
         group: source.number(group, "the priority group", 7)?,
         destination_port: port.unwrap_or(DESTINATION_PORT),
-        bytes: size.max(1),
+        bytes: size,
         start: seconds(source, start)?,
     })
 }

@@ -88,6 +88,10 @@ impl Translation {
         if config.simulator != Simulator::ConWeave {
             return Ok(());
         }
+        if config.flag("ENABLE_IRN", false)? && config.flag("ENABLE_PFC", true)? {
+            let what = "run.py refuses IRN with PFC; the simulator itself runs it";
+            self.remarks.note(&config.place("ENABLE_IRN"), what);
+        }
         let file = config.word("TOPOLOGY_FILE")?.text;
         if !CONWEAVE_TOPOLOGIES.iter().any(|name| file.contains(name)) {
             let what = format!("the simulator runs {} only", CONWEAVE_TOPOLOGIES.join(" and "));
@@ -108,6 +112,10 @@ impl Translation {
                 let what = "from here on the header counts nothing, and nothing is read";
                 self.remarks.note(&format!("{name}:{line}"), what);
             }
+        }
+        if flows.empty > 0 {
+            let what = format!("flows of 0 bytes ({}) have one byte, here too", flows.empty);
+            self.remarks.note(flows.name(), &what);
         }
         let stop = self.time_offset.0 + self.duration.0;
         let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();

@@ -258,7 +258,7 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     if matches!(of.transport.control, Control::Hpcc(_) | Control::PowerTcp { theta: false, .. }) {
         writeln!(toml, "telemetry_hops = {STAMPS}")?;
     }
-    // Where the simulator's senders have no timer: what waits for longer than the run, nobody sees.
+    // Where the simulator's senders have no timer: a timeout as long as the run never fires.
     let timeout = of.transport.timeout().unwrap_or(of.duration);
     writeln!(toml, "retransmission_timeout = \"{}\"", time(timeout))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;

@@ -57,10 +57,7 @@ pub enum Recovery {
 impl Transport {
     /// What the config asks for.
     pub fn of(config: &Config, remarks: &mut Remarks) -> Result<Self, ScenarioError> {
-        let has_window = match config.simulator {
-            Simulator::Ns3Datacenter => config.arguments.window_check,
-            Simulator::Hpcc | Simulator::ConWeave => config.flag("HAS_WIN", true)?,
-        };
+        let has_window = config.has_window()?;
         let scales = config.flag("VAR_WIN", false)?;
         if config.simulator == Simulator::Ns3Datacenter && has_window && !scales {
             let what =
@@ -164,8 +161,7 @@ impl Transport {
                 let there = "the start of the next packet moves";
                 remarks.inherent("PowerTCP: a new rate", there, "it holds from the next packet on");
                 remarks.inherent("PowerTCP: current", "as it is", "at least half of a full link's");
-                let there = "of the rate that the round trip began with";
-                remarks.inherent("PowerTCP: what 1 - gamma keeps", there, "of the last window");
+                compare_smoothing("PowerTCP", remarks);
                 self.compare_stamps("PowerTCP", &mut rates, remarks);
             }
             Control::PowerTcp { theta: true, .. } => {
@@ -174,12 +170,7 @@ impl Transport {
                 remarks.inherent("theta-PowerTCP", there, "once a round trip");
                 let there = "1.05 times the least round trip so far";
                 remarks.inherent("theta-PowerTCP: base RTT", there, "that of the idle path");
-                let there = "of the rate that the round trip began with";
-                remarks.inherent(
-                    "theta-PowerTCP: what 1 - gamma keeps",
-                    there,
-                    "of the last window",
-                );
+                compare_smoothing("theta-PowerTCP", remarks);
             }
         }
     }
@@ -308,6 +299,11 @@ impl Transport {
         }
         writeln!(toml)
     }
+}
+
+fn compare_smoothing(name: &str, remarks: &mut Remarks) {
+    let there = "of the rate that the round trip began with";
+    remarks.inherent(&format!("{name}: what 1 - gamma keeps"), there, "of the last window");
 }
 
 fn recovery(config: &Config) -> Result<Recovery, ScenarioError> {

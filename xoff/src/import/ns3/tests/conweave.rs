@@ -78,6 +78,7 @@ fn a_plain_config_is_taken() {
     assert_eq!(name, "c.csv");
     // A flow of no bytes has one there.
     assert_eq!(list, "start_ns,src,dst,bytes,priority\n1000,h0,h1,2500,3\n2000,h1,h0,1,3\n");
+    assert!(imported.toml.contains("# egress queue  "), "{}", imported.toml);
     for line in [
         "# Imported from c.txt of ConWeave's simulator.",
         r#"duration = "10100ms""#,
@@ -101,7 +102,12 @@ fn a_plain_config_is_taken() {
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
     assert_eq!(scenario.flows().len(), 2);
     let notes = imported.remarks.notes.join("\n");
-    for note in ["c.txt:4: CNP_OUTPUT_FILE", "c.txt:6: QLEN_MON_START", "c.txt:32: LOAD 40"] {
+    for note in [
+        "f.txt: flows of 0 bytes (1)",
+        "c.txt:4: CNP_OUTPUT_FILE",
+        "c.txt:6: QLEN_MON_START",
+        "c.txt:32: LOAD 40",
+    ] {
         assert!(notes.contains(note), "{note}: {notes}");
     }
 }
@@ -188,6 +194,8 @@ fn irn_is_selective_repeat_with_a_window() {
     for line in ["rto_low_packets = 0", "retransmission_timeout = \"10100ms\""] {
         assert!(both.toml.contains(line), "{line}\n{}", both.toml);
     }
+    let notes = both.remarks.notes.join("\n");
+    assert!(notes.contains("c.txt:15: ENABLE_IRN 1: run.py refuses"), "{notes}");
     load(&both).unwrap_or_else(|error| panic!("{error}\n{}", both.toml));
     // Without IRN, losses are repaired by go-back-N.
     let dropping = import(&with("ENABLE_PFC 1", "ENABLE_PFC 0"), TOPOLOGY, FLOWS).unwrap();
