@@ -2,6 +2,7 @@
 
 mod files;
 mod flow_queues;
+mod flow_routes;
 mod flow_streams;
 mod good;
 mod headroom;

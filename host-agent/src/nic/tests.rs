@@ -1,0 +1,277 @@
+use fabric_core::hop_control::ClassPauses;
+use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority};
+use fabric_core::wire::psn::Psn;
+use fabric_core::wire::roce::{Ecn, Opcode};
+use fabric_core::wire::telemetry::{Fields, Measured, RateCode};
+use units::{BitsPerSecond, Bytes, Nanos};
+
+use super::*;
+
+fn nic() -> Nic {
+    with(one_per_priority(None))
+}
+
+fn with(queues: QueueRanges) -> Nic {
+    Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues), None)
+}
+
+fn of(priority: u8) -> QueueId {
+    QueueId::data(priority)
+}
+
+fn control(opcode: Opcode, priority: u8) -> RocePacket {
+    RocePacket {
+        source: 1,
+        destination: 2,
+        source_port: 3,
+        dscp: priority * 8,
+        ecn: Ecn::NotCapable,
+        ttl: 64,
+        opcode,
+        ack_request: false,
+        congestion_echo: false,
+        destination_qp: 4,
+        psn: Psn::new(0),
+        reth: None,
+        aeth: None,
+        payload_length: 0,
+        telemetry: None,
+    }
+}
+
+fn opcode(packet: Option<Packet>) -> Option<Opcode> {
+    packet.and_then(Packet::roce).map(|packet| packet.opcode)
+}
+
+fn pause(nic: &mut Nic, now: Picos, priority: u8) {
+    nic.pauses_mut().receive(now, &ClassPauses::xoff(1 << priority, 1000));
+}
+
+fn resume(nic: &mut Nic, now: Picos, priority: u8) {
+    nic.pauses_mut().receive(now, &ClassPauses::xon(1 << priority));
+}
+
+#[test]
+fn the_round_crosses_priorities() {
+    let mut nic = nic();
+    for (priority, slot) in [(3, 10), (5, 11), (3, 12)] {
+        nic.schedule(of(priority), slot);
+    }
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        let slot = nic.pop_queue_pair(Picos(1)).expect("three are ready");
+        order.push(slot);
+        nic.schedule(of(if slot == 11 { 5 } else { 3 }), slot);
+    }
+    assert_eq!(order, [10, 11, 12, 10, 11, 12]);
+}
+
+#[test]
+fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
+    let mut nic = nic();
+    nic.schedule(of(3), 10);
+    nic.schedule(of(5), 11);
+    pause(&mut nic, Picos(0), 3);
+    assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
+    assert_eq!(nic.pop_queue_pair(Picos(1)), None);
+    assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(5_120_000)));
+    assert_eq!(nic.pop_queue_pair(Picos(5_120_000)), Some(10));
+    assert_eq!(nic.next_transmission(Picos(5_120_000)), None);
+}
+
+#[test]
+fn paced_queue_pairs_wait_for_their_instant_in_order() {
+    let mut nic = nic();
+    nic.schedule_at(of(3), 10, Picos(200));
+    nic.schedule_at(of(3), 11, Picos(100));
+    nic.schedule_at(of(3), 12, Picos(100));
+    assert_eq!(nic.pop_queue_pair(Picos(99)), None);
+    assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
+    assert_eq!(nic.next_transmission(Picos(150)), Some(Picos(150)), "the port falls free later");
+    assert_eq!(nic.pop_queue_pair(Picos(100)), Some(11));
+    assert_eq!(nic.pop_queue_pair(Picos(100)), Some(12));
+    assert_eq!(nic.pop_queue_pair(Picos(100)), None);
+    assert_eq!(nic.next_transmission(Picos(100)), Some(Picos(200)));
+    assert_eq!(nic.pop_queue_pair(Picos(200)), Some(10));
+    assert_eq!(nic.next_transmission(Picos(200)), None, "nobody waits");
+}
+
+#[test]
+fn a_plan_holds_until_something_more_waits_or_pauses_change() {
+    let mut nic = nic();
+    let changes: [fn(&mut Nic); 6] = [
+        |nic| nic.schedule(of(3), 10),
+        |nic| nic.schedule_at(of(3), 11, Picos(900)),
+        |nic| nic.queue_notification(control(Opcode::Cnp, 6)),
+        |nic| nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]),
+        |nic| pause(nic, Picos(0), 3),
+        |nic| resume(nic, Picos(0), 3),
+    ];
+    for change in changes {
+        nic.plan_transmission(Picos(0));
+        assert!(!nic.has_news());
+        change(&mut nic);
+        assert!(nic.has_news());
+    }
+}
+
+#[test]
+fn a_plan_holds_while_pauses_bind_and_end() {
+    let queues = one_per_priority(None);
+    let pauses = PauseTimers::new(BitsPerSecond(100_000_000_000), Picos(50), queues);
+    let mut nic = Nic::new(pauses, None);
+    for (priority, slot) in [(2, 10), (3, 11)] {
+        nic.schedule_at(of(priority), slot, Picos(100));
+    }
+    nic.pauses_mut().receive(Picos(0), &ClassPauses::xoff(1 << 2, 1));
+    let three = QueueSet::of(of(3));
+    nic.pauses_mut().receive_queues(Picos(0), three, three);
+    let end = Picos(5120);
+    for from in [0, 49, 50, 100, end.0] {
+        assert_eq!(nic.plan_transmission(Picos(from)), Some(end), "{from}");
+        assert!(!nic.has_news());
+    }
+}
+
+#[test]
+fn the_earliest_of_all_that_wait_is_the_next() {
+    let mut nic = nic();
+    nic.schedule_at(of(2), 10, Picos(300));
+    nic.schedule_at(of(7), 11, Picos(200));
+    assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(200)));
+    nic.schedule(of(4), 12);
+    assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
+    pause(&mut nic, Picos(0), 4);
+    assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
+    pause(&mut nic, Picos(0), 7);
+    assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(300)));
+    nic.queue_acknowledgement(control(Opcode::Acknowledge, 1).into(), &[]);
+    assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
+    assert_eq!(nic.pop_queue_pair(Picos(300)), Some(10), "the others are paused");
+    assert_eq!(nic.pop_queue_pair(Picos(300)), None);
+    let end = Picos(5_120_000);
+    assert_eq!([0; 2].map(|_| nic.pop_queue_pair(end)), [Some(12), Some(11)]);
+}
+
+#[test]
+fn every_priority_has_a_round_of_its_own() {
+    let mut nic = nic();
+    for priority in 0..8 {
+        nic.schedule(of(priority), 10 + u32::from(priority));
+        nic.schedule_at(of(priority), 20 + u32::from(priority), Picos(100));
+    }
+    for (now, slots) in [(Picos(99), 10), (Picos(100), 20)] {
+        for priority in [7_u8, 0, 3, 5, 1, 6, 2, 4] {
+            resume(&mut nic, now, priority);
+            nic.pause.receive(now, &ClassPauses::xoff(!(1 << priority), 1000));
+            assert_eq!(nic.pop_queue_pair(now), Some(slots + u32::from(priority)));
+            assert_eq!(nic.pop_queue_pair(now), None, "the others are paused");
+        }
+    }
+}
+
+#[test]
+fn a_gap_that_ends_within_a_pause_ends_with_the_pause() {
+    let mut nic = nic();
+    nic.schedule_at(of(3), 10, Picos(200));
+    pause(&mut nic, Picos(0), 3);
+    assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
+}
+
+#[test]
+fn control_goes_first_cnp_before_ack_unless_paused() {
+    let mut nic = nic();
+    nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]);
+    nic.queue_notification(control(Opcode::Cnp, 6));
+    pause(&mut nic, Picos(0), 3);
+    assert_eq!(opcode(nic.pop_control(Picos(0))), Some(Opcode::Cnp));
+    assert_eq!(nic.pop_control(Picos(0)), None);
+    assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
+    resume(&mut nic, Picos(1), 3);
+    assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
+}
+
+/// An ACK with the stamp of one hop, made at `at`.
+fn echo(priority: u8, at: u64) -> (Packet, Stamp) {
+    let telemetry = Fields { room: 1, hops: 1, echo: true, exceeded: false };
+    let ack = RocePacket { telemetry: Some(telemetry), ..control(Opcode::Acknowledge, priority) };
+    let measured = Measured {
+        rate: RateCode::nearest(BitsPerSecond(100_000_000_000)),
+        at: Nanos(at),
+        transmitted: Bytes(0),
+        queue: Bytes(0),
+    };
+    (ack.into(), Stamp::new(&measured))
+}
+
+/// The priority of the ACK that starts at `now`, with the stamps that it echoes.
+fn acknowledged(nic: &mut Nic, now: Picos) -> Option<(u8, Vec<Stamp>)> {
+    let packet = nic.pop_control(now)?;
+    Some((packet.dscp() >> 3, nic.stamps_of(&packet).to_vec()))
+}
+
+#[test]
+fn a_paused_acknowledgement_holds_up_none_of_another_priority() {
+    let mut nic = nic();
+    for (priority, sequence) in [(3, 0), (5, 1), (4, 2), (3, 3), (4, 4), (5, 5)] {
+        let (packet, stamp) = echo(priority, sequence);
+        nic.queue_acknowledgement(packet, &[stamp]);
+    }
+    pause(&mut nic, Picos(0), 3);
+    let expected = |priority, sequence| Some((priority, vec![echo(priority, sequence).1]));
+    assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
+    assert_eq!(acknowledged(&mut nic, Picos(1)), expected(5, 1));
+    assert_eq!(acknowledged(&mut nic, Picos(1)), expected(4, 2));
+    pause(&mut nic, Picos(1), 4);
+    assert_eq!(acknowledged(&mut nic, Picos(1)), expected(5, 5));
+    assert_eq!(acknowledged(&mut nic, Picos(1)), None, "3 and 4 are paused");
+    assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(5_120_000)));
+    assert!(!nic.is_empty());
+    for priority in [3, 4] {
+        resume(&mut nic, Picos(2), priority);
+    }
+    assert_eq!(acknowledged(&mut nic, Picos(2)), expected(3, 0));
+    assert_eq!(acknowledged(&mut nic, Picos(2)), expected(3, 3));
+    assert_eq!(acknowledged(&mut nic, Picos(2)), expected(4, 4));
+    assert_eq!(nic.next_transmission(Picos(2)), None);
+    assert!(nic.is_empty());
+}
+
+#[test]
+fn acknowledgements_stop_with_the_queue_that_they_are_given() {
+    let pause_timers =
+        PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, one_per_priority(None));
+    let mut nic = Nic::new(pause_timers, Some(Priority::new(0)));
+    nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]);
+    pause(&mut nic, Picos(0), 0);
+    assert_eq!(nic.pop_control(Picos(0)), None);
+    assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
+    resume(&mut nic, Picos(1), 0);
+    pause(&mut nic, Picos(1), 3);
+    nic.schedule(of(3), 10);
+    assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
+    assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
+    assert_eq!(nic.pop_queue_pair(Picos(1)), None, "data of their priority is paused");
+}
+
+/// Queue pairs take turns across the queues of a priority; a pause of the class stops all of its queues.
+#[test]
+fn queues_of_one_priority_take_turns_and_pause_together() {
+    let mut queues = one_per_priority(None);
+    queues[3] = QueueRange::data(8, 120);
+    let mut nic = with(queues);
+    for (slot, queue) in (0..).zip([127, 9, 64, 11, 5].map(QueueId::data)) {
+        nic.schedule(queue, slot);
+        nic.schedule_at(queue, 10 + slot, Picos(100));
+    }
+    let before: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(1))).collect();
+    assert_eq!(before, [0, 1, 2, 3, 4]);
+    assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(100)));
+    pause(&mut nic, Picos(1), 3);
+    assert_eq!(nic.pop_queue_pair(Picos(100)), Some(14), "priority 5 goes on");
+    assert_eq!(nic.pop_queue_pair(Picos(100)), None);
+    let end = Picos(1 + 5_120_000);
+    assert_eq!(nic.next_transmission(Picos(100)), Some(end));
+    let after: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(end)).collect();
+    assert_eq!(after, [11, 13, 12, 10], "gaps that end together: in the order of the queues");
+}
