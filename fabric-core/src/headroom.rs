@@ -1,12 +1,14 @@
 //! How much headroom a queue needs so that PAUSE comes in time.
 
-use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use units::{BitsPerSecond, Bytes, FrameTime, Nanos, Picos};
+
+use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
 
 /// The response time that IEEE 802.1Qbb allows, in byte times of the port.
 pub const MAX_RESPONSE_BYTES: u64 = 3840;
 
-/// Phi (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, `max_frame` being `L_MTU`.
+/// Phi as the paper has it (DSH, Eq. 1): `2 (C D_prop + L_MTU) + 3840 B`, `max_frame` being `L_MTU`. Switches set aside
+/// [`LinkFrames::headroom`], which loses no frame.
 pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> Bytes {
     Bytes(2 * (rate.bytes_in(delay).0 + max_frame.0) + MAX_RESPONSE_BYTES)
 }
@@ -31,7 +33,7 @@ impl LinkFrames {
     /// Headroom that loses no frame on a link: Eq. 1 and the terms that it misses.
     pub const fn headroom(&self, rate: BitsPerSecond, delay: Picos) -> Bytes {
         let propagation = 2 * self.fastest(rate).bytes_in(delay).0;
-        Bytes(propagation + self.meanwhile(rate, MAX_RESPONSE_BYTES) + self.beyond_a_fluid(rate))
+        Bytes(propagation + self.meanwhile(rate, MAX_RESPONSE_BYTES) + self.for_whole_frames(rate))
     }
 
     /// Headroom that loses no frame on a link that has been measured: what [`Self::headroom`] counts, with the
@@ -44,7 +46,7 @@ impl LinkFrames {
         response: Nanos,
     ) -> Bytes {
         let time = Picos::from_nanos(Nanos(round_trip.0 + response.0));
-        Bytes(self.fastest(rate).bytes_in(time).0 + self.beyond_a_fluid(rate))
+        Bytes(self.fastest(rate).bytes_in(time).0 + self.for_whole_frames(rate))
     }
 
     /// What Eq. 1 and the terms that it misses count for whole frames. In Eq. 1: what arrives during the frame ahead of
@@ -53,7 +55,7 @@ impl LinkFrames {
     /// Control frames of other classes wait ahead of it where they take longer than the packets that trigger them.
     /// Otherwise they are not counted: Eq. 1 counts 24 bytes around each frame that the buffer does not hold, and no
     /// burst of the tests has needed more.
-    const fn beyond_a_fluid(&self, rate: BitsPerSecond) -> u64 {
+    const fn for_whole_frames(&self, rate: BitsPerSecond) -> u64 {
         let packet = self.time.on_the_wire(self.longest.0);
         let hop_control = self.time.on_the_wire(self.hop_control as u64);
         let ahead = if packet > hop_control { packet } else { hop_control };

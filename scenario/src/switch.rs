@@ -181,7 +181,7 @@ pub(super) struct SwitchKeys {
     /// How private buffers are filled. "packets": a packet lies whole in the private buffer, the shared pool or
     /// headroom, and goes to the next of these where it would fill one (DSH, Algorithm 1). "bytes": to the byte, and
     /// the rest of a packet lies in the shared pool; a pool also takes what just fits, and headroom takes packets
-    /// whole. So it is in the HPCC simulator. Default "packets".
+    /// whole. The HPCC simulator does this. Default "packets".
     private_fill: PrivateFill,
     /// Priorities that PFC protects; the others are lossy. Any subset of 0 to 7. Default [3].
     pub(super) lossless: Priorities,

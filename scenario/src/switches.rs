@@ -127,7 +127,7 @@ impl SwitchesEntry {
         if let (None, None, None) = (buffer, ports, private_per_queue) {
             let help = "add what they have instead of what `[switch]` says: `buffer`, `ports` or \
                         `private_per_queue`";
-            return Err(document.error(path, &format!("nothing is said of `{at}`"), help));
+            return Err(document.error(path, &format!("this entry sets nothing for `{at}`"), help));
         }
         match buffer {
             Some(buffer) => switch::check_buffer(buffer.0, &format!("{path}.buffer"), document),

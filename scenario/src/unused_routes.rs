@@ -55,7 +55,7 @@ impl UnusedRoute {
         } else {
             "no frame of a flow can take this route, whatever the seed"
         };
-        let help = "no flow has these hosts and this label, or the switch has a route that goes before it: change or \
+        let help = "no flow has these hosts, or this label, or the switch has a route that goes before it: change or \
                     remove the entry";
         let report = document.error(&format!("routes.{number}"), title, help).to_string();
         let report = report.strip_prefix("error: ").unwrap_or(&report).to_owned();
@@ -187,7 +187,7 @@ mod tests {
         15 | [[routes]]
            | ^^^^^^^^^^
            |
-           = help: no flow has these hosts and this label, or the switch has a route that goes before it: change or remove the entry
+           = help: no flow has these hosts, or this label, or the switch has a route that goes before it: change or remove the entry
         ");
         // Flows with a path of their own take it, and what is for their label is for the others.
         assert!(warnings(ONE, &pair).is_empty());

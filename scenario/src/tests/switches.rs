@@ -131,7 +131,7 @@ fn two_values_for_one_switch() {
 #[test]
 fn an_entry_that_says_nothing() {
     assert_snapshot!(reported("[[switches]]\nat = \"spine*\""), @r"
-    error: nothing is said of `spine*`
+    error: this entry sets nothing for `spine*`
       --> bad.toml:16:1
        |
     16 | [[switches]]
