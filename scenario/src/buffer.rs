@@ -112,8 +112,8 @@ impl Scenario {
         (by_port, all, Bytes(private))
     }
 
-    /// Ports of a switch for which buffer is set aside.
-    fn port_count(&self, switch: SwitchId) -> u64 {
+    /// Ports of a switch for which buffer is set aside, with a link or without.
+    pub fn port_count(&self, switch: SwitchId) -> u64 {
         let linked = self.fabric.switch(switch).ports.len() as u64;
         self.switch_at(switch).ports.map_or(linked, |ports| linked.max(ports.into()))
     }

@@ -13,8 +13,10 @@ pub struct SwitchBuffers {
     pub switches: Vec<String>,
     /// Their pools.
     pub pools: BufferPools,
-    /// Their ports, alike ones together.
+    /// Their ports with links, alike ones together.
     pub ports: Vec<PortGroup>,
+    /// Ports without links for which they set buffer aside, each as much as for the linked port with the most headroom.
+    pub unlinked_ports: u64,
 }
 
 /// Ports of one rate, delay and headroom.
@@ -52,12 +54,17 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
                 None => ports.push(PortGroup { count: 1, ..port }),
             }
         }
+        let unlinked_ports = scenario.port_count(switch) - node.ports.len() as u64;
         let alike = |group: &&mut SwitchBuffers| {
-            group.ports == ports && totals(&group.pools) == totals(&pools)
+            (&group.ports, group.unlinked_ports) == (&ports, unlinked_ports)
+                && totals(&group.pools) == totals(&pools)
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.switches.push(node.name.clone()),
-            None => groups.push(SwitchBuffers { switches: vec![node.name.clone()], pools, ports }),
+            None => {
+                let switches = vec![node.name.clone()];
+                groups.push(SwitchBuffers { switches, pools, ports, unlinked_ports });
+            }
         }
     }
     groups

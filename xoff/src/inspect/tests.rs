@@ -284,7 +284,7 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \
     assert_eq!(route("from = \"h0\"\nto = \"h2\""), ("leaf0->spine1".to_owned(), 625_000));
 }
 
-/// Switches with buffers of their own are groups of their own, also where only the headroom of unlinked ports differs.
+/// Switches with buffers or ports of their own are groups of their own.
 #[test]
 fn switches_with_other_buffers_are_told_apart() {
     let buffers = |switches: &str| {
@@ -295,20 +295,37 @@ fabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
 [switch]\nprivate_per_queue = \"0B\"
 [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n{switches}"
         );
-        let groups = Inspection::of(&scenario(&text)).buffers;
-        let total = |group: &super::SwitchBuffers| {
-            (group.pools.shared.0 + group.pools.private.0 + group.pools.headroom.0) / 1000
-        };
-        groups.iter().map(|group| (group.switches.join(" "), total(group))).collect::<Vec<_>>()
+        let text = report(&scenario(&text));
+        let from = text.find("buffers").expect("there are some");
+        text[from..].split_once("buffer dependency").expect("it follows").0.trim_end().to_owned()
     };
-    let (leaves, spines) = ("leaf0 leaf1 leaf2".to_owned(), "spine0 spine1 spine2".to_owned());
-    assert_eq!(buffers(""), [(leaves.clone(), 16_000), (spines, 16_000)]);
-    // Three ports more, and as much more buffer: the shared pool is that of the other spines.
-    let headroom = 3 * 32_218;
+    assert!(buffers("").contains("  spine0, spine1, spine2: "), "{}", buffers(""));
+    // As much more buffer as ports: the shared pool is that of the other spines.
     let own = format!(
         "[[switches]]\nat = \"spine1\"\nports = 6\nbuffer = \"{}B\"",
-        16_000_000 + headroom
+        16_000_000 + 3 * 32_218
     );
-    let others = ("spine0 spine2".to_owned(), 16_000);
-    assert_eq!(buffers(&own), [(leaves, 16_000), others, ("spine1".to_owned(), 16_096)]);
+    insta::assert_snapshot!(buffers(&own), @"
+    buffers
+      leaf0, leaf1, leaf2: 16 MB = 15.87 MB shared + 0 B private + 128.87 kB headroom
+           4 x 100 Gbit/s, 1 us: 32218 B headroom for a queue
+      spine0, spine2: 16 MB = 15.9 MB shared + 0 B private + 96.65 kB headroom
+           3 x 100 Gbit/s, 1 us: 32218 B headroom for a queue
+      spine1: 16.1 MB = 15.9 MB shared + 0 B private + 193.31 kB headroom
+           3 x 100 Gbit/s, 1 us: 32218 B headroom for a queue
+           3 x no link: 32218 B headroom for a queue
+    ");
+    // Ports without headroom change no pool.
+    let bare = "[[switches]]\nat = \"spine0\"\nports = 5\n[switch.headroom]\nkind = \"sih\"\n\
+                bytes = \"0B\"\n";
+    insta::assert_snapshot!(buffers(bare), @"
+    buffers
+      leaf0, leaf1, leaf2: 16 MB = 16 MB shared + 0 B private + 0 B headroom
+           4 x 100 Gbit/s, 1 us: 0 B headroom for a queue
+      spine0: 16 MB = 16 MB shared + 0 B private + 0 B headroom
+           3 x 100 Gbit/s, 1 us: 0 B headroom for a queue
+           2 x no link: 0 B headroom for a queue
+      spine1, spine2: 16 MB = 16 MB shared + 0 B private + 0 B headroom
+           3 x 100 Gbit/s, 1 us: 0 B headroom for a queue
+    ");
 }

@@ -172,16 +172,21 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         bytes(pools.private),
         bytes(pools.headroom)
     )?;
+    let of = if pools.insurance { "insurance headroom" } else { "headroom for a queue" };
     for port in &group.ports {
         let (rate, delay) = (rate(port.rate), time(port.delay));
         let headroom = port.headroom.0;
         let count = port.count;
-        let of = if pools.insurance { "insurance headroom" } else { "headroom for a queue" };
         write!(f, "    {count:>4} x {rate}, {delay}: {headroom} B {of}")?;
         match port.once_measured {
             Some(measured) => writeln!(f, ", about {} B once the link is measured", measured.0)?,
             None => writeln!(f)?,
         }
+    }
+    if group.unlinked_ports > 0 {
+        let count = group.unlinked_ports;
+        let headroom = pools.headroom_by_port.iter().max().copied().unwrap_or_default().0;
+        writeln!(f, "    {count:>4} x no link: {headroom} B {of}")?;
     }
     Ok(())
 }
