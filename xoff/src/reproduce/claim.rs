@@ -107,20 +107,52 @@ impl Criterion {
         }
     }
 
-    /// Whether values, from the least to the largest, meet it.
+    /// Whether values meet it. One that no run reached may be the least or the largest, whatever its bound is.
     pub fn verdict(self, values: &[Value]) -> Verdict {
-        let [least, .., largest] = values else {
-            return values.first().map_or(Verdict::Open, |only| self.verdict(&[*only, *only]));
-        };
+        if values.is_empty() {
+            return Verdict::Open;
+        }
         match self {
-            Self::Each(bound) => Verdict::both(bound.verdict(*least), bound.verdict(*largest)),
-            Self::Largest(bound) => bound.verdict(*largest),
-            Self::Ends(low, high) => Verdict::both(low.verdict(*least), high.verdict(*largest)),
+            Self::Each(bound) => bound.each(values),
+            Self::Largest(bound) => bound.largest(values),
+            Self::Ends(low, high) => low.least(values).and(high.largest(values)),
         }
     }
 }
 
 impl Bound {
+    /// Whether each of some values is within it.
+    fn each(self, values: &[Value]) -> Verdict {
+        values.iter().fold(Verdict::Holds, |all, value| all.and(self.verdict(*value)))
+    }
+
+    /// Whether one of some values is.
+    fn any(self, values: &[Value]) -> Verdict {
+        values.iter().fold(Verdict::Turns, |any, value| any.or(self.verdict(*value)))
+    }
+
+    /// Whether the least of some values is.
+    fn least(self, values: &[Value]) -> Verdict {
+        match self {
+            Self::AtLeast(_) | Self::Above(_) => self.each(values),
+            Self::AtMost(_) => self.any(values),
+            Self::Between(least, most) => {
+                Self::AtLeast(least).least(values).and(Self::AtMost(most).least(values))
+            }
+        }
+    }
+
+    /// Whether the largest of some values is.
+    fn largest(self, values: &[Value]) -> Verdict {
+        match self {
+            Self::AtLeast(_) | Self::Above(_) => self.any(values),
+            Self::AtMost(_) => self.each(values),
+            Self::Between(least, most) => {
+                Self::AtLeast(least).largest(values).and(Self::AtMost(most).largest(values))
+            }
+        }
+    }
+
     fn verdict(self, value: Value) -> Verdict {
         match self {
             Self::AtLeast(least) => match value {
@@ -135,15 +167,10 @@ impl Bound {
                 Value::Over(number) if number >= most => Verdict::Turns,
                 Value::Over(_) | Value::Under(_) => Verdict::Open,
             },
-            Self::Above(limit) => match Self::AtMost(limit).verdict(value) {
-                Verdict::Holds => Verdict::Turns,
-                Verdict::Turns => Verdict::Holds,
-                other => other,
-            },
-            Self::Between(least, most) => Verdict::both(
-                Self::AtLeast(least).verdict(value),
-                Self::AtMost(most).verdict(value),
-            ),
+            Self::Above(limit) => Self::AtMost(limit).verdict(value).not(),
+            Self::Between(least, most) => {
+                Self::AtLeast(least).verdict(value).and(Self::AtMost(most).verdict(value))
+            }
         }
     }
 }
@@ -153,12 +180,24 @@ impl Verdict {
         if holds { Self::Holds } else { Self::Turns }
     }
 
-    const fn both(one: Self, other: Self) -> Self {
-        match (one, other) {
+    const fn not(self) -> Self {
+        match self {
+            Self::Holds => Self::Turns,
+            Self::Turns => Self::Holds,
+            other => other,
+        }
+    }
+
+    const fn and(self, other: Self) -> Self {
+        match (self, other) {
             (Self::Turns, _) | (_, Self::Turns) => Self::Turns,
             (Self::Holds, Self::Holds) => Self::Holds,
             _ => Self::Open,
         }
+    }
+
+    const fn or(self, other: Self) -> Self {
+        self.not().and(other.not()).not()
     }
 }
 
@@ -213,6 +252,39 @@ mod tests {
             assert_eq!(most.verdict(value), of_most, "{value:?}");
             assert_eq!(above.verdict(value), of_above, "{value:?}");
         }
+    }
+
+    /// Two values are known, and of one only that it is over 8.
+    #[test]
+    fn a_value_that_no_run_reached_counts_wherever_its_bound_stands() {
+        let values = [Value::At(whole(5)), Value::Over(whole(8)), Value::At(whole(20))];
+        let (at_least, at_most) = (|it| Bound::AtLeast(whole(it)), |it| Bound::AtMost(whole(it)));
+        let between = |least, most| Bound::Between(whole(least), whole(most));
+        for (criterion, expected) in [
+            (Criterion::Each(at_least(5)), Verdict::Holds),
+            (Criterion::Each(at_least(6)), Verdict::Turns),
+            (Criterion::Each(at_most(20)), Verdict::Open),
+            (Criterion::Each(at_most(8)), Verdict::Turns),
+            (Criterion::Each(between(5, 20)), Verdict::Open),
+            (Criterion::Largest(at_least(20)), Verdict::Holds),
+            (Criterion::Largest(at_least(21)), Verdict::Open),
+            (Criterion::Largest(at_most(20)), Verdict::Open),
+            (Criterion::Largest(at_most(19)), Verdict::Turns),
+            (Criterion::Largest(Bound::Above(whole(20))), Verdict::Open),
+            (Criterion::Largest(between(20, 30)), Verdict::Open),
+            (Criterion::Largest(between(9, 19)), Verdict::Turns),
+            (Criterion::Ends(at_least(5), at_least(20)), Verdict::Holds),
+            (Criterion::Ends(at_most(5), at_least(21)), Verdict::Open),
+            (Criterion::Ends(between(5, 6), at_least(8)), Verdict::Holds),
+            (Criterion::Ends(between(6, 7), at_least(8)), Verdict::Turns),
+            (Criterion::Ends(at_most(4), at_least(8)), Verdict::Turns),
+        ] {
+            assert_eq!(criterion.verdict(&values), expected, "{criterion:?}");
+        }
+        // The least may be what no run reached from above.
+        let under = [Value::At(whole(5)), Value::Under(whole(8))];
+        assert_eq!(Criterion::Each(at_least(5)).verdict(&under), Verdict::Open);
+        assert_eq!(Criterion::Ends(at_most(4), at_least(5)).verdict(&under), Verdict::Open);
     }
 
     #[test]
