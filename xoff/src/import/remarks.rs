@@ -38,6 +38,13 @@ impl Remarks {
         self.push(subject, there, here, false);
     }
 
+    /// Puts what is about a line of some file first, in the order of lines; `line` tells it from a subject.
+    pub fn sort_by_line(&mut self, line: impl Fn(&str) -> Option<usize>) {
+        let place = |text: &str| line(text).unwrap_or(usize::MAX);
+        self.notes.sort_by_key(|note| place(note));
+        self.differences.sort_by_key(|difference| place(&difference.subject));
+    }
+
     /// Whether some setting asks for what xoff does otherwise.
     pub fn any_asked(&self) -> bool {
         self.differences.iter().any(|difference| difference.asked)
@@ -70,6 +77,19 @@ impl Remarks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_about_lines_comes_in_their_order() {
+        let mut remarks = Remarks::default();
+        for place in ["all", "9", "10", "9"] {
+            remarks.note(place, &remarks.notes.len().to_string());
+            remarks.asked(place, "", "");
+        }
+        remarks.sort_by_line(|subject| subject.split(':').next()?.parse().ok());
+        assert_eq!(remarks.notes, ["9: 1", "9: 3", "10: 2", "all: 0"]);
+        let subjects: Vec<_> = remarks.differences.iter().map(|it| it.subject.as_str()).collect();
+        assert_eq!(subjects, ["9", "9", "10", "all"]);
+    }
 
     #[test]
     fn a_table_has_columns() {

@@ -93,6 +93,12 @@ impl Config {
         }
     }
 
+    /// The line that a remark is about, whose subject is a [`Self::place`].
+    pub fn line(&self, remark: &str) -> Option<usize> {
+        let place = remark.strip_prefix(self.source.name())?.strip_prefix(':')?;
+        place.split(':').next()?.parse().ok()
+    }
+
     /// Whether a key is given.
     pub fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)

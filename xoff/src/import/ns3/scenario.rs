@@ -42,6 +42,7 @@ pub fn write(
     stem: &str,
 ) -> Imported {
     let lists = lists(flows, &mut translation, stem);
+    translation.remarks.sort_by_line(|subject| config.line(subject));
     let mut toml = String::new();
     fill(&mut toml, config, topology, &translation, &lists).expect("a String takes every write");
     let flow_lists =

@@ -168,6 +168,11 @@ fn what_xoff_cannot_do_is_named() {
         let found = asked(&imported);
         assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
     }
+    let both = with("LB_MODE 0", "LB_MODE 9").replace("ACK_INTERVAL 1", "ACK_INTERVAL 0");
+    let [balancing, acks] = &asked(&import(&both, TOPOLOGY, FLOWS).unwrap())[..] else {
+        panic!("two differ")
+    };
+    assert!(balancing.starts_with("c.txt:13: LB_MODE") && acks.starts_with("c.txt:26: L2_ACK"));
     let even = import(&with("BUFFER_SIZE 9", "BUFFER_SIZE 0"), TOPOLOGY, FLOWS).unwrap();
     assert!(even.toml.contains("buffer = \"750kB\"") && asked(&even).is_empty(), "{}", even.toml);
 }

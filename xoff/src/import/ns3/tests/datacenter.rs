@@ -101,6 +101,9 @@ fn a_plain_config_is_taken() {
     ] {
         assert!(notes.contains(note), "{note}: {notes}");
     }
+    let line = |note: &String| note.split(':').nth(1)?.parse::<u32>().ok();
+    let lines: Vec<_> = imported.remarks.notes.iter().filter_map(line).collect();
+    assert!(lines.len() > 6 && lines.is_sorted(), "{notes}");
 }
 
 /// Whatever the config says, the command line chooses.
