@@ -284,7 +284,10 @@ mod tests {
             size("99999999999999999999GB"),
             "the size `99999999999999999999GB` is too large"
         );
-        assert_eq!(title(parse::<BitsPerSecond>("0Gbps").unwrap_err()), "the rate is zero");
+        let rate = |text| title(parse::<BitsPerSecond>(text).unwrap_err());
+        assert_eq!(rate("0Gbps"), "the rate is zero");
+        assert_eq!(rate("100"), "the rate `100` has no unit");
+        assert_eq!(rate("100bps"), "the rate `100bps` is too small");
         assert_eq!(
             title(parse::<Picos>("0.00000000000000000000000001s").unwrap_err()),
             "the time `0.00000000000000000000000001s` is not a whole number of ps"

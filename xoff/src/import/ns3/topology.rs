@@ -256,7 +256,9 @@ pub fn read_rate(
     let is_bare = bare && word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if let Some(number) = decimal::parse(word.text).filter(|_| is_bare) {
         let text = format!("{}bps", number / decimal::ONE);
-        return quantity::parse(&text).map_err(|message| explain(source, word, &message));
+        return quantity::parse(&text).map_err(|message| {
+            explain(source, word, &format!("{message}; a rate without a unit is in bit/s"))
+        });
     }
     let text = word.text.replace("b/s", "bps").replace("Kbps", "kbps");
     quantity::parse(&text).map_err(|message| explain(source, word, &message))

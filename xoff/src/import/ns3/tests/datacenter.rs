@@ -186,6 +186,10 @@ fn files_that_are_wrong() {
         let expected = (line.to_owned(), title.to_owned());
         assert_eq!(fault(import(&[], CONFIG, &topology, FLOWS)), expected, "{topology}");
     }
+    let bare = import(&[], CONFIG, &TOPOLOGY.replacen("25Gbps", "25", 1), FLOWS);
+    let report = bare.unwrap_err().to_string();
+    let help = "help: the smallest rate is \"1kbps\"; a rate without a unit is in bit/s";
+    assert!(report.contains("`25bps` is too small") && report.contains(help), "{report}");
     // The header of Reverie's topologies has two rates more.
     let reverie = TOPOLOGY.replacen("4 2 1 3", "4 2 1 3 25000000000 25000000000", 1);
     assert_eq!(fault(import(&[], CONFIG, &reverie, FLOWS)).1, "a header of 6 fields");
