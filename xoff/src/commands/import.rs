@@ -110,3 +110,16 @@ fn accepted(imported: &Imported, lenient: bool) -> bool {
 fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_call_programs_as_the_command_line_does() {
+        for program in Program::value_variants() {
+            let value = program.to_possible_value().expect("none is hidden");
+            assert_eq!(value.get_name(), program.simulator().traits().program);
+        }
+    }
+}

@@ -53,13 +53,8 @@ impl Config {
         for line in source.lines() {
             let (key, values) = (line.words[0], &line.words[1..]);
             let Some(&(name, kind)) = simulator.keys().find(|(name, _)| *name == key.text) else {
-                let names = simulator.keys().map(|(name, _)| *name);
-                let help = suggestion(key.text, "the simulator's keys are", names);
-                return Err(source.error(
-                    key.span(),
-                    &format!("unknown key `{}`", key.text),
-                    &help,
-                ));
+                let title = format!("unknown key `{}`", key.text);
+                return Err(source.error(key.span(), &title, &other_key(simulator, key.text)));
             };
             let read = check(&source, simulator.traits(), name, kind, &line)?;
             if read < values.len() {
@@ -180,6 +175,22 @@ impl Config {
             let help = "the simulator needs one for every rate of a link at a switch";
             self.source.error(map.span(), &title, help)
         })
+    }
+}
+
+/// What to do about a key that a simulator does not have: another has it, or it is written in another way.
+fn other_key(simulator: Simulator, key: &str) -> String {
+    let has = |other: &Simulator| other.keys().any(|(name, _)| *name == key);
+    let described = |other: Simulator| {
+        let Traits { name, program, .. } = other.traits();
+        format!("of {name} (`xoff import {program}`)")
+    };
+    let others: Vec<String> = Simulator::ALL.into_iter().filter(has).map(described).collect();
+    if others.is_empty() {
+        let names = simulator.keys().map(|(name, _)| *name);
+        suggestion(key, "the simulator's keys are", names)
+    } else {
+        format!("it is a key {}", others.join(" and "))
     }
 }
 

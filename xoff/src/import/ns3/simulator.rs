@@ -31,6 +31,8 @@ pub enum Simulator {
 pub struct Traits {
     /// In sentences.
     pub name: &'static str,
+    /// What `xoff import` calls it.
+    pub program: &'static str,
     /// Keys of the config beside those of [`EVERYWHERE`].
     pub keys: &'static [Key],
     /// Keys that have no effect, whatever their values.
@@ -55,6 +57,7 @@ pub struct Traits {
 
 const HPCC: Traits = Traits {
     name: "the HPCC simulator",
+    program: "hpcc",
     keys: HPCC_AND_DATACENTER,
     unused: &["DATA_RATE", "LINK_DELAY"],
     topology_header: &["nodes", "switches", "links"],
@@ -69,6 +72,7 @@ const HPCC: Traits = Traits {
 
 const CONWEAVE_TRAITS: Traits = Traits {
     name: "ConWeave's simulator",
+    program: "conweave",
     keys: CONWEAVE,
     unused: &[
         "DATA_RATE",
@@ -93,6 +97,7 @@ const CONWEAVE_TRAITS: Traits = Traits {
 
 const NS3_DATACENTER: Traits = Traits {
     name: "ns3-datacenter",
+    program: "ns3-datacenter",
     unused: &[
         "DATA_RATE",
         "LINK_DELAY",
@@ -113,6 +118,9 @@ const NS3_DATACENTER: Traits = Traits {
 };
 
 impl Simulator {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Hpcc, Self::ConWeave, Self::Ns3Datacenter];
+
     /// What is its own.
     pub const fn traits(self) -> &'static Traits {
         match self {

@@ -215,4 +215,8 @@ fn files_that_are_wrong() {
         let found = fault(import(&[], &CONFIG.replace(from, to), TOPOLOGY, FLOWS));
         assert_eq!(found, (line.to_owned(), title.to_owned()), "{to}");
     }
+    let conweave = import(&[], &CONFIG.replace("CC_MODE 1", "LB_MODE 0"), TOPOLOGY, FLOWS);
+    let report = conweave.unwrap_err().to_string();
+    let help = "help: it is a key of ConWeave's simulator (`xoff import conweave`)\n";
+    assert!((report + "\n").contains(help));
 }
