@@ -24,7 +24,7 @@ use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
 use crate::hpcc_options::hpcc_options;
 use crate::stations;
-use crate::switch_settings;
+use crate::switch_settings::{self, RouteTables};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -167,13 +167,14 @@ fn run_or_part(
 pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError> {
     let fabric = scenario.fabric();
     let switches = || (0..fabric.switch_count()).map(SwitchId);
-    let capacities: Vec<_> =
-        switches().map(|switch| switch_settings::capacity(scenario, switch)).collect();
+    let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
+    let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
+    let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
     let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
     let mut datapath =
         KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths)?;
-    for (switch, tables) in switches().zip(&mut datapath.tables) {
-        switch_settings::configure(scenario, switch, tables);
+    for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
+        switch_settings::configure(scenario, switch, routes, tables);
     }
     Ok(datapath)
 }
@@ -185,9 +186,10 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
     let tables = (0..fabric.switch_count())
         .map(SwitchId)
         .map(|switch| {
-            let capacity = switch_settings::capacity(scenario, switch);
+            let routes = RouteTables::of(scenario, switch);
+            let capacity = switch_settings::capacity(scenario, switch, &routes);
             let mut tables = SwitchTables::owned_in(&mut arena, capacity)?;
-            switch_settings::configure(scenario, switch, &mut tables);
+            switch_settings::configure(scenario, switch, routes, &mut tables);
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;

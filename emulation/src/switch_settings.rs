@@ -60,12 +60,8 @@ pub fn measures_links(scenario: &Scenario) -> bool {
     switch.headroom.measurement_period().is_some() && switch.lossless.count() != 0
 }
 
-/// How large a switch's tables are.
-pub fn capacity(scenario: &Scenario, switch: SwitchId) -> Capacity {
-    capacity_with(scenario, switch, &RouteTables::of(scenario, switch))
-}
-
-fn capacity_with(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> Capacity {
+/// How large a switch's tables are, which have these routes.
+pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> Capacity {
     let fabric = scenario.fabric();
     let ports = fabric.switch(switch).port_count().into();
     Capacity {
@@ -101,7 +97,8 @@ pub fn spread_classes(scenario: &Scenario) -> u8 {
 }
 
 /// What a switch's tables of routes hold.
-struct RouteTables {
+#[derive(Clone, Debug)]
+pub struct RouteTables {
     /// The ports of each ECMP group, each group once.
     groups: Vec<Vec<u8>>,
     /// By host: its group.
@@ -111,7 +108,8 @@ struct RouteTables {
 }
 
 impl RouteTables {
-    fn of(scenario: &Scenario, switch: SwitchId) -> Self {
+    /// The routes of a switch.
+    pub fn of(scenario: &Scenario, switch: SwitchId) -> Self {
         let fabric = scenario.fabric();
         let shortest = fabric.shortest_routes(switch);
         let to_bytes = |group: &[u16]| group.iter().copied().map(port_number).collect();
@@ -138,7 +136,12 @@ impl RouteTables {
 }
 
 /// Configures a switch: settings, ports, routes, first thresholds.
-pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTables) {
+pub fn configure(
+    scenario: &Scenario,
+    switch: SwitchId,
+    routes: RouteTables,
+    tables: &mut SwitchTables,
+) {
     let fabric = scenario.fabric();
     let pools = scenario.buffer_pools(switch);
     let settings = scenario.switch_at(switch);
@@ -147,8 +150,7 @@ pub fn configure(scenario: &Scenario, switch: SwitchId, tables: &mut SwitchTable
         Threshold::Static { xoff, xon } => (xoff.0, xoff.0 - xon.0),
     };
     let ecn = settings.ecn.as_ref();
-    let routes = RouteTables::of(scenario, switch);
-    let capacity = capacity_with(scenario, switch, &routes);
+    let capacity = capacity(scenario, switch, &routes);
     let config = routes.policies.announced_in(map_abi::SwitchConfig {
         shared_pool_bytes: pools.shared.0,
         private_bytes: settings.private_per_queue.0,
@@ -268,7 +270,8 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         expected[5] = QueueRange::data(8, 100);
         expected[3] = QueueRange::data(108, 20);
         assert_eq!(queues(&scenario), expected);
-        assert_eq!(capacity(&scenario, SwitchId(0)).queues, 129);
+        let routes = RouteTables::of(&scenario, SwitchId(0));
+        assert_eq!(capacity(&scenario, SwitchId(0), &routes).queues, 129);
         assert_eq!(port_queues(&scenario).data_queues, 128);
         assert_eq!(spread_classes(&scenario), 1 << 5 | 1 << 3);
     }
@@ -284,7 +287,8 @@ fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         for (switch, shortest_frames) in [(0, 50_000), (1, 100_000)] {
             let switch = SwitchId(switch);
-            assert_eq!(capacity(&scenario, switch).slots, shortest_frames);
+            let routes = RouteTables::of(&scenario, switch);
+            assert_eq!(capacity(&scenario, switch, &routes).slots, shortest_frames);
             assert_eq!(switch_config(&scenario, switch).slots, shortest_frames as usize);
         }
     }

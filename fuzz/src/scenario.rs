@@ -9,7 +9,8 @@ use std::path::Path;
 
 use emulation::engine::{Engine, ThreadUse};
 use emulation::host_settings::HostSettings;
-use emulation::{paths, queue_pairs, run, switch_settings};
+use emulation::switch_settings::{self, RouteTables};
+use emulation::{paths, queue_pairs, run};
 use host_agent::Host;
 use scenario::{Scenario, ScenarioError};
 use switch_user::tables::SwitchTables;
@@ -165,16 +166,18 @@ fn switches_can_be_made(scenario: &Scenario) {
         let pools = scenario.buffer_pools(switch);
         let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
         assert_eq!(sum, scenario.switch_at(switch).buffer.0, "the pools are the buffer");
-        slots += u64::from(switch_settings::capacity(scenario, switch).slots);
+        let routes = RouteTables::of(scenario, switch);
+        slots += u64::from(switch_settings::capacity(scenario, switch, &routes).slots);
     }
     if slots > MOST_SLOTS {
         return;
     }
     // One switch's tables as every datapath configures them, then the whole run, which does not start.
     for switch in switches().take(1) {
-        let capacity = switch_settings::capacity(scenario, switch);
+        let routes = RouteTables::of(scenario, switch);
+        let capacity = switch_settings::capacity(scenario, switch, &routes);
         let mut tables = SwitchTables::owned(capacity).expect("memory for one switch");
-        switch_settings::configure(scenario, switch, &mut tables);
+        switch_settings::configure(scenario, switch, routes, &mut tables);
     }
     let datapath = run::in_memory(scenario).expect("memory for a few switches");
     drop(Engine::new(scenario, datapath, run::record(scenario, None), &[], ThreadUse::ONE));
