@@ -283,6 +283,8 @@ fn share(part: u64, whole: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -291,6 +293,26 @@ mod tests {
         let passed: Vec<Option<u64>> =
             [5, 9, 9, 4, 2, 2, 6, 0, 0].into_iter().map(|value| level.moves_to(value)).collect();
         assert_eq!(passed, [None, None, None, Some(9), None, None, None, Some(6), None]);
+    }
+
+    /// At 100 Gbit/s, with 1 us each way: two of the longest packets, a PAUSE, and 3840 B in which the host obeys.
+    #[test]
+    fn a_pause_has_its_effect_after_frames_as_long_as_they_count() {
+        let effect = |more: &str| {
+            let text = format!(
+                "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n{more}"
+            );
+            let scenario = Scenario::parse(&text, Path::new("effect.toml"), &[]);
+            super::effect(&scenario.unwrap_or_else(|error| panic!("{error}")), WireId(0))
+        };
+        let (both_ways, response) = (2_000_000, 307_200);
+        // 1074 B and 60 B, and 24 B around each.
+        assert_eq!(effect(""), Picos(2 * 87_840 + 6_720 + both_ways + response));
+        let frames = "[frames]\ndata_headers = \"48B\"\nhop_control = \"43B\"\n";
+        assert_eq!(effect(frames), Picos(2 * 85_760 + 5_360 + both_ways + response));
+        let cut = frames.to_owned() + "time = \"whole-nanoseconds\"\n";
+        assert_eq!(effect(&cut), Picos(2 * 85_000 + 5_000 + both_ways + response));
     }
 
     #[test]
