@@ -1,5 +1,6 @@
 //! Switches with buffers of their own.
 
+use fabric_core::buffer::slots_for;
 use topology::SwitchId;
 
 use super::one_switch::flow;
@@ -68,6 +69,27 @@ pub fn a_leaf_with_less_buffer(run: Runner) {
         let pools = run.scenario.buffer_pools(SwitchId(leaf));
         assert_eq!(pools.shared.0 + pools.private.0 + pools.headroom.0, buffer);
     }
+}
+
+/// Packets that count no more than the shortest frame fill the leaf with the larger buffer, which has a descriptor for
+/// each.
+pub fn shortest_packets_in_the_larger_buffer(run: Runner) {
+    let sets = [
+        "duration=20ms",
+        "host.payload=4B",
+        "frames.data_headers=1B",
+        r#"switch.threshold={kind="dt",alpha=1000}"#,
+        r#"switches=[{at="leaf1",buffer="12MB"}]"#,
+        "flows.1.bytes=1MB",
+    ];
+    let run = run(&scenario(), &sets);
+    assert!(run.summary.lossless, "{:?}", run.summary.drops);
+    let descriptors = |leaf| slots_for(run.scenario.switch_at(SwitchId(leaf)).buffer);
+    assert_eq!([0, 1].map(descriptors), [6666, 200_000]);
+    let packets = run.summary.buffer_max_bytes["leaf1"] / 60;
+    // What is free is headroom of the other two ports, and what alpha leaves of the shared pool.
+    assert!((199_000..=200_000).contains(&packets), "{packets}");
+    assert_ne!(run.pauses().with("node", "leaf1").count(), 0);
 }
 
 /// Packets in a leaf when it sends its first PAUSE, and when that is.

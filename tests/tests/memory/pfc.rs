@@ -101,6 +101,11 @@ fn a_leaf_with_less_buffer_pauses_earlier() {
 }
 
 #[test]
+fn a_larger_buffer_has_a_descriptor_for_each_of_the_shortest_packets() {
+    switch_buffers::shortest_packets_in_the_larger_buffer(in_memory);
+}
+
+#[test]
 fn ports_pause_by_the_alpha_of_their_rate() {
     port_rates::alpha(in_memory);
 }
