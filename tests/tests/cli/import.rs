@@ -6,53 +6,10 @@ use std::fs;
 use tests::command::{Finished, ScenarioFolder, finish, xoff};
 use tests::fabric::results::Table;
 
-const CONFIG: &str = "\
-ENABLE_QCN 1
-PACKET_PAYLOAD_SIZE 1000 {bytes of a packet}
-TOPOLOGY_FILE mix/topology.txt
-FLOW_FILE mix/flow.txt
-TRACE_FILE mix/trace.txt
-FCT_OUTPUT_FILE mix/fct_small.txt
-SIMULATOR_STOP_TIME 2.1
-CC_MODE 1
-ALPHA_RESUME_INTERVAL 1
-RATE_DECREASE_INTERVAL 4
-RP_TIMER 300
-EWMA_GAIN 0.00390625
-FAST_RECOVERY_TIMES 1
-RATE_AI 20Mb/s
-RATE_HAI 200Mb/s
-MIN_RATE 1000Mb/s
-L2_CHUNK_SIZE 4000
-L2_ACK_INTERVAL 1
-HAS_WIN 0
-LINK_DOWN 0 0 0
-KMAX_MAP 1 100000000000 400
-KMIN_MAP 1 100000000000 100
-PMAX_MAP 1 100000000000 0.2
-BUFFER_SIZE 1
-QLEN_MON_START 2000000000
-QLEN_MON_END 2001000000
-";
+const CONFIG: &str = include_str!("../../../fuzz/seeds/hpcc/config.txt");
 /// Switches 3 and 0, hosts 1, 2, 4 and 5.
-const TOPOLOGY: &str = "\
-6 2 5
-3 0
-0 1 100Gbps 1us 0
-0 2 100Gbps 0.001ms 0
-0 3 100Gb/s 1us 0
-3 4 100Gbps 1000ns 0
-5 3 100Gbps 1us 0
-";
-const FLOWS: &str = "\
-5
-1 4 3 200 1000000 2.00001
-2 4 3 200 1000000 2.00001
-5 4 3 200 1000000 2.00001
-1 5 3 100 60000 2.000015
-1 4 3 100 1000 2.00002
-The count is above.
-";
+const TOPOLOGY: &str = include_str!("../../../fuzz/seeds/hpcc/topology.txt");
+const FLOWS: &str = include_str!("../../../fuzz/seeds/hpcc/flow.txt");
 
 /// A folder of the simulator, with some file changed.
 fn mix(name: &str, text: &str) -> ScenarioFolder {
