@@ -165,6 +165,18 @@ fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
     Ok(scenario)
 }
 
+/// Checks that the folder of a file that is to be written is there.
+fn require_folder(file: &Path) -> Result<(), String> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(format!(
+            "cannot write {}: there is no folder {}\nhelp: make the folder, or name another file",
+            file.display(),
+            folder.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a line to standard error. Whether anyone can read it changes nothing about how a command ends.
 fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");

@@ -242,3 +242,15 @@ fn what_no_import_has_written_stays() {
     refused(&["x.toml was not written by an import"]);
     assert_eq!(read("x.toml"), "# mine\n");
 }
+
+#[test]
+fn a_scenario_in_a_folder_that_is_missing_is_refused() {
+    let folder = conweave(CONWEAVE, LEAF_SPINE, "1 \n0 2 3 1000 2\n");
+    let import = |out: &str| {
+        let arguments = ["import", "conweave", &folder.path("ns3/mix/output/7"), "--out", out];
+        finish(&mut xoff(arguments)).assert_refused(&["cannot ", "help: ", "name another file"]);
+        assert_eq!(folder.entries(), ["ns3"]);
+    };
+    import(&folder.path("missing/x.toml"));
+    import(&folder.path("ns3/config/flow.txt/x.toml"));
+}

@@ -51,6 +51,11 @@ fn a_run_repeats_the_numbers_that_ship() {
     assert_eq!(written.code, 0, "{}", written.stderr);
     let shipped = include_str!("../../../scenarios/dsh/check.csv");
     assert_eq!(fs::read_to_string(file).unwrap(), shipped);
+    // Told before anything runs.
+    let missing = check(&["--write-check", &folder.path("missing/check.csv")]);
+    let words = ["there is no folder", "help: make the folder"];
+    assert!(words.iter().all(|it| missing.stderr.contains(it)), "{}", missing.stderr);
+    assert_eq!((missing.code, missing.stderr.lines().count()), (2, 2));
     let scaled = check(&["--check", "--scale", "small"]);
     assert_eq!(scaled.code, 2);
     assert!(scaled.stderr.contains("cannot be used with"), "{}", scaled.stderr);

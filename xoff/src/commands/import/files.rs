@@ -46,6 +46,7 @@ pub fn write(
     force: bool,
     interrupted: &AtomicBool,
 ) -> Result<Scenario, Failure> {
+    super::super::require_folder(out).map_err(|message| format!("error: {message}"))?;
     let folder = out.parent().unwrap_or(Path::new(""));
     let lists = imported.flow_lists.iter();
     let mut outputs: Vec<Output<'_>> =
@@ -81,16 +82,17 @@ fn earlier_lists(out: &Path, force: bool) -> Result<BTreeSet<PathBuf>, String> {
     if !may_replace(out, force)? {
         return Ok(BTreeSet::new());
     }
-    let text = fs::read(out).map_err(|error| format!("error: cannot read {path}: {error}"))?;
+    let text = fs::read(out).map_err(|error| failed("read", out, &error))?;
     if !text.starts_with(IMPORTED_FROM.as_bytes()) {
         return Err(format!(
             "error: {path} was not written by an import; name another file with --out"
         ));
     }
     let text = String::from_utf8_lossy(&text);
-    let table: toml::Table = text
-        .parse()
-        .map_err(|error| format!("error: cannot read {path}, which an import wrote: {error}"))?;
+    let table: toml::Table = text.parse().map_err(|error| {
+        let help = "name another file with --out";
+        format!("error: cannot read {path}, which an import wrote: {error}\nhelp: {help}")
+    })?;
     let flows = table.get("flows").and_then(toml::Value::as_array).into_iter().flatten();
     let names = flows.filter_map(|entry| entry.get("file")?.as_str());
     // A list lies beside its scenario.
@@ -115,13 +117,19 @@ fn check_list(
     Ok(())
 }
 
+/// That `action` failed on a file.
+fn failed(action: &str, path: &Path, error: &io::Error) -> String {
+    let path = path.display();
+    format!("error: cannot {action} {path}: {error}\nhelp: name another file with --out")
+}
+
 /// Whether something is there that `force` may replace.
 fn may_replace(path: &Path, force: bool) -> Result<bool, String> {
     let shown = path.display();
     let wrong = |what: &str, help: &str| Err(format!("error: {shown} {what}; {help}"));
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(format!("error: cannot look at {shown}: {error}")),
+        Err(error) => Err(failed("look at", path, &error)),
         Ok(found) if !found.is_file() => wrong("is no file", "name another with --out"),
         Ok(_) if !force => {
             wrong("exists", "name another file with --out, or write over it with --force")
@@ -184,7 +192,7 @@ fn complete(
         return Err(Failure { message, exit: Exit::Interrupted });
     }
     let path = output.beside(NEW);
-    let failed = |error| format!("error: cannot write {}: {error}", output.path.display());
+    let failed = |error| failed("write", &output.path, &error);
     let mut file = File::create_new(&path).map_err(failed)?;
     made.push(path);
     file.write_all(output.text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
@@ -197,7 +205,7 @@ fn put(
     made: &mut Vec<PathBuf>,
     kept: &mut Vec<(PathBuf, PathBuf)>,
 ) -> Result<(), Failure> {
-    let failed = |error| format!("error: cannot replace {}: {error}", output.path.display());
+    let failed = |error| failed("replace", &output.path, &error);
     let old = output.beside(OLD);
     // Some file systems have no links.
     let copied = || fs::copy(&output.path, &old).map(drop);

@@ -1,14 +1,15 @@
 //! `xoff reproduce --check`: does xoff still say what is committed?
 
 use std::fmt::Write;
+use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::super::sweep::{CommandError, named, no_thread, prepare};
 use super::super::sweep_progress::SweepProgress;
-use super::super::{Exit, print, say};
-use super::{Arguments, SMALL, out, write};
+use super::super::{Exit, print, require_folder, say};
+use super::{Arguments, SMALL, out};
 use crate::reproduce::Figure;
 use crate::reproduce::check::{self, Repeated};
 use crate::sweep::{self, Claim, Failure, News, Plan, Run, RunResult, SweepFolder};
@@ -46,20 +47,23 @@ pub(super) fn write_file(
     plans: &[(&'static Figure, Plan)],
     file: &Path,
 ) -> Result<Exit, CommandError> {
-    let before = match std::fs::read_to_string(file) {
+    require_folder(file).map_err(CommandError::Text)?;
+    let failed = |action, error| {
+        let help = "help: name another file with --write-check";
+        CommandError::Text(format!("cannot {action} {}: {error}\n{help}", file.display()))
+    };
+    let before = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => arguments.paper.check.to_owned(),
-        Err(error) => {
-            let text = format!("cannot read {}: {error}", file.display());
-            return Err(CommandError::Text(text));
-        }
+        Err(error) => return Err(failed("read", error)),
     };
     if !check::is_file(&before) {
         let help = "it is not a file of --write-check, and stays: name another";
         return Err(CommandError::Text(format!("{}: {help}", file.display())));
     }
     let Some(found) = repeat(arguments, plans)? else { return Ok(Exit::Interrupted) };
-    write(file, &check::file(arguments.paper, &before, &found))?;
+    fs::write(file, check::file(arguments.paper, &before, &found))
+        .map_err(|error| failed("write", error))?;
     Ok(print(&format!("{}\n", file.display()), Exit::Success))
 }
 
