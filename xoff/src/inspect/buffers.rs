@@ -59,12 +59,11 @@ pub(super) fn switch_buffers(scenario: &Scenario) -> Vec<SwitchBuffers> {
             (&group.ports, group.unlinked_ports) == (&ports, unlinked_ports)
                 && totals(&group.pools) == totals(&pools)
         };
-        match groups.iter_mut().find(alike) {
-            Some(group) => group.switches.push(node.name.clone()),
-            None => {
-                let switches = vec![node.name.clone()];
-                groups.push(SwitchBuffers { switches, pools, ports, unlinked_ports });
-            }
+        if let Some(group) = groups.iter_mut().find(alike) {
+            group.switches.push(node.name.clone());
+        } else {
+            let switches = vec![node.name.clone()];
+            groups.push(SwitchBuffers { switches, pools, ports, unlinked_ports });
         }
     }
     groups
