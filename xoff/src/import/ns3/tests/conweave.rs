@@ -131,7 +131,7 @@ fn files_that_are_wrong() {
     }
     let hpcc = import(&with("BUFFER_SIZE 9", "ACK_HIGH_PRIO 1"), TOPOLOGY, FLOWS);
     let report = hpcc.unwrap_err().to_string();
-    let help = "it is a key of the HPCC simulator (`xoff import hpcc`) and of ns3-datacenter (`xoff import";
+    let help = "it is a key of the HPCC simulator (`xoff import hpcc`) and of ns3-datacenter";
     assert!(report.contains(help), "{report}");
     for (flows, line, title) in [
         ("1\n0 1 3 100 2500 2\n", "2", "a flow of 6 fields"),
