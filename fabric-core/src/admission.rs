@@ -145,6 +145,7 @@ pub(crate) mod tests {
     pub(crate) const CLASS: u8 = 3;
     const FIELDS: Ipv4Fields = Ipv4Fields {
         station: 0,
+        upstream: QueueId::CONTROL,
         source: 0,
         destination: 0,
         ports: 0,
@@ -342,6 +343,7 @@ pub(crate) mod tests {
                 length: 500,
                 arrived: Nanos(0),
                 now: Nanos(0),
+                note: 0,
             };
             Selected::release(&leaving, Released { headroom: 400, shared: 100 });
             let PortUse { headroom_bytes, shared_bytes, .. } =

@@ -7,8 +7,8 @@ use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields, Parsed};
 use crate::hop_control::{HopControl, Order};
 use crate::map_abi::{
-    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, Port, SwitchConfig,
-    SwitchState, class_row,
+    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, DESCRIPTOR_PRIORITY_AT, Port,
+    SwitchConfig, SwitchState, class_row,
 };
 use crate::marking::congested;
 use crate::pause_state;
@@ -155,7 +155,8 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let pool = if lossless { S::admit(&packet)? } else { S::admit_lossy(&packet)? };
 
     // All that can fail comes before the counters change.
-    frame.forward(out.address.load(), out.peer_address.load(), fields)?;
+    let source = out.address.load() | S::named_queue(policy, queue);
+    frame.forward(source, out.peer_address.load(), fields)?;
     let queue_bytes = egress.bytes.load();
     let ecn_capable = fields.ecn_capable() && priority.is_in(config.ecn_classes);
     let marked = matches!(policy.marking(), MarkingScheme::AtEnqueue)
@@ -182,15 +183,16 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     descriptor.ingress_port.store(port_number);
     descriptor.egress_port.store(egress_port);
     descriptor.queue.store(queue.number().into());
-    descriptor.priority.store(priority.number().into());
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
-    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested);
+    let class = u32::from(priority.number()) << DESCRIPTOR_PRIORITY_AT;
+    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | class);
 
     // T(t) is evaluated again here, because the packet itself has changed it.
     if lossless {
         S::after_arrival(&packet, pool, send);
     }
+    S::enqueued(&packet, descriptor, send);
     Ok(Queued { slot, egress_port, queue, marked })
 }
 

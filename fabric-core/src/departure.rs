@@ -68,7 +68,7 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
         return None;
     }
     let length = u64::from(descriptor.length.load());
-    let priority = Priority::of_bits(descriptor.priority.load());
+    let priority = descriptor.priority();
     let ingress_port = descriptor.ingress_port.load();
     let ingress = Ingress::of(tables, policy, ingress_port, priority)?;
     let Ingress { config, switch, .. } = ingress;
@@ -79,7 +79,8 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
     let lossless = config.is_lossless(priority);
     let arrived = Nanos(descriptor.arrival_ns.load());
 
-    let packet = Leaving { ingress, egress_port, queue, egress, length, arrived, now };
+    let note = descriptor.note.load();
+    let packet = Leaving { ingress, egress_port, queue, egress, length, arrived, now, note };
     let changes = match S::at_departure(&packet) {
         Verdict::Send(changes) => Ok(changes),
         Verdict::Drop(reason) => Err(reason),
@@ -119,6 +120,7 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
     if lossless {
         S::after_departure(&packet, send);
     }
+    S::dequeued(&packet, send);
     Some(Departure { ingress_port, priority, fate })
 }
 

@@ -6,6 +6,7 @@ use crate::drop_reason::DropReason;
 use crate::hop_control::HopControl;
 use crate::map_abi::{address_from_u64, address_to_u64};
 use crate::priority::Priority;
+use crate::queue::QueueId;
 use crate::wire::ethernet::{
     self, ETHER_TYPE_EXPERIMENTAL, ETHER_TYPE_IPV4, ETHER_TYPE_MAC_CONTROL, LinkAddresses,
 };
@@ -18,6 +19,8 @@ use crate::wire::{ParseError, experimental, hop_control, ipv4, link_delay, pfc};
 pub struct Ipv4Fields {
     /// Where the frame was sent to, as [`crate::map_abi::Port::address`] holds it.
     pub station: u64,
+    /// The queue of the neighbour's port that it has left, if its source address names one.
+    pub upstream: QueueId,
     /// Source address, host order.
     pub source: u32,
     /// Destination address, host order.
@@ -136,6 +139,7 @@ impl<B: FrameBytes> ByteFrame<B> {
         };
         Ok(Parsed::Ipv4(Ipv4Fields {
             station: address_to_u64(addresses.destination),
+            upstream: QueueId::of_address(address_to_u64(addresses.source)),
             source: header.source(),
             destination: header.destination(),
             ports,

@@ -303,10 +303,18 @@ pub struct Descriptor {
     pub egress_port: Cell32,
     /// Queue of the egress port.
     pub queue: Cell32,
-    /// Priority.
-    pub priority: Cell32,
-    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`].
+    /// What the scheme keeps of it.
+    pub note: Cell32,
+    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`]; from bit 8 on the priority.
     pub flags: Cell32,
+}
+
+impl Descriptor {
+    /// Its priority.
+    #[inline(always)]
+    pub fn priority(&self) -> Priority {
+        Priority::of_bits(self.flags.load() >> DESCRIPTOR_PRIORITY_AT)
+    }
 }
 
 /// The packet may be marked.
@@ -315,6 +323,8 @@ pub const DESCRIPTOR_ECN_CAPABLE: u32 = 1;
 pub const DESCRIPTOR_IN_USE: u32 = 2;
 /// The packet arrived with Congestion Experienced.
 pub const DESCRIPTOR_CONGESTED: u32 = 4;
+/// The bit of the flags from which on they have the priority.
+pub const DESCRIPTOR_PRIORITY_AT: u32 = 8;
 
 /// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because sending a packet
 /// and auditing it read the same fields.

@@ -34,6 +34,8 @@ pub enum SchemeKind {
     Oversubscribed = 1,
     /// [`crate::scheme::dsh`].
     Dsh = 2,
+    /// [`crate::scheme::bfc`].
+    Bfc = 3,
 }
 
 /// The selection.
@@ -89,6 +91,7 @@ impl Policy {
         match self.scheme {
             1 => SchemeKind::Oversubscribed,
             2 => SchemeKind::Dsh,
+            3 => SchemeKind::Bfc,
             _ => SchemeKind::Pfc,
         }
     }
@@ -98,7 +101,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Dsh, Oversubscribed, Pfc};
+    use SchemeKind::{Bfc, Dsh, Oversubscribed, Pfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -107,7 +110,7 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc] {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

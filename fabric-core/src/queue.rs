@@ -10,6 +10,9 @@ use crate::priority::{self, Priority};
 /// Queues of a port that carry data: the most that BFC is evaluated with (Section 6.3).
 pub const MAX_DATA_QUEUES: usize = 128;
 
+/// Where a station address has a queue: in its third byte.
+const ADDRESS_SHIFT: u32 = 16;
+
 /// One egress queue of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(u8);
@@ -49,6 +52,26 @@ impl QueueId {
     #[inline(always)]
     pub const fn of_place(place: usize) -> Self {
         Self((place as u8).wrapping_sub(1))
+    }
+
+    /// The queue in a station address, as [`Port::address`](crate::map_abi::Port::address) holds it. A switch that
+    /// tells its neighbour from which queue a packet comes puts the queue's place into the third byte of the source
+    /// address, which is 0 in the stations' own addresses. There 0 names no data queue.
+    #[inline(always)]
+    pub const fn in_address(self) -> u64 {
+        (self.place() as u64) << ADDRESS_SHIFT
+    }
+
+    /// The inverse of [`in_address`](Self::in_address).
+    #[inline(always)]
+    pub const fn of_address(address: u64) -> Self {
+        Self::of_place((address >> ADDRESS_SHIFT & 0xff) as usize)
+    }
+
+    /// Whether it carries data and a port can have it.
+    #[inline(always)]
+    pub const fn is_data(self) -> bool {
+        (self.0 as usize) < MAX_DATA_QUEUES
     }
 }
 
@@ -254,6 +277,21 @@ impl QueueRange {
         Self { first, count }
     }
 
+    /// Its queue `number`, counted on from the first again behind the last.
+    #[inline(always)]
+    pub const fn member(self, number: u32) -> QueueId {
+        if self.count <= 1 {
+            return QueueId(self.first);
+        }
+        QueueId(self.first.wrapping_add((number % self.count as u32) as u8))
+    }
+
+    /// The inverse of [`member`](Self::member), of a queue of the range.
+    #[inline(always)]
+    pub const fn number_of(self, queue: QueueId) -> u32 {
+        queue.0.wrapping_sub(self.first) as u32
+    }
+
     /// All queues of the range.
     #[inline(always)]
     pub const fn queues(self) -> QueueSet {
@@ -321,6 +359,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_names_a_queue_in_its_third_byte() {
+        use crate::map_abi::{address_from_u64, address_to_u64};
+        let own = [2, 2, 0, 1, 2, 3];
+        let named = |queue: QueueId| address_to_u64(own) | queue.in_address();
+        assert_eq!(address_from_u64(named(QueueId::CONTROL)), own);
+        assert_eq!(address_from_u64(named(QueueId::data(127))), [2, 2, 128, 1, 2, 3]);
+        let data = (0..128).map(QueueId::data);
+        assert!(data.clone().all(|queue| QueueId::of_address(named(queue)) == queue));
+        assert!(data.clone().all(QueueId::is_data) && !QueueId::CONTROL.is_data());
+        assert!(!QueueId::of_address(0xff_0000).is_data(), "no port has it");
+    }
+
+    #[test]
     fn a_set_holds_any_of_the_129_queues() {
         let ends = [QueueId::CONTROL, QueueId::data(0), QueueId::data(127)];
         let set = ends.map(QueueSet::of).into_iter().fold(QueueSet::EMPTY, QueueSet::or);
@@ -379,11 +430,14 @@ mod tests {
         assert_eq!(range.select(|| 0), QueueId::data(7));
         assert_eq!(range.select(|| u32::MAX), QueueId::data(127));
         assert_eq!(range.queues(), QueueSet::of_data(u128::MAX << 7));
+        assert!(range.iter().all(|queue| range.member(range.number_of(queue)) == queue));
+        assert_eq!(range.member(121), QueueId::data(7));
         assert_eq!(QueueRange::data(0, 128).queues().data(), u128::MAX);
         for one in [QueueId::CONTROL, QueueId::data(5)] {
             let range = QueueRange::one(one);
             assert_eq!(range.select(|| panic!("there is no choice")), one);
             assert_eq!(range.queues(), QueueSet::of(one));
+            assert_eq!([range.member(0), range.member(9)], [one; 2]);
         }
         assert_eq!(QueueRange::default().select(|| 9), QueueId::data(0), "a table of zeros");
     }

@@ -12,7 +12,7 @@ use crate::tables::Tables;
 
 /// Mixes 32 bits so that each output bit depends on each input bit (the finaliser of MurmurHash3).
 #[inline(always)]
-const fn mix(mut value: u32) -> u32 {
+pub(crate) const fn mix(mut value: u32) -> u32 {
     value ^= value >> 16;
     value = value.wrapping_mul(0x85eb_ca6b);
     value ^= value >> 13;

@@ -4,8 +4,8 @@
 //!
 //! | a packet | in this order | for lossy packets |
 //! | --- | --- | --- |
-//! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival) | `queue`, [`admit_lossy`](Scheme::admit_lossy) |
-//! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure) | `at_departure` |
+//! | arrives | [`queue`](Scheme::queue), [`admit`](Scheme::admit), [`charge`](Scheme::charge), [`after_arrival`](Scheme::after_arrival), [`enqueued`](Scheme::enqueued) | `queue`, [`admit_lossy`](Scheme::admit_lossy), `enqueued` |
+//! | is chosen by the scheduler | [`at_departure`](Scheme::at_departure), [`release`](Scheme::release), [`after_departure`](Scheme::after_departure), [`dequeued`](Scheme::dequeued) | `at_departure`, `dequeued` |
 //!
 //! `queue` and `admit` change no state: the packet may still be dropped after them, for example because there is no
 //! free descriptor. The methods after them may count. If `at_departure` puts a packet into another queue, it is
@@ -35,6 +35,7 @@
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.
 
+pub mod bfc;
 pub mod dsh;
 pub mod ingress;
 pub mod oversubscribed;
@@ -47,7 +48,7 @@ use crate::departure::{Departure, departure_under};
 use crate::drop_reason::DropReason;
 use crate::frame::Frame;
 use crate::hop_control::{HopControl, Order, PauseLevel};
-use crate::map_abi::{Pool, SwitchState};
+use crate::map_abi::{Descriptor, Pool, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
@@ -136,6 +137,28 @@ pub trait Scheme: Sized {
         send: &mut impl FnMut(&Order),
     );
 
+    /// What a frame's source address tells the neighbour of the egress queue that it leaves, to be added to the
+    /// port's: nothing, unless the neighbour pauses queues. See [`QueueId::in_address`].
+    #[inline(always)]
+    fn named_queue(_policy: Policy, _queue: QueueId) -> u64 {
+        0
+    }
+
+    /// After a packet, lossless or lossy, has joined its queue: hands `send` the orders that are due at the ingress
+    /// port. What it writes into the descriptor's note comes back as [`Leaving::note`].
+    #[inline(always)]
+    fn enqueued<T: Tables>(
+        _packet: &Arriving<'_, T>,
+        _descriptor: &Descriptor,
+        _send: &mut impl FnMut(&Order),
+    ) {
+    }
+
+    /// After a packet, lossless or lossy, has left its queue to be sent or dropped: hands `send` the orders that are
+    /// due at its ingress port.
+    #[inline(always)]
+    fn dequeued<T: Tables>(_packet: &Leaving<'_, T>, _send: &mut impl FnMut(&Order)) {}
+
     /// What becomes of a packet whose turn it is. A scheme that counts departures, also of lossy packets, counts them
     /// here, except those that it puts into other queues.
     #[inline(always)]
@@ -205,6 +228,11 @@ pub trait Scheme: Sized {
         _port: u32,
         _now: Nanos,
     ) -> Option<QueueSet> {
+        None
+    }
+
+    /// What the scheme tells the neighbour of a port periodically, so that lost hop control frames do no lasting harm.
+    fn announcement<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<HopControl> {
         None
     }
 

@@ -78,7 +78,7 @@ impl<W: Wires> Engine<'_, W> {
         for slot in slots {
             let packet = tables.descriptor(slot).expect("a queued slot has a descriptor");
             let port = packet.ingress_port.load();
-            let priority = Priority::of_bits(packet.priority.load());
+            let priority = packet.priority();
             let wire = ports[port as usize].reverse().0;
             let came_by = Lane { wire, class: priority.number() };
             let ingress = graph.ingress.entry(came_by).or_insert_with(|| {

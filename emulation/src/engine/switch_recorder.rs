@@ -102,7 +102,7 @@ impl SwitchRecorder<'_> {
         self.pools(now, tables);
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             let row = tables.descriptor(packet.slot).expect("a queued slot has a descriptor");
-            let priority = Priority::of_bits(row.priority.load());
+            let priority = row.priority();
             let queue = (packet.port, priority);
             study.observe(now, tables, queue, packet.length, Passage::Arrival, measured);
         }

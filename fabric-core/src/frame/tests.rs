@@ -46,6 +46,7 @@ fn a_packet_is_read_field_by_field() {
         fields(&frame),
         Ipv4Fields {
             station: address_to_u64([2, 1, 0, 0, 0, 0]),
+            upstream: QueueId::CONTROL,
             source: 0x0102_0304,
             destination: 0x0a00_0102,
             ports: 50_000 << 16 | u32::from(UDP_PORT),

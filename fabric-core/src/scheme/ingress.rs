@@ -86,6 +86,8 @@ pub struct Leaving<'a, T> {
     pub arrived: Nanos,
     /// Now.
     pub now: Nanos,
+    /// What [`Scheme::enqueued`](super::Scheme::enqueued) has kept of it.
+    pub note: u32,
 }
 
 /// What becomes of a packet that the scheduler has chosen.

@@ -1,5 +1,6 @@
 //! The one place that knows all schemes: each call goes to the scheme that the policy names.
 
+use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
@@ -9,7 +10,7 @@ use crate::departure::Departure;
 use crate::drop_reason::DropReason;
 use crate::frame::Frame;
 use crate::hop_control::{HopControl, Order, PauseLevel};
-use crate::map_abi::Pool;
+use crate::map_abi::{Descriptor, Pool};
 use crate::policy::{Policy, SchemeKind};
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
@@ -32,6 +33,10 @@ macro_rules! select {
                 type $scheme = Dsh;
                 $body
             }
+            SchemeKind::Bfc => {
+                type $scheme = Bfc;
+                $body
+            }
         }
     };
 }
@@ -46,6 +51,8 @@ pub enum SchemeSettings {
     Oversubscribed,
     /// [`Dsh`].
     Dsh(dsh::Settings),
+    /// [`Bfc`].
+    Bfc(bfc::Settings),
 }
 
 impl SchemeSettings {
@@ -53,7 +60,10 @@ impl SchemeSettings {
     pub fn every() -> impl Iterator<Item = Self> {
         let dsh =
             dsh::Options::EVERY.map(|options| dsh::Settings { options, ..Default::default() });
-        [Self::Pfc, Self::Oversubscribed].into_iter().chain(dsh.map(Self::Dsh))
+        let bfc =
+            bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
+        let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
+        plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc))
     }
 
     /// `policy` with this scheme.
@@ -62,6 +72,7 @@ impl SchemeSettings {
             Self::Pfc => policy.with_scheme(SchemeKind::Pfc, 0),
             Self::Oversubscribed => policy.with_scheme(SchemeKind::Oversubscribed, 0),
             Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
+            Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
         }
     }
 
@@ -75,6 +86,7 @@ impl SchemeSettings {
         match self {
             Self::Pfc | Self::Oversubscribed => {}
             Self::Dsh(dsh) => dsh.write(tables, ports),
+            Self::Bfc(bfc) => bfc.write(tables, ports),
         }
     }
 }
@@ -164,6 +176,25 @@ impl Scheme for Selected {
     }
 
     #[inline(always)]
+    fn named_queue(policy: Policy, queue: QueueId) -> u64 {
+        select!(policy, S => S::named_queue(policy, queue))
+    }
+
+    #[inline(always)]
+    fn enqueued<T: Tables>(
+        packet: &Arriving<'_, T>,
+        descriptor: &Descriptor,
+        send: &mut impl FnMut(&Order),
+    ) {
+        select!(packet.ingress.policy, S => S::enqueued(packet, descriptor, send));
+    }
+
+    #[inline(always)]
+    fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        select!(packet.ingress.policy, S => S::dequeued(packet, send));
+    }
+
+    #[inline(always)]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
         select!(packet.ingress.policy, S => S::at_departure(packet))
     }
@@ -215,6 +246,10 @@ impl Scheme for Selected {
     #[inline(always)]
     fn paused<T: Tables>(tables: &T, policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
         select!(policy, S => S::paused(tables, policy, port, now))
+    }
+
+    fn announcement<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<HopControl> {
+        select!(policy, S => S::announcement(tables, policy, port))
     }
 
     fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {

@@ -19,8 +19,10 @@ use crate::wire::roce::{Ecn, Opcode, RocePacket};
 
 /// Ports. Host n is behind port n.
 pub const PORTS: usize = 2;
-/// Descriptors.
+/// Descriptors, unless a test sets `config.slots` and `slots_limit` to more of those that there are.
 pub const SLOTS: usize = 4;
+/// How many there are.
+pub const MOST_SLOTS: usize = 32;
 
 /// Their rate.
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -52,8 +54,8 @@ pub struct OwnedTables {
     egress_classes: Vec<EgressClass>,
     scheme_lines: Vec<SchemeLine>,
     scheme_blocks: Vec<SchemeBlock>,
-    descriptors: [Descriptor; SLOTS],
-    free_slots: [Cell64; SLOTS],
+    descriptors: [Descriptor; MOST_SLOTS],
+    free_slots: [Cell64; MOST_SLOTS],
     drops: [Cell64; DropReason::ALL.len()],
 }
 

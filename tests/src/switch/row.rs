@@ -102,7 +102,7 @@ rows! {
         ingress_port: u32,
         egress_port: u32,
         queue: u32,
-        priority: u32,
+        note: u32,
         flags: u32,
     }
     AuditRow = AuditCounters { frames: u64, bytes: u64, violations: u64, mac_control_frames: u64 }

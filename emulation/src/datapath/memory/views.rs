@@ -7,6 +7,7 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::map_abi::address_to_u64;
+use fabric_core::queue::QueueId;
 use fabric_core::wire::roce::{Ecn, RocePacket, UDP_PORT};
 use fabric_core::wire::tcp::{Ports, SackCount, Segment};
 use fabric_core::wire::{HopControlFrame, hop_control, ipv4, link_delay};
@@ -15,8 +16,8 @@ use fabric_core::wire::{HopControlFrame, hop_control, ipv4, link_delay};
 pub trait Routed {
     /// Its frame's length.
     fn own_length(&self) -> u32;
-    /// Its IPv4 header, on its way to `station`.
-    fn fields(&self, station: u64) -> Ipv4Fields;
+    /// Its IPv4 header.
+    fn fields(&self) -> Ipv4Fields;
     /// Its time to live.
     fn ttl(&mut self) -> &mut u8;
     /// Its ECN field.
@@ -30,16 +31,15 @@ impl Routed for RocePacket {
     }
 
     #[inline(always)]
-    fn fields(&self, station: u64) -> Ipv4Fields {
+    fn fields(&self) -> Ipv4Fields {
         Ipv4Fields {
-            station,
             source: self.source,
             destination: self.destination,
             ports: u32::from(self.source_port) << 16 | u32::from(UDP_PORT),
             protocol: ipv4::PROTOCOL_UDP,
             type_of_service: ipv4::type_of_service(self.dscp, self.ecn),
             ttl: self.ttl,
-            checksum: 0,
+            ..Ipv4Fields::default()
         }
     }
 
@@ -61,17 +61,16 @@ impl Routed for Segment<SackCount> {
     }
 
     #[inline(always)]
-    fn fields(&self, station: u64) -> Ipv4Fields {
+    fn fields(&self) -> Ipv4Fields {
         let Ports { source, destination } = self.ports;
         Ipv4Fields {
-            station,
             source: self.source,
             destination: self.destination,
             ports: u32::from(source) << 16 | u32::from(destination),
             protocol: ipv4::PROTOCOL_TCP,
             type_of_service: ipv4::type_of_service(self.dscp, self.ecn),
             ttl: self.ttl,
-            checksum: 0,
+            ..Ipv4Fields::default()
         }
     }
 
@@ -94,6 +93,8 @@ pub struct PacketView<'a, P> {
     pub length: u32,
     /// The station at the end of the wire, to which every frame is sent.
     pub station: u64,
+    /// The queue that its source address names.
+    pub named: QueueId,
 }
 
 impl<'a, P: Routed> PacketView<'a, P> {
@@ -101,7 +102,7 @@ impl<'a, P: Routed> PacketView<'a, P> {
     #[inline(always)]
     pub fn of_own_length(packet: &'a mut P) -> Self {
         let length = packet.own_length();
-        Self { packet, length, station: 0 }
+        Self { packet, length, station: 0, named: QueueId::CONTROL }
     }
 }
 
@@ -113,11 +114,13 @@ impl<P: Routed> Frame for PacketView<'_, P> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        Ok(Parsed::Ipv4(self.packet.fields(self.station)))
+        let Self { station, named: upstream, .. } = *self;
+        Ok(Parsed::Ipv4(Ipv4Fields { station, upstream, ..self.packet.fields() }))
     }
 
     #[inline(always)]
-    fn forward(&mut self, _: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
+    fn forward(&mut self, source: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
+        self.named = QueueId::of_address(source);
         *self.packet.ttl() = fields.ttl - 1;
         Ok(())
     }

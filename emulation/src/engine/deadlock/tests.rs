@@ -1,6 +1,6 @@
 //! Circles of waiting that open and end, on tables that are set as pauses and packets would set them.
 
-use fabric_core::map_abi::{IngressQueue, PauseState, Port, class_row};
+use fabric_core::map_abi::{DESCRIPTOR_PRIORITY_AT, IngressQueue, PauseState, Port, class_row};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::scheme::dsh::state::{self as dsh, PortLine};
@@ -97,7 +97,7 @@ impl<'a> Instant<'a> {
         let node = self.engine.switch_mut(SwitchId(switch));
         let packet = node.tables().descriptor(slot).expect("a slot");
         packet.ingress_port.store(ingress.into());
-        packet.priority.store(class.into());
+        packet.flags.store(u32::from(class) << DESCRIPTOR_PRIORITY_AT);
         packet.length.store(1000);
         node.queues_mut().enqueue(egress.into(), QueueId::data(class), slot, 1000);
     }

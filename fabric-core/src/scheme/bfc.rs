@@ -1,0 +1,132 @@
+//! BFC, Backpressure Flow Control (Goyal et al., NSDI 2022): flows get egress queues of their own as long as there are
+//! some, and a switch pauses single queues of its neighbour.
+//!
+//! [`assignment`] gives flows their queues (Section 3.3.1), [`backpressure`] counts and pauses (Section 3.3.2).
+//! [`state`] is the state, [`settings`] the configuration.
+//!
+//! A frame's source address names the queue of the neighbour's port that it has left, upstreamQ in the paper:
+//! [`QueueId::in_address`]. Packets that name none are queued like others and pause nothing.
+//!
+//! Buffer is managed as under PFC ([`super::pfc`]): packets of lossless priorities are protected by PFC beneath BFC,
+//! those of lossy ones may be dropped. BFC itself does not keep a switch from losing packets (Section 5).
+//!
+//! What the paper leaves open, and is so here: a queue's length includes the packet that is compared with the threshold;
+//! of several empty queues a flow gets one that is not paused, if there is one, and the first from its hash on; a
+//! queue stops as soon as the pause has come in.
+
+pub mod assignment;
+pub mod backpressure;
+pub mod settings;
+pub mod state;
+
+use super::pfc::{self, Pfc};
+use super::{Arriving, Ingress, Leaving, Room, Scheme};
+use crate::drop_reason::DropReason;
+use crate::hop_control::{HopControl, Order};
+use crate::map_abi::{Descriptor, Pool};
+use crate::policy::Policy;
+use crate::queue::{QueueId, QueueSet};
+use crate::tables::Tables;
+use units::Nanos;
+
+pub use settings::{Assignment, Options, Settings};
+
+/// The scheme; its parts are functions of the modules.
+#[derive(Debug)]
+pub struct Bfc;
+
+impl Scheme for Bfc {
+    #[inline(always)]
+    fn queue<T: Tables>(
+        at: &Ingress<'_, T>,
+        egress_port: u32,
+        now: Nanos,
+        hash: impl FnOnce() -> u32,
+    ) -> QueueId {
+        let queues = at.config.queues_of(at.priority);
+        if Options::of(at.policy).assigns(at.priority) {
+            assignment::queue(at, egress_port, queues, now, hash())
+        } else {
+            queues.select(hash)
+        }
+    }
+
+    #[inline(always)]
+    fn named_queue(_policy: Policy, queue: QueueId) -> u64 {
+        queue.in_address()
+    }
+
+    #[inline(always)]
+    fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<Pool, DropReason> {
+        Pfc::admit(packet)
+    }
+
+    #[inline(always)]
+    fn after_arrival<T: Tables>(
+        packet: &Arriving<'_, T>,
+        pool: Pool,
+        send: &mut impl FnMut(&Order),
+    ) {
+        Pfc::after_arrival(packet, pool, send);
+    }
+
+    #[inline(always)]
+    fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        Pfc::after_departure(packet, send);
+    }
+
+    #[inline(always)]
+    fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
+        pfc::resume::<Self, T>(at)
+    }
+
+    #[inline(always)]
+    fn enqueued<T: Tables>(
+        packet: &Arriving<'_, T>,
+        descriptor: &Descriptor,
+        send: &mut impl FnMut(&Order),
+    ) {
+        if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
+            let entry = assignment::enqueued(packet);
+            let note = backpressure::enqueued(packet, send).with_entry(entry);
+            descriptor.note.store(note.to_bits());
+        }
+    }
+
+    #[inline(always)]
+    fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
+            assignment::dequeued(packet);
+            backpressure::dequeued(packet, send);
+        }
+    }
+
+    #[inline(always)]
+    fn receive<T: Tables>(
+        tables: &T,
+        _policy: Policy,
+        port: u32,
+        control: &HopControl,
+        _now: Nanos,
+    ) -> Result<(), DropReason> {
+        backpressure::receive(tables, port, control)
+    }
+
+    #[inline(always)]
+    fn paused<T: Tables>(tables: &T, _policy: Policy, port: u32, _now: Nanos) -> Option<QueueSet> {
+        backpressure::paused(tables, port)
+    }
+
+    fn announcement<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<HopControl> {
+        let paused = state::port(tables, port)?.pausing.words();
+        Some(HopControl::Queues { paused })
+    }
+
+    fn room(policy: Policy, ports: u32) -> Room {
+        let lines = state::lines(Options::of(policy), ports);
+        Room { lines, blocks: state::blocks(ports) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Which egress queue a flow gets (Section 3.3.1), and how long it keeps it (Section 3.3.2, sticky queue assignment).
+
+use super::settings::Options;
+use super::state::{self, FlowEntry, PortLine};
+use crate::queue::{QueueId, QueueRange, QueueSet};
+use crate::routing::{member, mix};
+use crate::scheme::{Arriving, Ingress, Leaving};
+use crate::tables::Tables;
+use units::Nanos;
+
+/// The queue of the flow with this hash at an egress port; of its priority's queues.
+#[inline(always)]
+pub fn queue<T: Tables>(
+    at: &Ingress<'_, T>,
+    egress_port: u32,
+    queues: QueueRange,
+    now: Nanos,
+    hash: u32,
+) -> QueueId {
+    let Some((_, flow)) = entry(at, egress_port, hash) else { return queues.select(|| hash) };
+    let assigned = flow.member.load();
+    if assigned != 0 && is_held(at, flow, now) {
+        return queues.member(assigned - 1);
+    }
+    let Some(port) = state::port(at.tables, egress_port) else { return queues.select(|| hash) };
+    // Any of them, if none is empty: the instant makes it another one next time.
+    empty(port, queues, hash).unwrap_or_else(|| queues.select(|| mix(hash ^ now.0 as u32)))
+}
+
+/// Whether a flow keeps its queue: it has packets in the switch, or had some a moment ago.
+#[inline(always)]
+fn is_held<T: Tables>(at: &Ingress<'_, T>, flow: &FlowEntry, now: Nanos) -> bool {
+    let sticky = state::settings(at.tables).map_or(0, |settings| settings.sticky_ns.load());
+    flow.packets.load() != 0 || now.0.wrapping_sub(flow.seen_ns.load()) <= sticky
+}
+
+/// An empty queue, if there is one: the first that is not paused, from the hash's on, or else the first.
+#[inline(always)]
+fn empty(port: &PortLine, queues: QueueRange, hash: u32) -> Option<QueueId> {
+    let set = |[low, high]: [u64; 2]| QueueSet::of_data(u128::from(low) | u128::from(high) << 64);
+    let empty = queues.queues().without(set(port.in_use.words()));
+    let start = queues.select(|| hash);
+    let from_start = |queues: QueueSet| {
+        if queues.contains(start) { Some(start) } else { queues.next_data(start) }
+    };
+    from_start(empty.without(set(port.paused.words()))).or_else(|| from_start(empty))
+}
+
+/// The entry of the flow table for the flow with this hash at an egress port, and its number.
+#[inline(always)]
+fn entry<'a, T: Tables>(
+    at: &Ingress<'a, T>,
+    egress_port: u32,
+    hash: u32,
+) -> Option<(u32, &'a FlowEntry)> {
+    let options = Options::of(at.policy);
+    let number = member(hash, options.entries());
+    let flow = state::flow(at.tables, options, at.config.ports, egress_port, number)?;
+    Some((number, flow))
+}
+
+/// Counts a packet that has joined a queue: the number of its flow's entry.
+#[inline(always)]
+pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>) -> u32 {
+    let at = &packet.ingress;
+    if let Some(port) = state::port(at.tables, packet.egress_port) {
+        port.in_use.set(packet.queue, true);
+    }
+    if !Options::of(at.policy).assigns(at.priority) {
+        return 0;
+    }
+    let Some((number, flow)) = entry(at, packet.egress_port, packet.flow_hash()) else { return 0 };
+    if flow.packets.add::<T>(1) == 1 {
+        let queues = at.config.queues_of(at.priority);
+        flow.member.store(queues.number_of(packet.queue) + 1);
+    }
+    flow.seen_ns.store(packet.now.0);
+    number
+}
+
+/// The same of a packet that has left its queue.
+#[inline(always)]
+pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
+    let at = &packet.ingress;
+    if packet.egress.bytes.load() == 0
+        && let Some(port) = state::port(at.tables, packet.egress_port)
+    {
+        port.in_use.set(packet.queue, false);
+    }
+    let options = Options::of(at.policy);
+    if !options.assigns(at.priority) {
+        return;
+    }
+    let number = super::backpressure::Note::of_bits(packet.note).entry();
+    if let Some(flow) = state::flow(at.tables, options, at.config.ports, packet.egress_port, number)
+    {
+        flow.packets.sub::<T>(1);
+        flow.seen_ns.store(packet.now.0);
+    }
+}

@@ -1,0 +1,151 @@
+//! The configuration of BFC.
+
+use super::state::{self, ENTRIES_IN_A_LINE};
+use crate::policy::Policy;
+use crate::priority::Priority;
+use crate::queue::MAX_DATA_QUEUES;
+use crate::tables::Tables;
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+/// Which of its priority's queues a flow gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assignment {
+    /// An empty one, as long as the flow has packets in the switch (Section 3.3.1).
+    #[default]
+    Dynamic,
+    /// That of its hash (Section 3.2, Appendix A.10).
+    Stochastic,
+}
+
+/// The policy's options: constants of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which queue a flow gets.
+    pub assignment: Assignment,
+    /// Bit n: queues of priority n are paused.
+    pub priorities: u8,
+    /// Entries of the flow table that an egress port has, in lines of four; not zero.
+    pub flow_lines: u16,
+}
+
+const STOCHASTIC: u32 = 1;
+const PRIORITIES_AT: u32 = 8;
+const FLOW_LINES_AT: u32 = 16;
+
+impl Options {
+    /// The most entries of the flow table that an egress port can have.
+    pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
+
+    /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many, or none.
+    pub fn new(assignment: Assignment, priorities: u8, entries: u32) -> Option<Self> {
+        let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
+        (lines > 0).then_some(Self { assignment, priorities, flow_lines: lines })
+    }
+
+    /// Every form that a program can have.
+    pub const EVERY: [Self; 2] = [
+        Self { assignment: Assignment::Dynamic, priorities: 1 << 3, flow_lines: 8 },
+        Self { assignment: Assignment::Stochastic, priorities: 1 << 3, flow_lines: 1 },
+    ];
+
+    /// Those of a policy.
+    #[inline(always)]
+    pub const fn of(policy: Policy) -> Self {
+        let bits = policy.options;
+        let stochastic = bits & STOCHASTIC != 0;
+        Self {
+            assignment: if stochastic { Assignment::Stochastic } else { Assignment::Dynamic },
+            priorities: (bits >> PRIORITIES_AT) as u8,
+            flow_lines: (bits >> FLOW_LINES_AT) as u16,
+        }
+    }
+
+    /// As [`Policy::options`].
+    pub const fn to_bits(self) -> u32 {
+        let stochastic = matches!(self.assignment, Assignment::Stochastic);
+        (if stochastic { STOCHASTIC } else { 0 })
+            | (self.priorities as u32) << PRIORITIES_AT
+            | (self.flow_lines as u32) << FLOW_LINES_AT
+    }
+
+    /// Whether queues of a priority are paused.
+    #[inline(always)]
+    pub const fn is_backpressured(self, priority: Priority) -> bool {
+        priority.is_in(self.priorities)
+    }
+
+    /// Whether flows of a priority get queues by the flow table.
+    #[inline(always)]
+    pub const fn assigns(self, priority: Priority) -> bool {
+        matches!(self.assignment, Assignment::Dynamic) && self.is_backpressured(priority)
+    }
+
+    /// Entries of the flow table that an egress port has.
+    #[inline(always)]
+    pub const fn entries(self) -> u32 {
+        self.flow_lines as u32 * ENTRIES_IN_A_LINE
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::EVERY[0]
+    }
+}
+
+/// All settings of a switch's BFC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// What is a constant of the program.
+    pub options: Options,
+    /// How long a flow without packets in the switch keeps its queue (Section 3.3.2).
+    pub sticky: Nanos,
+    /// HRTT in Th: how long a queue that is drained at its share of the port's rate holds what it may hold unpaused.
+    pub threshold: Nanos,
+}
+
+impl Settings {
+    /// Writes the settings into the scheme's state, and Th by the number of active queues for ports of these rates
+    /// (Section 3.3.2).
+    pub fn write<T: Tables>(
+        &self,
+        tables: &T,
+        ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
+    ) {
+        const ROOM: &str = "the tables have room for the scheme's state";
+        let line = state::settings(tables).expect(ROOM);
+        line.sticky_ns.store(self.sticky.0);
+        for (port, (rate, _)) in (0..).zip(ports) {
+            let Bytes(product) = rate.bytes_in(Picos::from_nanos(self.threshold));
+            for active in 1..=MAX_DATA_QUEUES {
+                let bytes = product / active as u64;
+                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+                state::threshold(tables, port, active as u32).expect(ROOM).store(bytes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+
+    #[test]
+    fn options_are_what_they_were_made_of() {
+        for assignment in [Assignment::Dynamic, Assignment::Stochastic] {
+            for (entries, lines) in [(1, 1), (4, 1), (3200, 800), (Options::MOST_ENTRIES, u16::MAX)]
+            {
+                let options = Options::new(assignment, 0b1010_0001, entries).unwrap();
+                assert_eq!(options.flow_lines, lines);
+                assert!(options.entries() >= entries);
+                let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+                let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
+                assert_eq!(Options::of(policy), options);
+            }
+        }
+        for entries in [0, Options::MOST_ENTRIES + 1] {
+            assert_eq!(Options::new(Assignment::Dynamic, 1, entries), None);
+        }
+    }
+}

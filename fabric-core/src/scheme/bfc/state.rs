@@ -1,0 +1,163 @@
+//! What BFC keeps: a line of settings; for each port a line, eight lines of pause counters and its part of the flow
+//! table; half a block of thresholds.
+
+use zerocopy::FromBytes;
+
+use super::settings::Options;
+use crate::cell::{Cell32, Cell64};
+use crate::map_abi::{SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine};
+use crate::queue::{MAX_DATA_QUEUES, QueueId};
+use crate::scheme::state::Line;
+use crate::tables::Tables;
+
+/// How a switch's BFC is configured.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub struct SettingsLine {
+    /// How long a flow without packets in the switch keeps its queue.
+    pub sticky_ns: Cell64,
+}
+
+/// A set of data queues of a port, a bit each.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub struct QueueBits([Cell64; 2]);
+
+impl QueueBits {
+    /// Bit n: queue n is in, and of the second word, queue 64 + n.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; 2] {
+        [self.0[0].load(), self.0[1].load()]
+    }
+
+    /// Replaces the set.
+    #[inline(always)]
+    pub fn store(&self, [low, high]: [u64; 2]) {
+        self.0[0].store(low);
+        self.0[1].store(high);
+    }
+
+    /// Puts a queue in, or takes it out.
+    #[inline(always)]
+    pub fn set(&self, queue: QueueId, is_in: bool) {
+        let number = queue.number();
+        let word = &self.0[usize::from(number >> 6 & 1)];
+        let bit = 1 << (number & 63);
+        let others = word.load() & !bit;
+        word.store(if is_in { others | bit } else { others });
+    }
+}
+
+/// One port.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub struct PortLine {
+    /// Its queues that hold packets.
+    pub in_use: QueueBits,
+    /// Its queues that the neighbour has paused.
+    pub paused: QueueBits,
+    /// Queues of the neighbour whose pause counter is not zero.
+    pub pausing: QueueBits,
+}
+
+/// Pause counters of sixteen queues of a neighbour.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+struct CounterLine([Cell32; COUNTERS_IN_A_LINE]);
+
+/// What a switch knows of the flows that have one hash, at one egress port.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub struct FlowEntry {
+    /// When one of their packets was last enqueued or dequeued.
+    pub seen_ns: Cell64,
+    /// Their packets in the switch.
+    pub packets: Cell32,
+    /// Which of its priority's queues they have, plus 1; 0 before their first packet. A number within the priority, as
+    /// flows of two priorities may share an entry.
+    pub member: Cell32,
+}
+
+/// Four entries of the flow table.
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+struct FlowLine([FlowEntry; ENTRIES_IN_A_LINE as usize]);
+
+// SAFETY: `#[repr(C)]` and made of cells only.
+unsafe impl Line for SettingsLine {}
+// SAFETY: as above.
+unsafe impl Line for PortLine {}
+// SAFETY: as above.
+unsafe impl Line for CounterLine {}
+// SAFETY: as above.
+unsafe impl Line for FlowLine {}
+
+/// Entries of the flow table in a line.
+pub const ENTRIES_IN_A_LINE: u32 = 4;
+const COUNTERS_IN_A_LINE: usize = 16;
+const COUNTER_LINES: u32 = (MAX_DATA_QUEUES / COUNTERS_IN_A_LINE) as u32;
+const SETTINGS: u32 = 0;
+const FIRST_PORT: u32 = 1;
+/// Lines of a port before its flow table: its own and those of its counters.
+const PORT_LINES: u32 = 1 + COUNTER_LINES;
+
+/// The settings.
+#[inline(always)]
+pub fn settings<T: Tables>(tables: &T) -> Option<&SettingsLine> {
+    tables.scheme_line(SETTINGS).map(SchemeLine::view)
+}
+
+/// Port `number`.
+#[inline(always)]
+pub fn port<T: Tables>(tables: &T, number: u32) -> Option<&PortLine> {
+    tables.scheme_line(FIRST_PORT + number.wrapping_mul(PORT_LINES)).map(SchemeLine::view)
+}
+
+/// The pause counter of a queue of the neighbour at `port` (Section 3.3.2).
+#[inline(always)]
+pub fn counter<T: Tables>(tables: &T, port: u32, queue: QueueId) -> Option<&Cell32> {
+    let number = usize::from(queue.number());
+    let line = (number / COUNTERS_IN_A_LINE) as u32 & (COUNTER_LINES - 1);
+    let line = (FIRST_PORT + 1).wrapping_add(port.wrapping_mul(PORT_LINES)).wrapping_add(line);
+    let line: &CounterLine = tables.scheme_line(line)?.view();
+    line.0.get(number & (COUNTERS_IN_A_LINE - 1))
+}
+
+/// Entry `number` of the flow table of egress port `port`, in a switch with so many ports.
+#[inline(always)]
+pub fn flow<T: Tables>(
+    tables: &T,
+    options: Options,
+    ports: u32,
+    port: u32,
+    number: u32,
+) -> Option<&FlowEntry> {
+    let tables_before = port.wrapping_mul(options.flow_lines.into());
+    let first = FIRST_PORT.wrapping_add(ports.wrapping_mul(PORT_LINES));
+    let line = first.wrapping_add(tables_before).wrapping_add(number / ENTRIES_IN_A_LINE);
+    let line: &FlowLine = tables.scheme_line(line)?.view();
+    line.0.get((number & (ENTRIES_IN_A_LINE - 1)) as usize)
+}
+
+/// Lines for a switch with so many ports.
+pub const fn lines(options: Options, ports: u32) -> u32 {
+    FIRST_PORT + ports * (PORT_LINES + options.flow_lines as u32)
+}
+
+/// Words that a port has in a block: a threshold for each number of active queues.
+const PORT_WORDS: usize = 256;
+const PORTS_IN_A_BLOCK: u32 = (SCHEME_BLOCK_WORDS / PORT_WORDS) as u32;
+const _: () = assert!(MAX_DATA_QUEUES < PORT_WORDS);
+
+/// Th of the queues of `port`, in bytes, if so many of them are active (Section 3.3.2).
+#[inline(always)]
+pub fn threshold<T: Tables>(tables: &T, port: u32, active: u32) -> Option<&Cell32> {
+    let block: &SchemeBlock = tables.scheme_block(port / PORTS_IN_A_BLOCK)?;
+    let first = (port % PORTS_IN_A_BLOCK) as usize * PORT_WORDS;
+    Some(block.word(first + (active as usize & (PORT_WORDS - 1))))
+}
+
+/// Blocks for a switch with so many ports.
+pub const fn blocks(ports: u32) -> u32 {
+    ports.div_ceil(PORTS_IN_A_BLOCK)
+}

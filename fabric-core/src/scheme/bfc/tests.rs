@@ -1,0 +1,318 @@
+//! BFC against a model that counts the packets which it holds, after every event.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use units::{BitsPerSecond, Bytes};
+
+use super::*;
+use crate::arrival::{Outcome, Queued};
+use crate::departure::Fate;
+use crate::frame::ByteFrame;
+use crate::map_abi::SwitchConfig;
+use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+use crate::queue::QueueRange;
+use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::wire::roce::Ecn;
+
+const CLASS: u8 = 3;
+const LENGTH: u64 = 1058;
+const QUEUES: QueueRange = QueueRange::data(8, 3);
+const STICKY: u64 = 1000;
+/// One active queue may hold three packets, two hold one each.
+const THRESHOLD: Nanos = Nanos(260);
+
+fn policy(assignment: Assignment) -> Policy {
+    let options = Options::new(assignment, 1 << CLASS, 32).expect("a small table");
+    let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
+    policy.with_scheme(SchemeKind::Bfc, options.to_bits())
+}
+
+/// A switch whose priority 3 is lossless or lossy, and has room for all packets.
+fn tables(assignment: Assignment, lossless: bool) -> OwnedTables {
+    let config = SwitchConfig {
+        shared_pool_bytes: 1_000_000,
+        static_xoff_bytes: 100_000,
+        lossy_alpha_numerator: 1,
+        lossy_alpha_denominator: 1,
+        lossless_classes: u8::from(lossless) << CLASS,
+        ..SwitchConfig::default()
+    };
+    let mut tables = OwnedTables::new(config, 0);
+    tables.config.queues[usize::from(CLASS)] = QUEUES;
+    tables.config.slots = MOST_SLOTS as u32;
+    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    let policy = policy(assignment);
+    let room = Bfc::room(policy, PORTS as u32);
+    assert!(tables.scheme_line(room.lines - 1).is_some());
+    assert!(tables.scheme_block(room.blocks - 1).is_some());
+    let options = Options::of(policy);
+    let settings = Settings { options, sticky: Nanos(STICKY), threshold: THRESHOLD };
+    settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(0)); PORTS]);
+    tables
+}
+
+/// A packet that the switch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    slot: u32,
+    flow: u16,
+    upstream: QueueId,
+    counted: bool,
+}
+
+/// What happens to a switch with two ports: what comes in at one leaves by the other.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A packet of a flow comes in, from a queue of the neighbour or from none.
+    Arrival { port: u32, flow: u16, upstream: Option<u8> },
+    /// The first packet of a queue leaves.
+    Departure { port: u32, queue: u8 },
+    /// The neighbour pauses or resumes a queue.
+    Told { port: u32, queue: u8, paused: bool },
+    /// Time passes.
+    Time(u64),
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let (port, queue) = (0..PORTS as u32, 8..11u8);
+    let upstream = proptest::option::weighted(0.9, prop_oneof![0..4u8, 126..128u8]);
+    prop_oneof![
+        6 => (port.clone(), 0..6u16, upstream)
+            .prop_map(|(port, flow, upstream)| Event::Arrival { port, flow, upstream }),
+        5 => (port.clone(), queue.clone())
+            .prop_map(|(port, queue)| Event::Departure { port, queue }),
+        1 => (port, queue, any::<bool>())
+            .prop_map(|(port, queue, paused)| Event::Told { port, queue, paused }),
+        2 => (0..STICKY).prop_map(Event::Time),
+    ]
+}
+
+/// The switch, and what it should hold.
+struct Model {
+    tables: OwnedTables,
+    policy: Policy,
+    now: u64,
+    /// By egress port and queue.
+    queues: [[VecDeque<Held>; 3]; PORTS],
+    /// By egress port and flow: when its last packet came or went, and its queue.
+    seen: [[Option<(u64, QueueId)>; 6]; PORTS],
+    paused: [[bool; 3]; PORTS],
+}
+
+impl Model {
+    fn new(assignment: Assignment, lossless: bool) -> Self {
+        Self {
+            tables: tables(assignment, lossless),
+            policy: policy(assignment),
+            now: 0,
+            queues: Default::default(),
+            seen: [[None; 6]; PORTS],
+            paused: [[false; 3]; PORTS],
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.queues.iter().flatten().map(VecDeque::len).sum()
+    }
+
+    /// Packets that came in at a port from a queue of the neighbour and count.
+    fn counted(&self, port: u32, upstream: QueueId) -> usize {
+        let leaving = self.queues[1 - port as usize].iter().flatten();
+        leaving.filter(|held| held.counted && held.upstream == upstream).count()
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Time(passes) => self.now += passes,
+            Event::Told { port, queue, paused } => {
+                self.paused[port as usize][usize::from(queue) - 8] = paused;
+                let control = HopControl::Queue { queue: QueueId::data(queue), paused };
+                Bfc::receive(&self.tables, self.policy, port, &control, Nanos(self.now)).unwrap();
+            }
+            Event::Arrival { .. } if self.held() == MOST_SLOTS => {}
+            Event::Arrival { port, flow, upstream } => {
+                self.arrive(port, flow, upstream.map_or(QueueId::CONTROL, QueueId::data));
+            }
+            Event::Departure { port, queue } => self.depart(port, usize::from(queue) - 8),
+        }
+    }
+
+    /// Th of the queues of a port.
+    fn threshold(&self, port: usize) -> u64 {
+        let active =
+            |queue: &usize| !self.queues[port][*queue].is_empty() && !self.paused[port][*queue];
+        let active = (0..3).filter(active).count().max(1);
+        BitsPerSecond(100_000_000_000).bytes_in(units::Picos::from_nanos(THRESHOLD)).0
+            / active as u64
+    }
+
+    fn arrive(&mut self, port: u32, flow: u16, upstream: QueueId) {
+        let mut bytes = packet(port, 1 - port, CLASS, Ecn::NotCapable);
+        bytes[8] = upstream.place() as u8;
+        bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+        let mut orders = Vec::new();
+        let frame = &mut ByteFrame(bytes.as_mut_slice());
+        let outcome =
+            Bfc::arrive(frame, &self.tables, self.policy, port, Nanos(self.now), &mut |order| {
+                orders.push(order.control);
+            });
+        let Outcome::Queued(Queued { slot, queue, .. }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(QueueId::of_place(bytes[8].into()), queue, "the next switch is told");
+        let egress = 1 - port as usize;
+        self.judge_queue(egress, flow, queue);
+        self.seen[egress][usize::from(flow)] = Some((self.now, queue));
+        let number = QUEUES.number_of(queue) as usize;
+        let held = Held { slot, flow, upstream, counted: false };
+        self.queues[egress][number].push_back(held);
+        let length = LENGTH * self.queues[egress][number].len() as u64;
+        let counted = upstream.is_data() && length > self.threshold(egress);
+        self.queues[egress][number].back_mut().expect("it was added").counted = counted;
+        let first = counted && self.counted(port, upstream) == 1;
+        let expected = HopControl::Queue { queue: upstream, paused: true };
+        assert_eq!(orders, if first { vec![expected] } else { vec![] });
+    }
+
+    /// A flow keeps its queue, or gets an empty one if there is one; unless it shares its entry with another flow.
+    fn judge_queue(&self, egress: usize, flow: u16, queue: QueueId) {
+        let waits = |queue: &VecDeque<Held>| queue.iter().any(|held| held.flow == flow);
+        let number = QUEUES.number_of(queue) as usize;
+        if let Some(own) = self.queues[egress].iter().position(waits) {
+            assert_eq!(number, own, "packets of a flow keep their order");
+            return;
+        }
+        if Options::of(self.policy).assignment == Assignment::Stochastic || self.shares_entry(flow)
+        {
+            return;
+        }
+        match self.seen[egress][usize::from(flow)] {
+            Some((at, own)) if self.now - at <= STICKY => assert_eq!(queue, own, "it sticks"),
+            _ => {
+                let empty = |number: &usize| self.queues[egress][*number].is_empty();
+                let open = |number: &usize| empty(number) && !self.paused[egress][*number];
+                if (0..3).any(|number| open(&number)) {
+                    assert!(open(&number), "queue {number} is not empty and open");
+                } else if (0..3).any(|number| empty(&number)) {
+                    assert!(empty(&number), "queue {number} is not empty");
+                }
+            }
+        }
+    }
+
+    /// Whether a flow has its entry of the flow table in common with another one, at either port.
+    fn shares_entry(&self, flow: u16) -> bool {
+        let entry = |port: u32, flow: u16| {
+            let mut bytes = packet(port, 1 - port, CLASS, Ecn::NotCapable);
+            bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+            let Ok(crate::frame::Parsed::Ipv4(fields)) =
+                crate::frame::Frame::parse(&ByteFrame(bytes.as_mut_slice()))
+            else {
+                panic!("a packet")
+            };
+            let hash = crate::routing::queue_hash(&fields, self.tables.config.ecmp_seed);
+            crate::routing::member(hash, Options::of(self.policy).entries())
+        };
+        (0..PORTS as u32).any(|port| {
+            (0..6).any(|other| other != flow && entry(port, other) == entry(port, flow))
+        })
+    }
+
+    fn depart(&mut self, port: u32, number: usize) {
+        let egress = port as usize;
+        let Some(held) = self.queues[egress][number].pop_front() else { return };
+        let mut orders = Vec::new();
+        let mut send = |order: &Order| orders.push(order.control);
+        let left = Bfc::depart(&self.tables, self.policy, held.slot, Nanos(self.now), &mut send);
+        assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
+        let queue = QUEUES.member(number as u32);
+        self.seen[egress][usize::from(held.flow)] = Some((self.now, queue));
+        let last = held.counted && self.counted(1 - port, held.upstream) == 0;
+        let expected = HopControl::Queue { queue: held.upstream, paused: false };
+        assert_eq!(orders, if last { vec![expected] } else { vec![] });
+    }
+
+    /// Compares all state with the packets that are held.
+    fn check(&self) {
+        for port in 0..PORTS {
+            let line = state::port(&self.tables, port as u32).expect("a port");
+            let bits = |is_in: &dyn Fn(QueueId) -> bool| {
+                let queues = (0..128).map(QueueId::data).filter(|queue| is_in(*queue));
+                let mask = queues.fold(0u128, |mask, queue| mask | 1 << queue.number());
+                [mask as u64, (mask >> 64) as u64]
+            };
+            let number = |queue: QueueId| QUEUES.number_of(queue) as usize;
+            let own = |queue: QueueId| QUEUES.iter().any(|other| other == queue);
+            let in_use = |queue| own(queue) && !self.queues[port][number(queue)].is_empty();
+            assert_eq!(line.in_use.words(), bits(&in_use));
+            assert_eq!(
+                line.paused.words(),
+                bits(&|queue| own(queue) && self.paused[port][number(queue)])
+            );
+            let counts = |queue| self.counted(port as u32, queue) != 0;
+            assert_eq!(line.pausing.words(), bits(&counts));
+            let announced = Bfc::announcement(&self.tables, self.policy, port as u32);
+            assert_eq!(announced, Some(HopControl::Queues { paused: bits(&counts) }));
+            for queue in (0..128).map(QueueId::data) {
+                let counter = state::counter(&self.tables, port as u32, queue).expect("a counter");
+                assert_eq!(counter.load() as usize, self.counted(port as u32, queue));
+            }
+            let options = Options::of(self.policy);
+            let packets: u32 = (0..options.entries())
+                .filter_map(|number| {
+                    state::flow(&self.tables, options, PORTS as u32, port as u32, number)
+                })
+                .map(|flow| flow.packets.load())
+                .sum();
+            let held = self.queues[port].iter().map(VecDeque::len).sum::<usize>();
+            let dynamic = options.assignment == Assignment::Dynamic;
+            assert_eq!(packets as usize, if dynamic { held } else { 0 });
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn counters_bitmaps_and_tables_are_those_of_the_packets_that_are_held(
+        events in proptest::collection::vec(any_event(), 1..200),
+        stochastic in any::<bool>(),
+        lossless in any::<bool>(),
+    ) {
+        let assignment = if stochastic { Assignment::Stochastic } else { Assignment::Dynamic };
+        let mut model = Model::new(assignment, lossless);
+        model.check();
+        for event in events {
+            model.happen(event);
+            model.check();
+        }
+        for (port, queue) in (0..PORTS as u32).flat_map(|port| (0..3).map(move |queue| (port, queue))) {
+            while !model.queues[port as usize][queue].is_empty() {
+                model.depart(port, queue);
+            }
+        }
+        model.check();
+        prop_assert_eq!(model.held(), 0);
+    }
+}
+
+#[test]
+fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
+    let tables = tables(Assignment::Dynamic, true);
+    let of = |active| state::threshold(&tables, 1, active).unwrap().load();
+    assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
+}
+
+#[test]
+fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
+    let tables = tables(Assignment::Dynamic, true);
+    let policy = policy(Assignment::Dynamic);
+    let told = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
+    assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
+    told(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
+    told(HopControl::Queues { paused: [1 << 8, 1 << 63] }).unwrap();
+    let paused = QueueSet::of_data(1 << 127 | 1 << 8);
+    assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), Some(paused));
+    assert_eq!(Bfc::paused(&tables, policy, 0, Nanos(0)), None);
+    let rate =
+        HopControl::Rate { priority: crate::priority::Priority::new(3), kilobits_per_second: 1 };
+    assert_eq!(told(rate), Err(DropReason::UnexpectedHopControl));
+}
