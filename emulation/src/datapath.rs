@@ -12,6 +12,7 @@ mod slab;
 use fabric_core::arrival::Outcome;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::queue::QueueId;
 use fabric_core::wire::tcp::{Direction, SackBlocks};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use fabric_core::wire::{
@@ -173,8 +174,14 @@ pub trait FrameStore {
     fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> Self::Frame;
     /// Puts a frame in that another store has given away. What is kept beside it is the next of `aside`.
     fn put(&mut self, frame: Self::Frame, aside: &mut impl Iterator<Item = Aside>) -> FrameId;
-    /// The frame of a packet that a host sends on `wire`, with stamps that it echoes.
-    fn packet(&mut self, wire: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId;
+    /// The frame of a packet that a host sends on `wire`, with stamps that it echoes. Its source address names `queue`.
+    fn packet(
+        &mut self,
+        wire: WireId,
+        packet: &Packet,
+        queue: QueueId,
+        stamps: &[Stamp],
+    ) -> FrameId;
     /// The frame of a hop control message from the station `source` to its neighbour.
     fn hop_control(&mut self, source: [u8; 6], control: &HopControl) -> FrameId;
     /// The frame of a link delay message.

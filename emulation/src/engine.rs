@@ -244,6 +244,9 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.agenda.schedule(period, Task::ControlPlane);
         }
+        if let Some(backpressure) = scenario.switch.backpressure {
+            engine.agenda.schedule(backpressure.bitmap_period(), Task::Bitmaps);
+        }
         engine
     }
 
@@ -350,16 +353,24 @@ impl<'a, W: Wires> Engine<'a, W> {
             }
             Task::LinkDelays => {
                 opening.measures = true;
-                let period = self.scenario.switch.headroom.measurement_period();
-                // As long as there are flows.
-                if (!self.active.is_empty() || self.stream.next_start().is_some())
-                    && let Some(period) = period
-                {
-                    self.agenda.schedule(self.now + period, Task::LinkDelays);
-                }
+                self.repeat(task, self.scenario.switch.headroom.measurement_period());
+            }
+            Task::Bitmaps => {
+                opening.announces = true;
+                let backpressure = self.scenario.switch.backpressure;
+                self.repeat(task, backpressure.map(|scheme| scheme.bitmap_period()));
             }
         }
         Ok(())
+    }
+
+    /// Schedules a task again, as long as there are flows.
+    fn repeat(&mut self, task: Task, period: Option<Picos>) {
+        if (!self.active.is_empty() || self.stream.next_start().is_some())
+            && let Some(period) = period
+        {
+            self.agenda.schedule(self.now + period, task);
+        }
     }
 
     /// Hands over the frames that have left their parts.

@@ -1,7 +1,8 @@
 //! From a scenario to its hosts: NIC, transport, congestion control.
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
-use fabric_core::priority::Priority;
+use fabric_core::priority::{self, Priority};
+use fabric_core::queue::{QueueRanges, one_per_priority};
 use host_agent::congestion_control::{
     Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, timely,
 };
@@ -16,6 +17,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::path_groups::longest_base_rtt;
 use crate::stations::station;
+use crate::switch_settings;
 
 /// Payloads of the first window of a flow that starts slowly (RFC 6928).
 const INITIAL_PAYLOADS: u64 = 10;
@@ -72,7 +74,28 @@ impl<'a> HostSettings<'a> {
             ack_interval: settings.ack_interval,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
+            queues: self.queues(),
+            names_queues: self.obeys_queue_pauses(),
         }
+    }
+
+    /// Whether flows have queues of their own, which switches pause.
+    fn obeys_queue_pauses(&self) -> bool {
+        self.scenario.switch.backpressure.is_some() && self.scenario.host.queue_pauses
+    }
+
+    /// Its transmit queues: one of each priority, or as many as a switch has.
+    fn queues(&self) -> QueueRanges {
+        if !self.obeys_queue_pauses() {
+            return one_per_priority(None);
+        }
+        let spread = switch_settings::queues(self.scenario);
+        let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
+        let mut queues = one_per_priority(None);
+        for priority in priority::of_mask(paused) {
+            queues[priority.index()] = spread[priority.index()];
+        }
+        queues
     }
 
     /// What carries a host's flows, as flows name it.

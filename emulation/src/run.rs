@@ -289,7 +289,7 @@ fn claim(
     let flow_trace_rows = scenario.results.flow_trace.as_ref().map(|trace| trace.rows);
     let link_delay = switch_settings::measures_links(scenario);
     let hpcc = hpcc_options(scenario);
-    let egress_queues = !scenario.switch.flow_queues.is_empty();
+    let egress_queues = scenario.switch.spread().next().is_some();
     let options = ResultsOptions {
         wires,
         snap_bytes: 0,

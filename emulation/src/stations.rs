@@ -1,5 +1,7 @@
 //! Station addresses: which MAC address a node's port has, and so what frames on each wire carry.
 
+use fabric_core::map_abi::{address_from_u64, address_to_u64};
+use fabric_core::queue::QueueId;
 use fabric_core::wire::LinkAddresses;
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId};
 
@@ -15,7 +17,13 @@ pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
         .collect()
 }
 
-/// The station address of a node's port.
+/// These addresses, with a source that names the queue which a frame has left: [`QueueId::in_address`].
+pub(crate) fn naming(addresses: &LinkAddresses, queue: QueueId) -> LinkAddresses {
+    let source = address_from_u64(address_to_u64(addresses.source) | queue.in_address());
+    LinkAddresses { source, ..*addresses }
+}
+
+/// The station address of a node's port. Its third byte is 0: there frames name queues.
 pub(crate) fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
     match fabric.node(node).kind {
         NodeKind::Host(HostId(host)) => {

@@ -7,7 +7,7 @@ use fabric_core::map_abi::{self, PRIORITIES, port_shift};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
-use fabric_core::scheme::{Scheme, Selected};
+use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
     Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
 };
@@ -38,13 +38,18 @@ pub fn policy(scenario: &Scenario) -> Policy {
             MarkAt::Dequeue => MarkingScheme::AtDequeue,
         },
     };
-    scenario.switch.headroom.scheme().select(Policy::new(threshold, marking))
+    scheme(scenario).select(Policy::new(threshold, marking))
 }
 
 /// The policy by which the control plane computes thresholds.
 pub fn control_plane_policy(scenario: &Scenario) -> Policy {
     let plain = Policy::new(computed_threshold(scenario), MarkingScheme::Off);
-    scenario.switch.headroom.scheme().select(plain)
+    scheme(scenario).select(plain)
+}
+
+/// The scheme of the first switch: what a policy has of it is the same at all.
+fn scheme(scenario: &Scenario) -> SchemeSettings {
+    scenario.scheme(SwitchId(0))
 }
 
 fn computed_threshold(scenario: &Scenario) -> ThresholdScheme {
@@ -81,10 +86,10 @@ const _: () = assert!(FIRST_FLOW_QUEUE as usize == PRIORITIES);
 
 /// The egress queues of each priority. A priority with one queue has the queue of its own number. The queues of
 /// spread priorities come after 0 to 7, so that they do not change the numbers of other priorities.
-fn queues(scenario: &Scenario) -> QueueRanges {
+pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
     let mut ranges = one_per_priority(scenario.switch.control_priority.map(Priority::new));
     let mut first = FIRST_FLOW_QUEUE;
-    for &FlowQueues { priority, queues } in &scenario.switch.flow_queues {
+    for FlowQueues { priority, queues } in scenario.switch.spread() {
         ranges[usize::from(priority)] = QueueRange::data(first, queues);
         first += queues;
     }
@@ -93,7 +98,7 @@ fn queues(scenario: &Scenario) -> QueueRanges {
 
 /// The priorities that are spread over several egress queues of a port, a bit each.
 pub fn spread_classes(scenario: &Scenario) -> u8 {
-    scenario.switch.flow_queues.iter().fold(0, |classes, spread| classes | 1 << spread.priority)
+    scenario.switch.spread().fold(0, |classes, spread| classes | 1 << spread.priority)
 }
 
 /// What a switch's tables of routes hold.
@@ -195,7 +200,7 @@ pub fn configure(
         })
         .collect();
     let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
-    tables.configure(config, &ports, &settings.headroom.scheme(), seed);
+    tables.configure(config, &ports, &scenario.scheme(switch), seed);
     tables.install_routes(&routes.groups, routes.hosts, &routes.policies);
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }

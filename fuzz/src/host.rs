@@ -265,6 +265,8 @@ fn config() -> HostConfig {
         ack_interval: 2,
         retransmission_timeout: Picos(4_000_000),
         pause_response: Picos(1500),
+        queues: fabric_core::queue::one_per_priority(None),
+        names_queues: false,
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
-use fabric_core::queue::{QueueSet, one_per_priority};
+use fabric_core::queue::{QueueId, QueueRanges, QueueSet};
 use fabric_core::wire::link_delay::{self, Kind};
 use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{Carrier, Stamp};
@@ -60,6 +60,10 @@ pub struct HostConfig {
     pub retransmission_timeout: Picos,
     /// How long after its reception a PAUSE takes effect (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
+    /// The NIC's transmit queues of each priority; no two priorities have one in common.
+    pub queues: QueueRanges,
+    /// Whether data packets name their queues to the switch, so that it can pause these: see [`Host::named_queue`].
+    pub names_queues: bool,
 }
 
 /// One host, without I/O.
@@ -83,12 +87,16 @@ pub struct Host {
     counters: HostCounters,
     /// Whether some flow has been traced.
     traces: bool,
+    /// What [`named_queue`](Self::named_queue) returns.
+    named_queue: QueueId,
 }
 
 /// A sending end, and what the host keeps of it.
 #[derive(Debug)]
 struct Sending {
     end: SendingEnd,
+    /// Its queue of the NIC.
+    queue: QueueId,
     /// Whether the NIC knows it as one with something to send.
     scheduled: bool,
     /// Instant of its entry among the timers, if it has one.
@@ -126,7 +134,7 @@ impl Host {
             config,
             transports: transports.iter().map(fresh).collect(),
             nic: Nic::new(
-                PauseTimers::new(config.link_rate, config.pause_response, one_per_priority(None)),
+                PauseTimers::new(config.link_rate, config.pause_response, config.queues),
                 config.ack_queue,
             ),
             senders: QueuePairTable::new(),
@@ -134,6 +142,7 @@ impl Host {
             timers: Timers::default(),
             events: VecDeque::new(),
             traces: false,
+            named_queue: QueueId::CONTROL,
             counters: HostCounters::default(),
         }
     }
@@ -165,7 +174,8 @@ impl Host {
 
     fn start(&mut self, now: Picos, qp: u32, end: SendingEnd) {
         self.counters.flows_started += 1;
-        let sending = Sending { end, scheduled: false, timer_entry: None };
+        let queue = self.nic.assign(end.request().priority);
+        let sending = Sending { end, queue, scheduled: false, timer_entry: None };
         let slot = self.senders.insert(qp, sending);
         self.tell_change(now, slot);
         self.schedule(now, slot);
@@ -294,6 +304,7 @@ impl Host {
 
     /// The packet that starts onto the free port at `now`, if one may; after `poll_link_delay`.
     pub fn poll_transmit(&mut self, now: Picos) -> Option<Packet> {
+        self.named_queue = QueueId::CONTROL;
         if let Some(packet) = self.nic.pop_control(now) {
             self.count_control(&packet);
             return Some(packet);
@@ -302,6 +313,9 @@ impl Host {
             let sending = self.senders.occupant(slot);
             sending.scheduled = false;
             if sending.end.can_send(now) {
+                if self.config.names_queues {
+                    self.named_queue = sending.queue;
+                }
                 return Some(self.transmit_data(now, slot));
             }
             // An ACK came between its scheduling and its turn.
@@ -310,6 +324,13 @@ impl Host {
             }
         }
         None
+    }
+
+    /// The queue that the source address names of the packet which [`poll_transmit`](Self::poll_transmit) has just
+    /// returned: [`QueueId::in_address`].
+    #[inline]
+    pub const fn named_queue(&self) -> QueueId {
+        self.named_queue
     }
 
     /// The stamps of a packet that [`poll_transmit`](Self::poll_transmit) has just returned; none unless it echoes some.
@@ -435,7 +456,7 @@ impl Host {
             return;
         }
         sending.scheduled = true;
-        let queue = self.nic.queue(sending.end.request().priority);
+        let queue = sending.queue;
         let start = sending.end.next_start();
         if start > now {
             self.nic.schedule_at(queue, slot, start);
@@ -462,10 +483,11 @@ impl Host {
     fn complete(&mut self, now: Picos, slot: u32) {
         let sending = self.senders.occupant(slot);
         let FlowRequest { flow, qp, .. } = *sending.end.request();
-        let scheduled = sending.scheduled;
+        let (scheduled, queue) = (sending.scheduled, sending.queue);
         let counts = sending.end.counts();
         self.timers.remove(TimerOf::Sender(slot), &mut sending.timer_entry);
         self.senders.unlink(qp);
+        self.nic.release(queue);
         if !scheduled {
             self.senders.release(slot);
         }

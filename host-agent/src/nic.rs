@@ -32,6 +32,8 @@ struct TransmitQueue {
     ready: VecDeque<Turn>,
     /// Earliest first; equal instants in the order of their scheduling.
     paced: BinaryHeap<Reverse<(Picos, u64, u32)>>,
+    /// Queue pairs that have this queue, with something to send or without.
+    queue_pairs: u32,
 }
 
 /// Transmit queues of one port.
@@ -73,10 +75,18 @@ impl Nic {
         }
     }
 
-    /// The queue that serves `priority`.
-    #[inline]
-    pub fn queue(&self, priority: Priority) -> QueueId {
-        self.pause.queue(priority)
+    /// Gives a new queue pair a queue of its priority: the first of those that the fewest queue pairs have.
+    pub fn assign(&mut self, priority: Priority) -> QueueId {
+        let queue_pairs = |queue: &QueueId| self.queues[queue.place()].queue_pairs;
+        let queue = self.pause.queues(priority).iter().min_by_key(queue_pairs);
+        let queue = queue.expect("a priority has a queue");
+        self.queues[queue.place()].queue_pairs += 1;
+        queue
+    }
+
+    /// Takes the queue of a queue pair that is done.
+    pub fn release(&mut self, queue: QueueId) {
+        self.queues[queue.place()].queue_pairs -= 1;
     }
 
     /// The pause timers of the port, to be changed.

@@ -4,7 +4,7 @@
 use fabric_core::hop_control::ClassPauses;
 use fabric_core::pause_state::PauseWindow;
 use fabric_core::priority::{self, Priority};
-use fabric_core::queue::{QueueId, QueueRanges, QueueSet, places};
+use fabric_core::queue::{QueueId, QueueRange, QueueRanges, QueueSet, places};
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Picos};
 
@@ -81,10 +81,16 @@ impl PauseTimers {
         self.pauses.len()
     }
 
-    /// The first queue that serves `priority`.
+    /// The queues that serve `priority`.
+    #[inline]
+    pub fn queues(&self, priority: Priority) -> QueueRange {
+        self.queues[priority.index()]
+    }
+
+    /// The first of them.
     #[inline]
     pub fn queue(&self, priority: Priority) -> QueueId {
-        self.queues[priority.index()].select(|| 0)
+        self.queues(priority).member(0)
     }
 
     /// Applies a PFC frame received at `now`.
@@ -171,7 +177,7 @@ impl PauseTimers {
 
 #[cfg(test)]
 mod tests {
-    use fabric_core::queue::{QueueRange, one_per_priority};
+    use fabric_core::queue::one_per_priority;
 
     use super::*;
 

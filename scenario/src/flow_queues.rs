@@ -5,6 +5,7 @@ use fabric_core::queue::MAX_DATA_QUEUES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::backpressure::Backpressure;
 use super::document::Document;
 use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
@@ -12,7 +13,7 @@ use super::switch::Scheduler;
 
 /// Queues that spread priorities may have in sum at a port. The numbers 0 to 7 stay reserved for priorities with one
 /// queue.
-const MAX_FLOW_QUEUES: u32 = 120;
+pub(super) const MAX_FLOW_QUEUES: u32 = 120;
 const _: () = assert!(MAX_FLOW_QUEUES as usize + PRIORITIES == MAX_DATA_QUEUES);
 
 /// A priority with several egress queues, among which a flow's hash selects.
@@ -38,12 +39,15 @@ pub(super) struct FlowQueuesKeys {
 /// Checks the entries of the list.
 pub(super) fn resolve(
     entries: Vec<FlowQueuesKeys>,
+    backpressure: Option<&Backpressure>,
     control_priority: Option<u8>,
     scheduler: Scheduler,
     document: &Document<'_>,
 ) -> Result<Vec<FlowQueues>, ScenarioError> {
-    let mut known = Priorities::default();
-    let mut left = MAX_FLOW_QUEUES;
+    let taken: Vec<FlowQueues> =
+        backpressure.into_iter().flat_map(Backpressure::flow_queues).collect();
+    let mut known = Priorities(taken.iter().fold(0, |known, taken| known | 1 << taken.priority));
+    let mut left = MAX_FLOW_QUEUES - taken.iter().map(|taken| u32::from(taken.queues)).sum::<u32>();
     let resolve = |(number, FlowQueuesKeys { priority: Priority(priority), queues })| {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.flow_queues.{number}.{key}"), title, help))
@@ -55,7 +59,8 @@ pub(super) fn resolve(
         }
         if known.contains(priority) {
             let title = format!("priority {priority} comes twice");
-            return wrong("priority", &title, "write one entry for each priority");
+            let help = "write one entry for each priority, none for those of switch.backpressure";
+            return wrong("priority", &title, help);
         }
         known.0 |= 1 << priority;
         if queues == 0 {

@@ -40,6 +40,8 @@ pub struct Host {
     pub retransmission_timeout: Picos,
     /// How fast the NIC obeys a PAUSE.
     pub pause_response: PauseResponse,
+    /// Whether the NIC obeys pauses of single queues, and gives each flow a queue.
+    pub queue_pauses: bool,
     /// What carries flows.
     pub transport: Transport,
 }
@@ -75,6 +77,9 @@ pub(super) struct HostKeys {
     /// How long after a PAUSE a NIC may still start frames: "standard" (3840 B at line rate) or a
     /// shorter time. Default "standard".
     pause_response: PauseResponse,
+    /// Whether NICs take part in `switch.backpressure`: each flow gets a transmit queue, its packets name it to the switch,
+    /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
+    queue_pauses: bool,
     /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
     /// "hpcc".
     transport: TransportKeys,
@@ -91,6 +96,7 @@ impl Default for HostKeys {
             telemetry_hops: None,
             retransmission_timeout: Quantity(Picos(4_194_000_000)),
             pause_response: PauseResponse::Standard,
+            queue_pauses: true,
             transport: TransportKeys::default(),
         }
     }
@@ -129,6 +135,7 @@ impl HostKeys {
             telemetry_hops: self.telemetry_hops,
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
+            queue_pauses: self.queue_pauses,
             transport,
         })
     }

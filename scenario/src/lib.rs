@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows how a run is made of a scenario, or what it leaves: no table, no datapath, no row.
 
+mod backpressure;
 mod buffer;
 mod by_rate;
 mod capture;
@@ -44,6 +45,7 @@ mod sizes;
 mod switch;
 mod switches;
 mod telemetry;
+mod threshold_update;
 mod topology_keys;
 pub mod transport;
 mod transports;
@@ -61,6 +63,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{FrameTime, Picos};
 
+pub use backpressure::{Assignment, Backpressure, Bfc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, LinkKind};
@@ -87,11 +90,10 @@ pub use routes::{MOST_ROUTES, RouteEntry};
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
-pub use switch::{
-    AlphaOfRate, LossyThreshold, PrivateFill, Scheduler, Switch, Threshold, ThresholdUpdate,
-};
+pub use switch::{AlphaOfRate, LossyThreshold, PrivateFill, Scheduler, Switch, Threshold};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
+pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
@@ -101,7 +103,7 @@ use flows::{Expanded, Expansion};
 use quantity::{Quantity, Time};
 use routes::{ResolvedRoutes, set_routes};
 use switches::SwitchKinds;
-use topology::{Fabric, NodeKind, Racks};
+use topology::{Fabric, Racks};
 use transports::Transports;
 use unused_routes::UnusedRoute;
 use workload::MaterialisedFlows;
@@ -446,32 +448,14 @@ impl ScenarioKeys {
         }
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
+        scenario.check_backpressure(document)?;
         scenario.check_buffers(document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }
 }
 
-impl Scenario {
-    /// Checks what depends on the fastest port: it has the shortest pauses.
-    fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let wires = self.fabric.wires();
-        let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));
-        let fastest = |hosts| {
-            let rates = wires.iter().filter(|wire| is_host(wire.from) == hosts).map(|w| w.rate);
-            rates.max()
-        };
-        if let Some(rate) = fastest(false) {
-            let switch = &self.switch;
-            switch.pause_response.check(rate, "switch.pause_response", document)?;
-            switch.pause_refresh.check(switch.pause_quanta, rate, document)?;
-        }
-        if let Some(rate) = fastest(true) {
-            self.host.pause_response.check(rate, "host.pause_response", document)?;
-        }
-        Ok(())
-    }
-}
+impl Scenario {}
 
 /// The name that the file gives, or else the file's own.
 fn run_name(

@@ -4,8 +4,10 @@ use fabric_core::headroom::MAX_RESPONSE_BYTES;
 use fabric_core::wire::pfc::quantum_duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use topology::NodeKind;
 use units::{BitsPerSecond, Picos};
 
+use super::Scenario;
 use super::document::Document;
 use super::quantity;
 use super::ratio::Ratio;
@@ -175,6 +177,27 @@ pub enum ResumeTest {
     Refresh,
     /// Only when a packet of it departs.
     Departure,
+}
+
+impl Scenario {
+    /// Checks what depends on the fastest port: it has the shortest pauses.
+    pub(super) fn check_pauses(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let wires = self.fabric.wires();
+        let is_host = |node| matches!(self.fabric.node(node).kind, NodeKind::Host(_));
+        let fastest = |hosts| {
+            let rates = wires.iter().filter(|wire| is_host(wire.from) == hosts).map(|w| w.rate);
+            rates.max()
+        };
+        if let Some(rate) = fastest(false) {
+            let switch = &self.switch;
+            switch.pause_response.check(rate, "switch.pause_response", document)?;
+            switch.pause_refresh.check(switch.pause_quanta, rate, document)?;
+        }
+        if let Some(rate) = fastest(true) {
+            self.host.pause_response.check(rate, "host.pause_response", document)?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

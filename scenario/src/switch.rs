@@ -7,8 +7,9 @@ use fabric_core::map_abi::MAX_SLOTS;
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitsPerSecond, Bytes, Picos};
+use units::{BitsPerSecond, Bytes};
 
+use super::backpressure::{Backpressure, BackpressureKeys};
 use super::by_rate;
 use super::document::Document;
 use super::ecn::{Ecn, EcnKeys};
@@ -16,10 +17,11 @@ use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
 use super::headroom::{Headroom, HeadroomKeys};
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
 use super::priority::{OptionalPriority, Priorities};
-use super::quantity::{self, Quantity, Rate, Size, Time};
+use super::quantity::{self, Quantity, Rate, Size};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
+use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
 
 /// The switches' configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +43,9 @@ pub struct Switch {
     pub threshold: Threshold,
     /// Buffer for what arrives after a PAUSE.
     pub headroom: Headroom,
+    /// Pauses of single queues, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backpressure: Option<Backpressure>,
     /// ECN marking, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
@@ -147,16 +152,6 @@ pub enum PrivateFill {
     Bytes,
 }
 
-/// When thresholds are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ThresholdUpdate {
-    /// For every packet, at its arrival.
-    PerPacket,
-    /// By the control plane, once in this time.
-    Period(#[serde(serialize_with = "quantity::serialize")] Picos),
-}
-
 /// When a lossy egress queue drops: above alpha x free shared buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -190,6 +185,8 @@ pub(super) struct SwitchKeys {
     threshold: ThresholdKeys,
     /// Buffer for what arrives after a PAUSE. Default { kind = "sih" }.
     headroom: HeadroomKeys,
+    /// Pauses of single queues beside PFC, for which a priority has several queues. Without this key there are none.
+    backpressure: Option<BackpressureKeys>,
     /// ECN marking of egress queues. Without this key nothing is marked.
     ecn: Option<EcnKeys>,
     /// Order among the queues of a port, behind the control queue.
@@ -284,25 +281,6 @@ enum SchedulerKeys {
     },
 }
 
-/// When thresholds are computed.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-enum ThresholdUpdateKeys {
-    /// At every arrival.
-    PerPacket,
-    /// By the control plane, once in a period.
-    #[schemars(untagged)]
-    Period(PeriodKeys),
-}
-
-/// A period of the control plane.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PeriodKeys {
-    /// Time from one computation to the next, above zero.
-    period: Time,
-}
-
 const fn default_alpha() -> Ratio {
     Ratio::new(1, 16)
 }
@@ -326,6 +304,7 @@ impl Default for SwitchKeys {
                 by_rate: Vec::new(),
             },
             headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
+            backpressure: None,
             ecn: None,
             scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
             flow_queues: Vec::new(),
@@ -361,13 +340,9 @@ impl SwitchKeys {
             let help = "Ethernet has 24 bytes between frames; the limit is \"1kB\"";
             return wrong("wire_overhead", "too many bytes between frames", help);
         }
-        if let ThresholdUpdateKeys::Period(PeriodKeys { period: Quantity(Picos::ZERO) }) =
-            self.thresholds
-        {
-            let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
-            return wrong("thresholds.period", "a period of no time", help);
-        }
         let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
+        let backpressure = self.backpressure.map(|keys| keys.resolve(document)).transpose()?;
+        let kept = backpressure.as_ref();
         Ok(Switch {
             buffer: self.buffer.0,
             ports: self.ports,
@@ -376,14 +351,18 @@ impl SwitchKeys {
             lossless: self.lossless,
             threshold: self.threshold.resolve(rates, document)?,
             headroom: self.headroom.resolve(document)?,
+            backpressure,
             ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
             scheduler,
-            flow_queues: flow_queues::resolve(self.flow_queues, control, scheduler, document)?,
+            flow_queues: flow_queues::resolve(
+                self.flow_queues,
+                kept,
+                control,
+                scheduler,
+                document,
+            )?,
             control_priority: control,
-            thresholds: match self.thresholds {
-                ThresholdUpdateKeys::PerPacket => ThresholdUpdate::PerPacket,
-                ThresholdUpdateKeys::Period(keys) => ThresholdUpdate::Period(keys.period.0),
-            },
+            thresholds: self.thresholds.resolve(document)?,
             lossy_threshold: self.lossy_threshold,
             pause_quanta: self.pause_quanta,
             pause_refresh: self.pause_refresh,
@@ -465,31 +444,5 @@ impl SchedulerKeys {
             )),
             Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: quantum.0 }),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for ThresholdUpdateKeys {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> serde::de::Visitor<'de> for Reader {
-            type Value = ThresholdUpdateKeys;
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                write!(f, "\"per-packet\" or a period: {{ period = \"10us\" }}")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                if text == "per-packet" {
-                    return Ok(ThresholdUpdateKeys::PerPacket);
-                }
-                Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                map: A,
-            ) -> Result<Self::Value, A::Error> {
-                let map = serde::de::value::MapAccessDeserializer::new(map);
-                PeriodKeys::deserialize(map).map(ThresholdUpdateKeys::Period)
-            }
-        }
-        input.deserialize_any(Reader)
     }
 }

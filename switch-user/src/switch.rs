@@ -388,6 +388,16 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         self.tables.observe_under::<S>(self.config.computed, now.to_nanos());
     }
 
+    /// Tells the neighbour of a port what the scheme [announces](Scheme::announcement), if it does.
+    pub fn announce<O: Observer>(&mut self, port: u16, observer: &mut O) {
+        let announced = S::announcement(&self.tables, self.config.policy, port.into());
+        if let Some(control) = announced {
+            let frame = ControlFrame { control, built: None };
+            self.ports.push_control(port, frame, &mut self.discarded);
+            observer.control_queued(ControlEvent::Renewal);
+        }
+    }
+
     /// Asks the neighbour of a port for the link's delay, if links are measured.
     pub fn measure_link<O: Observer>(
         &mut self,

@@ -17,6 +17,7 @@ use fabric_core::cell::Sharing;
 use fabric_core::frame::{ByteFrame, mark_admitted};
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::Policy;
+use fabric_core::queue::QueueId;
 use fabric_core::wire::telemetry::Stamp;
 use fabric_core::wire::{
     HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, hop_control, link_delay, telemetry,
@@ -37,7 +38,7 @@ use super::{
     HostArrival, Orders, Wires, counted,
 };
 use crate::partition::{Members, Partition};
-use crate::stations;
+use crate::stations::{self, naming};
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE};
@@ -221,13 +222,19 @@ impl FrameStore for KernelFrames {
         frame
     }
 
-    fn packet(&mut self, wire: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
+    fn packet(
+        &mut self,
+        wire: WireId,
+        packet: &Packet,
+        queue: QueueId,
+        stamps: &[Stamp],
+    ) -> FrameId {
         let frame = self.frames.add();
         let KernelFrame { bytes: buffer, length } = &mut self.frames[frame];
         buffer.resize(packet.frame_length(), 0);
         *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
         packet
-            .emit_stamped(&self.addresses[wire.0 as usize], stamps, buffer)
+            .emit_stamped(&naming(&self.addresses[wire.0 as usize], queue), stamps, buffer)
             .expect("hosts send packets whose fields are in range");
         frame
     }

@@ -8,6 +8,7 @@ use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
+use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
 use switch_user::tables::SwitchTables;
 use units::Nanos;
@@ -55,7 +56,8 @@ impl Wires for MemoryWires {
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
                 let length = own.unwrap_or_else(|| packet.own_length());
-                audit(&PacketView { packet, length, station: 0 }, tables, port, now);
+                let view = PacketView { length, ..PacketView::of_own_length(packet) };
+                audit(&view, tables, port, now);
             }
             other => audit_any(other, tables, port, now),
         }
@@ -85,14 +87,19 @@ impl Wires for MemoryWires {
         let send = &mut |order: &Order| orders.push((*order, None));
         let (policy, port) = (self.policy, u32::from(crossing.ends.to_port));
         let now = crossing.now.to_nanos();
-        Ok(Some(match frames.frame_mut(frame) {
+        let (length, mut named) = (crossing.length, frames.named(frame));
+        let outcome = match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                let (length, station) = (crossing.length, station(tables, port));
-                let mut packet = PacketView { packet, length, station };
-                arrival(&mut packet, tables, policy, port, now, send)
+                let station = station(tables, port);
+                let mut packet = PacketView { packet, length, station, named };
+                let outcome = arrival(&mut packet, tables, policy, port, now, send);
+                named = packet.named;
+                outcome
             }
-            other => arrival_of_any(other, crossing.length, port, now, tables, policy, send),
-        }))
+            other => arrival_of_any(other, (length, &mut named), port, now, tables, policy, send),
+        };
+        frames.set_named(frame, named);
+        Ok(Some(outcome))
     }
 
     #[inline]
@@ -130,7 +137,7 @@ fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nano
 #[inline(never)]
 fn arrival_of_any(
     frame: &mut MemoryFrame,
-    length: u32,
+    (length, named): (u32, &mut QueueId),
     port: u32,
     now: Nanos,
     tables: &impl Tables,
@@ -140,12 +147,16 @@ fn arrival_of_any(
     let station = station(tables, port);
     match frame {
         MemoryFrame::Roce(packet) => {
-            let mut packet = PacketView { packet, length, station };
-            arrival(&mut packet, tables, policy, port, now, send)
+            let mut packet = PacketView { packet, length, station, named: *named };
+            let outcome = arrival(&mut packet, tables, policy, port, now, send);
+            *named = packet.named;
+            outcome
         }
         MemoryFrame::Tcp(packet) => {
-            let mut packet = PacketView { packet, length, station };
-            arrival(&mut packet, tables, policy, port, now, send)
+            let mut packet = PacketView { packet, length, station, named: *named };
+            let outcome = arrival(&mut packet, tables, policy, port, now, send);
+            *named = packet.named;
+            outcome
         }
         MemoryFrame::HopControl(control) => {
             arrival(&mut ControlView(control), tables, policy, port, now, send)

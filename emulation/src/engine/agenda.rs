@@ -32,6 +32,8 @@ pub enum Task {
     ControlPlane,
     /// Switches measure their links.
     LinkDelays,
+    /// Switches announce which queues they have paused.
+    Bitmaps,
 }
 
 impl Task {
@@ -44,6 +46,7 @@ impl Task {
             Self::Sample => 3,
             Self::ControlPlane => 4,
             Self::LinkDelays => 5,
+            Self::Bitmaps => 6,
         }
     }
 }

@@ -260,7 +260,8 @@ impl HostNode {
                 core.transmit(now, self.node, &mut self.out, frame, length);
             } else if let Some(packet) = self.host.poll_transmit(now) {
                 let stamps = self.host.stamps_of(&packet);
-                let frame = core.frames.packet(self.out.wire, &packet, stamps);
+                let queue = self.host.named_queue();
+                let frame = core.frames.packet(self.out.wire, &packet, queue, stamps);
                 let length = core.frames.length_of(&packet);
                 core.transmit(now, self.node, &mut self.out, frame, length);
                 if self.traces {

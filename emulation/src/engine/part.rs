@@ -22,6 +22,8 @@ pub struct Opening {
     pub computes: bool,
     /// Switches measure their links.
     pub measures: bool,
+    /// Switches announce which queues they have paused.
+    pub announces: bool,
 }
 
 /// A span of time in which no node can affect another: `[start, end)`.
@@ -108,6 +110,9 @@ impl<W: Wires> Part<W> {
             }
             if opening.measures {
                 node.measure_links(start, &mut self.core);
+            }
+            if opening.announces {
+                node.announce(start, &mut self.core);
             }
             self.core.upcoming.wake(index as u32, node.next());
         }

@@ -339,6 +339,17 @@ impl SwitchNode {
         }
     }
 
+    /// Every port tells its neighbour what the scheme announces.
+    pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
+        for port in 0..self.ports() {
+            let mut observer =
+                self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+            self.switch.announce(port, &mut observer);
+            self.take_discarded(core);
+            self.kick(core, now, port);
+        }
+    }
+
     /// Takes a sample of the queues of `classes`.
     pub fn sample(&mut self, now: Picos, classes: u8, journal: &mut Journal) {
         self.sampler.sample(&self.switch, now, self.node, classes, journal);

@@ -36,6 +36,8 @@ pub fn config(address: u32) -> HostConfig {
         ack_interval: 2,
         retransmission_timeout: TIMEOUT,
         pause_response: Picos(1500),
+        queues: fabric_core::queue::one_per_priority(None),
+        names_queues: false,
     }
 }
 

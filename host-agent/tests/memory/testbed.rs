@@ -131,6 +131,8 @@ pub fn config(host: usize) -> HostConfig {
         ack_interval: 1,
         retransmission_timeout: Picos(100_000_000),
         pause_response: Picos::ZERO,
+        queues: fabric_core::queue::one_per_priority(None),
+        names_queues: false,
     }
 }
 

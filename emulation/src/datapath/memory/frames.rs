@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use fabric_core::hop_control::{ClassPauses, HopControl};
+use fabric_core::queue::QueueId;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::wire::roce::{Ecn, RocePacket};
 use fabric_core::wire::tcp::{SackBlocks, SackCount, Segment};
@@ -17,6 +18,7 @@ use topology::WireId;
 
 use crate::datapath::slab::Slab;
 use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival, counted};
+use crate::stations::naming;
 
 /// A frame as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,8 @@ pub struct MemoryFrames {
     stamps: Vec<Stamps>,
     /// The same for SACK blocks.
     sacks: Vec<SackBlocks>,
+    /// By frame: the queue that its source address names ([`QueueId::place`]); empty where none ever did.
+    named: Vec<u8>,
     lengths: FrameLengths,
     /// Whether all frames count as long as they are.
     own_lengths: bool,
@@ -89,6 +93,7 @@ impl MemoryFrames {
             frames: Slab::default(),
             stamps: Vec::new(),
             sacks: Vec::new(),
+            named: Vec::new(),
             lengths,
             own_lengths: lengths == FrameLengths::default(),
             addresses,
@@ -157,6 +162,20 @@ impl MemoryFrames {
         &mut self.frames[frame].0
     }
 
+    /// The queue that a packet's source address names.
+    #[inline(always)]
+    pub fn named(&self, frame: FrameId) -> QueueId {
+        QueueId::of_place(self.named.get(frame.0 as usize).map_or(0, |place| usize::from(*place)))
+    }
+
+    /// Has a packet's source address name a queue.
+    #[inline(always)]
+    pub fn set_named(&mut self, frame: FrameId, queue: QueueId) {
+        if queue != QueueId::CONTROL || !self.named.is_empty() {
+            *place_of(&mut self.named, frame) = queue.place() as u8;
+        }
+    }
+
     /// What a host receives.
     #[inline]
     pub fn received(&self, frame: FrameId) -> HostArrival {
@@ -187,21 +206,26 @@ fn place_of<T: Clone + Default>(list: &mut Vec<T>, frame: FrameId) -> &mut T {
 }
 
 impl FrameStore for MemoryFrames {
-    type Frame = MemoryFrame;
+    type Frame = (MemoryFrame, QueueId);
 
     #[inline(always)]
-    fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> MemoryFrame {
+    fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> (MemoryFrame, QueueId) {
         self.frames.remove(frame);
         let taken = self.frames[frame].0;
         if taken.has_aside() {
             aside.push(self.aside(frame));
         }
-        taken
+        (taken, self.named(frame))
     }
 
     #[inline]
-    fn put(&mut self, frame: MemoryFrame, aside: &mut impl Iterator<Item = Aside>) -> FrameId {
+    fn put(
+        &mut self,
+        (frame, queue): (MemoryFrame, QueueId),
+        aside: &mut impl Iterator<Item = Aside>,
+    ) -> FrameId {
         let id = self.insert(frame);
+        self.set_named(id, queue);
         if frame.has_aside()
             && let Some(aside) = aside.next()
         {
@@ -211,11 +235,12 @@ impl FrameStore for MemoryFrames {
     }
 
     #[inline]
-    fn packet(&mut self, _: WireId, packet: &Packet, stamps: &[Stamp]) -> FrameId {
+    fn packet(&mut self, _: WireId, packet: &Packet, queue: QueueId, stamps: &[Stamp]) -> FrameId {
         let id = match packet {
             Packet::Roce(packet) => self.insert(MemoryFrame::Roce(*packet)),
             Packet::Tcp(segment) => self.insert_segment(segment),
         };
+        self.set_named(id, queue);
         if !stamps.is_empty() {
             let places = self.stamps_mut(id);
             places[..stamps.len()].copy_from_slice(stamps);
@@ -312,7 +337,7 @@ impl FrameStore for MemoryFrames {
     }
 
     fn bytes<'a>(&'a self, wire: WireId, frame: FrameId, buffer: &'a mut Vec<u8>) -> &'a [u8] {
-        let addresses = &self.addresses[wire.0 as usize];
+        let addresses = &naming(&self.addresses[wire.0 as usize], self.named(frame));
         buffer.clear();
         match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => {

@@ -1,0 +1,289 @@
+//! `switch.backpressure`: schemes by which a switch pauses single queues of its neighbours.
+
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::queue::MAX_DATA_QUEUES;
+use fabric_core::scheme::{SchemeSettings, bfc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::SwitchId;
+use units::Picos;
+
+use super::Scenario;
+use super::document::Document;
+use super::flow_queues::{FlowQueues, MAX_FLOW_QUEUES};
+use super::headroom::Headroom;
+use super::priority::{AckPriority, Priorities};
+use super::quantity::{self, Quantity, Time};
+use super::report::ScenarioError;
+use super::switch::{Scheduler, Switch};
+use super::transport::{CongestionControl, Transport, WindowSize};
+
+/// How switches pause single queues of their neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Backpressure {
+    /// Backpressure Flow Control (Goyal et al., NSDI 2022).
+    Bfc(Bfc),
+}
+
+/// The parameters of BFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bfc {
+    /// Priorities whose queues are paused.
+    pub priorities: Priorities,
+    /// Queues of each of them at a port, and at a NIC.
+    pub queues: u8,
+    /// Which of them a flow gets.
+    pub assignment: Assignment,
+    /// Entries of an egress port's flow table for each of its queues (Section 3.3.1).
+    pub flow_table: u32,
+    /// HRTT in the pause threshold; `None`: that of the switch's longest link.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub threshold: Option<Picos>,
+    /// How long a flow without packets in a switch keeps its queue; `None`: two round trips of the longest link.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub sticky: Option<Picos>,
+    /// Time from one bitmap of the paused queues to the next.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub bitmap_period: Picos,
+}
+
+/// Which queue of its priority a flow gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignment {
+    /// An empty one, if there is one, as long as it has packets in the switch.
+    #[default]
+    Dynamic,
+    /// That of its hash.
+    Stochastic,
+}
+
+/// How switches pause single queues of their neighbours.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum BackpressureKeys {
+    /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022): flows get queues of their own, and a switch pauses the
+    /// queue at its neighbour from which a flow comes whose own queue is too long. Lossless priorities are
+    /// protected by PFC beneath it; packets of lossy ones are dropped where buffer runs out.
+    Bfc {
+        /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default [3].
+        #[serde(default = "default_priorities")]
+        priorities: Priorities,
+        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 120 for all.
+        /// Default 32.
+        #[serde(default = "default_queues")]
+        #[schemars(range(min = 1, max = 120))]
+        queues: u32,
+        /// Which queue a flow gets. "dynamic": an empty one as long as there is one, and the flow keeps it while it has
+        /// packets in the switch. "stochastic": that of its hash. With `queues = 1` there is no choice. Default "dynamic".
+        #[serde(default)]
+        assignment: Assignment,
+        /// Entries of the flow table for each queue of a port, from 1 up; flows that share an entry share a queue.
+        /// Default 100.
+        #[serde(default = "default_flow_table")]
+        #[schemars(range(min = 1))]
+        flow_table: u32,
+        /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of its port's rate
+        /// for each active queue. Default: the round trip of the switch's longest link, without serialisation.
+        threshold: Option<Time>,
+        /// How long a flow that has no packets left in a switch keeps its queue there. Default: two round trips of the
+        /// switch's longest link.
+        sticky: Option<Time>,
+        /// Time from one bitmap of paused queues to the next, which every port sends to its neighbour so that lost pauses
+        /// and resumes do no lasting harm. Default "10us".
+        #[serde(default = "default_bitmap_period")]
+        bitmap_period: Time,
+    },
+}
+
+const fn default_priorities() -> Priorities {
+    Priorities(1 << 3)
+}
+
+const fn default_queues() -> u32 {
+    32
+}
+
+const fn default_flow_table() -> u32 {
+    100
+}
+
+const fn default_bitmap_period() -> Time {
+    Quantity(Picos(10_000_000))
+}
+
+impl BackpressureKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Backpressure, ScenarioError> {
+        let Self::Bfc {
+            priorities,
+            queues,
+            assignment,
+            flow_table,
+            threshold,
+            sticky,
+            bitmap_period: Quantity(bitmap_period),
+        } = self;
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("switch.backpressure.{key}"), title, help))
+        };
+        if priorities.count() == 0 {
+            return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
+        }
+        let most = MAX_FLOW_QUEUES / priorities.count();
+        if queues == 0 || queues > most {
+            let title = format!("{queues} queues for each of {} priorities", priorities.count());
+            let help = format!(
+                "write 1 to {most}: a port has {MAX_DATA_QUEUES} queues, {PRIORITIES} of which are kept for priorities \
+                 with one queue"
+            );
+            return wrong("queues", &title, &help);
+        }
+        let entries = flow_table.checked_mul(queues * priorities.count());
+        if entries
+            .and_then(|entries| bfc::Options::new(bfc::Assignment::Dynamic, 1, entries))
+            .is_none()
+        {
+            let title = format!("a flow table of {flow_table} entries for each queue");
+            let most = bfc::Options::MOST_ENTRIES / (queues * priorities.count());
+            let help = format!("write 1 to {most}; the paper has 100");
+            return wrong("flow_table", &title, &help);
+        }
+        if bitmap_period == Picos::ZERO {
+            let help = "write a time such as \"10us\"";
+            return wrong("bitmap_period", "a period of no time", help);
+        }
+        if threshold == Some(Quantity(Picos::ZERO)) {
+            let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
+            return wrong("threshold", "a threshold of no time", help);
+        }
+        Ok(Backpressure::Bfc(Bfc {
+            priorities,
+            queues: queues.try_into().expect("at most 120"),
+            assignment,
+            flow_table,
+            threshold: threshold.map(|Quantity(time)| time),
+            sticky: sticky.map(|Quantity(time)| time),
+            bitmap_period,
+        }))
+    }
+}
+
+impl Backpressure {
+    /// The priorities whose queues are paused.
+    pub const fn priorities(&self) -> Priorities {
+        let Self::Bfc(Bfc { priorities, .. }) = self;
+        *priorities
+    }
+
+    /// Time from one bitmap of paused queues to the next.
+    pub const fn bitmap_period(&self) -> Picos {
+        let Self::Bfc(Bfc { bitmap_period, .. }) = self;
+        *bitmap_period
+    }
+
+    /// The queues of its priorities, as [`Switch::flow_queues`] has those of others.
+    pub(super) fn flow_queues(&self) -> impl Iterator<Item = FlowQueues> {
+        let Self::Bfc(Bfc { priorities, queues, .. }) = *self;
+        priorities.iter().map(move |priority| FlowQueues { priority, queues })
+    }
+}
+
+impl Switch {
+    /// The priorities with several egress queues at a port, and those that backpressure pauses; each once.
+    pub fn spread(&self) -> impl Iterator<Item = FlowQueues> {
+        let paused = self.backpressure.iter().flat_map(Backpressure::flow_queues);
+        paused.chain(self.flow_queues.iter().copied())
+    }
+}
+
+impl Scenario {
+    /// Checks what backpressure has to do with other keys.
+    pub(super) fn check_backpressure(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let (switch, host) = (&self.switch, &self.host);
+        let Some(Backpressure::Bfc(bfc)) = switch.backpressure else { return Ok(()) };
+        let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+        let paused = |priority: u8| bfc.priorities.contains(priority);
+        if !matches!(switch.headroom, Headroom::Sih { .. }) {
+            let help = "beneath BFC lossless priorities have static headroom: write headroom = { kind = \"sih\" }";
+            return wrong("switch.headroom", "BFC with another scheme of headroom", help);
+        }
+        if switch.scheduler == Scheduler::Strict {
+            let help = "one flow's queue would always go before another's: write scheduler = { kind = \"dwrr\" }";
+            return wrong("switch.scheduler", "BFC under a strict scheduler", help);
+        }
+        if switch.control_priority.is_some_and(paused) {
+            let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
+            return wrong(
+                "switch.backpressure.priorities",
+                "the control priority is not paused",
+                help,
+            );
+        }
+        let acks = match host.ack_priority {
+            AckPriority::Data => true,
+            AckPriority::Fixed(priority) => paused(priority),
+        };
+        if acks || paused(host.cnp_priority) {
+            let help = "ACKs and CNPs wait in no queue of a flow: give them a priority that BFC does not pause, \
+                        by host.ack_priority and host.cnp_priority";
+            return wrong(
+                "switch.backpressure.priorities",
+                "ACKs or CNPs of a paused priority",
+                help,
+            );
+        }
+        if !host.queue_pauses && self.transports().iter().any(is_unlimited) {
+            let help = "nothing would keep a flow from filling the first switch (Section 5 of the paper): cap it by the \
+                        transport's window, such as window = \"bdp\", or let NICs obey pauses of queues";
+            return wrong(
+                "host.queue_pauses",
+                "NICs that obey no pause of a queue, and flows without a window",
+                help,
+            );
+        }
+        Ok(())
+    }
+
+    /// The scheme of a switch.
+    pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
+        let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else {
+            return self.switch.headroom.scheme();
+        };
+        let assignment = match bfc.assignment {
+            Assignment::Dynamic => bfc::Assignment::Dynamic,
+            Assignment::Stochastic => bfc::Assignment::Stochastic,
+        };
+        let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
+        let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
+        let round_trip = self.longest_round_trip(switch);
+        SchemeSettings::Bfc(bfc::Settings {
+            options: options.expect("it was checked"),
+            threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
+            sticky: bfc.sticky.unwrap_or(round_trip + round_trip).to_nanos_ceil(),
+        })
+    }
+
+    /// HRTT of BFC: there and back over the longest link of a switch, without serialisation.
+    fn longest_round_trip(&self, switch: SwitchId) -> Picos {
+        let delay = |wire| self.fabric.wire(wire).delay;
+        let ports = self.fabric.switch(switch).ports.iter();
+        ports.map(|&wire| delay(wire) + delay(wire.reverse())).max().unwrap_or(Picos::ZERO)
+    }
+}
+
+/// Whether nothing but ACKs that are missing for long keeps a flow from sending.
+fn is_unlimited(transport: &Transport) -> bool {
+    let paced = matches!(
+        transport.congestion_control(),
+        CongestionControl::None | CongestionControl::Dcqcn(_) | CongestionControl::Timely(_)
+    );
+    let roce = matches!(transport, Transport::RoceRc(_));
+    roce && paced && transport.window().size == WindowSize::Unlimited
+}

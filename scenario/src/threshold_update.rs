@@ -1,0 +1,77 @@
+//! `switch.thresholds`: when thresholds are computed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use super::document::Document;
+use super::quantity::{self, Quantity, Time};
+use super::report::ScenarioError;
+
+/// When thresholds are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdUpdate {
+    /// For every packet, at its arrival.
+    PerPacket,
+    /// By the control plane, once in this time.
+    Period(#[serde(serialize_with = "quantity::serialize")] Picos),
+}
+
+/// When thresholds are computed.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub(super) enum ThresholdUpdateKeys {
+    /// At every arrival.
+    PerPacket,
+    /// By the control plane, once in a period.
+    #[schemars(untagged)]
+    Period(PeriodKeys),
+}
+
+/// A period of the control plane.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PeriodKeys {
+    /// Time from one computation to the next, above zero.
+    period: Time,
+}
+
+impl ThresholdUpdateKeys {
+    pub(super) fn resolve(self, document: &Document<'_>) -> Result<ThresholdUpdate, ScenarioError> {
+        match self {
+            Self::PerPacket => Ok(ThresholdUpdate::PerPacket),
+            Self::Period(PeriodKeys { period: Quantity(Picos::ZERO) }) => {
+                let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
+                Err(document.error("switch.thresholds.period", "a period of no time", help))
+            }
+            Self::Period(keys) => Ok(ThresholdUpdate::Period(keys.period.0)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ThresholdUpdateKeys {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> serde::de::Visitor<'de> for Reader {
+            type Value = ThresholdUpdateKeys;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                write!(f, "\"per-packet\" or a period: {{ period = \"10us\" }}")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                if text == "per-packet" {
+                    return Ok(ThresholdUpdateKeys::PerPacket);
+                }
+                Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let map = serde::de::value::MapAccessDeserializer::new(map);
+                PeriodKeys::deserialize(map).map(ThresholdUpdateKeys::Period)
+            }
+        }
+        input.deserialize_any(Reader)
+    }
+}
