@@ -302,6 +302,21 @@ impl QueueRange {
         QueueSet::of_data(ones << (self.first & 127))
     }
 
+    /// Its data queues, bit n being queue n, and of the second word, queue 64 + n. In words, as eBPF has no wider
+    /// numbers.
+    #[inline(always)]
+    pub const fn data_words(self) -> [u64; 2] {
+        if self.first == QueueId::CONTROL.0 {
+            return [0; 2];
+        }
+        let first = self.first as u32;
+        let end = first + if self.count == 0 { 1 } else { self.count as u32 };
+        [
+            below(end) & !below(first),
+            below(end.saturating_sub(64)) & !below(first.saturating_sub(64)),
+        ]
+    }
+
     /// All queues of the range, one after another.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = QueueId> {
@@ -317,6 +332,12 @@ impl QueueRange {
         let member = crate::routing::member(hash(), u32::from(self.count));
         QueueId(self.first.wrapping_add(member as u8))
     }
+}
+
+/// The lowest `bits` bits, all if there are no more than 64.
+#[inline(always)]
+const fn below(bits: u32) -> u64 {
+    if bits >= u64::BITS { u64::MAX } else { (1 << bits) - 1 }
 }
 
 /// The queues of each priority. Two priorities may share queues; a pause of either stops them.
@@ -431,6 +452,12 @@ mod tests {
         assert_eq!(range.select(|| u32::MAX), QueueId::data(127));
         assert_eq!(range.queues(), QueueSet::of_data(u128::MAX << 7));
         assert!(range.iter().all(|queue| range.member(range.number_of(queue)) == queue));
+        for range in
+            [range, QueueRange::data(0, 64), QueueRange::data(60, 8), QueueRange::data(64, 64)]
+        {
+            let [low, high] = range.data_words().map(u128::from);
+            assert_eq!(QueueSet::of_data(low | high << 64), range.queues());
+        }
         assert_eq!(range.member(121), QueueId::data(7));
         assert_eq!(QueueRange::data(0, 128).queues().data(), u128::MAX);
         for one in [QueueId::CONTROL, QueueId::data(5)] {

@@ -2,7 +2,7 @@
 
 use super::settings::Options;
 use super::state::{self, FlowEntry, PortLine};
-use crate::queue::{QueueId, QueueRange, QueueSet};
+use crate::queue::{QueueId, QueueRange};
 use crate::routing::{member, mix};
 use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
@@ -37,13 +37,37 @@ fn is_held<T: Tables>(at: &Ingress<'_, T>, flow: &FlowEntry, now: Nanos) -> bool
 /// An empty queue, if there is one: the first that is not paused, from the hash's on, or else the first.
 #[inline(always)]
 fn empty(port: &PortLine, queues: QueueRange, hash: u32) -> Option<QueueId> {
-    let set = |[low, high]: [u64; 2]| QueueSet::of_data(u128::from(low) | u128::from(high) << 64);
-    let empty = queues.queues().without(set(port.in_use.words()));
     let start = queues.select(|| hash);
-    let from_start = |queues: QueueSet| {
-        if queues.contains(start) { Some(start) } else { queues.next_data(start) }
+    let empty = queues.data_words();
+    let empty = without(empty, port.in_use.words());
+    first_from(without(empty, port.paused.words()), start).or_else(|| first_from(empty, start))
+}
+
+#[inline(always)]
+const fn without(queues: [u64; 2], others: [u64; 2]) -> [u64; 2] {
+    [queues[0] & !others[0], queues[1] & !others[1]]
+}
+
+/// The first data queue of a set from `start` on, in circular order. In words, as eBPF has no wider numbers.
+#[inline(always)]
+const fn first_from([low, high]: [u64; 2], start: QueueId) -> Option<QueueId> {
+    let number = start.number();
+    let from = u64::MAX << (number & 63);
+    // Three stretches: from the start on in its word, the other word, and the start's word again.
+    let in_low = number < 64;
+    let [own, other] = if in_low { [low, high] } else { [high, low] };
+    let [own_at, other_at] = if in_low { [0, 64] } else { [64, 0] };
+    let [word, at] = if own & from != 0 {
+        [own & from, own_at]
+    } else if other != 0 {
+        [other, other_at]
+    } else {
+        [own, own_at]
     };
-    from_start(empty.without(set(port.paused.words()))).or_else(|| from_start(empty))
+    if word == 0 {
+        return None;
+    }
+    Some(QueueId::of_bits((at + word.trailing_zeros() as u64) as u32))
 }
 
 /// The entry of the flow table for the flow with this hash at an egress port, and its number.
@@ -96,5 +120,24 @@ pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
     {
         flow.packets.sub::<T>(1);
         flow.seen_ns.store(packet.now.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_queue_from_a_start_on_is_found_across_both_words() {
+        let find =
+            |queues: [u64; 2], start| first_from(queues, QueueId::data(start)).map(QueueId::number);
+        let ends = [1, 1 << 63];
+        for (start, found) in [(0, 0), (1, 127), (63, 127), (64, 127), (127, 127)] {
+            assert_eq!(find(ends, start), Some(found), "from {start}");
+        }
+        assert_eq!(find([1 << 5, 0], 6), Some(5), "round the circle");
+        assert_eq!(find([0, 1 << 2], 67), Some(66));
+        assert_eq!(find([1 << 9, 0], 70), Some(9));
+        assert_eq!(find([0, 0], 3), None);
     }
 }
