@@ -297,6 +297,7 @@ fn claim(
         flow_trace_rows,
         link_delay,
         egress_queues,
+        queue_pauses: scenario.switch.backpressure.is_some(),
         hpcc,
     };
     ResultsFolder::create(folder, &options)

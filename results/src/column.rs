@@ -18,6 +18,7 @@ use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
 use super::queue::QueueRow;
+use super::queue_pause::QueuePauseRow;
 use super::summary::{SUMMARY_KEYS, Summary};
 use super::throughput::ThroughputRow;
 
@@ -53,6 +54,7 @@ pub fn columns_markdown() -> String {
     table::<PauseTimeRow>(&mut text);
     table::<QueueRow>(&mut text);
     table::<EgressQueueRow>(&mut text);
+    table::<QueuePauseRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
     table::<DropRow>(&mut text);
@@ -91,6 +93,7 @@ mod tests {
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
+        let tables = tables.chain(["queue_pauses"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {

@@ -23,6 +23,7 @@ use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
 use super::queue::QueueRow;
+use super::queue_pause::QueuePauseRow;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
@@ -41,6 +42,7 @@ const FILES: &[&str] = &[
     PauseTimeRow::FILE,
     QueueRow::FILE,
     EgressQueueRow::FILE,
+    QueuePauseRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
@@ -71,6 +73,8 @@ pub struct ResultsOptions {
     pub link_delay: bool,
     /// Whether there is an `egress_queues.csv`.
     pub egress_queues: bool,
+    /// Whether there is a `queue_pauses.csv`.
+    pub queue_pauses: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -80,6 +84,7 @@ pub struct ResultsFolder {
     pauses: CsvTable<File>,
     queues: CsvTable<File>,
     egress_queues: Option<CsvTable<File>>,
+    queue_pauses: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -117,19 +122,17 @@ impl ResultsFolder {
             flows: table::<FlowRow>(&staging)?,
             pauses: table::<PauseRow>(&staging)?,
             queues: table::<QueueRow>(&staging)?,
-            egress_queues: options
-                .egress_queues
-                .then(|| table::<EgressQueueRow>(&staging))
-                .transpose()?,
+            egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
+            queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
-            throughput: options.throughput.then(|| table::<ThroughputRow>(&staging)).transpose()?,
+            throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
             flow_trace: options
                 .flow_trace_rows
                 .map(|most| Ok(FlowTrace::new(table::<FlowTraceRow>(&staging)?, most)))
                 .transpose()?,
             hpcc,
-            link_delay: options.link_delay.then(|| table::<LinkDelayRow>(&staging)).transpose()?,
+            link_delay: optional_table::<LinkDelayRow>(&staging, options.link_delay)?,
             capture,
             folder: folder.to_owned(),
             staging,
@@ -177,6 +180,14 @@ impl ResultsFolder {
     pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
         let table = self.egress_queues.as_mut();
         table.expect("queues of a priority are sampled where it is asked for").row(row)
+    }
+
+    /// Adds a pause or resume of one queue.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::queue_pauses`].
+    pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
+        self.queue_pauses.as_mut().expect("a scheme that pauses queues has the table").row(row)
     }
 
     /// Adds a frame that went no further.
@@ -244,7 +255,8 @@ impl ResultsFolder {
         let tables = [self.flows, self.pauses, self.queues, self.drops, self.deadlocks];
         let flow_trace = self.flow_trace.map(FlowTrace::into_table);
         let optional = self.throughput.into_iter().chain(flow_trace);
-        let optional = optional.chain(self.link_delay).chain(self.egress_queues);
+        let optional =
+            optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;
@@ -273,6 +285,13 @@ fn table<R: Row>(staging: &Staging) -> Result<CsvTable<File>, ResultsError> {
     CsvTable::new::<R>(staging.create(R::FILE)?, &staging.path(R::FILE))
 }
 
+fn optional_table<R: Row>(
+    staging: &Staging,
+    wanted: bool,
+) -> Result<Option<CsvTable<File>>, ResultsError> {
+    wanted.then(|| table::<R>(staging)).transpose()
+}
+
 fn write(staging: &Staging, name: &str, text: &str) -> Result<(), ResultsError> {
     let written = staging.create(name)?.write_all(text.as_bytes());
     written.map_err(|source| ResultsError::Write { path: staging.path(name), source })
@@ -298,6 +317,7 @@ mod tests {
             flow_trace_rows: Some(1),
             link_delay: true,
             egress_queues: true,
+            queue_pauses: true,
             hpcc: Some(hpcc()),
         }
     }

@@ -32,6 +32,7 @@ mod pause_intervals;
 mod pause_time;
 mod paused_peer;
 mod queue;
+mod queue_pause;
 mod record;
 mod report;
 mod slowdown;
@@ -66,6 +67,7 @@ pub use pause_intervals::{Ordered, PauseTotal, PausedByLevel};
 pub use pause_time::{PauseReceived, PauseTimeRow};
 pub use paused_peer::PausedPeer;
 pub use queue::{QueueKind, QueueRow};
+pub use queue_pause::{QueuePauseRow, QueuePauseTotals};
 pub use record::{Record, RecordOptions, RunDescription};
 pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,

@@ -23,6 +23,7 @@ use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
 use super::queue::{QueueKind, QueueRow};
+use super::queue_pause::{QueuePauseRow, QueuePauses};
 use super::report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
 };
@@ -42,6 +43,7 @@ pub struct Record {
     worst_flows: Vec<ReportedFlow>,
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
+    queue_pauses: Option<QueuePauses>,
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
@@ -91,6 +93,7 @@ impl Record {
             window: window.map(|window| (window, FlowStatistics::new(Vec::new()))),
             worst_flows: Vec::new(),
             pause_times: PauseTimes::new(window),
+            queue_pauses: None,
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
@@ -224,6 +227,12 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.egress_queue(row))
     }
 
+    /// Adds a decision to pause or resume one queue.
+    pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
+        self.queue_pauses.get_or_insert_default().record(row);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
     /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.drop_event(row))
@@ -299,6 +308,7 @@ impl Record {
             paused_ns: sum(|row| row.imposed.paused),
             pause_ordered_ns: sum(|row| row.ordered.total.paused),
             pause_ordered_by_level: ordered(|ordered| ordered.by_level),
+            queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
             window,
             deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,

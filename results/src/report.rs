@@ -25,6 +25,7 @@ use super::occupancy::OccupancyRow;
 use super::pause_intervals::PauseTotal;
 use super::paused_peer::PausedPeer;
 use super::queue::QueueKind;
+use super::queue_pause::QueuePauseTotals;
 use super::slowdown::Slowdown;
 use super::summary::{DropTotals, RunEnd, Summary};
 
@@ -282,6 +283,13 @@ impl RunReport {
     }
 
     fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
+        if let Some(totals) = &self.summary.queue_pauses {
+            self.queue_pauses(out, totals, style)?;
+            if self.paused.is_empty() {
+                return Ok(());
+            }
+            out.push('\n');
+        }
         if self.paused.is_empty() {
             return writeln!(out, "{}\nno switch paused anyone", style.heading("PAUSE"));
         }
@@ -312,6 +320,25 @@ impl RunReport {
         writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
         out.push_str(&table.render(style));
         Ok(())
+    }
+
+    /// Pauses of single queues.
+    fn queue_pauses(
+        &self,
+        out: &mut String,
+        totals: &QueuePauseTotals,
+        style: Style,
+    ) -> fmt::Result {
+        let span = |nanos| quantity::span(Nanos(nanos));
+        writeln!(out, "{}", style.heading("Pauses of queues"))?;
+        writeln!(
+            out,
+            "{} of {}, ordered for {} in sum, the longest for {}",
+            quantity::counted(totals.pauses, "pause"),
+            quantity::counted(totals.queues, "queue"),
+            span(totals.ordered_ns),
+            span(totals.longest_ns),
+        )
     }
 
     /// Circles of paused queues; empty if there were none.

@@ -9,6 +9,7 @@ use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::pause_intervals::PausedByLevel;
+use super::queue_pause::QueuePauseTotals;
 use super::window::WindowSummary;
 
 /// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
@@ -42,6 +43,9 @@ pub struct Summary {
     /// The same by whose pauses they were.
     #[serde(default)]
     pub pause_ordered_by_level: PausedByLevel,
+    /// Pauses of single queues, if there were some.
+    #[serde(default)]
+    pub queue_pauses: Option<QueuePauseTotals>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -146,6 +150,12 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "pause_ordered_by_level",
         about: "The same, divided: `queue_ns` while the last decision was by an ingress queue's \
                 occupancy, `port_ns` while it was by a port's (DSH).",
+    },
+    Column {
+        name: "queue_pauses",
+        about: "Pauses of single queues (`switch.backpressure`): `pauses`, `queues` that were ever paused, \
+                `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
+                over queues, and `longest_ns`. Null if there were none.",
     },
     Column {
         name: "window",
@@ -348,6 +358,7 @@ mod tests {
         "queue_ns": 0,
         "port_ns": 0
       },
+      "queue_pauses": null,
       "window": null,
       "deadlock": {
         "deadlocks": 0,

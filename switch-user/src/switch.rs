@@ -389,12 +389,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     }
 
     /// Tells the neighbour of a port what the scheme [announces](Scheme::announcement), if it does.
-    pub fn announce<O: Observer>(&mut self, port: u16, observer: &mut O) {
+    pub fn announce(&mut self, port: u16) {
         let announced = S::announcement(&self.tables, self.config.policy, port.into());
         if let Some(control) = announced {
             let frame = ControlFrame { control, built: None };
             self.ports.push_control(port, frame, &mut self.discarded);
-            observer.control_queued(ControlEvent::Renewal);
         }
     }
 

@@ -4,6 +4,7 @@
 //! rung kernel with [`on_both`], which also compares the two datapaths file by file.
 
 pub mod agreement;
+pub mod backpressure;
 pub mod burst;
 pub mod capture;
 pub mod congestion;
@@ -54,7 +55,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 18] = [
+const SAME_FILES: [&str; 19] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -63,6 +64,7 @@ const SAME_FILES: [&str; 18] = [
     "pause_time.csv",
     "queues.csv",
     "egress_queues.csv",
+    "queue_pauses.csv",
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",

@@ -79,6 +79,17 @@ pub enum Note {
         /// Why.
         reason: Reason,
     },
+    /// A decision to pause or resume a queue of a neighbour.
+    QueueTold {
+        /// The port at which the neighbour is.
+        port: u16,
+        /// The neighbour's queue.
+        queue: u8,
+        /// Whether it must stop.
+        paused: bool,
+        /// Why.
+        reason: Reason,
+    },
     /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is not after its
     /// arrival.
     PauseReceived {

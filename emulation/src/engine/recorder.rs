@@ -8,7 +8,7 @@ use fabric_core::priority;
 use host_agent::SenderState;
 use results::{
     DropClass, DropRow, EgressQueueRow, FlowTraceRow, LinkDelayRow, PauseEvent, PauseReceived,
-    PauseRow, QueueRow, Record, ResultsError,
+    PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;
@@ -77,6 +77,13 @@ impl<'a> Recorder<'a> {
                     })?;
                 }
                 Ok(())
+            }
+            Note::QueueTold { port, queue, paused, reason } => {
+                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
+                let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
+                let row =
+                    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold };
+                record.queue_pause(&row)
             }
             Note::PauseReceived { wire, priority, until } => {
                 let wire = fabric.wire(wire);

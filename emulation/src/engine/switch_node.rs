@@ -342,9 +342,7 @@ impl SwitchNode {
     /// Every port tells its neighbour what the scheme announces.
     pub fn announce<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
-            let mut observer =
-                self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
-            self.switch.announce(port, &mut observer);
+            self.switch.announce(port);
             self.take_discarded(core);
             self.kick(core, now, port);
         }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::{self, Priority};
+use fabric_core::queue::QueueId;
 use fabric_core::tables::Tables;
 use results::{Measurements, Occupancy, PoolLevels};
 use scenario::Scenario;
@@ -193,6 +194,19 @@ impl Observer for SwitchRecorder<'_> {
     ) -> Result<(), Infallible> {
         let what = Note::Told { port, classes, event, reason: order.into() };
         self.journal.note(now, self.node, what);
+        Ok(())
+    }
+
+    fn queue_told(
+        &mut self,
+        now: Picos,
+        port: u16,
+        order: &Order,
+        queue: QueueId,
+        paused: bool,
+    ) -> Result<(), Infallible> {
+        let (queue, reason) = (queue.number(), order.into());
+        self.journal.note(now, self.node, Note::QueueTold { port, queue, paused, reason });
         Ok(())
     }
 

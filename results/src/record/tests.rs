@@ -40,6 +40,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         flow_trace_rows: None,
         link_delay,
         egress_queues: false,
+        queue_pauses: false,
         hpcc: None,
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());

@@ -3,6 +3,7 @@
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
 use units::{Bytes, Picos};
 
 use crate::link_delay::Measurement;
@@ -111,6 +112,18 @@ pub trait Observer {
         _order: &Order,
         _classes: u8,
         _event: ControlEvent,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The neighbour at `port` is told to pause or resume its queue `queue`, for the reasons in `order`.
+    fn queue_told(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _order: &Order,
+        _queue: QueueId,
+        _paused: bool,
     ) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -94,9 +94,14 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let Order { control, level, pause, resumes, .. } = *order;
         let discarded = &mut self.discarded;
         self.ports.push_control(port, ControlFrame { control, built }, discarded);
-        let HopControl::Classes(pauses) = control else {
-            observer.control_queued(event);
-            return Ok(());
+        let pauses = match control {
+            HopControl::Classes(pauses) => pauses,
+            HopControl::Queue { queue, paused } => {
+                return observer.queue_told(now, port, order, queue, paused);
+            }
+            HopControl::Queues { .. } | HopControl::Flows { .. } | HopControl::Rate { .. } => {
+                return Ok(());
+            }
         };
         if resumes {
             return self.tell_resume(now, port, order, &pauses, observer);

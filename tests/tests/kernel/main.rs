@@ -5,6 +5,7 @@ mod cli_cleanup;
 mod cli_foreign;
 mod cli_killed;
 mod cli_sweep;
+mod fabric_backpressure;
 mod fabric_deadlock;
 mod fabric_distributions;
 mod fabric_drawn;

@@ -1,5 +1,6 @@
 //! Whole fabrics on the memory datapath.
 
+mod backpressure;
 mod closed_loops;
 mod collisions;
 mod deadlock;

@@ -1,0 +1,153 @@
+//! `queue_pauses.csv`, and these pauses counted and timed.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use super::column::Column;
+use super::csv::{Row, Text};
+
+/// A switch pauses or resumes one queue of a neighbour, with the reason.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePauseRow<'a> {
+    /// The instant of the decision, not of the frame's departure.
+    pub time: Nanos,
+    /// The switch that decided.
+    pub node: &'a str,
+    /// Its port at which the neighbour is.
+    pub port: u16,
+    /// The neighbour.
+    pub peer: &'a str,
+    /// The neighbour's queue.
+    pub queue: u8,
+    /// Whether it must stop.
+    pub paused: bool,
+    /// The length of the switch's own queue that decided.
+    pub length: Bytes,
+    /// The threshold of that queue at that instant.
+    pub threshold: Bytes,
+}
+
+impl Row for QueuePauseRow<'_> {
+    const FILE: &'static str = "queue_pauses.csv";
+    const ABOUT: &'static str = "Only with `switch.backpressure`. One row per decision to pause or \
+                                 to resume a queue of a neighbour.";
+    const COLUMNS: &'static [Column] = &[
+        Column {
+            name: "time_ns",
+            about: "Instant of the decision. The frame leaves when the port is free.",
+        },
+        Column { name: "node", about: "Switch that decided." },
+        Column { name: "port", about: "Its port at which the neighbour is." },
+        Column { name: "peer", about: "The neighbour." },
+        Column {
+            name: "queue",
+            about: "The neighbour's queue, as in `egress_queues.csv`; of a host, its NIC's.",
+        },
+        Column { name: "event", about: "`xoff` (stop) or `xon` (go on)." },
+        Column {
+            name: "length_bytes",
+            about: "Of an `xoff`, length of the switch's egress queue that a packet of the neighbour's queue has \
+                    joined, this packet included. Of an `xon`, length of the queue that the last such packet has left.",
+        },
+        Column { name: "threshold_bytes", about: "Pause threshold of that queue at that instant." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { time, node, port, peer, queue, paused, length, threshold } = *self;
+        let (node, peer) = (Text(node), Text(peer));
+        let event = if paused { "xoff" } else { "xon" };
+        writeln!(
+            out,
+            "{},{node},{port},{peer},{queue},{event},{},{}",
+            time.0, length.0, threshold.0
+        )
+    }
+}
+
+/// Pauses of single queues, by the decisions of the switches that paused them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuePauseTotals {
+    /// Pauses.
+    pub pauses: u64,
+    /// Queues, of all neighbours, that were ever paused.
+    pub queues: u64,
+    /// Time from each pause to its resume, or to the end of the run, summed over queues.
+    pub ordered_ns: u64,
+    /// The longest of these.
+    pub longest_ns: u64,
+}
+
+/// Counts and times them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QueuePauses {
+    totals: QueuePauseTotals,
+    /// By switch, port and queue: since when it is paused, if it is.
+    queues: BTreeMap<(String, u16, u8), Option<Nanos>>,
+}
+
+impl QueuePauses {
+    pub(super) fn record(&mut self, row: &QueuePauseRow) {
+        let since = self.queues.entry((row.node.to_owned(), row.port, row.queue)).or_default();
+        if row.paused {
+            self.totals.pauses += 1;
+            since.get_or_insert(row.time);
+        } else if let Some(since) = since.take() {
+            self.totals.add(since, row.time);
+        }
+    }
+
+    /// The totals of a run that ends at `end`.
+    pub(super) fn finish(mut self, end: Nanos) -> QueuePauseTotals {
+        for since in self.queues.values().flatten() {
+            self.totals.add(*since, end);
+        }
+        QueuePauseTotals { queues: self.queues.len() as u64, ..self.totals }
+    }
+}
+
+impl QueuePauseTotals {
+    fn add(&mut self, since: Nanos, until: Nanos) {
+        let span = until.0.saturating_sub(since.0);
+        self.ordered_ns += span;
+        self.longest_ns = self.longest_ns.max(span);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    #[test]
+    fn a_pause_lasts_until_its_resume_or_the_end() {
+        let mut pauses = QueuePauses::default();
+        let row = |time, port, queue, paused| QueuePauseRow {
+            time: Nanos(time),
+            node: "leaf0",
+            port,
+            peer: "spine1",
+            queue,
+            paused,
+            length: Bytes(3000),
+            threshold: Bytes(2500),
+        };
+        let shown = "7,leaf0,2,spine1,9,xoff,3000,2500\n";
+        assert_eq!(line(&row(7, 2, 9, true)), shown);
+        for (time, port, queue, paused) in [
+            (10, 0, 8, true),
+            (20, 0, 9, true),
+            (25, 0, 8, false),
+            (30, 1, 8, true),
+            (35, 1, 8, false),
+            (40, 0, 8, true),
+        ] {
+            pauses.record(&row(time, port, queue, paused));
+        }
+        let expected =
+            QueuePauseTotals { pauses: 4, queues: 3, ordered_ns: 15 + 80 + 5 + 60, longest_ns: 80 };
+        assert_eq!(pauses.finish(Nanos(100)), expected);
+    }
+}

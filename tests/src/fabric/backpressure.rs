@@ -1,0 +1,131 @@
+//! BFC: queues of their own for flows, and pauses of single queues.
+
+use std::collections::BTreeMap;
+
+use super::one_switch::flow;
+use super::{CAPTURE_ALL, Run, Runner};
+
+/// Switches s0 and s1 with four hosts each, all links 100 Gbit/s and 1 us, so HRTT is 2 us and a queue that is alone
+/// pauses above 25 kB.
+fn dumbbell(flows: &str) -> String {
+    format!(
+        r#"
+name = "bfc"
+[topology]
+kind = "dumbbell"
+left = 4
+right = 4
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+bottleneck = {{ rate = "100Gbps", delay = "1us" }}
+[switch]
+buffer = "4MB"
+lossless = []
+backpressure = {{ kind = "bfc", queues = 16 }}
+[host]
+transport = {{ kind = "roce-rc", congestion_control = "none" }}
+[results]
+queue_period = "1us"
+{flows}"#
+    )
+}
+
+/// Every pause of a queue is resumed, in turns.
+fn assert_paired(run: &Run) {
+    let mut paused: BTreeMap<(String, u64, u64), bool> = BTreeMap::new();
+    for row in run.table("queue_pauses.csv").rows() {
+        let queue = (row.text("node").to_owned(), row.number("port"), row.number("queue"));
+        let stops = row.text("event") == "xoff";
+        let before = paused.insert(queue, stops).unwrap_or(false);
+        assert_ne!(before, stops, "pauses and resumes take turns");
+        if stops {
+            assert!(row.number("length_bytes") > row.number("threshold_bytes"));
+        }
+    }
+    assert!(paused.values().all(|paused| !paused), "a queue is paused at the end");
+}
+
+/// Two flows of the left cross to one host at the right, to which a third sends, and another flow of theirs goes elsewhere: it has
+/// what they leave of the link between the switches, because only their queues are paused.
+pub fn no_head_of_line_blocking(run: Runner) {
+    let flows = flow("h0", "h4", 1000, 3)
+        + &flow("h1", "h4", 1000, 3)
+        + &flow("h5", "h4", 1000, 3)
+        + &flow("h6", "h4", 1000, 3)
+        + &flow("h2", "h7", 1000, 3);
+    let text = dumbbell(&flows);
+    let alone = run(&text, &[]);
+    let one_queue = run(&text, &["switch.backpressure.queues=1"]);
+    for run in [&alone, &one_queue] {
+        run.assert_lossless();
+        assert_paired(run);
+    }
+    let time = |run: &Run| run.flows().only("label", "h2").number("fct_ns");
+    // h4 gets a quarter of its link from each of four; so the link between the switches has half of itself for h2.
+    let ideal = 1_000_000 * 8 / 100;
+    let times = [&alone, &one_queue].map(time);
+    assert!(times[0] < 5 * ideal / 2, "{times:?}");
+    assert!(times[1] > 3 * ideal, "in one queue with others it waits for them: {times:?}");
+    // Queues stay short: a threshold, and what comes in until the pause binds.
+    let longest = |run: &Run| {
+        let queues = run.table("egress_queues.csv");
+        queues.rows().iter().map(|row| row.number("bytes")).max().expect("samples")
+    };
+    assert!(longest(&alone) < 60_000, "{} B", longest(&alone));
+}
+
+/// Lossless, with PFC beneath; and lossy in a buffer that is too small, where go-back-N repairs.
+pub fn over_pfc_and_over_a_small_buffer(run: Runner) {
+    let flows: String = (0..4)
+        .flat_map(|source| (0..12).map(move |_| flow(&format!("h{source}"), "h4", 60, 3)))
+        .collect();
+    let text = dumbbell(&flows);
+    let lossless = run(&text, &["switch.lossless=[3]", "switch.buffer=2MB", CAPTURE_ALL]);
+    lossless.assert_lossless();
+    assert_paired(&lossless);
+    let small = run(
+        &text,
+        &[
+            "switch.buffer=60kB",
+            "switch.backpressure.queues=4",
+            "host.retransmission_timeout=200us",
+        ],
+    );
+    assert!(!small.summary.lossless && small.summary.flows_completed == 48);
+    assert_paired(&small);
+}
+
+/// More flows than queues, of two priorities.
+pub fn two_priorities_and_collisions(run: Runner) {
+    let flows: String = (0..60)
+        .map(|number| {
+            let (source, sink) = (number % 4, 4 + number / 4 % 4);
+            flow(&format!("h{source}"), &format!("h{sink}"), 30, [3, 5][number % 2])
+        })
+        .collect();
+    let settings =
+        ["switch.backpressure.priorities=[3, 5]", "switch.backpressure.queues=3", CAPTURE_ALL];
+    let dynamic = run(&dumbbell(&flows), &settings);
+    dynamic.assert_lossless();
+    assert_paired(&dynamic);
+    assert!(dynamic.summary.queue_pauses.is_some_and(|totals| totals.pauses > 0));
+    let stochastic = "switch.backpressure.assignment=stochastic";
+    let stochastic = run(&dumbbell(&flows), &[&settings[..], &[stochastic]].concat());
+    stochastic.assert_lossless();
+    assert_paired(&stochastic);
+}
+
+/// NICs that take no part: the switch cannot pause them, so windows keep flows from filling it.
+pub fn nics_that_obey_nothing(run: Runner) {
+    let flows = flow("h0", "h4", 400, 3) + &flow("h1", "h4", 400, 3) + &flow("h5", "h4", 400, 3);
+    let settings = ["host.queue_pauses=false", "host.transport.window=bdp", CAPTURE_ALL];
+    let run = run(&dumbbell(&flows), &settings);
+    run.assert_lossless();
+    let hosts = run
+        .table("queue_pauses.csv")
+        .rows()
+        .iter()
+        .filter(|row| row.text("peer").starts_with('h'))
+        .count();
+    assert_eq!(hosts, 0, "packets of NICs name no queue");
+    assert!(!run.table("queue_pauses.csv").rows().is_empty(), "s1 pauses s0");
+}

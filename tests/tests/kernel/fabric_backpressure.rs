@@ -1,0 +1,23 @@
+//! BFC, on the real kernel and as in memory. Needs root.
+
+use tests::fabric::{backpressure, on_both};
+
+#[test]
+fn a_flow_does_not_wait_for_paused_ones() {
+    backpressure::no_head_of_line_blocking(on_both);
+}
+
+#[test]
+fn bfc_over_pfc_and_over_a_small_buffer() {
+    backpressure::over_pfc_and_over_a_small_buffer(on_both);
+}
+
+#[test]
+fn two_priorities_with_fewer_queues_than_flows() {
+    backpressure::two_priorities_and_collisions(on_both);
+}
+
+#[test]
+fn nics_that_obey_no_pauses_of_queues() {
+    backpressure::nics_that_obey_nothing(on_both);
+}

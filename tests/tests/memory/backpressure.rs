@@ -1,0 +1,23 @@
+//! BFC, in memory.
+
+use tests::fabric::{backpressure, in_memory};
+
+#[test]
+fn a_flow_does_not_wait_for_paused_ones() {
+    backpressure::no_head_of_line_blocking(in_memory);
+}
+
+#[test]
+fn bfc_over_pfc_and_over_a_small_buffer() {
+    backpressure::over_pfc_and_over_a_small_buffer(in_memory);
+}
+
+#[test]
+fn two_priorities_with_fewer_queues_than_flows() {
+    backpressure::two_priorities_and_collisions(in_memory);
+}
+
+#[test]
+fn nics_that_obey_no_pauses_of_queues() {
+    backpressure::nics_that_obey_nothing(in_memory);
+}
