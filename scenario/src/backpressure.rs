@@ -138,7 +138,10 @@ impl BackpressureKeys {
         }
         let most = MAX_FLOW_QUEUES / priorities.count();
         if queues == 0 || queues > most {
-            let title = format!("{queues} queues for each of {} priorities", priorities.count());
+            let title = match priorities.count() {
+                1 => format!("{queues} queues for a priority"),
+                count => format!("{queues} queues for each of {count} priorities"),
+            };
             let help = format!(
                 "write 1 to {most}: a port has {MAX_DATA_QUEUES} queues, {PRIORITIES} of which are kept for priorities \
                  with one queue"

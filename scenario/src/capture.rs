@@ -28,6 +28,8 @@ pub enum CaptureFilter {
     All,
     /// PAUSE and RESUME.
     Pfc,
+    /// Hop control frames other than PFC: pauses of queues, and bitmaps of them.
+    HopControl,
     /// Congestion notification packets.
     Cnp,
     /// Data packets, ACKs and NAKs.

@@ -56,6 +56,8 @@ pub enum FrameClass {
     Pause,
     /// PFC frames that only resume.
     Resume,
+    /// Hop control frames other than PFC: pauses of queues, and bitmaps of them.
+    HopControl,
     /// Frames that measure links.
     LinkDelay,
 }
@@ -70,8 +72,8 @@ pub(super) enum FaultKeys {
         /// Wires by name, such as "h0->leaf0"; `*` stands for any text. Default "*".
         #[serde(default = "every_wire")]
         wire: String,
-        /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume" or
-        /// "link-delay". Default "all".
+        /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume",
+        /// "hop-control" (pauses of queues, and bitmaps of them) or "link-delay". Default "all".
         #[serde(default)]
         r#match: FrameClass,
         /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.

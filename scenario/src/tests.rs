@@ -1,5 +1,6 @@
 //! Whole files, good and bad; the reports on bad ones are kept as a person reads them.
 
+mod backpressure;
 mod files;
 mod flow_queues;
 mod flow_routes;

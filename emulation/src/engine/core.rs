@@ -373,6 +373,7 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
     match filter {
         CaptureFilter::All => true,
         CaptureFilter::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
+        CaptureFilter::HopControl => kind == FrameKind::HopControl,
         CaptureFilter::Cnp => kind == FrameKind::Cnp,
         CaptureFilter::Data => kind == FrameKind::Data,
     }

@@ -59,6 +59,7 @@ fn matches(class: FrameClass, kind: FrameKind) -> bool {
         FrameClass::Pfc => matches!(kind, FrameKind::Pause | FrameKind::Resume),
         FrameClass::Pause => kind == FrameKind::Pause,
         FrameClass::Resume => kind == FrameKind::Resume,
+        FrameClass::HopControl => kind == FrameKind::HopControl,
         FrameClass::LinkDelay => kind == FrameKind::LinkDelay,
     }
 }

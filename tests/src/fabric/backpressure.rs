@@ -114,6 +114,61 @@ pub fn two_priorities_and_collisions(run: Runner) {
     assert_paired(&stochastic);
 }
 
+/// Any one pause, resume or bitmap may be lost: a bitmap later nothing is paused that should not be.
+pub fn any_lost_frame_is_made_up_for(run: Runner) {
+    let flows = flow("h0", "h4", 100, 3) + &flow("h1", "h4", 100, 3) + &flow("h5", "h4", 100, 3);
+    let text = dumbbell(&flows);
+    let duration = "duration=2ms";
+    let whole = run(&text, &[duration, r#"captures=[{ wires = ["*"], filter = "hop-control" }]"#]);
+    whole.assert_lossless();
+    let mut frames: BTreeMap<String, u64> = BTreeMap::new();
+    for frame in whole.frames() {
+        *frames.entry(whole.scenario.fabric().wire(frame.wire).name.clone()).or_default() += 1;
+    }
+    assert!(frames.values().sum::<u64>() > 20, "{frames:?}");
+    let mut stuck = 0;
+    for (wire, frames) in frames {
+        for number in 1..=frames {
+            let lost = format!(
+                "faults=[{{ kind = \"loss\", wire = \"{wire}\", match = \"hop-control\", nth = [{number}] }}]"
+            );
+            assert_goes_on(&run(&text, &[duration, &lost]), &whole, &format!("{wire} {number}"));
+            let rare = "switch.backpressure.bitmap_period=1ms";
+            stuck +=
+                u32::from(run(&text, &[duration, &lost, rare]).summary.emulated_ns > 1_000_000);
+        }
+    }
+    assert!(stuck > 0, "a lost resume stops its queue until the next bitmap");
+}
+
+/// One in a hundred such frames is lost, and one in ten.
+pub fn random_losses_are_made_up_for(run: Runner) {
+    let flows: String = (0..4)
+        .flat_map(|source| (0..6).map(move |_| flow(&format!("h{source}"), "h4", 100, 3)))
+        .collect();
+    let text = dumbbell(&flows);
+    let whole = run(&text, &[]);
+    for seed in 1..=5 {
+        for rate in ["0.01", "0.1"] {
+            let lost =
+                format!("faults=[{{ kind = \"loss\", match = \"hop-control\", rate = {rate} }}]");
+            let lossy = run(&text, &[&format!("seed={seed}"), &lost]);
+            assert_goes_on(&lossy, &whole, &format!("seed {seed}, rate {rate}"));
+        }
+    }
+}
+
+/// All flows complete without a timeout, and not much later than in a run that loses nothing: a lost resume costs at
+/// most a bitmap period.
+fn assert_goes_on(lossy: &Run, whole: &Run, about: &str) {
+    const BITMAP_PERIOD: u64 = 10_000;
+    let (summary, other) = (&lossy.summary, &whole.summary);
+    assert_eq!(summary.flows_completed, other.flows_completed, "{about}");
+    assert_eq!((summary.retransmitted_packets, &summary.books), (0, &Vec::new()), "{about}");
+    let latest = other.emulated_ns + other.emulated_ns / 10 + 3 * BITMAP_PERIOD;
+    assert!(summary.emulated_ns <= latest, "{about}: {} ns", summary.emulated_ns);
+}
+
 /// NICs that take no part: the switch cannot pause them, so windows keep flows from filling it.
 pub fn nics_that_obey_nothing(run: Runner) {
     let flows = flow("h0", "h4", 400, 3) + &flow("h1", "h4", 400, 3) + &flow("h5", "h4", 400, 3);

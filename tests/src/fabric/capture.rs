@@ -2,7 +2,8 @@
 
 use fabric_core::wire::telemetry::{self, Stamps};
 use fabric_core::wire::{
-    HopTelemetry, LinkDelayFrame, Packet, PfcFrame, RocePacket, TcpSegment, TelemetryFields,
+    HopControlFrame, HopTelemetry, LinkDelayFrame, Packet, PfcFrame, RocePacket, TcpSegment,
+    TelemetryFields,
 };
 use topology::{Fabric, Wire, WireId};
 use units::Picos;
@@ -24,6 +25,8 @@ pub enum Content {
     Pfc(PfcFrame),
     /// A link delay frame.
     LinkDelay(LinkDelayFrame),
+    /// A hop control frame other than PFC.
+    HopControl(HopControlFrame),
 }
 
 /// A frame that has arrived.
@@ -48,7 +51,7 @@ impl CapturedFrame {
         match self.content {
             Content::Roce(packet) => packet.telemetry,
             Content::Tcp(segment) => segment.telemetry,
-            Content::Pfc(_) | Content::LinkDelay(_) => None,
+            Content::Pfc(_) | Content::LinkDelay(_) | Content::HopControl(_) => None,
         }
     }
 
@@ -59,10 +62,7 @@ impl CapturedFrame {
 
     /// The RoCEv2 packet, if it is one.
     pub fn roce(&self) -> Option<RocePacket> {
-        match self.content {
-            Content::Roce(packet) => Some(packet),
-            Content::Tcp(_) | Content::Pfc(_) | Content::LinkDelay(_) => None,
-        }
+        if let Content::Roce(packet) = self.content { Some(packet) } else { None }
     }
 
     /// The data packet, if it is one.
@@ -72,26 +72,17 @@ impl CapturedFrame {
 
     /// The TCP segment, if it is one.
     pub fn tcp(&self) -> Option<TcpSegment> {
-        match self.content {
-            Content::Tcp(segment) => Some(segment),
-            Content::Roce(_) | Content::Pfc(_) | Content::LinkDelay(_) => None,
-        }
+        if let Content::Tcp(segment) = self.content { Some(segment) } else { None }
     }
 
     /// The PFC frame, if it is one.
     pub fn pfc(&self) -> Option<PfcFrame> {
-        match self.content {
-            Content::Pfc(frame) => Some(frame),
-            Content::Roce(_) | Content::Tcp(_) | Content::LinkDelay(_) => None,
-        }
+        if let Content::Pfc(frame) = self.content { Some(frame) } else { None }
     }
 
     /// The link delay frame, if it is one.
     pub fn link_delay(&self) -> Option<LinkDelayFrame> {
-        match self.content {
-            Content::LinkDelay(frame) => Some(frame),
-            Content::Roce(_) | Content::Tcp(_) | Content::Pfc(_) => None,
-        }
+        if let Content::LinkDelay(frame) = self.content { Some(frame) } else { None }
     }
 }
 
@@ -144,7 +135,9 @@ fn packet(body: &[u8], interfaces: &[WireId], fabric: &Fabric) -> CapturedFrame 
     let bytes = &body[20..20 + captured];
     let content = match bytes[12..14] {
         [0x88, 0x08] => PfcFrame::parse(bytes).map(Content::Pfc),
-        [0x88, 0xb5] => LinkDelayFrame::parse(bytes).map(Content::LinkDelay),
+        [0x88, 0xb5] => LinkDelayFrame::parse(bytes)
+            .map(Content::LinkDelay)
+            .or_else(|_| HopControlFrame::parse(bytes).map(Content::HopControl)),
         _ => Packet::parse(bytes).map(|packet| match packet {
             Packet::Roce(packet) => Content::Roce(packet),
             Packet::Tcp(segment) => Content::Tcp(segment),

@@ -236,7 +236,7 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
         Content::Roce(_) => "ip:udp:infiniband",
         Content::Tcp(segment) if segment.payload_length > 0 => "ip:tcp:data",
         Content::Tcp(_) => "ip:tcp",
-        Content::LinkDelay(_) => "data",
+        Content::LinkDelay(_) | Content::HopControl(_) => "data",
         Content::Pfc(_) => "macc",
     };
     let mut line = format!("{seconds}.{nanos:09}\t{name}\teth:ethertype:{protocols}\t\t\t");
@@ -251,7 +251,9 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
         }
         // tshark itself knows the EtherType and nothing else of it.
         // `assert_tshark_follows_tcp` looks at segments.
-        Content::Tcp(_) | Content::LinkDelay(_) => line.push_str(&"\t".repeat(15)),
+        Content::Tcp(_) | Content::LinkDelay(_) | Content::HopControl(_) => {
+            line.push_str(&"\t".repeat(15))
+        }
         Content::Pfc(pfc) => {
             let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);
             for quanta in pfc.quanta {

@@ -1,0 +1,116 @@
+//! `switch.backpressure`.
+
+use fabric_core::scheme::{SchemeSettings, bfc};
+use topology::SwitchId;
+use units::{Nanos, Picos};
+
+use super::{SMALL, parse, report};
+use crate::{Backpressure, FlowQueues};
+
+fn with(keys: &str) -> String {
+    format!("[switch]\n{keys}\n{SMALL}")
+}
+
+#[test]
+fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
+    let text = with("backpressure = { kind = \"bfc\" }");
+    let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    let Some(Backpressure::Bfc(bfc)) = scenario.switch.backpressure else { panic!("BFC") };
+    assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
+    let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
+    assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);
+    let hop = scenario.fabric().wires().iter().map(|wire| wire.delay).max().unwrap();
+    let SchemeSettings::Bfc(bfc::Settings { options, sticky, threshold }) =
+        scenario.scheme(SwitchId(0))
+    else {
+        panic!("BFC")
+    };
+    assert_eq!((threshold, sticky), ((hop + hop).to_nanos(), (hop + hop + hop + hop).to_nanos()));
+    assert_eq!((options.entries(), options.priorities), (3200, 1 << 3));
+    let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.switch, scenario.switch);
+    let given = with("backpressure = { kind = \"bfc\", threshold = \"5us\", sticky = \"0us\" }");
+    let given = parse(&given).unwrap_or_else(|error| panic!("{error}"));
+    let SchemeSettings::Bfc(settings) = given.scheme(SwitchId(0)) else { panic!("BFC") };
+    assert_eq!((settings.threshold, settings.sticky), (Nanos(5000), Nanos(0)));
+    let plain = parse(SMALL).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(plain.scheme(SwitchId(0)), SchemeSettings::Pfc);
+    assert_eq!(given.switch.backpressure.unwrap().bitmap_period(), Picos(10_000_000));
+}
+
+#[test]
+fn what_no_switch_can_do_is_an_error_at_its_key() {
+    for (keys, title, at) in [
+        ("backpressure = { kind = \"bfc\", queues = 121 }", "121 queues for a priority", "queues"),
+        ("backpressure = { kind = \"bfc\", queues = 0 }", "0 queues for a priority", "queues"),
+        (
+            "backpressure = { kind = \"bfc\", priorities = [3, 5], queues = 61 }",
+            "61 queues for each of 2 priorities",
+            "queues",
+        ),
+        ("backpressure = { kind = \"bfc\", priorities = [] }", "no priority", "priorities"),
+        (
+            "backpressure = { kind = \"bfc\", flow_table = 0 }",
+            "a flow table of 0 entries",
+            "flow_table",
+        ),
+        (
+            "backpressure = { kind = \"bfc\", flow_table = 9000 }",
+            "a flow table of 9000 entries",
+            "flow_table",
+        ),
+        (
+            "backpressure = { kind = \"bfc\", bitmap_period = \"0us\" }",
+            "a period of no time",
+            "bitmap_period",
+        ),
+        (
+            "backpressure = { kind = \"bfc\", threshold = \"0us\" }",
+            "a threshold of no time",
+            "threshold",
+        ),
+        (
+            "backpressure = { kind = \"bfc\", priorities = [6] }",
+            "the control priority is not paused",
+            "priorities",
+        ),
+        (
+            "backpressure = { kind = \"bfc\" }\nheadroom = { kind = \"dsh\" }",
+            "BFC with another scheme of headroom",
+            "headroom",
+        ),
+        (
+            "backpressure = { kind = \"bfc\" }\nscheduler = { kind = \"strict\" }",
+            "BFC under a strict scheduler",
+            "scheduler",
+        ),
+        (
+            "backpressure = { kind = \"bfc\" }\nflow_queues = [{ priority = 3, queues = 2 }]",
+            "priority 3 comes twice",
+            "priority = 3",
+        ),
+        (
+            "backpressure = { kind = \"bfc\" }\n[host]\nack_priority = \"data\"",
+            "ACKs or CNPs of a paused priority",
+            "backpressure",
+        ),
+        (
+            "backpressure = { kind = \"bfc\" }\n[host]\nqueue_pauses = false",
+            "NICs that obey no pause of a queue, and flows without a window",
+            "queue_pauses",
+        ),
+    ] {
+        let report = report(&with(keys));
+        assert!(report.contains(&format!("error: {title}")), "{keys}\n{report}");
+        let shown = report.lines().nth(3).unwrap_or_default();
+        assert!(shown.contains(at), "{keys}\n{report}");
+    }
+}
+
+#[test]
+fn a_window_is_enough_for_nics_that_take_no_part() {
+    let capped = with(
+        "backpressure = { kind = \"bfc\" }\n[host]\nqueue_pauses = false\ntransport = { kind = \"roce-rc\", window = \"bdp\" }",
+    );
+    parse(&capped).unwrap_or_else(|error| panic!("{error}"));
+}
