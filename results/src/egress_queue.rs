@@ -26,7 +26,7 @@ pub struct EgressQueueRow<'a> {
 
 impl Row for EgressQueueRow<'_> {
     const FILE: &'static str = "egress_queues.csv";
-    const ABOUT: &'static str = "Only with `switch.flow_queues`. One row per egress queue of a spread \
+    const ABOUT: &'static str = "Only with `switch.flow_queues` or `switch.backpressure`. One row per egress queue of a spread \
                                  priority that a sample found changed: the parts of what `queues.csv` \
                                  has as `egress` of the priority, at the same instants. A queue starts \
                                  at 0 and keeps its value until its next row.";
@@ -38,7 +38,8 @@ impl Row for EgressQueueRow<'_> {
         Column {
             name: "queue",
             about: "Its number at the port. Queues 0 to 7 are those of one priority each; those of \
-                    `switch.flow_queues` follow from 8 on, in the order of its entries.",
+                    `switch.backpressure`, then those of `switch.flow_queues` follow from 8 on, in the order of \
+                    its priorities or entries.",
         },
         Column { name: "bytes", about: "Bytes waiting in it." },
     ];
