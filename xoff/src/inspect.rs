@@ -3,6 +3,7 @@
 //!
 //! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`.
 
+mod backpressure;
 mod buffers;
 mod collisions;
 mod links;
@@ -13,6 +14,7 @@ mod tier_load;
 #[cfg(test)]
 mod tests;
 
+pub use backpressure::{PausingSwitches, QueuePauses};
 pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
@@ -43,6 +45,8 @@ pub struct Inspection {
     pub paths: Vec<TransportPaths>,
     /// Buffers, alike switches together.
     pub buffers: Vec<SwitchBuffers>,
+    /// Pauses of single queues, if switches do that.
+    pub queue_pauses: Option<QueuePauses>,
     /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
     /// none.
     pub load: Vec<TierLoad>,
@@ -79,6 +83,7 @@ impl Inspection {
             routes: StaticRoutes::of(scenario),
             paths: paths(scenario),
             buffers: buffers::switch_buffers(scenario),
+            queue_pauses: QueuePauses::of(scenario),
             load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),
             cycles: cycles(fabric, &groups),

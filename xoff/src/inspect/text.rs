@@ -7,8 +7,8 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, FlowPath, Inspection, PathGroup, StaticRoute, StaticRoutes, SwitchBuffers,
-    TransportPaths,
+    Collisions, Cycle, FlowPath, Inspection, PathGroup, PausingSwitches, QueuePauses, StaticRoute,
+    StaticRoutes, SwitchBuffers, TransportPaths,
 };
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -36,6 +36,9 @@ impl fmt::Display for Report<'_> {
         self.paths(f)?;
         writeln!(f, "buffers")?;
         self.inspection.buffers.iter().try_for_each(|group| buffers(f, group))?;
+        if let Some(pauses) = &self.inspection.queue_pauses {
+            queue_pauses(f, pauses)?;
+        }
         self.load(f)?;
         self.inspection.collisions.iter().try_for_each(|found| self.collisions(f, found))?;
         self.cycles(f)
@@ -156,12 +159,7 @@ impl Inspection {
 }
 
 fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
-    let names = match group.switches.as_slice() {
-        [] => return Ok(()),
-        few if few.len() <= 4 => few.join(", "),
-        [first, .., last] => format!("{first} to {last} ({} switches)", group.switches.len()),
-        [only] => only.clone(),
-    };
+    let names = names(&group.switches);
     let pools = &group.pools;
     let total = Bytes(pools.shared.0 + pools.private.0 + pools.headroom.0);
     writeln!(
@@ -187,6 +185,42 @@ fn buffers(f: &mut fmt::Formatter<'_>, group: &SwitchBuffers) -> fmt::Result {
         let count = group.unlinked_ports;
         let headroom = pools.headroom_by_port.iter().max().copied().unwrap_or_default().0;
         writeln!(f, "    {count:>4} x no link: {headroom} B {of}")?;
+    }
+    Ok(())
+}
+
+/// The names of some switches.
+fn names(switches: &[String]) -> String {
+    match switches {
+        [first, .., last] if switches.len() > 4 => {
+            format!("{first} to {last} ({} switches)", switches.len())
+        }
+        few => few.join(", "),
+    }
+}
+
+fn queue_pauses(f: &mut fmt::Formatter<'_>, pauses: &QueuePauses) -> fmt::Result {
+    let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches } = pauses;
+    let priorities: Vec<String> = priorities.iter().map(u8::to_string).collect();
+    writeln!(f, "backpressure")?;
+    writeln!(
+        f,
+        "  a port: {queues} queues for priority {}, {flow_entries} entries of the flow table, a bitmap each {}",
+        priorities.join(", and for priority "),
+        time(*bitmap_period),
+    )?;
+    for PausingSwitches { switches, thresholds, sticky } in switches {
+        let of = |(of, threshold): &(BitsPerSecond, Bytes)| {
+            format!("{} / active queues at {}", bytes(*threshold), rate(*of))
+        };
+        let thresholds: Vec<String> = thresholds.iter().map(of).collect();
+        writeln!(
+            f,
+            "  {}: a queue pauses above {}; a flow keeps its queue for {}",
+            names(switches),
+            thresholds.join(", "),
+            time(Picos::from_nanos(*sticky)),
+        )?;
     }
     Ok(())
 }

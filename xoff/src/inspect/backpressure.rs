@@ -1,0 +1,70 @@
+//! What switches do that pause single queues.
+
+use fabric_core::scheme::SchemeSettings;
+use scenario::{Backpressure, Scenario};
+use topology::SwitchId;
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+
+/// How queues are paused, alike switches together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuePauses {
+    /// The priorities whose queues are paused.
+    pub priorities: Vec<u8>,
+    /// Queues of each of them at a port.
+    pub queues: u8,
+    /// Entries of the flow table that a port has.
+    pub flow_entries: u32,
+    /// Time from one bitmap of paused queues to the next.
+    pub bitmap_period: Picos,
+    /// By switch.
+    pub switches: Vec<PausingSwitches>,
+}
+
+/// Switches that pause alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PausingSwitches {
+    /// Their names.
+    pub switches: Vec<String>,
+    /// The rates of their ports, each once, and Th of a queue that is the only active one of a port.
+    pub thresholds: Vec<(BitsPerSecond, Bytes)>,
+    /// How long a flow without packets in the switch keeps its queue.
+    pub sticky: Nanos,
+}
+
+impl QueuePauses {
+    /// Those of a scenario, if it has backpressure.
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+        let Backpressure::Bfc(bfc) = scenario.switch.backpressure?;
+        let fabric = scenario.fabric();
+        let mut groups: Vec<PausingSwitches> = Vec::new();
+        let mut flow_entries = 0;
+        for switch in (0..fabric.switch_count()).map(SwitchId) {
+            let SchemeSettings::Bfc(settings) = scenario.scheme(switch) else { continue };
+            flow_entries = settings.options.entries();
+            let node = fabric.switch(switch);
+            let mut rates: Vec<_> = node.ports.iter().map(|&wire| fabric.wire(wire).rate).collect();
+            rates.sort();
+            rates.dedup();
+            let threshold =
+                |rate: BitsPerSecond| rate.bytes_in(Picos::from_nanos(settings.threshold));
+            let thresholds: Vec<_> =
+                rates.into_iter().map(|rate| (rate, threshold(rate))).collect();
+            let alike = |group: &&mut PausingSwitches| {
+                (&group.thresholds, group.sticky) == (&thresholds, settings.sticky)
+            };
+            if let Some(group) = groups.iter_mut().find(alike) {
+                group.switches.push(node.name.clone());
+            } else {
+                let switches = vec![node.name.clone()];
+                groups.push(PausingSwitches { switches, thresholds, sticky: settings.sticky });
+            }
+        }
+        Some(Self {
+            priorities: bfc.priorities.iter().collect(),
+            queues: bfc.queues,
+            flow_entries,
+            bitmap_period: bfc.bitmap_period,
+            switches: groups,
+        })
+    }
+}
