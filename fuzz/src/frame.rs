@@ -7,6 +7,7 @@ use emulation::datapath::HostArrival;
 use fabric_core::frame::{ByteFrame, Frame, Ipv4Fields, Parsed, PfcFields, mark_admitted};
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::map_abi::address_to_u64;
+use fabric_core::queue::QueueId;
 use fabric_core::record;
 use fabric_core::wire::{
     AethHeader, BthHeader, CnpReserved, EmitError, EthernetHeader, HopControlFrame, HopTelemetry,
@@ -237,12 +238,13 @@ fn forwarding_keeps_a_packet(bytes: &[u8], fields: &Ipv4Fields) {
     if fields.ttl <= 1 {
         return;
     }
-    let (source, destination) = ([2, 2, 0, 0, 0, 9], [2, 1, 0, 0, 0, 8]);
+    let (source, destination) = ([2, 2, 41, 0, 0, 9], [2, 1, 0, 0, 0, 8]);
     let station = address_to_u64(destination);
     let mut copy = bytes.to_vec();
     let mut frame = ByteFrame(copy.as_mut_slice());
     assert_eq!(frame.forward(address_to_u64(source), station, fields), Ok(()));
-    let forwarded = Ipv4Fields { checksum: 0, station, ttl: fields.ttl - 1, ..*fields };
+    let upstream = QueueId::data(40);
+    let forwarded = Ipv4Fields { checksum: 0, station, upstream, ttl: fields.ttl - 1, ..*fields };
     assert_eq!(read(&copy), forwarded);
     assert_eq!((&copy[..6], &copy[6..12]), (&destination[..], &source[..]));
     assert_eq!(ByteFrame(copy.as_mut_slice()).mark_congestion(fields), Ok(()));
