@@ -76,8 +76,8 @@ pub(super) enum BackpressureKeys {
         /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default [3].
         #[serde(default = "default_priorities")]
         priorities: Priorities,
-        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 120 for all.
-        /// Default 32.
+        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 120 for
+        /// all. Default 32.
         #[serde(default = "default_queues")]
         #[schemars(range(min = 1, max = 120))]
         queues: u32,
@@ -90,8 +90,9 @@ pub(super) enum BackpressureKeys {
         #[serde(default = "default_flow_table")]
         #[schemars(range(min = 1))]
         flow_table: u32,
-        /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of its port's rate
-        /// for each active queue. Default: the round trip of the switch's longest link, without serialisation.
+        /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of
+        /// its port's rate for each active queue. Default: the round trip of the switch's longest link, without
+        /// serialisation.
         threshold: Option<Time>,
         /// How long a flow that has no packets left in a switch keeps its queue there. Default: two round trips of the
         /// switch's longest link.
