@@ -244,8 +244,8 @@ impl<'a, W: Wires> Engine<'a, W> {
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.agenda.schedule(period, Task::ControlPlane);
         }
-        if let Some(backpressure) = scenario.switch.backpressure {
-            engine.agenda.schedule(backpressure.bitmap_period(), Task::Bitmaps);
+        if let Some(period) = scenario.bitmap_period() {
+            engine.agenda.schedule(period, Task::Bitmaps);
         }
         engine
     }
@@ -357,8 +357,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             }
             Task::Bitmaps => {
                 opening.announces = true;
-                let backpressure = self.scenario.switch.backpressure;
-                self.repeat(task, backpressure.map(|scheme| scheme.bitmap_period()));
+                self.repeat(task, self.scenario.bitmap_period());
             }
         }
         Ok(())

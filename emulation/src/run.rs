@@ -206,6 +206,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
         ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
     };
     let options = RecordOptions {
+        queue_pauses: scenario.switch.backpressure.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
         window: results

@@ -65,6 +65,8 @@ pub struct RecordOptions {
     pub capacities: BTreeMap<String, Bytes>,
     /// A part of the run to look at by itself.
     pub window: Option<Window>,
+    /// Whether switches pause single queues.
+    pub queue_pauses: bool,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -85,7 +87,8 @@ pub struct RunDescription<'a> {
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
     pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
-        let RecordOptions { flow_size_bins, capacities, window, throughput } = options;
+        let RecordOptions { flow_size_bins, capacities, window, queue_pauses, throughput } =
+            options;
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
@@ -93,7 +96,7 @@ impl Record {
             window: window.map(|window| (window, FlowStatistics::new(Vec::new()))),
             worst_flows: Vec::new(),
             pause_times: PauseTimes::new(window),
-            queue_pauses: None,
+            queue_pauses: queue_pauses.then(QueuePauses::default),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,

@@ -331,6 +331,9 @@ impl RunReport {
     ) -> fmt::Result {
         let span = |nanos| quantity::span(Nanos(nanos));
         writeln!(out, "{}", style.heading("Pauses of queues"))?;
+        if totals.pauses == 0 {
+            return writeln!(out, "no switch paused a queue");
+        }
         writeln!(
             out,
             "{} of {}, ordered for {} in sum, the longest for {}",

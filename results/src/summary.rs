@@ -43,7 +43,7 @@ pub struct Summary {
     /// The same by whose pauses they were.
     #[serde(default)]
     pub pause_ordered_by_level: PausedByLevel,
-    /// Pauses of single queues, if there were some.
+    /// Pauses of single queues, if switches do that.
     #[serde(default)]
     pub queue_pauses: Option<QueuePauseTotals>,
     /// A part of the run by itself, if the scenario asks for one.
@@ -155,7 +155,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "queue_pauses",
         about: "Pauses of single queues (`switch.backpressure`): `pauses`, `queues` that were ever paused, \
                 `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
-                over queues, and `longest_ns`. Null if there were none.",
+                over queues, and `longest_ns`. Null without it.",
     },
     Column {
         name: "window",

@@ -1,11 +1,12 @@
 //! `switch.backpressure`: schemes by which a switch pauses single queues of its neighbours.
 
+use fabric_core::headroom::LinkFrames;
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::queue::MAX_DATA_QUEUES;
 use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::SwitchId;
+use topology::{SwitchId, WireId};
 use units::Picos;
 
 use super::Scenario;
@@ -49,9 +50,13 @@ pub struct Bfc {
         skip_serializing_if = "Option::is_none"
     )]
     pub sticky: Option<Picos>,
-    /// Time from one bitmap of the paused queues to the next.
-    #[serde(serialize_with = "quantity::serialize")]
-    pub bitmap_period: Picos,
+    /// Time from one bitmap of the paused queues to the next; `None`: 10 us, or as long as bitmaps take a hundredth of the
+    /// slowest port.
+    #[serde(
+        serialize_with = "quantity::serialize_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub bitmap_period: Option<Picos>,
 }
 
 /// Which queue of its priority a flow gets.
@@ -67,7 +72,8 @@ pub enum Assignment {
 
 /// How switches pause single queues of their neighbours.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
 pub(super) enum BackpressureKeys {
     /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022): flows get queues of their own, and a switch pauses the
     /// queue at its neighbour from which a flow comes whose own queue is too long. Lossless priorities are
@@ -91,16 +97,15 @@ pub(super) enum BackpressureKeys {
         #[schemars(range(min = 1))]
         flow_table: u32,
         /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of
-        /// its port's rate for each active queue. Default: the round trip of the switch's longest link, without
-        /// serialisation.
+        /// its port's rate for each active queue. Below the time of a packet, each packet pauses. Default: the longest
+        /// round trip over a link of the switch, of a packet and the pause that answers it.
         threshold: Option<Time>,
-        /// How long a flow that has no packets left in a switch keeps its queue there. Default: two round trips of the
-        /// switch's longest link.
+        /// How long a flow that has no packets left in a switch keeps its queue there. Default: two such round trips.
         sticky: Option<Time>,
         /// Time from one bitmap of paused queues to the next, which every port sends to its neighbour so that lost pauses
-        /// and resumes do no lasting harm. Default "10us".
-        #[serde(default = "default_bitmap_period")]
-        bitmap_period: Time,
+        /// and resumes do no lasting harm; bitmaps take a tenth of any port at most. Default "10us", or longer so that they
+        /// take a hundredth.
+        bitmap_period: Option<Time>,
     },
 }
 
@@ -116,9 +121,8 @@ const fn default_flow_table() -> u32 {
     100
 }
 
-const fn default_bitmap_period() -> Time {
-    Quantity(Picos(10_000_000))
-}
+/// A bitmap's period where ports are fast enough.
+const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
 impl BackpressureKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Backpressure, ScenarioError> {
@@ -129,7 +133,7 @@ impl BackpressureKeys {
             flow_table,
             threshold,
             sticky,
-            bitmap_period: Quantity(bitmap_period),
+            bitmap_period,
         } = self;
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.backpressure.{key}"), title, help))
@@ -159,10 +163,6 @@ impl BackpressureKeys {
             let help = format!("write 1 to {most}; the paper has 100");
             return wrong("flow_table", &title, &help);
         }
-        if bitmap_period == Picos::ZERO {
-            let help = "write a time such as \"10us\"";
-            return wrong("bitmap_period", "a period of no time", help);
-        }
         if threshold == Some(Quantity(Picos::ZERO)) {
             let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
             return wrong("threshold", "a threshold of no time", help);
@@ -174,7 +174,7 @@ impl BackpressureKeys {
             flow_table,
             threshold: threshold.map(|Quantity(time)| time),
             sticky: sticky.map(|Quantity(time)| time),
-            bitmap_period,
+            bitmap_period: bitmap_period.map(|Quantity(time)| time),
         }))
     }
 }
@@ -184,12 +184,6 @@ impl Backpressure {
     pub const fn priorities(&self) -> Priorities {
         let Self::Bfc(Bfc { priorities, .. }) = self;
         *priorities
-    }
-
-    /// Time from one bitmap of paused queues to the next.
-    pub const fn bitmap_period(&self) -> Picos {
-        let Self::Bfc(Bfc { bitmap_period, .. }) = self;
-        *bitmap_period
     }
 
     /// The queues of its priorities, as [`Switch::flow_queues`] has those of others.
@@ -217,6 +211,16 @@ impl Scenario {
         if !matches!(switch.headroom, Headroom::Sih { .. }) {
             let help = "beneath BFC lossless priorities have static headroom: write headroom = { kind = \"sih\" }";
             return wrong("switch.headroom", "BFC with another scheme of headroom", help);
+        }
+        let bitmap = self.bitmap_time();
+        if bfc.bitmap_period.is_some_and(|period| period < Picos(10 * bitmap.0)) {
+            let title = "bitmaps take more than a tenth of a port";
+            let help = format!(
+                "a bitmap takes {} at the slowest port: write \"{}\" or more, or leave the key out",
+                quantity::display(bitmap),
+                quantity::display(Picos(10 * bitmap.0))
+            );
+            return wrong("switch.backpressure.bitmap_period", title, &help);
         }
         if switch.scheduler == Scheduler::Strict {
             let help = "one flow's queue would always go before another's: write scheduler = { kind = \"dwrr\" }";
@@ -266,7 +270,7 @@ impl Scenario {
         };
         let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
         let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
-        let round_trip = self.longest_round_trip(switch);
+        let round_trip = self.hop_round_trip(switch);
         SchemeSettings::Bfc(bfc::Settings {
             options: options.expect("it was checked"),
             threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
@@ -274,11 +278,32 @@ impl Scenario {
         })
     }
 
-    /// HRTT of BFC: there and back over the longest link of a switch, without serialisation.
-    fn longest_round_trip(&self, switch: SwitchId) -> Picos {
-        let delay = |wire| self.fabric.wire(wire).delay;
-        let ports = self.fabric.switch(switch).ports.iter();
-        ports.map(|&wire| delay(wire) + delay(wire.reverse())).max().unwrap_or(Picos::ZERO)
+    /// HRTT of BFC over the link of a switch where it is longest: the longest frame there, and a pause back.
+    fn hop_round_trip(&self, switch: SwitchId) -> Picos {
+        let LinkFrames { time, longest, hop_control, .. } = self.link_frames();
+        let of_link = |&wire: &WireId| {
+            let (back, there) = (self.fabric.wire(wire), self.fabric.wire(wire.reverse()));
+            let frames = time.serialise(there.rate, longest.0)
+                + time.serialise(back.rate, hop_control.into());
+            there.delay + back.delay + frames
+        };
+        self.fabric.switch(switch).ports.iter().map(of_link).max().unwrap_or(Picos::ZERO)
+    }
+
+    /// Time from one bitmap of paused queues to the next, if switches send some.
+    pub fn bitmap_period(&self) -> Option<Picos> {
+        let Backpressure::Bfc(bfc) = self.switch.backpressure?;
+        Some(
+            bfc.bitmap_period
+                .unwrap_or_else(|| BITMAP_PERIOD.max(Picos(100 * self.bitmap_time().0))),
+        )
+    }
+
+    /// How long a bitmap takes on the slowest link.
+    fn bitmap_time(&self) -> Picos {
+        let LinkFrames { time, hop_control, .. } = self.link_frames();
+        let slowest = self.fabric.wires().iter().map(|wire| wire.rate).min();
+        slowest.map_or(Picos::ZERO, |rate| time.serialise(rate, hop_control.into()))
     }
 }
 

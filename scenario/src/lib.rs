@@ -455,8 +455,6 @@ impl ScenarioKeys {
     }
 }
 
-impl Scenario {}
-
 /// The name that the file gives, or else the file's own.
 fn run_name(
     given: Option<String>,

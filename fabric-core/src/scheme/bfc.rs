@@ -12,7 +12,8 @@
 //!
 //! What the paper leaves open, and is so here: a queue's length includes the packet that is compared with the threshold;
 //! of several empty queues a flow gets one that is not paused, if there is one, and the first from its hash on; a
-//! queue stops as soon as the pause has come in.
+//! queue stops as soon as the pause has come in. Active queues are those of all priorities but the control queue's; one whose class
+//! PFC has paused counts.
 
 pub mod assignment;
 pub mod backpressure;
@@ -86,6 +87,7 @@ impl Scheme for Bfc {
         descriptor: &Descriptor,
         send: &mut impl FnMut(&Order),
     ) {
+        assignment::occupy(packet);
         if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
             let entry = assignment::enqueued(packet);
             let note = backpressure::enqueued(packet, send).with_entry(entry);
@@ -95,6 +97,7 @@ impl Scheme for Bfc {
 
     #[inline(always)]
     fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        assignment::vacate(packet);
         if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
             assignment::dequeued(packet);
             backpressure::dequeued(packet, send);

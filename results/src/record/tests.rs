@@ -47,6 +47,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
+        queue_pauses: false,
         window: Some(Window { from: Nanos(200), to: Nanos(950) }),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };

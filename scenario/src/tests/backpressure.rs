@@ -19,13 +19,13 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
     assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);
-    let hop = scenario.fabric().wires().iter().map(|wire| wire.delay).max().unwrap();
     let SchemeSettings::Bfc(bfc::Settings { options, sticky, threshold }) =
         scenario.scheme(SwitchId(0))
     else {
         panic!("BFC")
     };
-    assert_eq!((threshold, sticky), ((hop + hop).to_nanos(), (hop + hop + hop + hop).to_nanos()));
+    // There and back 1 us each, 1098 B on the wire at 80 ps a byte, and 84 B.
+    assert_eq!((threshold, sticky), (Nanos(2095), Nanos(4190)));
     assert_eq!((options.entries(), options.priorities), (3200, 1 << 3));
     let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.switch, scenario.switch);
@@ -35,7 +35,46 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert_eq!((settings.threshold, settings.sticky), (Nanos(5000), Nanos(0)));
     let plain = parse(SMALL).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(plain.scheme(SwitchId(0)), SchemeSettings::Pfc);
-    assert_eq!(given.switch.backpressure.unwrap().bitmap_period(), Picos(10_000_000));
+    assert_eq!((given.bitmap_period(), plain.bitmap_period()), (Some(Picos(10_000_000)), None));
+}
+
+/// 1 us and 10 Gbit/s at h0 to h2; 5 us and 100 Gbit/s between the switches; 2 us and 1 Gbit/s at h3.
+const LINKS: &str = r#"
+[topology]
+kind = "custom"
+switches = ["a", "b"]
+hosts = ["h0", "h1", "h2", "h3"]
+links = [
+  { a = "h0", b = "a", rate = "10Gbps", delay = "1us" },
+  { a = "h1", b = "a", rate = "10Gbps", delay = "1us" },
+  { a = "a", b = "b", rate = "100Gbps", delay = "5us" },
+  { a = "h2", b = "b", rate = "10Gbps", delay = "1us" },
+  { a = "h3", b = "b", rate = "1Gbps", delay = "2us" },
+]
+[switch]
+backpressure = { kind = "bfc" }
+[[flows]]
+kind = "one"
+src = "h0"
+dst = "h2"
+bytes = "1MB"
+"#;
+
+#[test]
+fn the_link_with_the_longest_round_trip_and_the_slowest_port_count() {
+    let scenario = parse(LINKS).unwrap_or_else(|error| panic!("{error}"));
+    let threshold = |switch| match scenario.scheme(SwitchId(switch)) {
+        SchemeSettings::Bfc(settings) => settings.threshold,
+        other => panic!("{other:?}"),
+    };
+    // 10 us, 1098 B and 84 B at 100 Gbit/s; 4 us and these at 1 Gbit/s.
+    assert_eq!([0, 1].map(threshold), [Nanos(10_095), Nanos(13_456)]);
+    // A bitmap takes 672 ns at 1 Gbit/s.
+    assert_eq!(scenario.bitmap_period(), Some(Picos(67_200_000)));
+    let short = LINKS.replace("\"bfc\"", "\"bfc\", bitmap_period = \"6us\"");
+    let report = report(&short);
+    assert!(report.contains("error: bitmaps take more than a tenth of a port"), "{report}");
+    assert!(report.contains("write \"6720ns\" or more"), "{report}");
 }
 
 #[test]
@@ -61,7 +100,7 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
         ),
         (
             "backpressure = { kind = \"bfc\", bitmap_period = \"0us\" }",
-            "a period of no time",
+            "bitmaps take more than a tenth of a port",
             "bitmap_period",
         ),
         (

@@ -78,7 +78,7 @@ impl<F: Copy> Ports<F> {
         self.waiting[usize::from(port) / 64] >> (port % 64) & 1 == 0
     }
 
-    /// Appends a hop control frame and removes waiting ones that it supersedes. So the latest state of a class never
+    /// Queues a hop control frame, PFC ahead of the others, and removes waiting ones that it supersedes. So the latest state of a class never
     /// waits behind earlier ones, however often it is paused and resumed.
     pub(super) fn push_control(
         &mut self,
@@ -94,7 +94,14 @@ impl<F: Copy> Ports<F> {
             }
             !obsolete
         });
-        control.push_back(frame);
+        // Headroom has no room for other frames that a PAUSE would wait for.
+        let is_pfc = |frame: &ControlFrame<F>| matches!(frame.control, HopControl::Classes(_));
+        let ahead = if is_pfc(&frame) {
+            control.iter().take_while(|earlier| is_pfc(earlier)).count()
+        } else {
+            control.len()
+        };
+        control.insert(ahead, frame);
         self.mark(port);
     }
 
@@ -147,6 +154,18 @@ mod tests {
         assert_eq!(superseded, [1], "the other was not built");
         let left = [frame(0b100, Some(3)), frame(0b11, Some(4))].map(Ahead::Control);
         assert_eq!([(); 2].map(|()| ports.pop(200).unwrap()), left);
+    }
+
+    #[test]
+    fn pfc_goes_ahead_of_other_hop_control() {
+        let pfc = |classes| HopControl::Classes(ClassPauses::xoff(classes, 9));
+        let all = HopControl::Queues { paused: [1, 0] };
+        let mut ports = Ports::<u32>::new(1);
+        for control in [all, pfc(1), pfc(2)] {
+            ports.push_control(0, ControlFrame { control, built: None }, &mut Vec::new());
+        }
+        let order = [pfc(1), pfc(2), all].map(|control| ControlFrame { control, built: None });
+        assert_eq!([(); 3].map(|()| ports.pop(0).unwrap()), order.map(Ahead::Control));
     }
 
     #[test]

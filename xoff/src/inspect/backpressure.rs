@@ -35,6 +35,7 @@ impl QueuePauses {
     /// Those of a scenario, if it has backpressure.
     pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         let Backpressure::Bfc(bfc) = scenario.switch.backpressure?;
+        let bitmap_period = scenario.bitmap_period()?;
         let fabric = scenario.fabric();
         let mut groups: Vec<PausingSwitches> = Vec::new();
         let mut flow_entries = 0;
@@ -63,7 +64,7 @@ impl QueuePauses {
             priorities: bfc.priorities.iter().collect(),
             queues: bfc.queues,
             flow_entries,
-            bitmap_period: bfc.bitmap_period,
+            bitmap_period,
             switches: groups,
         })
     }

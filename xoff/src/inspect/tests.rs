@@ -335,8 +335,8 @@ fn queues_that_switches_pause_have_a_section() {
     let text = include_str!("../../../scenarios/bfc.toml");
     let report = report(&Scenario::parse(text, "bfc.toml".as_ref(), &[]).unwrap());
     let expected = "backpressure
-  a port: 32 queues for priority 3, 3200 entries of the flow table, a bitmap each 10 us
-  leaf0, leaf1, spine0, spine1: a queue pauses above 25 kB / active queues at 100 Gbit/s; a flow keeps its queue for 4 us
+  a port: 32 queues for priority 3, 51.2 kB of flow table, a bitmap each 10 us
+  leaf0, leaf1, spine0, spine1: a queue pauses above 26.19 kB / active queues at 100 Gbit/s; a flow keeps its queue for 4.19 us
 ";
     assert!(report.contains(expected), "{report}");
 }

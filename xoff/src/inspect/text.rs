@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fabric_core::scheme::bfc::state::FlowEntry;
 use results::counted;
 use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
@@ -199,14 +200,18 @@ fn names(switches: &[String]) -> String {
     }
 }
 
+/// Bytes of an entry of a flow table.
+const FLOW_ENTRY_BYTES: u64 = size_of::<FlowEntry>() as u64;
+
 fn queue_pauses(f: &mut fmt::Formatter<'_>, pauses: &QueuePauses) -> fmt::Result {
     let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches } = pauses;
     let priorities: Vec<String> = priorities.iter().map(u8::to_string).collect();
     writeln!(f, "backpressure")?;
     writeln!(
         f,
-        "  a port: {queues} queues for priority {}, {flow_entries} entries of the flow table, a bitmap each {}",
+        "  a port: {queues} queues for priority {}, {} of flow table, a bitmap each {}",
         priorities.join(", and for priority "),
+        bytes(Bytes(u64::from(*flow_entries) * FLOW_ENTRY_BYTES)),
         time(*bitmap_period),
     )?;
     for PausingSwitches { switches, thresholds, sticky } in switches {

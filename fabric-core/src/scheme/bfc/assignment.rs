@@ -83,13 +83,31 @@ fn entry<'a, T: Tables>(
     Some((number, flow))
 }
 
+/// The queue that a packet has joined is not empty.
+#[inline(always)]
+pub fn occupy<T: Tables>(packet: &Arriving<'_, T>) {
+    if let Some(port) = state::port(packet.ingress.tables, packet.egress_port)
+        && packet.queue.is_data()
+    {
+        port.in_use.set(packet.queue, true);
+    }
+}
+
+/// The queue that a packet has left may be empty.
+#[inline(always)]
+pub fn vacate<T: Tables>(packet: &Leaving<'_, T>) {
+    if packet.egress.bytes.load() == 0
+        && let Some(port) = state::port(packet.ingress.tables, packet.egress_port)
+        && packet.queue.is_data()
+    {
+        port.in_use.set(packet.queue, false);
+    }
+}
+
 /// Counts a packet that has joined a queue: the number of its flow's entry.
 #[inline(always)]
 pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>) -> u32 {
     let at = &packet.ingress;
-    if let Some(port) = state::port(at.tables, packet.egress_port) {
-        port.in_use.set(packet.queue, true);
-    }
     if !Options::of(at.policy).assigns(at.priority) {
         return 0;
     }
@@ -106,11 +124,6 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>) -> u32 {
 #[inline(always)]
 pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
     let at = &packet.ingress;
-    if packet.egress.bytes.load() == 0
-        && let Some(port) = state::port(at.tables, packet.egress_port)
-    {
-        port.in_use.set(packet.queue, false);
-    }
     let options = Options::of(at.policy);
     if !options.assigns(at.priority) {
         return;
