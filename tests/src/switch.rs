@@ -5,6 +5,7 @@
 //! became of the frame, in a record's header or bytes, in any row of any table.
 #![expect(clippy::cast_possible_truncation, reason = "places in tables of a switch of four ports")]
 
+mod bfc;
 pub mod case;
 pub mod frame;
 mod kernel;
@@ -21,15 +22,17 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::record::Header;
 use fabric_core::scheme::Room;
-use fabric_core::scheme::dsh::state as dsh;
+use fabric_core::scheme::bfc::{Options as BfcOptions, state as bfc_state};
+use fabric_core::scheme::dsh::state as dsh_state;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
 
+pub use bfc::{BfcPort, BfcState};
 pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
 pub use row::{
-    AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
-    PortRow, SwitchRow,
+    AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
+    PauseRow, PortRow, SwitchRow,
 };
 pub use state::{State, first_difference};
 
@@ -46,9 +49,16 @@ pub const CAPACITY: Capacity = Capacity {
     queues: QUEUE_ROWS as u32,
     next_hops: 256,
     policies: 64,
-    scheme: Room { lines: dsh::lines(PORTS), blocks: dsh::blocks(PORTS) },
+    scheme: Room {
+        lines: larger(dsh_state::lines(PORTS), bfc_state::lines(BfcOptions::EVERY[0], PORTS)),
+        blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
+    },
     ..Capacity::new(PORTS, HOSTS, 64)
 };
+
+const fn larger(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
 
 /// Row of (port, priority) in tables with one for each.
 pub const fn class_row(port: u32, priority: u8) -> usize {
@@ -76,13 +86,19 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// What the hop control frames that are due say.
+    pub fn orders(&self) -> Vec<Order> {
+        let order = |(header, _): &(Header, _)| header.order().expect("it says something");
+        self.control.iter().map(order).collect()
+    }
+
     /// The hop control frame that is due, if one is.
     ///
     /// # Panics
-    /// If more than one is: no scheme of today asks for that.
+    /// If more than one is: only BFC over PFC asks for that.
     pub fn order(&self) -> Option<Order> {
         assert!(self.control.len() <= 1);
-        self.control.first().map(|(header, _)| header.order().expect("it says something"))
+        self.orders().first().copied()
     }
 }
 
@@ -128,10 +144,10 @@ impl Twins {
         &mut self,
         slot: u32,
         now: Nanos,
-    ) -> Result<Option<(Departure, Option<Order>)>, String> {
+    ) -> Result<Option<(Departure, Vec<Order>)>, String> {
         let depart = |tables: &SwitchTables| {
-            let mut due = None;
-            let send = &mut |order: &Order| due = Some(*order);
+            let mut due = Vec::new();
+            let send = &mut |order: &Order| due.push(*order);
             let left = if tables.is_mapped() {
                 departure(tables, self.policy, slot, now, send)
             } else {

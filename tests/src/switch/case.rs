@@ -1,5 +1,7 @@
 //! Generated cases: any policy, any configuration, any state, any sequence of frames and departures.
 
+mod bfc;
+
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
@@ -177,7 +179,7 @@ fn link_delay() -> impl Strategy<Value = (u32, Vec<u8>)> {
     )
 }
 
-/// A hop control frame other than PFC, which no scheme here takes; now and then its kind is one that there is not.
+/// A hop control frame other than PFC, which only BFC takes, and only what is said of queues; now and then its kind is one that there is not.
 fn hop_control() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let priority = || (0..PRIORITIES as u8).prop_map(Priority::new);
     let flows = vec(any::<u32>(), 0..=MAX_FLOWS).prop_map(|flows| FlowList::new(&flows));
@@ -434,9 +436,10 @@ impl History {
 
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
-    (0..policies().len(), config(), history(), 0..1_000_000u64, steps()).prop_map(
-        |(policy, mut state, history, start, steps)| {
+    (0..policies().len(), config(), history(), 0..1_000_000u64, steps(), bfc::extras()).prop_map(
+        |(policy, mut state, history, start, mut steps, extra)| {
             history.apply(&mut state);
+            extra.apply(policies()[policy], &mut state, &mut steps);
             Case { policy, state, start, steps }
         },
     )

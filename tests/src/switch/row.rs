@@ -3,6 +3,7 @@
 use fabric_core::map_abi::{
     AuditCounters, Descriptor, EgressQueue, IngressQueue, PauseState, Port, SwitchState,
 };
+use fabric_core::scheme::bfc::state::FlowEntry;
 use fabric_core::scheme::dsh::state::{PortLine, QueueLine};
 
 /// Declares the plain value of each row. The pattern in `of` names every field of the row, so that a
@@ -89,6 +90,7 @@ rows! {
         gradient_deviation: u32,
         tau_bytes: u32,
     }
+    BfcFlowRow = FlowEntry { seen_ns: u64, packets: u32, member: u32 }
     EgressQueueRow = EgressQueue { bytes: u64 }
     PauseRow = PauseState {
         binds_ns: u64,

@@ -20,6 +20,7 @@ use switch_user::policy_table::PolicyTable;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
 use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
@@ -43,6 +44,8 @@ pub struct State {
     pub ports: Vec<PortRow>,
     /// Phi in DSH, of every port.
     pub required_headroom: u64,
+    /// What BFC is configured to, and keeps, if the policy runs it. Nothing of DSH is written then.
+    pub bfc: Option<BfcState>,
     /// What DSH is configured to, should the policy run it.
     pub dsh: dsh::Settings,
     /// What DSH keeps of each port.
@@ -162,12 +165,18 @@ impl State {
             peer_address: address_from_u64(port.peer_address),
         };
         let settings: Vec<PortSettings> = self.ports.iter().map(settings).collect();
-        tables.configure(
-            policies.announced_in(self.config),
-            &settings,
-            &SchemeSettings::Dsh(self.dsh),
-            0,
+        let scheme = match &self.bfc {
+            Some(bfc) => SchemeSettings::Bfc(bfc.settings),
+            None => SchemeSettings::Dsh(self.dsh),
+        };
+        store(
+            &[],
+            |index| tables.scheme_line(index),
+            |(), row| {
+                row.0.iter().for_each(|word| word.store(0));
+            },
         );
+        tables.configure(policies.announced_in(self.config), &settings, &scheme, 0);
         self.switch.store(tables.state());
         let tables = &*tables;
         store(&self.ports, |index| tables.port(index), PortRow::store);
@@ -175,9 +184,13 @@ impl State {
         store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);
         let class = |index| tables.egress_class(index);
         store(&self.pauses, |index| class(index).map(|class| &class.pause), PauseRow::store);
-        let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
-        store(&self.dsh_ports, of_port, DshPortRow::store);
-        store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);
+        if let Some(bfc) = &self.bfc {
+            bfc.write(tables);
+        } else {
+            let of_port = |port| (port < PORTS).then(|| dsh_state::port_of(tables, port)).flatten();
+            store(&self.dsh_ports, of_port, DshPortRow::store);
+            store(&self.dsh_queues, |index| dsh_queue(tables, index), DshQueueRow::store);
+        }
         store(&self.descriptors, |index| tables.descriptor(index), DescriptorRow::store);
         store(&self.free_slots, |index| tables.free_slot(index), |value, row| row.store(*value));
         store(&self.drops, |index| drop_counter(tables, index), |value, row| row.store(*value));

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::{Departure, Fate};
 use fabric_core::drop_reason::{DropClass, DropReason};
-use fabric_core::hop_control::{Order, PauseLevel};
+use fabric_core::hop_control::{HopControl, Order, PauseLevel};
 use proptest::test_runner::TestCaseError;
 use tests::generated;
 use tests::switch::case::{Action, Case, Step, cases, policies};
@@ -30,7 +30,10 @@ struct Met {
     port_pauses: u64,
     resumes: u64,
     port_resumes: u64,
+    queue_pauses: u64,
+    queue_resumes: u64,
     pauses_received: u64,
+    queue_pauses_received: u64,
     link_delays: u64,
     violations: u64,
     dropped: [u64; DropReason::ALL.len()],
@@ -42,20 +45,23 @@ impl Met {
             Outcome::Queued(queued) => {
                 self.queued += 1;
                 self.marked_at_enqueue += u64::from(queued.marked);
-                let order = arrival.order();
-                self.pauses += u64::from(order.is_some());
-                self.port_pauses += u64::from(of_port(order));
+                let orders = arrival.orders();
+                self.pauses += count(&orders, |_| true);
+                self.port_pauses += count(&orders, of_port);
+                self.queue_pauses += count(&orders, of_queue);
             }
-            Outcome::ControlReceived(_) => self.pauses_received += 1,
+            Outcome::ControlReceived(HopControl::Classes(_)) => self.pauses_received += 1,
+            Outcome::ControlReceived(_) => self.queue_pauses_received += 1,
             Outcome::LinkDelayReceived => self.link_delays += 1,
             Outcome::Dropped(reason) => self.dropped[reason as usize] += 1,
         }
     }
 
-    fn departure(&mut self, departure: &Departure, order: Option<Order>) {
+    fn departure(&mut self, departure: &Departure, orders: &[Order]) {
         self.marked_at_dequeue += u64::from(departure.fate == Fate::Sent { mark: true });
-        self.resumes += u64::from(order.is_some());
-        self.port_resumes += u64::from(of_port(order));
+        self.resumes += count(orders, |_| true);
+        self.port_resumes += count(orders, of_port);
+        self.queue_resumes += count(orders, of_queue);
     }
 
     /// Counts that are too small for as many cases as there are by default.
@@ -68,7 +74,10 @@ impl Met {
             ("port-level pauses", self.port_pauses),
             ("resumes", self.resumes),
             ("port-level resumes", self.port_resumes),
+            ("pauses of single queues", self.queue_pauses),
+            ("resumes of single queues", self.queue_resumes),
             ("pauses received", self.pauses_received),
+            ("pauses of single queues received", self.queue_pauses_received),
             ("link delay frames", self.link_delays),
             ("violations", self.violations),
         ];
@@ -83,8 +92,16 @@ impl Met {
     }
 }
 
-fn of_port(order: Option<Order>) -> bool {
-    order.is_some_and(|order| order.level == PauseLevel::Port)
+fn count(orders: &[Order], of_interest: impl Fn(&Order) -> bool) -> u64 {
+    orders.iter().filter(|order| of_interest(order)).count() as u64
+}
+
+fn of_port(order: &Order) -> bool {
+    order.level == PauseLevel::Port
+}
+
+fn of_queue(order: &Order) -> bool {
+    matches!(order.control, HopControl::Queue { .. })
 }
 
 fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
@@ -107,8 +124,8 @@ fn run(twins: &mut Twins, case: &Case, met: &mut Met) -> Result<(), String> {
             Action::Depart(index) => {
                 let slot = held.swap_remove(index.index(held.len()));
                 let departure = twins.depart(slot, Nanos(now)).map_err(at)?;
-                let (departure, order) = departure.ok_or_else(|| at("an empty slot".to_owned()))?;
-                met.departure(&departure, order);
+                let departure = departure.ok_or_else(|| at("an empty slot".to_owned()))?;
+                met.departure(&departure.0, &departure.1);
             }
             Action::DepartSlot(slot) => {
                 if twins.depart(*slot, Nanos(now)).map_err(at)?.is_some() {

@@ -10,14 +10,15 @@ use fabric_core::departure::departure;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
-use fabric_core::scheme::SchemeSettings;
+use fabric_core::queue::QueueRange;
+use fabric_core::scheme::{SchemeSettings, bfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use tests::switch::frame::{
     acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
-use tests::switch::{CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
+use tests::switch::{BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
 use units::Nanos;
 
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
@@ -172,13 +173,21 @@ fn a_million_frames_end_with_a_name() {
     }
 }
 
-/// A switch that a few dozen packets fill.
-fn small_buffer() -> State {
+/// A switch that a few dozen packets fill, and under BFC one whose queues may hold two or three.
+fn small_buffer(policy: Policy) -> State {
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 20_000;
     state.config.headroom_pool_bytes = 6000;
     for port in &mut state.ports {
         port.headroom_bytes = 4000;
+    }
+    if policy.scheme() == SchemeKind::Bfc {
+        state.config.queues[3] = QueueRange::data(8, 4);
+        state.bfc = Some(BfcState::fresh(bfc::Settings {
+            options: bfc::Options::of(policy),
+            sticky: Nanos(1000),
+            threshold: Nanos(200),
+        }));
     }
     state
 }
@@ -186,10 +195,16 @@ fn small_buffer() -> State {
 /// The reasons for which frames were dropped.
 fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
     let mut switch = KernelSwitch::load(CAPACITY, policy, None);
-    small_buffer().write(switch.tables_mut());
+    small_buffer(policy).write(switch.tables_mut());
     // The state that xorshift never leaves is zero.
     let mut random = Random(seed | 1 << 63);
-    let templates: Vec<_> = (0..TEMPLATES).map(|_| template(&mut random)).collect();
+    let mut templates: Vec<_> = (0..TEMPLATES).map(|_| template(&mut random)).collect();
+    if policy.scheme() == SchemeKind::Bfc {
+        // Frames name queues of the neighbour.
+        for (_, frame) in &mut templates {
+            frame[8] = random.below(20) as u8;
+        }
+    }
     let mut counted = Counted::default();
     let mut held = Vec::new();
     let mut frame = Vec::with_capacity(LONGEST);
