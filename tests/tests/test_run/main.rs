@@ -5,6 +5,7 @@
 )]
 
 mod audit;
+mod bfc;
 mod differential;
 mod dsh;
 mod parse;
