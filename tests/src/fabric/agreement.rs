@@ -9,6 +9,7 @@ use results::RunEnd;
 use topology::{HostId, NodeKind};
 
 use super::Run;
+use super::backpressure::assert_paired;
 use super::capture::CapturedFrame;
 use super::results::Table;
 
@@ -29,6 +30,9 @@ fn assert_ended(run: &Run) {
         RunEnd::Drained => {
             assert_eq!(summary.books, Vec::<String>::new());
             assert_eq!(summary.flows_completed, summary.flows_total);
+            if summary.queue_pauses.is_some() {
+                assert_paired(run);
+            }
         }
         RunEnd::Deadlock => assert!(summary.deadlock.at_end, "{summary:#?}"),
         RunEnd::Duration | RunEnd::Window | RunEnd::Interrupted => {

@@ -30,7 +30,7 @@ queue_period = "1us"
 }
 
 /// Every pause of a queue is resumed, in turns.
-fn assert_paired(run: &Run) {
+pub(super) fn assert_paired(run: &Run) {
     let mut paused: BTreeMap<(String, u64, u64), bool> = BTreeMap::new();
     for row in run.table("queue_pauses.csv").rows() {
         let queue = (row.text("node").to_owned(), row.number("port"), row.number("queue"));

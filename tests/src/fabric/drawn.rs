@@ -1,5 +1,7 @@
 //! Scenarios drawn at random: shapes, links, buffers, schemes and traffic.
 
+mod backpressure;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -7,6 +9,7 @@ use scenario::Scenario;
 use topology::SwitchId;
 
 use super::{Run, Runner};
+pub use backpressure::Backpressure;
 
 /// A scenario.
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ pub struct Drawn {
     pub ack_interval: u32,
     /// Stamps of switches for which packets have room; `None` leaves the key out, so that congestion control decides.
     pub telemetry_hops: Option<u8>,
-    /// The lossless priorities; the first of them carries ACKs, the last CNPs.
+    /// The priorities, all lossless unless BFC is without PFC; the first of them carries ACKs, the last CNPs.
     pub lossless: Vec<u8>,
     /// The keys of `switch.threshold`.
     pub threshold: &'static str,
@@ -31,6 +34,8 @@ pub struct Drawn {
     pub threshold_period: Option<u64>,
     /// How headroom is set aside.
     pub headroom: Headroom,
+    /// BFC, if switches run it.
+    pub backpressure: Option<Backpressure>,
     /// Bytes of shared buffer at the switch that has least of it.
     pub shared: u64,
     /// Private buffer of a queue.
@@ -158,13 +163,17 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
 
 /// Scenarios in which every instant is a whole number of nanoseconds, also if all times are twice as long:
 /// a byte takes 1 to 4 ns on every link. DCQCN is left out, because its rates are rounded, and adaptive
-/// headroom, because measured delays are, to a nanosecond whatever the rate.
+/// headroom, because measured delays are, to a nanosecond whatever the rate. So is BFC, where flows that find no empty
+/// queue get one by the instant.
 pub fn whole_nanoseconds() -> impl Strategy<Value = Drawn> {
     let none = Just("congestion_control = \"none\"").boxed();
     let any = drawn(vec![2000, 4000, 8000], none, &[]);
-    any.prop_map(|drawn| match drawn.headroom {
-        Headroom::Adaptive => Drawn { headroom: Headroom::Sih, ..drawn },
-        _ => drawn,
+    any.prop_map(|mut drawn| {
+        if drawn.headroom == Headroom::Adaptive {
+            drawn.headroom = Headroom::Sih;
+        }
+        drawn.backpressure = None;
+        drawn
     })
 }
 
@@ -229,6 +238,12 @@ fn drawn(
             let choices = (3 * beside.len()).max(1) as u64;
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
+            let backpressure = Backpressure::of(&flows[0], &lossless);
+            let (headroom, scheduler) = match (&backpressure, scheduler) {
+                (None, _) => (headroom, scheduler),
+                (Some(_), "kind = \"strict\"") => (Headroom::Sih, "kind = \"dwrr\""),
+                (Some(_), _) => (Headroom::Sih, scheduler),
+            };
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.
             let telemetry_hops = match (beside.is_some_and(needs_telemetry), telemetry_hops) {
@@ -258,6 +273,7 @@ fn drawn(
                 threshold,
                 threshold_period,
                 headroom,
+                backpressure,
                 shared,
                 private,
                 private_fill,
@@ -327,6 +343,8 @@ impl Drawn {
             format!("{{ period = \"{}\" }}", ns(period))
         });
         let ecn = self.ecn.map_or(String::new(), |ecn| format!("ecn = {{ {ecn} }}\n"));
+        let backpressure = self.backpressure.as_ref();
+        let backpressure = backpressure.map_or(String::new(), |bfc| bfc.line(&ns(10_000)));
         let telemetry_hops =
             self.telemetry_hops.map_or(String::new(), |hops| format!("telemetry_hops = {hops}\n"));
         format!(
@@ -344,7 +362,7 @@ thresholds = {thresholds}
 headroom = {{ {headroom} }}
 scheduler = {{ {} }}
 control_priority = "none"
-{ecn}[host]
+{ecn}{backpressure}[host]
 {telemetry_hops}payload = "{}B"
 ack_interval = {}
 ack_priority = {}
@@ -357,7 +375,7 @@ queue_period = "{}"
 {flows}{}"#,
             ns(20_000_000_000),
             self.topology(rendering),
-            self.lossless,
+            self.without_loss(),
             self.private,
             self.private_fill,
             self.threshold,

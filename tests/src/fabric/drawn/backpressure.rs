@@ -1,0 +1,55 @@
+//! BFC in a drawn scenario.
+
+use super::{Drawn, DrawnFlow, Headroom};
+
+/// `switch.backpressure`.
+#[derive(Clone, Debug)]
+pub struct Backpressure {
+    /// The priorities whose queues are paused: those of flows, but not of ACKs and CNPs.
+    pub priorities: Vec<u8>,
+    /// Queues of each.
+    pub queues: u32,
+    /// Which of them a flow gets.
+    pub assignment: &'static str,
+    /// Whether these priorities are lossy.
+    pub is_lossy: bool,
+}
+
+impl Backpressure {
+    /// A quarter of the scenarios with other priorities than those of ACKs and CNPs have it, by their first flow:
+    /// nothing is drawn for it, so that others stay as they were.
+    pub fn of(first: &DrawnFlow, priorities: &[u8]) -> Option<Self> {
+        let [_, inner @ .., _] = priorities else { return None };
+        let form = first.distance;
+        (!inner.is_empty() && first.source.is_multiple_of(4)).then(|| Self {
+            priorities: inner.to_vec(),
+            queues: [1, 2, 5, 20][form as usize % 4],
+            assignment: if (form / 4).is_multiple_of(3) { "stochastic" } else { "dynamic" },
+            is_lossy: (first.source / 4).is_multiple_of(3),
+        })
+    }
+
+    /// Its line in the section of the switch.
+    pub fn line(&self, bitmap_period: &str) -> String {
+        let Self { priorities, queues, assignment, .. } = self;
+        format!(
+            "backpressure = {{ kind = \"bfc\", priorities = {priorities:?}, queues = {queues}, \
+             assignment = \"{assignment}\", bitmap_period = \"{bitmap_period}\" }}\n"
+        )
+    }
+}
+
+impl Drawn {
+    /// Whether no packet may be lost.
+    pub fn is_lossless(&self) -> bool {
+        let is_lossy = self.backpressure.as_ref().is_some_and(|bfc| bfc.is_lossy);
+        self.headroom != Headroom::Oversubscribed && !is_lossy
+    }
+
+    /// The priorities that switches have as lossless: all, unless BFC is without PFC.
+    pub(super) fn without_loss(&self) -> Vec<u8> {
+        let lossy = self.backpressure.iter().filter(|bfc| bfc.is_lossy);
+        let lossy: Vec<u8> = lossy.flat_map(|bfc| bfc.priorities.clone()).collect();
+        self.lossless.iter().copied().filter(|priority| !lossy.contains(priority)).collect()
+    }
+}
