@@ -252,7 +252,7 @@ fn expected(run: &Run, frame: &CapturedFrame) -> String {
         // tshark itself knows the EtherType and nothing else of it.
         // `assert_tshark_follows_tcp` looks at segments.
         Content::Tcp(_) | Content::LinkDelay(_) | Content::HopControl(_) => {
-            line.push_str(&"\t".repeat(15))
+            line.push_str(&"\t".repeat(15));
         }
         Content::Pfc(pfc) => {
             let _ = write!(line, "\t\t\t\t\t\t{}\t{}", 0x0101, pfc.class_enable);
