@@ -3,6 +3,7 @@
 mod chart;
 mod files;
 mod quantity;
+mod queue_pauses;
 mod style;
 mod text_table;
 
@@ -25,7 +26,6 @@ use super::occupancy::OccupancyRow;
 use super::pause_intervals::PauseTotal;
 use super::paused_peer::PausedPeer;
 use super::queue::QueueKind;
-use super::queue_pause::QueuePauseTotals;
 use super::slowdown::Slowdown;
 use super::summary::{DropTotals, RunEnd, Summary};
 
@@ -284,7 +284,7 @@ impl RunReport {
 
     fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
         if let Some(totals) = &self.summary.queue_pauses {
-            self.queue_pauses(out, totals, style)?;
+            queue_pauses::queue_pauses(out, totals, style)?;
             if self.paused.is_empty() {
                 return Ok(());
             }
@@ -320,28 +320,6 @@ impl RunReport {
         writeln!(out, "{}", style.heading("PAUSE, longest paused first"))?;
         out.push_str(&table.render(style));
         Ok(())
-    }
-
-    /// Pauses of single queues.
-    fn queue_pauses(
-        &self,
-        out: &mut String,
-        totals: &QueuePauseTotals,
-        style: Style,
-    ) -> fmt::Result {
-        let span = |nanos| quantity::span(Nanos(nanos));
-        writeln!(out, "{}", style.heading("Pauses of queues"))?;
-        if totals.pauses == 0 {
-            return writeln!(out, "no switch paused a queue");
-        }
-        writeln!(
-            out,
-            "{} of {}, ordered for {} in sum, the longest for {}",
-            quantity::counted(totals.pauses, "pause"),
-            quantity::counted(totals.queues, "queue"),
-            span(totals.ordered_ns),
-            span(totals.longest_ns),
-        )
     }
 
     /// Circles of paused queues; empty if there were none.

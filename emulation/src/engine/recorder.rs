@@ -15,7 +15,7 @@ use switch_user::switch::ControlEvent;
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
-use super::journal::{Entry, Note, SampledCounter};
+use super::journal::{Entry, Note, Reason, SampledCounter};
 
 /// The record of a run, and what is counted beside it.
 pub struct Recorder<'a> {
@@ -60,31 +60,18 @@ impl<'a> Recorder<'a> {
                 Ok(())
             }
             Note::Told { port, classes, event, reason } => {
-                let peer = fabric.peer(entry.node, port);
-                for priority in priority::of_mask(classes) {
-                    record.pause(&PauseRow {
-                        time,
-                        node,
-                        port,
-                        peer: &fabric.node(peer.node).name,
-                        peer_port: peer.port,
-                        priority: priority.number(),
-                        event: pause_event(event),
-                        level: pause_level(reason.level),
-                        occupancy: Bytes(reason.occupancy),
-                        threshold: Bytes(reason.threshold),
-                        shared_free: Bytes(reason.shared_free),
-                    })?;
-                }
-                Ok(())
+                self.told(entry, port, classes, event, reason)
             }
-            Note::QueueTold { port, queue, paused, reason } => {
-                let peer = &fabric.node(fabric.peer(entry.node, port).node).name;
-                let (length, threshold) = (Bytes(reason.occupancy), Bytes(reason.threshold));
-                let row =
-                    QueuePauseRow { time, node, port, peer, queue, paused, length, threshold };
-                record.queue_pause(&row)
-            }
+            Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
+                time,
+                node,
+                port,
+                peer: &fabric.node(fabric.peer(entry.node, port).node).name,
+                queue,
+                paused,
+                length: Bytes(reason.occupancy),
+                threshold: Bytes(reason.threshold),
+            }),
             Note::PauseReceived { wire, priority, until } => {
                 let wire = fabric.wire(wire);
                 let response = scenario.pause_response_ns(wire.to, wire.rate);
@@ -151,6 +138,35 @@ impl<'a> Recorder<'a> {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// Tells the record of a decision to pause or resume classes.
+    fn told(
+        &mut self,
+        entry: &Entry,
+        port: u16,
+        classes: u8,
+        event: ControlEvent,
+        reason: Reason,
+    ) -> Result<(), ResultsError> {
+        let fabric = self.scenario.fabric();
+        let peer = fabric.peer(entry.node, port);
+        for priority in priority::of_mask(classes) {
+            self.record.pause(&PauseRow {
+                time: entry.at.to_nanos(),
+                node: &fabric.node(entry.node).name,
+                port,
+                peer: &fabric.node(peer.node).name,
+                peer_port: peer.port,
+                priority: priority.number(),
+                event: pause_event(event),
+                level: pause_level(reason.level),
+                occupancy: Bytes(reason.occupancy),
+                threshold: Bytes(reason.threshold),
+                shared_free: Bytes(reason.shared_free),
+            })?;
+        }
+        Ok(())
     }
 }
 

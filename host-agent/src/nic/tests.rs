@@ -275,3 +275,18 @@ fn queues_of_one_priority_take_turns_and_pause_together() {
     let after: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(end)).collect();
     assert_eq!(after, [11, 13, 12, 10], "gaps that end together: in the order of the queues");
 }
+
+#[test]
+fn queue_pairs_get_queues_of_their_own_as_long_as_there_are_some() {
+    let mut queues = one_per_priority(None);
+    queues[3] = QueueRange::data(8, 3);
+    let mut nic = with(queues);
+    let mut assign =
+        |count| (0..count).map(|_| nic.assign(Priority::new(3)).number()).collect::<Vec<u8>>();
+    assert_eq!(assign(5), [8, 9, 10, 8, 9]);
+    nic.release(QueueId::data(9));
+    nic.release(QueueId::data(9));
+    let again = [(); 2].map(|()| nic.assign(Priority::new(3)).number());
+    assert_eq!(again, [9, 9], "8 has two, 10 one, and 9 none at first");
+    assert_eq!(nic.assign(Priority::new(4)), of(4));
+}

@@ -8,10 +8,11 @@ use units::{BitsPerSecond, Bytes};
 use super::*;
 use crate::arrival::{Outcome, Queued};
 use crate::departure::Fate;
-use crate::frame::ByteFrame;
+use crate::frame::{ByteFrame, Frame, Parsed};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::queue::QueueRange;
+use crate::routing::{member, queue_hash};
 use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::roce::Ecn;
 
@@ -181,8 +182,13 @@ impl Model {
             assert_eq!(number, own, "packets of a flow keep their order");
             return;
         }
-        if Options::of(self.policy).assignment == Assignment::Stochastic || self.shares_entry(flow)
-        {
+        assert!(number < 3, "a queue of its priority");
+        if Options::of(self.policy).assignment == Assignment::Stochastic {
+            let own = |flow| QUEUES.select(|| self.hash(egress, flow));
+            assert_eq!(queue, own(flow), "that of its hash");
+            return;
+        }
+        if self.shares_entry(flow) {
             return;
         }
         match self.seen[egress][usize::from(flow)] {
@@ -201,20 +207,22 @@ impl Model {
 
     /// Whether a flow has its entry of the flow table in common with another one, at either port.
     fn shares_entry(&self, flow: u16) -> bool {
-        let entry = |port: u32, flow: u16| {
-            let mut bytes = packet(port, 1 - port, CLASS, Ecn::NotCapable);
-            bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
-            let Ok(crate::frame::Parsed::Ipv4(fields)) =
-                crate::frame::Frame::parse(&ByteFrame(bytes.as_mut_slice()))
-            else {
-                panic!("a packet")
-            };
-            let hash = crate::routing::queue_hash(&fields, self.tables.config.ecmp_seed);
-            crate::routing::member(hash, Options::of(self.policy).entries())
+        let entry = |egress: usize, flow: u16| {
+            member(self.hash(egress, flow), Options::of(self.policy).entries())
         };
-        (0..PORTS as u32).any(|port| {
-            (0..6).any(|other| other != flow && entry(port, other) == entry(port, flow))
+        (0..PORTS).any(|egress| {
+            (0..6).any(|other| other != flow && entry(egress, other) == entry(egress, flow))
         })
+    }
+
+    /// The hash of a flow that leaves by a port.
+    fn hash(&self, egress: usize, flow: u16) -> u32 {
+        let mut bytes = packet(1 - egress as u32, egress as u32, CLASS, Ecn::NotCapable);
+        bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+        let Ok(Parsed::Ipv4(fields)) = ByteFrame(bytes.as_mut_slice()).parse() else {
+            panic!("a packet")
+        };
+        queue_hash(&fields, self.tables.config.ecmp_seed)
     }
 
     fn depart(&mut self, port: u32, number: usize) {
@@ -315,4 +323,29 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
     let rate =
         HopControl::Rate { priority: crate::priority::Priority::new(3), kilobits_per_second: 1 };
     assert_eq!(told(rate), Err(DropReason::UnexpectedHopControl));
+}
+
+/// Flows of two priorities that share an entry have the same place among the queues of their own.
+#[test]
+fn priorities_with_fewer_queues_stay_among_their_own() {
+    const OTHER: u8 = 5;
+    let mut tables = tables(Assignment::Dynamic, true);
+    tables.config.queues[usize::from(OTHER)] = QueueRange::data(11, 2);
+    let options = Options::new(Assignment::Dynamic, 1 << CLASS | 1 << OTHER, 4).expect("a line");
+    let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
+    let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
+    let arrive = |class: u8, flow: u16| {
+        let mut bytes = packet(0, 1, class, Ecn::NotCapable);
+        bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+        let frame = &mut ByteFrame(bytes.as_mut_slice());
+        match Bfc::arrive(frame, &tables, policy, 0, Nanos(0), &mut |_| {}) {
+            Outcome::Queued(queued) => queued.queue.number(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let three: Vec<u8> = (0..12).map(|flow| arrive(CLASS, flow)).collect();
+    let five: Vec<u8> = (0..12).map(|flow| arrive(OTHER, flow)).collect();
+    assert!(three.iter().all(|queue| (8..11).contains(queue)), "{three:?}");
+    assert!(five.iter().all(|queue| (11..13).contains(queue)), "{five:?}");
+    assert!(three.contains(&10) && five.contains(&11) && five.contains(&12));
 }

@@ -1,0 +1,207 @@
+use units::{BitsPerSecond, Bytes, Picos};
+
+use super::*;
+use crate::hpcc::{HpccNode, QueueSampling};
+use crate::occupancy::Occupancy;
+use crate::pause::PauseEvent;
+use std::fs;
+
+fn options() -> ResultsOptions {
+    let rate = BitsPerSecond(100_000_000_000);
+    let wires = vec![CaptureWire { name: "s0->h0".into(), rate }];
+    ResultsOptions {
+        wires,
+        snap_bytes: 0,
+        throughput: true,
+        flow_trace_rows: Some(1),
+        link_delay: true,
+        egress_queues: true,
+        queue_pauses: true,
+        hpcc: Some(hpcc()),
+    }
+}
+
+fn hpcc() -> HpccOptions {
+    let host = |id| HpccNode { id, is_switch: false, interfaces: vec![1] };
+    let nodes = [("h0", host(0)), ("h1", host(1))];
+    HpccOptions {
+        nodes: nodes.map(|(name, node)| (name.to_owned(), node)).into(),
+        switches: Vec::new(),
+        destination_ports: std::collections::BTreeMap::new(),
+        time_offset: Nanos(0),
+        sampling: QueueSampling {
+            start: Nanos(0),
+            stop: None,
+            interval: Nanos(100),
+            dump_interval: Nanos(100),
+            before: Nanos(1000),
+        },
+    }
+}
+
+fn flow(number: u32) -> FlowRow<'static> {
+    FlowRow {
+        flow: number,
+        label: "incast",
+        src: "h1",
+        dst: "h0",
+        priority: 3,
+        transport: "roce-rc",
+        congestion_control: "none",
+        bytes: Bytes(1_000_000),
+        start: Nanos(0),
+        fct: Some(Nanos(120_000 + u64::from(number))),
+        ideal: Nanos(90_000),
+        retransmitted_packets: 0,
+        cnps: 0,
+        long_lived: false,
+    }
+}
+
+fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
+    PauseRow {
+        time,
+        node: "s0",
+        port: 1,
+        peer: "h1",
+        peer_port: 0,
+        priority: 3,
+        event,
+        level: crate::pause::PauseLevel::Queue,
+        occupancy: Bytes(9),
+        threshold: Bytes(8),
+        shared_free: Bytes(7),
+    }
+}
+
+fn run(folder: &Path) -> ResultFiles {
+    let mut results = ResultsFolder::create(folder, &options()).unwrap();
+    for step in 0u32..1000 {
+        let time = Nanos(u64::from(step) * 100);
+        let kind = crate::QueueKind::Egress;
+        let bytes = Bytes(u64::from(step / 10));
+        let (port, priority) = (Some(0), Some(3));
+        results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
+        let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
+        results.pause(&pause(time, event)).unwrap();
+        results.capture(0, time, &[step.to_le_bytes()[0]; 64]).unwrap();
+        results.flow(&flow(step)).unwrap();
+        let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
+        results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
+    }
+    results.whole::<FctBySizeRow>(&[]).unwrap();
+    results.whole::<PauseTimeRow>(&[]).unwrap();
+    results.whole(&Occupancy::new(Bytes(1)).finish("s0", Picos::ZERO)).unwrap();
+    results.whole::<DistributionRow>(&[]).unwrap();
+    results.close_hpcc(Picos::ZERO).unwrap();
+    let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
+    results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
+}
+
+#[test]
+fn two_runs_leave_the_same_bytes() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let files = run(first.path());
+    assert_eq!(files.files, run(second.path()).files);
+    assert_eq!(files.files.iter().map(|(name, _)| *name).collect::<Vec<_>>(), FILES);
+    for name in FILES {
+        let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
+        assert!(read(&first) == read(&second), "{name} differs");
+    }
+    assert_eq!(files.capture(), Some(first.path().join(CAPTURE_FILE)));
+}
+
+#[test]
+fn what_is_not_asked_for_is_not_there_and_an_earlier_one_goes() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path());
+    let results = ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
+    let files = results.finish("", &Manifest::default(), &Summary::default()).unwrap();
+    assert_eq!(files.capture(), None);
+    assert!(!temp.path().join(CAPTURE_FILE).exists());
+    assert!(!temp.path().join(ThroughputRow::FILE).exists());
+    ResultsFolder::create(temp.path(), &ResultsOptions::default()).unwrap();
+}
+
+#[test]
+fn an_aborted_run_leaves_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("out");
+    let mut results = ResultsFolder::create(&folder, &options()).unwrap();
+    results.flow(&flow(0)).unwrap();
+    drop(results);
+    assert!(!folder.exists());
+}
+
+/// Each of these rows differs from the others of its table.
+#[test]
+fn a_row_of_each_kind_is_in_its_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut results = ResultsFolder::create(temp.path(), &options()).unwrap();
+    results.flow(&flow(41)).unwrap();
+    results.pause(&pause(Nanos(42), PauseEvent::Xoff)).unwrap();
+    let (time, node, bytes) = (Nanos(43), "s0", Bytes(9));
+    let kind = crate::QueueKind::Buffer;
+    let (port, priority) = (None, None);
+    results.queue(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
+    let (time, reason) = (Nanos(44), "headroom-exhausted");
+    let class = crate::drop::DropClass::Policy;
+    results.drop_event(&DropRow { time, node, port, priority, reason, class, bytes }).unwrap();
+    let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
+    let circle = DeadlockRow {
+        circle: 45,
+        onset: Nanos(46),
+        confirmed,
+        survives_refresh: true,
+        end,
+        members,
+    };
+    results.deadlock(&circle).unwrap();
+    let (start, rate) = (Nanos(48), BitsPerSecond(49));
+    results.throughput(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();
+    let (time, peer, headroom) = (Nanos(52), "h0", Bytes(53));
+    let (port, link_delay, response) = (2, Some(Nanos(54)), Some(Nanos(55)));
+    let link = LinkDelayRow { time, node, port, peer, link_delay, response, headroom };
+    results.link_delay(&link).unwrap();
+    let (time, priority, queue) = (Nanos(57), 3, 58);
+    let queue = EgressQueueRow { time, node, port, priority, queue, bytes };
+    results.egress_queue(&queue).unwrap();
+    results.whole(&Occupancy::new(Bytes(1)).finish("s1", Picos::ZERO)).unwrap();
+    results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
+    results.close_hpcc(Picos::ZERO).unwrap();
+    let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
+    assert_eq!(files.unwrap().folder, temp.path());
+    let read = |name: &str| fs::read(temp.path().join(name)).unwrap();
+    let text = |name: &str| String::from_utf8(read(name)).unwrap();
+    for (name, start) in [
+        (FlowRow::FILE, "41,incast,h1,h0,3,"),
+        (PauseRow::FILE, "42,s0,1,h1,3,xoff,"),
+        (QueueRow::FILE, "43,s0,buffer,,,9"),
+        (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
+        (DeadlockRow::FILE, "45,46,,47,"),
+        (ThroughputRow::FILE, "48,50,51,49"),
+        (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),
+        (EgressQueueRow::FILE, "57,s0,2,3,58,9"),
+        (OccupancyRow::FILE, "s1,buffer,0,"),
+        (SCENARIO_FILE, "name = \"x\""),
+    ] {
+        assert!(text(name).lines().any(|line| line.starts_with(start)), "{name}: {}", text(name));
+    }
+    assert!(read(CAPTURE_FILE).windows(60).any(|bytes| bytes == [0x5a; 60]));
+    assert_eq!(text(Summary::FILE), Summary::default().to_json());
+    assert!(text(HpccFiles::FILES[0]).contains(" 1000000 0 120041 90000\n"));
+}
+
+#[test]
+fn what_a_dead_run_left_can_be_cleared() {
+    let temp = tempfile::tempdir().unwrap();
+    let results = ResultsFolder::create(temp.path(), &options()).unwrap();
+    let busy = ResultsFolder::clear_abandoned(temp.path(), 0);
+    assert!(matches!(busy, Err(ResultsError::Busy(_))));
+    drop(results);
+    // What was appearing when it died.
+    fs::create_dir(temp.path().join(".xoff-partial")).unwrap();
+    fs::write(temp.path().join(FlowRow::FILE), "").unwrap();
+    ResultsFolder::clear_abandoned(temp.path(), 0).unwrap();
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+}
