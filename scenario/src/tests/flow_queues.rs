@@ -42,7 +42,7 @@ fn priorities_that_cannot_be_spread() {
     4 | { priority = 3, queues = 4 }
       |              ^
       |
-      = help: write one entry for each priority
+      = help: write one entry for each priority, none for those of switch.backpressure
     "#);
     assert_snapshot!(report_on(&["{ priority = 8, queues = 2 }"]), @r#"
     error: `switch.flow_queues.0.priority`: there is no priority 8
