@@ -373,8 +373,8 @@ mod tests {
         };
         assert_eq!(tried(|policy| policy.threshold), 3);
         assert_eq!(tried(|policy| policy.marking), 3);
-        assert_eq!(tried(|policy| policy.scheme), 3);
-        assert_eq!(tried(|policy| policy.options), 3);
+        assert_eq!(tried(|policy| policy.scheme), 4);
+        assert_eq!(tried(|policy| policy.options), 5);
     }
 
     #[test]
