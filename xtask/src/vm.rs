@@ -20,7 +20,7 @@ use machine::Ended;
 use verdict::Results;
 
 /// Short scenarios that together use PFC, ECN, ECMP and both levels of DSH's pauses.
-const SCENARIOS: [&str; 2] = ["victim", "dsh-incast"];
+const SCENARIOS: [&str; 3] = ["victim", "dsh-incast", "bfc"];
 /// What a fabric needs of the kernel and distributions build as modules.
 const MODULES: [&str; 3] = ["veth", "sch_ingress", "cls_bpf"];
 const INIT: &str = include_str!("vm/init.sh");
