@@ -1,26 +1,25 @@
 //! The host, which connects queue pairs, NIC and timers.
 
 mod event;
+mod neighbour;
 mod roce;
 mod tcp;
 mod timers;
 
 use std::collections::VecDeque;
 
-use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
-use fabric_core::queue::{QueueId, QueueRanges, QueueSet};
-use fabric_core::wire::link_delay::{self, Kind};
+use fabric_core::queue::{QueueId, QueueRanges};
+use fabric_core::wire::Packet;
 use fabric_core::wire::roce::Syndrome;
 use fabric_core::wire::telemetry::{Carrier, Stamp};
-use fabric_core::wire::{LinkDelayFrame, Packet};
 use units::{BitsPerSecond, FrameTime, Picos};
 
 use crate::counters::HostCounters;
 use crate::flow::FlowRequest;
 use crate::frame_length::FrameLengths;
 use crate::nic::Nic;
-use crate::pause::{PauseOutcome, PauseTimers};
+use crate::pause::PauseTimers;
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::Outcome;
 use crate::responder::ResponderRequest;
@@ -28,10 +27,6 @@ use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Trans
 
 pub use event::{HostEvent, SenderCounts};
 use timers::{TimerOf, Timers};
-
-/// Length of a link delay frame.
-const CONTROL_FRAME: u32 = 60;
-const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
 
 /// The configuration of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,62 +195,6 @@ impl Host {
         self.timers.remove(TimerOf::Receiver(slot), &mut receiving.timer_entry);
         self.receivers.release(slot);
         Some(delivered)
-    }
-
-    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
-    /// counts other hop control frames and ignores them.
-    pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
-        let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
-        let (named, paused) = match *control {
-            HopControl::Classes(pauses) => {
-                match pause.receive(now, &pauses) {
-                    PauseOutcome::Paused => counters.pauses_received += 1,
-                    PauseOutcome::Resumed => counters.resumes_received += 1,
-                    PauseOutcome::Nothing => counters.pauses_without_class += 1,
-                }
-                return;
-            }
-            HopControl::Queue { queue, paused } => {
-                let queue = QueueSet::of(queue);
-                (queue, if paused { queue } else { QueueSet::EMPTY })
-            }
-            HopControl::Queues { paused } => {
-                let [low, high] = paused.map(u128::from);
-                (QueueSet::of_data(u128::MAX), QueueSet::of_data(low | high << 64))
-            }
-            HopControl::Flows { .. } | HopControl::Rate { .. } => {
-                counters.unexpected_hop_control += 1;
-                return;
-            }
-        };
-        match pause.receive_queues(now, named, paused) {
-            PauseOutcome::Paused => counters.queue_pauses_received += 1,
-            PauseOutcome::Resumed => counters.queue_resumes_received += 1,
-            PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
-        }
-    }
-
-    /// Takes a link delay frame whose last bit arrived at `now`: a request is answered, when the port is
-    /// free. A host asks nothing itself, so it ignores responses.
-    pub fn handle_link_delay(&mut self, now: Picos, frame: &LinkDelayFrame) {
-        if frame.kind != Kind::Request {
-            return;
-        }
-        self.counters.link_delay_requests += 1;
-        let response_time = self.config.pause_response.to_nanos_ceil();
-        let answer = frame.answer(self.config.station, now.to_nanos(), response_time);
-        self.nic.queue_link_delay_response(answer);
-    }
-
-    /// The link delay frame that starts onto the free port at `now`, ahead of any packet, if there is one:
-    /// stamped with the instant at which its last bit leaves.
-    #[inline]
-    pub fn poll_link_delay(&mut self, now: Picos) -> Option<LinkDelayFrame> {
-        let mut frame = self.nic.pop_link_delay_response()?;
-        let HostConfig { frame_time, frame_lengths, link_rate, .. } = self.config;
-        let length = frame_lengths.hop_control(CONTROL_FRAME);
-        frame.stamp((now + frame_time.serialise(link_rate, length.into())).to_nanos());
-        Some(frame)
     }
 
     /// Runs the timers that are due at `now`.

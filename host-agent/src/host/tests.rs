@@ -3,6 +3,7 @@
 use fabric_core::hop_control::{FlowList, HopControl};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
+use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{AethFields, Ecn, Opcode, RocePacket};
 use units::{FrameTime, Nanos};

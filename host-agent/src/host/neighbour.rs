@@ -1,0 +1,72 @@
+//! What a host and the neighbour at its port tell each other of their link: hop control and link delay frames.
+
+use fabric_core::hop_control::HopControl;
+use fabric_core::queue::QueueSet;
+use fabric_core::wire::LinkDelayFrame;
+use fabric_core::wire::link_delay::{self, Kind};
+use units::Picos;
+
+use super::{Host, HostConfig};
+use crate::pause::PauseOutcome;
+
+/// Length of a link delay frame.
+const CONTROL_FRAME: u32 = 60;
+const _: () = assert!(link_delay::LEN == CONTROL_FRAME as usize);
+
+impl Host {
+    /// Takes a hop control frame whose last bit arrived at `now`. A NIC obeys PFC and pauses of its queues; it
+    /// counts other hop control frames and ignores them.
+    pub fn handle_hop_control(&mut self, now: Picos, control: &HopControl) {
+        let (pause, counters) = (self.nic.pauses_mut(), &mut self.counters);
+        let (named, paused) = match *control {
+            HopControl::Classes(pauses) => {
+                match pause.receive(now, &pauses) {
+                    PauseOutcome::Paused => counters.pauses_received += 1,
+                    PauseOutcome::Resumed => counters.resumes_received += 1,
+                    PauseOutcome::Nothing => counters.pauses_without_class += 1,
+                }
+                return;
+            }
+            HopControl::Queue { queue, paused } => {
+                let queue = QueueSet::of(queue);
+                (queue, if paused { queue } else { QueueSet::EMPTY })
+            }
+            HopControl::Queues { paused } => {
+                let [low, high] = paused.map(u128::from);
+                (QueueSet::of_data(u128::MAX), QueueSet::of_data(low | high << 64))
+            }
+            HopControl::Flows { .. } | HopControl::Rate { .. } => {
+                counters.unexpected_hop_control += 1;
+                return;
+            }
+        };
+        match pause.receive_queues(now, named, paused) {
+            PauseOutcome::Paused => counters.queue_pauses_received += 1,
+            PauseOutcome::Resumed => counters.queue_resumes_received += 1,
+            PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
+        }
+    }
+
+    /// Takes a link delay frame whose last bit arrived at `now`: a request is answered, when the port is
+    /// free. A host asks nothing itself, so it ignores responses.
+    pub fn handle_link_delay(&mut self, now: Picos, frame: &LinkDelayFrame) {
+        if frame.kind != Kind::Request {
+            return;
+        }
+        self.counters.link_delay_requests += 1;
+        let response_time = self.config.pause_response.to_nanos_ceil();
+        let answer = frame.answer(self.config.station, now.to_nanos(), response_time);
+        self.nic.queue_link_delay_response(answer);
+    }
+
+    /// The link delay frame that starts onto the free port at `now`, ahead of any packet, if there is one:
+    /// stamped with the instant at which its last bit leaves.
+    #[inline]
+    pub fn poll_link_delay(&mut self, now: Picos) -> Option<LinkDelayFrame> {
+        let mut frame = self.nic.pop_link_delay_response()?;
+        let HostConfig { frame_time, frame_lengths, link_rate, .. } = self.config;
+        let length = frame_lengths.hop_control(CONTROL_FRAME);
+        frame.stamp((now + frame_time.serialise(link_rate, length.into())).to_nanos());
+        Some(frame)
+    }
+}
