@@ -58,6 +58,13 @@ impl Scenario {
                 )
             }));
         }
+        if !self.host.queue_pauses && self.switch.backpressure.is_none() {
+            warnings.push(
+                "no switch pauses single queues, so `host.queue_pauses = false` changes nothing: write \
+                 `switch.backpressure`, or leave the key out"
+                    .into(),
+            );
+        }
         warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();
         warnings.retain(|warning| told.insert(warning.clone()));

@@ -7,20 +7,21 @@
 //! A frame's source address names the queue of the neighbour's port that it has left, upstreamQ in the paper:
 //! [`QueueId::in_address`]. Packets that name none are queued like others and pause nothing.
 //!
-//! Buffer is managed as under PFC ([`super::pfc`]): packets of lossless priorities are protected by PFC beneath BFC,
+//! Buffer is managed as under PFC ([`Pfc`]): packets of lossless priorities are protected by PFC beneath BFC,
 //! those of lossy ones may be dropped. BFC itself does not keep a switch from losing packets (Section 5).
 //!
 //! What the paper leaves open, and is so here: a queue's length includes the packet that is compared with the threshold;
 //! of several empty queues a flow gets one that is not paused, if there is one, and the first from its hash on; a
-//! queue stops as soon as the pause has come in. Active queues are those of all priorities but the control queue's; one whose class
-//! PFC has paused counts.
+//! queue stops as soon as the pause has come in. Active queues are the data queues of all priorities; one whose class PFC
+//! has paused counts.
 
 pub mod assignment;
 pub mod backpressure;
+pub mod note;
 pub mod settings;
 pub mod state;
 
-use super::pfc::{self, Pfc};
+use super::pfc::Pfc;
 use super::{Arriving, Ingress, Leaving, Room, Scheme};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, Order};
@@ -30,6 +31,7 @@ use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use units::Nanos;
 
+use note::Note;
 pub use settings::{Assignment, Options, Settings};
 
 /// The scheme; its parts are functions of the modules.
@@ -78,7 +80,7 @@ impl Scheme for Bfc {
 
     #[inline(always)]
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
-        pfc::resume::<Self, T>(at)
+        Pfc::resume(at)
     }
 
     #[inline(always)]
@@ -87,20 +89,28 @@ impl Scheme for Bfc {
         descriptor: &Descriptor,
         send: &mut impl FnMut(&Order),
     ) {
-        assignment::occupy(packet);
-        if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
+        let Ingress { tables, policy, priority, .. } = packet.ingress;
+        let Some(out) = state::port(tables, packet.egress_port) else { return };
+        assignment::occupy(out, packet.queue);
+        if Options::of(policy).is_backpressured(priority) {
             let entry = assignment::enqueued(packet);
-            let note = backpressure::enqueued(packet, send).with_entry(entry);
+            let note = Note::new(backpressure::enqueued(packet, out, send), entry);
             descriptor.note.store(note.to_bits());
         }
     }
 
     #[inline(always)]
     fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
-        assignment::vacate(packet);
-        if Options::of(packet.ingress.policy).is_backpressured(packet.ingress.priority) {
-            assignment::dequeued(packet);
-            backpressure::dequeued(packet, send);
+        let Ingress { tables, policy, priority, .. } = packet.ingress;
+        let Some(out) = state::port(tables, packet.egress_port) else { return };
+        assignment::vacate(out, packet.queue, packet.egress);
+        if !Options::of(policy).is_backpressured(priority) {
+            return;
+        }
+        let note = Note::of_bits(packet.note);
+        assignment::dequeued(packet, note.entry());
+        if let Some(upstream) = note.counted() {
+            backpressure::dequeued(packet, out, upstream, send);
         }
     }
 

@@ -151,5 +151,9 @@ fn a_window_is_enough_for_nics_that_take_no_part() {
     let capped = with(
         "backpressure = { kind = \"bfc\" }\n[host]\nqueue_pauses = false\ntransport = { kind = \"roce-rc\", window = \"bdp\" }",
     );
-    parse(&capped).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = parse(&capped).unwrap_or_else(|error| panic!("{error}"));
+    let about = |warnings: Vec<String>| warnings.iter().any(|it| it.contains("host.queue_pauses"));
+    assert!(!about(scenario.warnings()));
+    let alone = parse(&capped.replace("backpressure = { kind = \"bfc\" }", ""));
+    assert!(about(alone.unwrap_or_else(|error| panic!("{error}")).warnings()));
 }

@@ -2,6 +2,7 @@
 
 use super::settings::Options;
 use super::state::{self, FlowEntry, PortLine};
+use crate::map_abi::EgressQueue;
 use crate::queue::{QueueId, QueueRange};
 use crate::routing::{member, mix};
 use crate::scheme::{Arriving, Ingress, Leaving};
@@ -83,24 +84,19 @@ fn entry<'a, T: Tables>(
     Some((number, flow))
 }
 
-/// The queue that a packet has joined is not empty.
+/// A packet has joined a queue of `out`, which is not empty.
 #[inline(always)]
-pub fn occupy<T: Tables>(packet: &Arriving<'_, T>) {
-    if let Some(port) = state::port(packet.ingress.tables, packet.egress_port)
-        && packet.queue.is_data()
-    {
-        port.in_use.set(packet.queue, true);
+pub fn occupy(out: &PortLine, queue: QueueId) {
+    if queue.is_data() {
+        out.in_use.set(queue, true);
     }
 }
 
-/// The queue that a packet has left may be empty.
+/// A packet has left a queue of `out`, which may be empty.
 #[inline(always)]
-pub fn vacate<T: Tables>(packet: &Leaving<'_, T>) {
-    if packet.egress.bytes.load() == 0
-        && let Some(port) = state::port(packet.ingress.tables, packet.egress_port)
-        && packet.queue.is_data()
-    {
-        port.in_use.set(packet.queue, false);
+pub fn vacate(out: &PortLine, queue: QueueId, row: &EgressQueue) {
+    if row.bytes.load() == 0 && queue.is_data() {
+        out.in_use.set(queue, false);
     }
 }
 
@@ -120,16 +116,15 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>) -> u32 {
     number
 }
 
-/// The same of a packet that has left its queue.
+/// The same of a packet whose flow has this entry, and which has left its queue.
 #[inline(always)]
-pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>) {
+pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, entry: u32) {
     let at = &packet.ingress;
     let options = Options::of(at.policy);
     if !options.assigns(at.priority) {
         return;
     }
-    let number = super::backpressure::Note::of_bits(packet.note).entry();
-    if let Some(flow) = state::flow(at.tables, options, at.config.ports, packet.egress_port, number)
+    if let Some(flow) = state::flow(at.tables, options, at.config.ports, packet.egress_port, entry)
     {
         flow.packets.sub::<T>(1);
         flow.seen_ns.store(packet.now.0);

@@ -1,100 +1,56 @@
 //! When a switch pauses a queue of its neighbour (Section 3.3.2), and which of its own queues its neighbours have paused.
 
-use super::state;
+use super::state::{self, PortLine};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::queue::{QueueId, QueueSet};
 use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 
-/// What a descriptor keeps of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Note(u32);
-
-const COUNTED: u32 = 1 << 8;
-const ENTRY_AT: u32 = 9;
-
-impl Note {
-    /// Of a packet that named this queue.
-    #[inline(always)]
-    const fn new(upstream: QueueId, counted: bool) -> Self {
-        Self(upstream.place() as u32 | if counted { COUNTED } else { 0 })
-    }
-
-    /// With the number of its flow's entry.
-    #[inline(always)]
-    #[must_use]
-    pub const fn with_entry(self, number: u32) -> Self {
-        Self(self.0 | number << ENTRY_AT)
-    }
-
-    /// As a descriptor has it.
-    #[inline(always)]
-    pub const fn to_bits(self) -> u32 {
-        self.0
-    }
-
-    /// The inverse of [`to_bits`](Self::to_bits).
-    #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    /// The number of its flow's entry in the flow table.
-    #[inline(always)]
-    pub const fn entry(self) -> u32 {
-        self.0 >> ENTRY_AT
-    }
-
-    /// The queue of the neighbour whose pause counter counts it, if one does.
-    #[inline(always)]
-    const fn counted(self) -> Option<QueueId> {
-        if self.0 & COUNTED == 0 {
-            return None;
-        }
-        Some(QueueId::of_place((self.0 & 0xff) as usize))
-    }
-}
-
-const _: () = assert!(super::Options::MOST_ENTRIES < 1 << (u32::BITS - ENTRY_AT));
-
-/// Counts a packet that has joined a queue beyond its threshold, and pauses the neighbour's queue that it came from if
-/// it is the first.
+/// Counts a packet that has joined a queue of `out` beyond its threshold, and pauses the neighbour's queue that it came
+/// from if it is the first. Returns the queue whose counter counts it, if one does.
 #[inline(always)]
-pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> Note {
+pub fn enqueued<T: Tables>(
+    packet: &Arriving<'_, T>,
+    out: &PortLine,
+    send: &mut impl FnMut(&Order),
+) -> Option<QueueId> {
     let at = &packet.ingress;
     let upstream = packet.fields.upstream;
-    let nothing = Note::new(upstream, false);
     let length = packet.egress.bytes.load();
-    let Some(threshold) = threshold(at.tables, packet.egress_port) else { return nothing };
+    let threshold = threshold(at.tables, packet.egress_port, out)?;
     if length <= threshold || !upstream.is_data() {
-        return nothing;
+        return None;
     }
-    let Some(counter) = state::counter(at.tables, at.port_number, upstream) else { return nothing };
+    let counter = state::counter(at.tables, at.port_number, upstream)?;
     if counter.add::<T>(1) == 1 {
         tell(at, upstream, true, [length, threshold], send);
     }
-    Note::new(upstream, true)
+    Some(upstream)
 }
 
-/// The same of a packet that has left its queue: it resumes the neighbour's queue if it was the last that counted.
+/// The same of a packet that has left its queue: it resumes the neighbour's queue if it was the last that `upstream`'s
+/// counter counted.
 #[inline(always)]
-pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+pub fn dequeued<T: Tables>(
+    packet: &Leaving<'_, T>,
+    out: &PortLine,
+    upstream: QueueId,
+    send: &mut impl FnMut(&Order),
+) {
     let at = &packet.ingress;
-    let Some(upstream) = Note::of_bits(packet.note).counted() else { return };
     let Some(counter) = state::counter(at.tables, at.port_number, upstream) else { return };
     if counter.sub::<T>(1) == 0 {
         let length = packet.egress.bytes.load();
-        let threshold = threshold(at.tables, packet.egress_port).unwrap_or(0);
+        let threshold = threshold(at.tables, packet.egress_port, out).unwrap_or(0);
         tell(at, upstream, false, [length, threshold], send);
     }
 }
 
 /// Th of the queues of an egress port: what drains in a hop's round trip at the share of an active queue.
 #[inline(always)]
-pub fn threshold<T: Tables>(tables: &T, egress_port: u32) -> Option<u64> {
-    let port = state::port(tables, egress_port)?;
-    let ([low, high], [low_paused, high_paused]) = (port.in_use.words(), port.paused.words());
+fn threshold<T: Tables>(tables: &T, egress_port: u32, out: &PortLine) -> Option<u64> {
+    let ([low, high], [low_paused, high_paused]) = (out.in_use.words(), out.paused.words());
     let active = (low & !low_paused).count_ones() + (high & !high_paused).count_ones();
     // A queue that is paused and alone drains as the only one when it is resumed.
     Some(state::threshold(tables, egress_port, active.max(1))?.load().into())
