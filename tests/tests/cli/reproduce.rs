@@ -36,6 +36,14 @@ fn a_figure_is_run_once_and_compared() {
     assert!(listed.stdout.starts_with("fig14\t8 of 8 runs\t"), "{}", listed.stdout);
 }
 
+/// A change that moves results shows here: `--write-check` and the document are to follow.
+#[test]
+fn every_figure_repeats_the_numbers_that_ship() {
+    let folder = ScenarioFolder::new();
+    let compared = finish(&mut xoff(["reproduce", "dsh", "--check", "--out", &folder.path("out")]));
+    assert_eq!(compared.code, 0, "{}{}", compared.stdout, compared.stderr);
+}
+
 #[test]
 fn a_run_repeats_the_numbers_that_ship() {
     let folder = ScenarioFolder::new();
