@@ -16,7 +16,7 @@ use units::Nanos;
 use super::{Crossing, DatapathError, Departing, FrameId, HostArrival, Orders, Wires};
 use crate::partition::Partition;
 pub use frames::{MemoryFrame, MemoryFrames};
-use views::{ControlView, LinkDelayView, PacketView, Routed};
+use views::{ControlView, LinkDelayView, PacketView};
 
 /// Wires that are function calls: a frame that is sent has arrived at once, and `poll` runs the switch on it.
 #[derive(Debug)]
@@ -52,12 +52,11 @@ impl Wires for MemoryWires {
     fn depart(&mut self, frames: &mut MemoryFrames, departing: &Departing<'_>, frame: FrameId) {
         let Departing { tables, port, length, now, .. } = *departing;
         let (tables, port) = (tables.unshared(), u32::from(port));
-        let own = frames.count_as_they_are().then_some(length);
+        let counted = frames.count_as_they_are().then_some(length);
+        let mut named = QueueId::CONTROL;
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                let length = own.unwrap_or_else(|| packet.own_length());
-                let view = PacketView { length, ..PacketView::of_own_length(packet) };
-                audit(&view, tables, port, now);
+                audit(&PacketView::leaving(packet, counted, &mut named), tables, port, now);
             }
             other => audit_any(other, tables, port, now),
         }
@@ -91,10 +90,8 @@ impl Wires for MemoryWires {
         let outcome = match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
                 let station = station(tables, port);
-                let mut packet = PacketView { packet, length, station, named };
-                let outcome = arrival(&mut packet, tables, policy, port, now, send);
-                named = packet.named;
-                outcome
+                let mut packet = PacketView { packet, length, station, named: &mut named };
+                arrival(&mut packet, tables, policy, port, now, send)
             }
             other => arrival_of_any(other, (length, &mut named), port, now, tables, policy, send),
         };
@@ -125,9 +122,15 @@ impl Wires for MemoryWires {
 /// audited inline.
 #[inline(never)]
 fn audit_any(frame: &mut MemoryFrame, tables: &impl Tables, port: u32, now: Nanos) {
+    let mut named = QueueId::CONTROL;
+    let named = &mut named;
     match frame {
-        MemoryFrame::Roce(packet) => audit(&PacketView::of_own_length(packet), tables, port, now),
-        MemoryFrame::Tcp(packet) => audit(&PacketView::of_own_length(packet), tables, port, now),
+        MemoryFrame::Roce(packet) => {
+            audit(&PacketView::leaving(packet, None, named), tables, port, now)
+        }
+        MemoryFrame::Tcp(packet) => {
+            audit(&PacketView::leaving(packet, None, named), tables, port, now)
+        }
         MemoryFrame::HopControl(control) => audit(&ControlView(control), tables, port, now),
         MemoryFrame::LinkDelay(_) => audit(&LinkDelayView, tables, port, now),
     };
@@ -147,16 +150,12 @@ fn arrival_of_any(
     let station = station(tables, port);
     match frame {
         MemoryFrame::Roce(packet) => {
-            let mut packet = PacketView { packet, length, station, named: *named };
-            let outcome = arrival(&mut packet, tables, policy, port, now, send);
-            *named = packet.named;
-            outcome
+            let mut packet = PacketView { packet, length, station, named };
+            arrival(&mut packet, tables, policy, port, now, send)
         }
         MemoryFrame::Tcp(packet) => {
-            let mut packet = PacketView { packet, length, station, named: *named };
-            let outcome = arrival(&mut packet, tables, policy, port, now, send);
-            *named = packet.named;
-            outcome
+            let mut packet = PacketView { packet, length, station, named };
+            arrival(&mut packet, tables, policy, port, now, send)
         }
         MemoryFrame::HopControl(control) => {
             arrival(&mut ControlView(control), tables, policy, port, now, send)

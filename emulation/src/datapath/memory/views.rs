@@ -94,15 +94,15 @@ pub struct PacketView<'a, P> {
     /// The station at the end of the wire, to which every frame is sent.
     pub station: u64,
     /// The queue that its source address names.
-    pub named: QueueId,
+    pub named: &'a mut QueueId,
 }
 
 impl<'a, P: Routed> PacketView<'a, P> {
-    /// A packet whose frame counts as long as it is, on its way to nobody.
+    /// A packet whose frame counts as long as it is, unless `counted` says otherwise, on its way to nobody.
     #[inline(always)]
-    pub fn of_own_length(packet: &'a mut P) -> Self {
-        let length = packet.own_length();
-        Self { packet, length, station: 0, named: QueueId::CONTROL }
+    pub fn leaving(packet: &'a mut P, counted: Option<u32>, named: &'a mut QueueId) -> Self {
+        let length = counted.unwrap_or_else(|| packet.own_length());
+        Self { packet, length, station: 0, named }
     }
 }
 
@@ -114,13 +114,13 @@ impl<P: Routed> Frame for PacketView<'_, P> {
 
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
-        let Self { station, named: upstream, .. } = *self;
-        Ok(Parsed::Ipv4(Ipv4Fields { station, upstream, ..self.packet.fields() }))
+        let fields = self.packet.fields();
+        Ok(Parsed::Ipv4(Ipv4Fields { station: self.station, upstream: *self.named, ..fields }))
     }
 
     #[inline(always)]
     fn forward(&mut self, source: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
-        self.named = QueueId::of_address(source);
+        *self.named = QueueId::of_address(source);
         *self.packet.ttl() = fields.ttl - 1;
         Ok(())
     }
