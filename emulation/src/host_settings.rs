@@ -4,12 +4,12 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueRanges, one_per_priority};
 use host_agent::congestion_control::{
-    Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, timely,
+    Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely,
 };
 use host_agent::{HostConfig, Protocol, Reliability, SelectiveRepeat, WindowLimit, tcp};
 use scenario::transport::{
-    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, Notification, PowerTcp, RoceRc, Start, Timely,
-    TimelyForm, Window, WindowSize,
+    CongestionControl, Cubic, Dcqcn, Dctcp, Hpcc, Notification, PowerTcp, RoceRc, RttTarget, Start,
+    Timely, TimelyForm, Window, WindowSize,
 };
 use scenario::{AckPriority, Scenario, Transport};
 use topology::HostId;
@@ -76,6 +76,11 @@ impl<'a> HostSettings<'a> {
             pause_response: settings.pause_response.at(link_rate),
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
+            scheduler: match self.scenario.host.scheduler {
+                scenario::NicScheduler::RoundRobin => host_agent::Scheduler::RoundRobin,
+                scenario::NicScheduler::Srf => host_agent::Scheduler::ShortestRemaining,
+            },
+            tells_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,
         }
     }
 
@@ -147,6 +152,7 @@ impl TransportSettings<'_> {
             CongestionControl::Dctcp(dctcp) => Algorithm::Dctcp(self.dctcp(dctcp)),
             CongestionControl::Hpcc(hpcc) => Algorithm::Hpcc(self.hpcc(hpcc)),
             CongestionControl::PowerTcp(powertcp) => Algorithm::PowerTcp(self.powertcp(powertcp)),
+            CongestionControl::RttTarget(target) => Algorithm::RttTarget(self.rtt_target(target)),
             CongestionControl::ThetaPowerTcp(powertcp) => {
                 Algorithm::ThetaPowerTcp(self.powertcp(powertcp))
             }
@@ -212,6 +218,17 @@ impl TransportSettings<'_> {
             additive_increase: hpcc.additive_increase.unwrap_or(usual),
             line_rate: self.link_rate,
             minimum_rate: hpcc.minimum_rate.min(self.link_rate),
+        }
+    }
+
+    fn rtt_target(&self, of: &RttTarget) -> rtt_target::Parameters {
+        let [numerator, denominator] = [of.target.numerator, of.target.denominator].map(u128::from);
+        let target = u128::from(self.base_rtt.0) * numerator / denominator;
+        let target = Picos(u64::try_from(target).unwrap_or(u64::MAX).max(1));
+        rtt_target::Parameters {
+            target,
+            initial_window: of.initial_window.unwrap_or(self.bandwidth_delay()),
+            maximum_window: of.maximum_window.unwrap_or(self.link_rate.bytes_in(target)),
         }
     }
 

@@ -22,6 +22,7 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
         source_port,
         priority: Priority::new(flow.priority),
         bytes: flow.bytes.0,
+        is_incast: scenario.labels_as_incast(flow),
     };
     let responder = ResponderRequest {
         qp,

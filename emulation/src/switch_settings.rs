@@ -17,7 +17,7 @@ use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use topology::{HostId, RouteMatch, SwitchId};
-use units::{BitsPerSecond, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
 use crate::stations::{port_number, station};
@@ -243,16 +243,23 @@ fn marking(ecn: &Ecn, rate: BitsPerSecond) -> Marking {
     Marking { kmin, kmax, pmax_millionths: pmax.millionths }
 }
 
+/// A quantum as the traffic manager counts it.
+fn bytes_of(quantum: Bytes) -> u32 {
+    u32::try_from(quantum.0).expect("a quantum is less than 4 GiB")
+}
+
 /// The egress queues of a switch's ports.
 fn port_queues(scenario: &Scenario) -> PortQueues {
     PortQueues {
         data_queues: (places(&queues(scenario)) - 1).max(1),
         scheduler: match scenario.switch.scheduler {
-            scenario::Scheduler::Strict => Scheduler::Strict,
-            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr {
-                quantum: u32::try_from(quantum.0).expect("a quantum is less than 4 GiB"),
-            },
+            scenario::Scheduler::Strict { quantum } => {
+                Scheduler::Strict { quantum: bytes_of(quantum) }
+            }
+            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: bytes_of(quantum) },
+            scenario::Scheduler::Srf => Scheduler::ShortestRemaining,
         },
+        ranges: queues(scenario),
     }
 }
 

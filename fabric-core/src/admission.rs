@@ -139,6 +139,7 @@ pub(crate) mod tests {
     use crate::scheme::pfc::Pfc;
     use crate::scheme::{Leaving, PortUse, Scheme, Selected};
     use crate::tables::owned::OwnedTables;
+    use crate::wire::RemainingSize;
     use units::Nanos;
 
     pub(crate) const PORT: u32 = 1;
@@ -151,6 +152,7 @@ pub(crate) mod tests {
         ports: 0,
         protocol: 0,
         type_of_service: CLASS << 5,
+        remaining: RemainingSize::UNKNOWN,
         ttl: 64,
         checksum: 0,
     };

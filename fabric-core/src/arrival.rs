@@ -7,14 +7,14 @@ use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields, Parsed};
 use crate::hop_control::{HopControl, Order};
 use crate::map_abi::{
-    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, DESCRIPTOR_PRIORITY_AT, Port,
-    SwitchConfig, SwitchState, class_row,
+    DESCRIPTOR_CONGESTED, DESCRIPTOR_ECN_CAPABLE, DESCRIPTOR_IN_USE, DESCRIPTOR_PRIORITY_AT,
+    DESCRIPTOR_REMAINING_AT, Port, SwitchConfig, SwitchState, class_row,
 };
 use crate::marking::congested;
 use crate::pause_state;
 use crate::policy::{MarkingScheme, Policy};
 use crate::queue::QueueId;
-use crate::routing::{queue_hash, route};
+use crate::routing::route;
 use crate::scheme::{Arriving, Ingress, Scheme, Selected};
 use crate::slots;
 use crate::tables::Tables;
@@ -141,7 +141,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let queue =
         tables.ingress_queue(class_row(port_number, priority)).ok_or(DropReason::BrokenTable)?;
     let ingress = Ingress { tables, policy, config, switch, port_number, port, queue, priority };
-    let queue = S::queue(&ingress, egress_port, now, || queue_hash(fields, config.ecmp_seed));
+    let queue = S::queue(&ingress, egress_port, now, fields);
     let egress =
         tables.egress_queue(config.queue_row(egress_port, queue)).ok_or(DropReason::BrokenTable)?;
     let out = tables.port(egress_port).ok_or(DropReason::BrokenTable)?;
@@ -186,7 +186,8 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let capable = if ecn_capable { DESCRIPTOR_ECN_CAPABLE } else { 0 };
     let congested = if arrived_marked { DESCRIPTOR_CONGESTED } else { 0 };
     let class = u32::from(priority.number()) << DESCRIPTOR_PRIORITY_AT;
-    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | class);
+    let remaining = u32::from(fields.remaining.to_wire()) << DESCRIPTOR_REMAINING_AT;
+    descriptor.flags.store(DESCRIPTOR_IN_USE | capable | congested | class | remaining);
 
     // T(t) is evaluated again here, because the packet itself has changed it.
     if lossless {

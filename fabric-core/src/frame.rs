@@ -12,7 +12,7 @@ use crate::wire::ethernet::{
 };
 use crate::wire::ipv4::{Ecn, forwarded_checksum, remarked_checksum};
 use crate::wire::mac_control::{self, OPCODE_PAUSE, OPCODE_PFC};
-use crate::wire::{ParseError, experimental, hop_control, ipv4, link_delay, pfc};
+use crate::wire::{ParseError, RemainingSize, experimental, hop_control, ipv4, link_delay, pfc};
 
 /// What the pipeline knows of an IPv4 packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Ipv4Fields {
     pub protocol: u8,
     /// DSCP and ECN.
     pub type_of_service: u8,
+    /// What its flow has left to send, in the identification.
+    pub remaining: RemainingSize,
     /// Time to live.
     pub ttl: u8,
     /// Header checksum, as a number.
@@ -42,6 +44,12 @@ impl Ipv4Fields {
     #[inline(always)]
     pub const fn priority(&self) -> Priority {
         Priority::of_bits((self.type_of_service >> 5) as u32)
+    }
+
+    /// Whether its sender labels it as a packet of an incast.
+    #[inline(always)]
+    pub const fn is_of_incast(&self) -> bool {
+        self.type_of_service >> 2 & ipv4::INCAST_LABEL != 0
     }
 
     /// ECT(0), ECT(1) or CE.
@@ -145,6 +153,7 @@ impl<B: FrameBytes> ByteFrame<B> {
             ports,
             protocol: header.protocol(),
             type_of_service: header.type_of_service(),
+            remaining: RemainingSize::from_wire(header.identification()),
             ttl: header.time_to_live(),
             checksum: header.checksum(),
         }))

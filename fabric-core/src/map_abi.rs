@@ -30,6 +30,7 @@ use core::mem::offset_of;
 use crate::cell::{Cell32, Cell64};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueRange, QueueRanges};
+use crate::wire::RemainingSize;
 
 /// Ports a switch may have: what a byte of its station addresses tells apart.
 pub const MAX_PORTS: usize = 256;
@@ -305,7 +306,8 @@ pub struct Descriptor {
     pub queue: Cell32,
     /// What the scheme keeps of it.
     pub note: Cell32,
-    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`]; from bit 8 on the priority.
+    /// [`DESCRIPTOR_ECN_CAPABLE`], [`DESCRIPTOR_IN_USE`] and [`DESCRIPTOR_CONGESTED`]; from bit 8 on the priority, from bit
+    /// 16 on what the flow has left to send.
     pub flags: Cell32,
 }
 
@@ -314,6 +316,12 @@ impl Descriptor {
     #[inline(always)]
     pub fn priority(&self) -> Priority {
         Priority::of_bits(self.flags.load() >> DESCRIPTOR_PRIORITY_AT)
+    }
+
+    /// What its flow has left to send, as the packet says.
+    #[inline(always)]
+    pub fn remaining(&self) -> RemainingSize {
+        RemainingSize::from_wire((self.flags.load() >> DESCRIPTOR_REMAINING_AT) as u16)
     }
 }
 
@@ -325,6 +333,8 @@ pub const DESCRIPTOR_IN_USE: u32 = 2;
 pub const DESCRIPTOR_CONGESTED: u32 = 4;
 /// The bit of the flags from which on they have the priority.
 pub const DESCRIPTOR_PRIORITY_AT: u32 = 8;
+/// The bit of the flags from which on they have what the flow has left to send.
+pub const DESCRIPTOR_REMAINING_AT: u32 = 16;
 
 /// One priority of an egress port: whether PFC lets it send, and what it sent. In one row, because sending a packet
 /// and auditing it read the same fields.

@@ -46,7 +46,7 @@ pub mod state;
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::{Departure, departure_under};
 use crate::drop_reason::DropReason;
-use crate::frame::Frame;
+use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::{Descriptor, Pool, SwitchState};
 use crate::policy::{Policy, ThresholdScheme};
@@ -99,16 +99,16 @@ pub trait Scheme: Sized {
         0
     }
 
-    /// The egress queue of a packet: by default the queue of its priority that `hash`, its flow's, selects. Changes no
+    /// The egress queue of a packet: by default the queue of its priority that the hash of its flow selects. Changes no
     /// state.
     #[inline(always)]
     fn queue<T: Tables>(
         at: &Ingress<'_, T>,
         _egress_port: u32,
         _now: Nanos,
-        hash: impl FnOnce() -> u32,
+        fields: &Ipv4Fields,
     ) -> QueueId {
-        at.config.queues_of(at.priority).select(hash)
+        at.config.queues_of(at.priority).select(|| at.queue_hash(fields))
     }
 
     /// The pool that takes a lossless packet, or why it is dropped. Changes no state.

@@ -121,6 +121,7 @@ pub fn segments() -> impl Iterator<Item = TcpSegment> {
         syn: flags.contains(Flags::SYN).then_some(SynOptions { maximum_segment_size: 1000 }),
         sack: SackBlocks::NONE,
         telemetry: None,
+        remaining: fabric_core::wire::RemainingSize::UNKNOWN,
     };
     let data = |number: u32| TcpSegment {
         payload_length: 1000,
@@ -224,6 +225,7 @@ fn check_with(transport: Transport, mut input: &[u8]) {
         source_port: 50_000,
         priority: Priority::new(3),
         bytes: BYTES,
+        is_incast: false,
     };
     host.start_flow(Picos::ZERO, &request);
     host.open_responder(&ResponderRequest {
@@ -267,6 +269,8 @@ fn config() -> HostConfig {
         pause_response: Picos(1500),
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        scheduler: host_agent::Scheduler::RoundRobin,
+        tells_remaining: false,
     }
 }
 

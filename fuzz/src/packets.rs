@@ -32,6 +32,7 @@ pub const DATA: RocePacket = RocePacket {
     aeth: None,
     payload_length: 100,
     telemetry: None,
+    remaining: RemainingSize::UNKNOWN,
 };
 
 /// A packet of every opcode, with and without padding and telemetry.

@@ -28,6 +28,7 @@ mod multiple;
 mod path;
 pub mod powertcp;
 mod rounds;
+pub mod rtt_target;
 pub mod theta_powertcp;
 pub mod timely;
 

@@ -7,6 +7,7 @@
 use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode, RethFields, RocePacket};
+use fabric_core::wire::{RemainingSize, ipv4};
 use units::Bytes;
 
 use crate::segmentation::Segmentation;
@@ -33,6 +34,16 @@ pub struct FlowRequest {
     pub priority: Priority,
     /// Payload bytes; zero sends one empty message.
     pub bytes: u64,
+    /// Whether its packets say that they are of an incast.
+    pub is_incast: bool,
+}
+
+impl FlowRequest {
+    /// The code point of its data packets.
+    #[inline]
+    pub const fn dscp(&self) -> u8 {
+        self.priority.number() << 3 | if self.is_incast { ipv4::INCAST_LABEL } else { 0 }
+    }
 }
 
 /// Which packets of a WRITE say in a RETH where their bytes go.
@@ -90,6 +101,12 @@ impl Flow {
         Bytes(self.segmentation.payload_of(number))
     }
 
+    /// What is left to send from packet `number` on.
+    #[inline]
+    pub fn remaining_from(&self, number: u64) -> u64 {
+        self.request.bytes - self.segmentation.bytes_before(number)
+    }
+
     /// Packet `number`, always the same.
     pub fn packet(&self, number: u64) -> RocePacket {
         let (message, position) = self.segmentation.place(number);
@@ -116,7 +133,7 @@ impl Flow {
             source: self.source,
             destination: self.request.destination,
             source_port: self.request.source_port,
-            dscp: self.request.priority.number() << 3,
+            dscp: self.request.dscp(),
             ecn: Ecn::Capable0,
             ttl: TIME_TO_LIVE,
             opcode,
@@ -128,6 +145,7 @@ impl Flow {
             aeth: None,
             payload_length: payload.try_into().expect("a payload is at most the host's"),
             telemetry: None,
+            remaining: RemainingSize::UNKNOWN,
         }
     }
 }
@@ -152,6 +170,7 @@ pub(crate) mod tests {
             source_port: 50_000,
             priority: Priority::new(3),
             bytes,
+            is_incast: false,
         };
         Flow::new(&request, 1, 1000, placement)
     }
@@ -175,6 +194,7 @@ pub(crate) mod tests {
             aeth: None,
             payload_length: 1000,
             telemetry: None,
+            remaining: RemainingSize::UNKNOWN,
         };
         let (opcode, psn) = (Opcode::WriteMiddle, Psn::new(0));
         let middle = RocePacket { opcode, psn, reth: None, ..first };

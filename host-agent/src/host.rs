@@ -18,7 +18,7 @@ use units::{BitsPerSecond, FrameTime, Picos};
 use crate::counters::HostCounters;
 use crate::flow::FlowRequest;
 use crate::frame_length::FrameLengths;
-use crate::nic::Nic;
+use crate::nic::{Nic, Scheduler};
 use crate::pause::PauseTimers;
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::Outcome;
@@ -59,6 +59,10 @@ pub struct HostConfig {
     pub queues: QueueRanges,
     /// Whether data packets name their queues to the switch, so that it can pause these: see [`Host::named_queue`].
     pub names_queues: bool,
+    /// How the NIC chooses among flows.
+    pub scheduler: Scheduler,
+    /// Whether data packets of RoCEv2 say what their flow has left to send.
+    pub tells_remaining: bool,
 }
 
 /// One host, without I/O.
@@ -131,6 +135,7 @@ impl Host {
             nic: Nic::new(
                 PauseTimers::new(config.link_rate, config.pause_response, config.queues),
                 config.ack_queue,
+                config.scheduler,
             ),
             senders: QueuePairTable::new(),
             receivers: QueuePairTable::new(),
@@ -397,10 +402,11 @@ impl Host {
         sending.scheduled = true;
         let queue = sending.queue;
         let start = sending.end.next_start();
+        let remaining = || sending.end.remaining();
         if start > now {
-            self.nic.schedule_at(queue, slot, start);
+            self.nic.schedule_at(queue, slot, start, remaining);
         } else {
-            self.nic.schedule(queue, slot);
+            self.nic.schedule(queue, slot, remaining);
         }
     }
 

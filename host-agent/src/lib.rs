@@ -42,6 +42,7 @@ pub use counters::HostCounters;
 pub use flow::{FlowRequest, Placement};
 pub use flow_trace::SenderState;
 pub use host::{Host, HostConfig, HostEvent, SenderCounts};
+pub use nic::Scheduler;
 pub use regulator::WindowLimit;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use responder::ResponderRequest;

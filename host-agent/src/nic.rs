@@ -19,6 +19,19 @@ use units::Picos;
 use crate::pause::PauseTimers;
 use acknowledgements::Acknowledgements;
 
+/// How a NIC chooses among the queue pairs that have something to send and may send it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduler {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// The one that has the fewest bytes left to send; of equal ones the one that has waited longest (BFC, Appendix A.2).
+    ShortestRemaining,
+}
+
+/// Under [`Scheduler::ShortestRemaining`] the low bits of a turn tell equal ones apart.
+const TURN_BITS: u32 = 24;
+
 /// A queue pair's place in the round: lower turns go first, whatever their queue.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
@@ -53,6 +66,7 @@ pub struct Nic {
     /// Queues in which `ready` is not empty.
     ready: QueueSet,
     next_turn: u64,
+    scheduler: Scheduler,
     /// Whether something has come to wait, or pauses may have changed, since
     /// [`plan_transmission`](Self::plan_transmission).
     has_news: bool,
@@ -60,7 +74,7 @@ pub struct Nic {
 
 impl Nic {
     /// An idle port, at which pauses of `stopping` stop all acknowledgements; `None`: each stops with its own priority.
-    pub fn new(pause: PauseTimers, stopping: Option<Priority>) -> Self {
+    pub fn new(pause: PauseTimers, stopping: Option<Priority>, scheduler: Scheduler) -> Self {
         Self {
             queues: (0..pause.places()).map(|_| TransmitQueue::default()).collect(),
             acknowledgements: Acknowledgements::new(pause.places()),
@@ -71,6 +85,7 @@ impl Nic {
             paced: QueueSet::EMPTY,
             ready: QueueSet::EMPTY,
             next_turn: 0,
+            scheduler,
             has_news: false,
         }
     }
@@ -133,17 +148,22 @@ impl Nic {
         }
     }
 
-    /// Puts a queue pair at the end of the round.
+    /// Puts a queue pair at the end of the round, or where its `remaining` bytes put it.
     #[inline]
-    pub fn schedule(&mut self, queue: QueueId, slot: u32) {
-        let number = self.take_turn();
-        self.queues[queue.place()].ready.push_back(Turn { number, slot });
-        self.ready.insert(queue);
+    pub fn schedule(&mut self, queue: QueueId, slot: u32, remaining: impl FnOnce() -> u64) {
+        let number = self.take_turn(remaining);
+        self.make_ready(queue, Turn { number, slot });
     }
 
     /// Keeps a queue pair out of the round until `at`.
-    pub fn schedule_at(&mut self, queue: QueueId, slot: u32, at: Picos) {
-        let number = self.take_turn();
+    pub fn schedule_at(
+        &mut self,
+        queue: QueueId,
+        slot: u32,
+        at: Picos,
+        remaining: impl FnOnce() -> u64,
+    ) {
+        let number = self.take_turn(remaining);
         self.queues[queue.place()].paced.push(Reverse((at, number, slot)));
         self.paced.insert(queue);
     }
@@ -228,11 +248,15 @@ impl Nic {
     fn admit_paced(&mut self, now: Picos) {
         let paced = self.paced;
         paced.for_each_data(|queue| {
-            while let Some(&Reverse((at, _, slot))) = self.queues[queue.place()].paced.peek()
+            while let Some(&Reverse((at, number, slot))) = self.queues[queue.place()].paced.peek()
                 && at <= now
             {
                 self.queues[queue.place()].paced.pop();
-                self.schedule(queue, slot);
+                let number = match self.scheduler {
+                    Scheduler::RoundRobin => self.take_turn(|| 0),
+                    Scheduler::ShortestRemaining => number,
+                };
+                self.make_ready(queue, Turn { number, slot });
             }
             if self.queues[queue.place()].paced.is_empty() {
                 self.paced.remove(queue);
@@ -240,10 +264,33 @@ impl Nic {
         });
     }
 
-    fn take_turn(&mut self) -> u64 {
+    /// Puts a queue pair into the round.
+    #[inline]
+    fn make_ready(&mut self, queue: QueueId, turn: Turn) {
+        let ready = &mut self.queues[queue.place()].ready;
+        match self.scheduler {
+            Scheduler::RoundRobin => ready.push_back(turn),
+            Scheduler::ShortestRemaining => {
+                let place = ready.partition_point(|before| before.number < turn.number);
+                ready.insert(place, turn);
+            }
+        }
+        self.ready.insert(queue);
+    }
+
+    /// The number of a turn that is taken now.
+    #[inline]
+    fn take_turn(&mut self, remaining: impl FnOnce() -> u64) -> u64 {
         self.has_news = true;
         self.next_turn += 1;
-        self.next_turn
+        match self.scheduler {
+            Scheduler::RoundRobin => self.next_turn,
+            Scheduler::ShortestRemaining => {
+                let first = u64::MAX >> TURN_BITS;
+                let last = (1 << TURN_BITS) - 1;
+                remaining().min(first) << TURN_BITS | self.next_turn & last
+            }
+        }
     }
 }
 

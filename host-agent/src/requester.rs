@@ -1,5 +1,6 @@
 //! The sending end of a queue pair: a flow, its reliability and its congestion control.
 
+use fabric_core::wire::RemainingSize;
 use fabric_core::wire::roce::{RocePacket, TelemetryFields};
 use units::{Bytes, Picos};
 
@@ -50,6 +51,12 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         self.regulator.allows(now, || self.reliability.outstanding(&self.flow), payload)
     }
 
+    /// What is left to send from its next packet on, in bytes.
+    #[inline]
+    pub fn remaining(&self) -> u64 {
+        self.reliability.next(&self.flow).map_or(0, |number| self.flow.remaining_from(number))
+    }
+
     /// When the pace allows the next packet.
     #[inline]
     pub fn next_start(&self) -> Picos {
@@ -83,6 +90,9 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         let clocked = self.regulator.window(now).is_some();
         packet.ack_request |= transmission.ack_request | clocked;
         packet.telemetry = TelemetryFields::with_room(self.telemetry_hops);
+        if config.tells_remaining {
+            packet.remaining = RemainingSize::of(self.flow.remaining_from(transmission.number));
+        }
         self.counts.retransmitted_packets += u64::from(transmission.again);
         if self.regulator.measures_round_trips() {
             self.round_trips.start(transmission.number, now);

@@ -3,6 +3,7 @@
 use fabric_core::priority::Priority;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, TelemetryFields};
+use fabric_core::wire::{RemainingSize, ipv4};
 use units::Picos;
 
 use crate::congestion_control::CongestionFeedback;
@@ -69,7 +70,8 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
         answer: &Answer,
         packet: &RocePacket,
     ) -> RocePacket {
-        let dscp = config.ack_priority.map_or(packet.dscp, dscp_of);
+        let own = packet.dscp & !ipv4::INCAST_LABEL;
+        let dscp = config.ack_priority.map_or(own, dscp_of);
         RocePacket {
             opcode: Opcode::Acknowledge,
             congestion_echo: self.feedback.echo(),
@@ -102,6 +104,7 @@ impl<R: ReliableReceiver, F: CongestionFeedback> Responder<R, F> {
             aeth: None,
             payload_length: 0,
             telemetry: None,
+            remaining: RemainingSize::UNKNOWN,
         }
     }
 }
@@ -164,6 +167,7 @@ pub(crate) mod tests {
             aeth: None,
             payload_length: 0,
             telemetry: None,
+            remaining: RemainingSize::UNKNOWN,
         };
         assert_eq!(responder.notification(&config), notification);
         let aeth = AethFields { syndrome: Syndrome::Ack, message_sequence_number: 4 };

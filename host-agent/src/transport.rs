@@ -127,6 +127,15 @@ impl SendingEnd {
         }
     }
 
+    /// What it has left to send, in bytes; of a connection, all that it sends.
+    #[inline]
+    pub fn remaining(&self) -> u64 {
+        match self {
+            Self::Roce(requester) => requester.remaining(),
+            Self::Tcp(sender) => sender.request().bytes,
+        }
+    }
+
     /// When the pace allows the next packet.
     #[inline]
     pub fn next_start(&self) -> Picos {

@@ -58,7 +58,7 @@ impl Row for FlowTraceRow {
             name: "congestion",
             about: "What the congestion control makes of congestion, in millionths, rounded down. DCQCN: \
                     alpha as of the last CNP, or with a clock of cuts as of its last cut; DCTCP: alpha; \
-                    HPCC: the utilisation U; PowerTCP and theta-PowerTCP: the smoothed power, 1000000 of a \
+                    HPCC: the utilisation U; rtt-target: the last round trip as a part of the target; PowerTCP and theta-PowerTCP: the smoothed power, 1000000 of a \
                     link that is just full; TIMELY: the normalised gradient, which may be negative, rounded \
                     towards zero. Empty for others.",
         },

@@ -15,8 +15,9 @@ use super::flow_queues::{FlowQueues, MAX_FLOW_QUEUES};
 use super::headroom::Headroom;
 use super::priority::{AckPriority, Priorities};
 use super::quantity::{self, Quantity, Time};
+use super::ratio::Probability;
 use super::report::ScenarioError;
-use super::switch::{Scheduler, Switch};
+use super::switch::Switch;
 use super::transport::{CongestionControl, Transport, WindowSize};
 
 /// How switches pause single queues of their neighbours.
@@ -38,6 +39,10 @@ pub struct Bfc {
     pub assignment: Assignment,
     /// Entries of an egress port's flow table for each of its queues (Section 3.3.1).
     pub flow_table: u32,
+    /// Part of the packets that are counted, above zero (Appendix A.8).
+    pub sampling: Probability,
+    /// Whether hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
+    pub incast_labels: bool,
     /// HRTT in the pause threshold; `None`: that of the switch's longest link.
     #[serde(
         serialize_with = "quantity::serialize_option",
@@ -96,6 +101,15 @@ pub(super) enum BackpressureKeys {
         #[serde(default = "default_flow_table")]
         #[schemars(range(min = 1))]
         flow_table: u32,
+        /// Part of the packets that a switch counts in its flow table and pause counters, above 0, up to 1; a packet that
+        /// is not counted cannot pause, and packets of one flow may overtake each other. Default 1.
+        #[serde(default = "all_packets")]
+        sampling: Probability,
+        /// Whether hosts label the packets of incasts (kinds "incast", "periodic-incast" and "poisson-incast" of
+        /// `[[flows]]`) by a DSCP that is 1 above their priority's, and all of these at a port share the last of its
+        /// `queues`, which no other flow gets. Default false.
+        #[serde(default)]
+        incast_labels: bool,
         /// A queue pauses those that feed it when it holds more than what it drains in this time, at an equal share of
         /// its port's rate for each active queue. Below the time of a packet, each packet pauses. Default: the longest
         /// round trip over a link of the switch, of a packet and the pause that answers it.
@@ -111,6 +125,10 @@ pub(super) enum BackpressureKeys {
 
 const fn default_priorities() -> Priorities {
     Priorities(1 << 3)
+}
+
+const fn all_packets() -> Probability {
+    Probability { millionths: 1_000_000 }
 }
 
 const fn default_queues() -> u32 {
@@ -131,6 +149,8 @@ impl BackpressureKeys {
             queues,
             assignment,
             flow_table,
+            sampling,
+            incast_labels,
             threshold,
             sticky,
             bitmap_period,
@@ -163,6 +183,15 @@ impl BackpressureKeys {
             let help = format!("write 1 to {most}; the paper has 100");
             return wrong("flow_table", &title, &help);
         }
+        if sampling.millionths == 0 {
+            let help =
+                "write a part above 0, such as 0.5: a switch that counts no packet pauses nobody";
+            return wrong("sampling", "no packet is counted", help);
+        }
+        if incast_labels && queues == 1 {
+            let help = "the last queue is for labelled incasts: write queues = 2 or more";
+            return wrong("incast_labels", "labelled incasts, and one queue for all", help);
+        }
         if threshold == Some(Quantity(Picos::ZERO)) {
             let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
             return wrong("threshold", "a threshold of no time", help);
@@ -172,6 +201,8 @@ impl BackpressureKeys {
             queues: queues.try_into().expect("at most 120"),
             assignment,
             flow_table,
+            sampling,
+            incast_labels,
             threshold: threshold.map(|Quantity(time)| time),
             sticky: sticky.map(|Quantity(time)| time),
             bitmap_period: bitmap_period.map(|Quantity(time)| time),
@@ -222,10 +253,6 @@ impl Scenario {
             );
             return wrong("switch.backpressure.bitmap_period", title, &help);
         }
-        if switch.scheduler == Scheduler::Strict {
-            let help = "one flow's queue would always go before another's: write scheduler = { kind = \"dwrr\" }";
-            return wrong("switch.scheduler", "BFC under a strict scheduler", help);
-        }
         if switch.control_priority.is_some_and(paused) {
             let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
             return wrong(
@@ -271,8 +298,14 @@ impl Scenario {
         let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
         let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
         let round_trip = self.hop_round_trip(switch);
+        let sampled = u64::from(bfc.sampling.millionths) * bfc::sampling::ALL / 1_000_000;
         SchemeSettings::Bfc(bfc::Settings {
-            options: options.expect("it was checked"),
+            options: bfc::Options {
+                samples: sampled < bfc::sampling::ALL,
+                incast_queue: bfc.incast_labels,
+                ..options.expect("it was checked")
+            },
+            sampled: u32::try_from(sampled).unwrap_or(u32::MAX),
             threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
             sticky: bfc.sticky.unwrap_or(round_trip + round_trip).to_nanos_ceil(),
         })

@@ -9,7 +9,6 @@ use super::backpressure::Backpressure;
 use super::document::Document;
 use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
-use super::switch::Scheduler;
 
 /// Queues that spread priorities may have in sum at a port. The numbers 0 to 7 stay reserved for priorities with one
 /// queue.
@@ -41,7 +40,6 @@ pub(super) fn resolve(
     entries: Vec<FlowQueuesKeys>,
     backpressure: Option<&Backpressure>,
     control_priority: Option<u8>,
-    scheduler: Scheduler,
     document: &Document<'_>,
 ) -> Result<Vec<FlowQueues>, ScenarioError> {
     let taken: Vec<FlowQueues> =
@@ -81,11 +79,5 @@ pub(super) fn resolve(
     };
     let resolved: Vec<FlowQueues> =
         entries.into_iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
-    if !resolved.is_empty() && scheduler == Scheduler::Strict {
-        let title = "flow queues under a strict scheduler";
-        let help = "one flow's queue would always go before another's: write scheduler = { kind = \
-                    \"dwrr\" }";
-        return Err(document.error("switch.flow_queues", title, help));
-    }
     Ok(resolved)
 }

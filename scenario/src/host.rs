@@ -9,6 +9,8 @@ use super::pause::PauseResponse;
 use super::priority::{AckPriority, Priority};
 use super::quantity::{self, Quantity, Size, Time};
 use super::report::ScenarioError;
+use super::scheduling::NicScheduler;
+use super::switch::Scheduler;
 use super::transport::{Transport, TransportKeys};
 
 /// Largest payload: a frame of a native XDP program is one linear piece of a page, which leaves
@@ -42,6 +44,8 @@ pub struct Host {
     pub pause_response: PauseResponse,
     /// Whether the NIC obeys pauses of single queues, and gives each flow a queue.
     pub queue_pauses: bool,
+    /// How the NIC chooses among its flows.
+    pub scheduler: NicScheduler,
     /// What carries flows.
     pub transport: Transport,
 }
@@ -80,6 +84,9 @@ pub(super) struct HostKeys {
     /// Whether NICs take part in `switch.backpressure`: each flow gets a transmit queue, its packets name it to the switch,
     /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
     queue_pauses: bool,
+    /// How a NIC chooses among the flows that may send: "round-robin", or "srf", shortest remaining flow first (BFC,
+    /// Appendix A.2). Default: "srf" where `switch.scheduler` is, else "round-robin".
+    scheduler: Option<NicScheduler>,
     /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
     /// "hpcc".
     transport: TransportKeys,
@@ -97,13 +104,19 @@ impl Default for HostKeys {
             retransmission_timeout: Quantity(Picos(4_194_000_000)),
             pause_response: PauseResponse::Standard,
             queue_pauses: true,
+            scheduler: None,
             transport: TransportKeys::default(),
         }
     }
 }
 
 impl HostKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Host, ScenarioError> {
+    /// At switches with this scheduler.
+    pub(super) fn resolve(
+        self,
+        switch: Scheduler,
+        document: &Document<'_>,
+    ) -> Result<Host, ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("host.{key}"), title, help))
         };
@@ -136,6 +149,7 @@ impl HostKeys {
             retransmission_timeout: self.retransmission_timeout.0,
             pause_response: self.pause_response,
             queue_pauses: self.queue_pauses,
+            scheduler: self.scheduler.unwrap_or(NicScheduler::usual(switch)),
             transport,
         })
     }

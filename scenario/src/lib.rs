@@ -39,6 +39,7 @@ mod reliability;
 pub mod report;
 mod results;
 mod routes;
+mod scheduling;
 mod schema;
 mod shape;
 mod sizes;
@@ -87,6 +88,7 @@ pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, Throughput};
 pub use routes::{MOST_ROUTES, RouteEntry};
+pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
@@ -388,7 +390,8 @@ impl ScenarioKeys {
         let rates = shape.rates();
         let duration = self.duration.0;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut host = self.host.resolve(document)?;
+        let switch = self.switch.resolve(&rates, document)?;
+        let mut host = self.host.resolve(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
             fabric: &fabric,
@@ -415,7 +418,6 @@ impl ScenarioKeys {
             keys.resolve(&format!("faults.{number}"), &fabric, document)
         };
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
-        let switch = self.switch.resolve(&rates, document)?;
         let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
         let mut scenario = Scenario {
             name: run_name(self.name, path, document)?,
@@ -449,6 +451,7 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
+        scenario.check_scheduling(document)?;
         scenario.check_buffers(document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)

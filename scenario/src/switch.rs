@@ -131,14 +131,20 @@ impl Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// A higher priority always goes first.
-    Strict,
+    /// A higher priority always goes first; the queues of one priority take turns.
+    Strict {
+        /// Bytes that a queue may send in a round among those of its priority; less than 4 GiB.
+        #[serde(serialize_with = "quantity::serialize")]
+        quantum: Bytes,
+    },
     /// Deficit weighted round robin with equal weights.
     Dwrr {
         /// Bytes that a queue may send in a round; less than 4 GiB.
         #[serde(serialize_with = "quantity::serialize")]
         quantum: Bytes,
     },
+    /// Shortest remaining flow first.
+    Srf,
 }
 
 /// How private buffers are filled.
@@ -271,14 +277,24 @@ struct AlphaOfRateKeys {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 enum SchedulerKeys {
-    /// A higher priority always goes first.
-    Strict {},
+    /// A higher priority always goes first. Where a priority has several queues, these take turns (deficit weighted round
+    /// robin; BFC, Appendix A.3).
+    Strict {
+        /// Bytes that a queue may send in a round among those of its priority, above zero and less than "4GiB". Default
+        /// "1600B".
+        #[serde(default = "default_quantum")]
+        quantum: Size,
+    },
     /// Deficit weighted round robin with equal weights.
     Dwrr {
         /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
         #[serde(default = "default_quantum")]
         quantum: Size,
     },
+    /// Shortest remaining flow first: the queue whose first packet is of the flow that has the fewest bytes left to
+    /// send, which packets say (BFC, Appendix A.2). ACKs and CNPs, which say nothing, go first. Flows are RoCEv2's and
+    /// have an end.
+    Srf {},
 }
 
 const fn default_alpha() -> Ratio {
@@ -354,13 +370,7 @@ impl SwitchKeys {
             backpressure,
             ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
             scheduler,
-            flow_queues: flow_queues::resolve(
-                self.flow_queues,
-                kept,
-                control,
-                scheduler,
-                document,
-            )?,
+            flow_queues: flow_queues::resolve(self.flow_queues, kept, control, document)?,
             control_priority: control,
             thresholds: self.thresholds.resolve(document)?,
             lossy_threshold: self.lossy_threshold,
@@ -430,19 +440,23 @@ impl AlphaOfRateKeys {
 
 impl SchedulerKeys {
     fn resolve(self, document: &Document<'_>) -> Result<Scheduler, ScenarioError> {
-        match self {
-            Self::Strict {} => Ok(Scheduler::Strict),
-            Self::Dwrr { quantum: Quantity(Bytes(0)) } => Err(document.error(
+        let checked = |Quantity(quantum): Size| match quantum {
+            Bytes(0) => Err(document.error(
                 "switch.scheduler.quantum",
                 "a quantum of no bytes",
                 "write a size such as \"1600B\"",
             )),
-            Self::Dwrr { quantum } if quantum.0.0 > u64::from(u32::MAX) => Err(document.error(
+            quantum if quantum.0 > u64::from(u32::MAX) => Err(document.error(
                 "switch.scheduler.quantum",
-                &format!("a quantum of {}", quantity::display(quantum.0)),
+                &format!("a quantum of {}", quantity::display(quantum)),
                 "a switch counts it in 32 bits: write a size below \"4GiB\", such as \"1600B\"",
             )),
-            Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: quantum.0 }),
+            quantum => Ok(quantum),
+        };
+        match self {
+            Self::Strict { quantum } => Ok(Scheduler::Strict { quantum: checked(quantum)? }),
+            Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: checked(quantum)? }),
+            Self::Srf {} => Ok(Scheduler::Srf),
         }
     }
 }

@@ -9,6 +9,7 @@ mod good;
 mod headroom;
 mod names;
 mod routes;
+mod scheduling;
 mod shape;
 mod shapes;
 mod switches;

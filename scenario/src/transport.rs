@@ -6,6 +6,7 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod powertcp;
+mod rtt_target;
 mod tcp;
 mod timely;
 mod window;
@@ -27,6 +28,7 @@ pub use dcqcn::{Dcqcn, MOST_STAGES, Notification, Profile};
 pub use dctcp::{Dctcp, Start};
 pub use hpcc::Hpcc;
 pub use powertcp::PowerTcp;
+pub use rtt_target::RttTarget;
 pub use tcp::Tcp;
 pub use timely::{Timely, TimelyForm};
 use window::WindowKeys;
@@ -133,8 +135,8 @@ pub(crate) struct RoceRcKeys {
     rto_low: Option<Time>,
     /// Selective repeat: `rto_low` holds while fewer packets than this are in flight; 0 for never. Default 3.
     rto_low_packets: Option<u32>,
-    /// Who sets the sender's rate: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", or "none", which
-    /// is line rate. Default "dcqcn".
+    /// Who sets the sender's rate: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target"
+    /// (beside BFC), or "none", which is line rate. Default "dcqcn".
     congestion_control: CongestionControlKeys,
     /// DCQCN's parameters; they have an effect with `congestion_control = "dcqcn"`.
     dcqcn: dcqcn::DcqcnKeys,
@@ -144,6 +146,8 @@ pub(crate) struct RoceRcKeys {
     hpcc: hpcc::HpccKeys,
     /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
     powertcp: powertcp::PowerTcpKeys,
+    /// The parameters of the control beside BFC; they have an effect with `congestion_control = "rtt-target"`.
+    rtt_target: rtt_target::RttTargetKeys,
     /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
     theta_powertcp: powertcp::PowerTcpKeys,
     /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
@@ -232,13 +236,14 @@ impl RoceRcKeys {
         let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::LineRate)?;
         let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
         let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
+        let rtt_target = self.rtt_target.resolve(&place.of("rtt_target"))?;
         let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
         let timely = self.timely.resolve(&place.of("timely"))?;
         let congestion_control = match self.congestion_control {
             CongestionControlKeys::None => CongestionControl::None,
             CongestionControlKeys::Cubic => {
                 let help = "Cubic runs on kind = \"tcp\"; here are \"dcqcn\", \"hpcc\", \"dctcp\", \"timely\", \
-                            \"powertcp\", \"theta-powertcp\" and \"none\"";
+                            \"powertcp\", \"theta-powertcp\", \"rtt-target\" and \"none\"";
                 let title = "cubic cannot drive RoCEv2, whose hosts take no loss for congestion";
                 return Err(place.wrong("congestion_control", title, help));
             }
@@ -246,6 +251,7 @@ impl RoceRcKeys {
             CongestionControlKeys::Dctcp => CongestionControl::Dctcp(dctcp),
             CongestionControlKeys::Hpcc => CongestionControl::Hpcc(hpcc),
             CongestionControlKeys::Powertcp => CongestionControl::PowerTcp(powertcp),
+            CongestionControlKeys::RttTarget => CongestionControl::RttTarget(rtt_target),
             CongestionControlKeys::ThetaPowertcp => {
                 CongestionControl::ThetaPowerTcp(theta_powertcp)
             }

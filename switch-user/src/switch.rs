@@ -26,13 +26,14 @@ use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{PortUse, Scheme, Selected};
+use fabric_core::tables::Tables;
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
 use units::{Nanos, Picos};
 
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
-use crate::traffic_manager::{PortQueues, Selection, TrafficManager};
+use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
 
 pub use observer::{Admitted, ControlEvent, Departed, Observer};
 pub use port::PortConfig;
@@ -271,7 +272,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 let egress = port_number(egress_port);
                 observer.admitted(now, &self.tables, Admitted { port, egress, slot, length })?;
                 self.keep(slot, arrival.frame);
-                self.queues.enqueue(egress_port as usize, queue, slot, length);
+                let rank = self.rank(slot);
+                self.queues.enqueue(egress_port as usize, queue, slot, length, rank);
                 let mut wake = [None, Some(egress)];
                 for (order, built) in arrival.orders {
                     let event = ControlEvent::of(order);
@@ -334,7 +336,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             };
             let left = left.expect("the traffic manager names slots that hold a packet");
             if let Fate::Requeued(other) = left.fate {
-                self.queues.enqueue(number, other, slot, length);
+                let rank = self.rank(slot);
+                self.queues.enqueue(number, other, slot, length, rank);
                 requeued += 1;
                 assert!(
                     requeued <= self.requeue_limit(),
@@ -422,6 +425,15 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// How often packets may move at one poll: each once into every queue of its port.
     fn requeue_limit(&self) -> usize {
         self.queues.total_packets() * (1 + self.config.queues.data_queues)
+    }
+
+    /// What the scheduler orders a packet by: what its flow has left to send.
+    #[inline]
+    fn rank(&self, slot: u32) -> u16 {
+        if self.config.queues.scheduler != Scheduler::ShortestRemaining {
+            return 0;
+        }
+        self.tables.descriptor(slot).map_or(0, |descriptor| descriptor.remaining().to_wire())
     }
 
     #[inline]

@@ -25,16 +25,21 @@ mod port;
 #[cfg(test)]
 mod properties;
 
-use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueSet};
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueRanges, QueueSet, one_per_priority};
 
-use fifo::{Fifo, Links};
+use fifo::{Fifo, Item, Links};
 use port::Port;
 
 /// How a port chooses among its queues that hold packets and are not paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// The highest queue number first.
-    Strict,
+    /// The queues of the highest priority first; among the queues of one priority as under [`Dwrr`](Self::Dwrr) (BFC,
+    /// Appendix A.3).
+    Strict {
+        /// Bytes that a queue may send per round among those of its priority.
+        quantum: u32,
+    },
     /// Deficit weighted round robin, all weights equal, in the order of the queue numbers.
     ///
     /// Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", with a rule for
@@ -46,6 +51,9 @@ pub enum Scheduler {
         /// several rounds; not zero.
         quantum: u32,
     },
+    /// The queue first whose first packet has the lowest rank: shortest remaining flow first, if ranks are what flows have
+    /// left to send (BFC, Appendix A.2). Of queues with equal ranks the one with the lowest number.
+    ShortestRemaining,
 }
 
 impl Scheduler {
@@ -66,6 +74,19 @@ pub struct PortQueues {
     pub data_queues: usize,
     /// How they are served.
     pub scheduler: Scheduler,
+    /// Those of each priority: what is strict in [`Scheduler::Strict`].
+    pub ranges: QueueRanges,
+}
+
+impl Default for PortQueues {
+    /// A queue for each priority, served by DWRR.
+    fn default() -> Self {
+        Self {
+            data_queues: PRIORITIES,
+            scheduler: Scheduler::default(),
+            ranges: one_per_priority(None),
+        }
+    }
 }
 
 /// The packet that a port sends next. It has left its queue.
@@ -105,14 +126,15 @@ impl TrafficManager {
         Self { links: Links::new(slots), ports, queues, packets: 0 }
     }
 
-    /// Appends the packet in `slot`, of `length` bytes, to a queue.
+    /// Appends the packet in `slot`, of `length` bytes, to a queue. Its rank matters to
+    /// [`Scheduler::ShortestRemaining`] only.
     ///
     /// # Panics
     /// If the slot is in a queue already, or one of the numbers is out of range.
     #[inline(always)]
-    pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32) {
+    pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32, rank: u16) {
         let index = self.index(port, queue);
-        self.queues[index].push(&mut self.links, slot, length);
+        self.queues[index].push(&mut self.links, slot, Item::new(length, rank));
         self.ports[port].mark_non_empty(queue);
         self.packets += 1;
     }

@@ -5,6 +5,7 @@
 
 pub mod agreement;
 pub mod backpressure;
+pub mod backpressure_variants;
 pub mod burst;
 pub mod capture;
 pub mod congestion;

@@ -52,6 +52,7 @@ fn a_packet_is_read_field_by_field() {
             ports: 50_000 << 16 | u32::from(UDP_PORT),
             protocol: 17,
             type_of_service: 0x62,
+            remaining: RemainingSize::UNKNOWN,
             ttl: 64,
             checksum,
         }

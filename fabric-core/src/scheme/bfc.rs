@@ -1,8 +1,8 @@
 //! BFC, Backpressure Flow Control (Goyal et al., NSDI 2022): flows get egress queues of their own as long as there are
 //! some, and a switch pauses single queues of its neighbour.
 //!
-//! [`assignment`] gives flows their queues (Section 3.3.1), [`backpressure`] counts and pauses (Section 3.3.2).
-//! [`state`] is the state, [`settings`] the configuration.
+//! [`assignment`] gives flows their queues (Section 3.3.1), [`backpressure`] counts and pauses (Section 3.3.2), [`sampling`]
+//! may leave packets out of both (Appendix A.8). [`state`] is the state, [`settings`] the configuration.
 //!
 //! A frame's source address names the queue of the neighbour's port that it has left, upstreamQ in the paper:
 //! [`QueueId::in_address`]. Packets that name none are queued like others and pause nothing.
@@ -18,12 +18,14 @@
 pub mod assignment;
 pub mod backpressure;
 pub mod note;
+pub mod sampling;
 pub mod settings;
 pub mod state;
 
 use super::pfc::Pfc;
 use super::{Arriving, Ingress, Leaving, Room, Scheme};
 use crate::drop_reason::DropReason;
+use crate::frame::Ipv4Fields;
 use crate::hop_control::{HopControl, Order};
 use crate::map_abi::{Descriptor, Pool};
 use crate::policy::Policy;
@@ -44,13 +46,12 @@ impl Scheme for Bfc {
         at: &Ingress<'_, T>,
         egress_port: u32,
         now: Nanos,
-        hash: impl FnOnce() -> u32,
+        fields: &Ipv4Fields,
     ) -> QueueId {
-        let queues = at.config.queues_of(at.priority);
-        if Options::of(at.policy).assigns(at.priority) {
-            assignment::queue(at, egress_port, queues, now, hash())
+        if Options::of(at.policy).is_backpressured(at.priority) {
+            assignment::queue(at, egress_port, now, fields)
         } else {
-            queues.select(hash)
+            at.config.queues_of(at.priority).select(|| at.queue_hash(fields))
         }
     }
 
@@ -91,11 +92,17 @@ impl Scheme for Bfc {
     ) {
         let Ingress { tables, policy, priority, .. } = packet.ingress;
         let Some(out) = state::port(tables, packet.egress_port) else { return };
+        let options = Options::of(policy);
+        let is_backpressured = options.is_backpressured(priority);
+        let is_sampled = is_backpressured && sampling::is_sampled(packet, options);
+        let entry =
+            is_backpressured.then(|| assignment::enqueued(packet, out, is_sampled)).flatten();
         assignment::occupy(out, packet.queue);
-        if Options::of(policy).is_backpressured(priority) {
-            let entry = assignment::enqueued(packet);
+        if is_sampled {
             let note = Note::new(backpressure::enqueued(packet, out, send), entry);
             descriptor.note.store(note.to_bits());
+        } else {
+            descriptor.note.store(Note::default().to_bits());
         }
     }
 
@@ -108,7 +115,9 @@ impl Scheme for Bfc {
             return;
         }
         let note = Note::of_bits(packet.note);
-        assignment::dequeued(packet, note.entry());
+        if let Some(entry) = note.entry() {
+            assignment::dequeued(packet, out, entry);
+        }
         if let Some(upstream) = note.counted() {
             backpressure::dequeued(packet, out, upstream, send);
         }

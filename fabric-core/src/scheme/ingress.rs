@@ -65,7 +65,7 @@ impl<T> Arriving<'_, T> {
     /// The hash of its flow by which switches choose queues.
     #[inline(always)]
     pub fn flow_hash(&self) -> u32 {
-        queue_hash(self.fields, self.ingress.config.ecmp_seed)
+        self.ingress.queue_hash(self.fields)
     }
 }
 
@@ -117,6 +117,14 @@ pub struct PortUse {
     pub headroom_bytes: u64,
     /// Whether all lossless classes of its neighbour are paused because of the port.
     pub off: bool,
+}
+
+impl<T> Ingress<'_, T> {
+    /// The hash of a packet's flow by which the switch chooses queues.
+    #[inline(always)]
+    pub fn queue_hash(&self, fields: &Ipv4Fields) -> u32 {
+        queue_hash(fields, self.config.ecmp_seed)
+    }
 }
 
 impl<'a, T: Tables> Ingress<'a, T> {

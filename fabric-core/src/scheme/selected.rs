@@ -8,7 +8,7 @@ use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme, Verdict
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::Departure;
 use crate::drop_reason::DropReason;
-use crate::frame::Frame;
+use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::{Descriptor, Pool};
 use crate::policy::{Policy, SchemeKind};
@@ -141,9 +141,9 @@ impl Scheme for Selected {
         at: &Ingress<'_, T>,
         egress_port: u32,
         now: Nanos,
-        hash: impl FnOnce() -> u32,
+        fields: &Ipv4Fields,
     ) -> QueueId {
-        select!(at.policy, S => S::queue(at, egress_port, now, hash))
+        select!(at.policy, S => S::queue(at, egress_port, now, fields))
     }
 
     #[inline(always)]

@@ -13,9 +13,9 @@ use crate::queue::{QueueId, one_per_priority};
 use crate::scheme::dsh;
 use units::{BitsPerSecond, Bytes};
 
-use crate::wire::LinkAddresses;
 use crate::wire::psn::Psn;
 use crate::wire::roce::{Ecn, Opcode, RocePacket};
+use crate::wire::{LinkAddresses, RemainingSize};
 
 /// Ports. Host n is behind port n.
 pub const PORTS: usize = 2;
@@ -151,6 +151,7 @@ pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
         aeth: None,
         payload_length: 1000,
         telemetry: None,
+        remaining: RemainingSize::UNKNOWN,
     };
     let mut frame = vec![0; packet.frame_length()];
     let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 0], destination: station(port) };

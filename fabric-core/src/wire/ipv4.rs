@@ -26,6 +26,9 @@ const VERSION_AND_WORDS: u8 = 0x45;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
+/// The bit of a DSCP by which senders label packets of incasts (BFC, Appendix A.7).
+pub const INCAST_LABEL: u8 = 1;
+
 /// The header's length in bytes.
 pub const LEN: usize = 20;
 /// Where DSCP and ECN are.
@@ -149,6 +152,22 @@ impl Header {
         };
         header.checksum = header.expected_checksum().to_be_bytes();
         header
+    }
+
+    /// The same with this identification.
+    #[inline(always)]
+    #[must_use]
+    pub const fn with_identification(mut self, identification: u16) -> Self {
+        let old = self.identification();
+        self.checksum = incremental_checksum(self.checksum(), old, identification).to_be_bytes();
+        self.identification = identification.to_be_bytes();
+        self
+    }
+
+    /// Identification: xoff's hosts say in it what a flow has left to send (`remaining_size`).
+    #[inline(always)]
+    pub const fn identification(&self) -> u16 {
+        u16::from_be_bytes(self.identification)
     }
 
     /// The DSCP and ECN fields as one byte.

@@ -14,6 +14,7 @@ use core::net::Ipv4Addr;
 
 use super::ip_packet::frame_length;
 use super::psn::Psn;
+use super::remaining_size::RemainingSize;
 use super::{aeth, bth, cnp, ipv4, reth, udp};
 
 #[cfg(feature = "icrc")]
@@ -45,7 +46,8 @@ pub struct RocePacket {
     pub destination: u32,
     /// UDP source port: the entropy that ECMP hashes.
     pub source_port: u16,
-    /// Differentiated services code point, 0 to 63; by custom 8 per priority.
+    /// Differentiated services code point, 0 to 63; by custom 8 per priority, and 1 more in packets of labelled incasts
+    /// ([`INCAST_LABEL`](super::ipv4::INCAST_LABEL)).
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
@@ -70,6 +72,8 @@ pub struct RocePacket {
     pub payload_length: u16,
     /// What the packet says of its stamps, if it has room for them.
     pub telemetry: Option<TelemetryFields>,
+    /// What its flow has left to send, in the IPv4 identification.
+    pub remaining: RemainingSize,
 }
 
 impl RocePacket {
@@ -163,6 +167,7 @@ mod tests {
         aeth: None,
         payload_length: 0,
         telemetry: None,
+        remaining: RemainingSize::UNKNOWN,
     };
 
     #[test]

@@ -6,7 +6,7 @@ use enum_dispatch::enum_dispatch;
 use units::BitsPerSecond;
 
 use super::line_rate::LineRate;
-use super::{cubic, dcqcn, dctcp, hpcc, powertcp, theta_powertcp, timely};
+use super::{cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, theta_powertcp, timely};
 
 /// How senders set their rate, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Algorithm {
     Hpcc(hpcc::Parameters),
     /// PowerTCP.
     PowerTcp(powertcp::Parameters),
+    /// A round-trip time to aim at.
+    RttTarget(rtt_target::Parameters),
     /// theta-PowerTCP.
     ThetaPowerTcp(powertcp::Parameters),
     /// TIMELY.
@@ -51,6 +53,9 @@ impl Algorithm {
             Self::PowerTcp(parameters) => {
                 (powertcp::Control::new(parameters.into()).into(), LineRate.into())
             }
+            Self::RttTarget(parameters) => {
+                (rtt_target::Control::new(parameters.into()).into(), LineRate.into())
+            }
             Self::ThetaPowerTcp(parameters) => {
                 (theta_powertcp::Control::new(parameters.into()).into(), LineRate.into())
             }
@@ -71,6 +76,7 @@ pub(crate) enum Control {
     Dctcp(dctcp::Control),
     Hpcc(hpcc::Control),
     PowerTcp(powertcp::Control),
+    RttTarget(rtt_target::Control),
     ThetaPowerTcp(theta_powertcp::Control),
     Timely(timely::Control),
 }

@@ -39,6 +39,8 @@ pub fn config(address: u32) -> HostConfig {
         pause_response: Picos(1500),
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        scheduler: Scheduler::RoundRobin,
+        tells_remaining: false,
     }
 }
 
@@ -64,6 +66,7 @@ fn flow(bytes: u64) -> FlowRequest {
         source_port: 50_000,
         priority: Priority::new(3),
         bytes,
+        is_incast: false,
     }
 }
 

@@ -1,5 +1,6 @@
 use fabric_core::hop_control::ClassPauses;
 use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority};
+use fabric_core::wire::RemainingSize;
 use fabric_core::wire::psn::Psn;
 use fabric_core::wire::roce::{Ecn, Opcode};
 use fabric_core::wire::telemetry::{Fields, Measured, RateCode};
@@ -12,7 +13,12 @@ fn nic() -> Nic {
 }
 
 fn with(queues: QueueRanges) -> Nic {
-    Nic::new(PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues), None)
+    ordered(queues, Scheduler::RoundRobin)
+}
+
+fn ordered(queues: QueueRanges, scheduler: Scheduler) -> Nic {
+    let pauses = PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, queues);
+    Nic::new(pauses, None, scheduler)
 }
 
 fn of(priority: u8) -> QueueId {
@@ -36,6 +42,7 @@ fn control(opcode: Opcode, priority: u8) -> RocePacket {
         aeth: None,
         payload_length: 0,
         telemetry: None,
+        remaining: RemainingSize::UNKNOWN,
     }
 }
 
@@ -55,13 +62,13 @@ fn resume(nic: &mut Nic, now: Picos, priority: u8) {
 fn the_round_crosses_priorities() {
     let mut nic = nic();
     for (priority, slot) in [(3, 10), (5, 11), (3, 12)] {
-        nic.schedule(of(priority), slot);
+        nic.schedule(of(priority), slot, || 0);
     }
     let mut order = Vec::new();
     for _ in 0..6 {
         let slot = nic.pop_queue_pair(Picos(1)).expect("three are ready");
         order.push(slot);
-        nic.schedule(of(if slot == 11 { 5 } else { 3 }), slot);
+        nic.schedule(of(if slot == 11 { 5 } else { 3 }), slot, || 0);
     }
     assert_eq!(order, [10, 11, 12, 10, 11, 12]);
 }
@@ -69,8 +76,8 @@ fn the_round_crosses_priorities() {
 #[test]
 fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
     let mut nic = nic();
-    nic.schedule(of(3), 10);
-    nic.schedule(of(5), 11);
+    nic.schedule(of(3), 10, || 0);
+    nic.schedule(of(5), 11, || 0);
     pause(&mut nic, Picos(0), 3);
     assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
     assert_eq!(nic.pop_queue_pair(Picos(1)), None);
@@ -82,9 +89,9 @@ fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
 #[test]
 fn paced_queue_pairs_wait_for_their_instant_in_order() {
     let mut nic = nic();
-    nic.schedule_at(of(3), 10, Picos(200));
-    nic.schedule_at(of(3), 11, Picos(100));
-    nic.schedule_at(of(3), 12, Picos(100));
+    nic.schedule_at(of(3), 10, Picos(200), || 0);
+    nic.schedule_at(of(3), 11, Picos(100), || 0);
+    nic.schedule_at(of(3), 12, Picos(100), || 0);
     assert_eq!(nic.pop_queue_pair(Picos(99)), None);
     assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
     assert_eq!(nic.next_transmission(Picos(150)), Some(Picos(150)), "the port falls free later");
@@ -100,8 +107,8 @@ fn paced_queue_pairs_wait_for_their_instant_in_order() {
 fn a_plan_holds_until_something_more_waits_or_pauses_change() {
     let mut nic = nic();
     let changes: [fn(&mut Nic); 6] = [
-        |nic| nic.schedule(of(3), 10),
-        |nic| nic.schedule_at(of(3), 11, Picos(900)),
+        |nic| nic.schedule(of(3), 10, || 0),
+        |nic| nic.schedule_at(of(3), 11, Picos(900), || 0),
         |nic| nic.queue_notification(control(Opcode::Cnp, 6)),
         |nic| nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]),
         |nic| pause(nic, Picos(0), 3),
@@ -119,9 +126,9 @@ fn a_plan_holds_until_something_more_waits_or_pauses_change() {
 fn a_plan_holds_while_pauses_bind_and_end() {
     let queues = one_per_priority(None);
     let pauses = PauseTimers::new(BitsPerSecond(100_000_000_000), Picos(50), queues);
-    let mut nic = Nic::new(pauses, None);
+    let mut nic = Nic::new(pauses, None, Scheduler::RoundRobin);
     for (priority, slot) in [(2, 10), (3, 11)] {
-        nic.schedule_at(of(priority), slot, Picos(100));
+        nic.schedule_at(of(priority), slot, Picos(100), || 0);
     }
     nic.pauses_mut().receive(Picos(0), &ClassPauses::xoff(1 << 2, 1));
     let three = QueueSet::of(of(3));
@@ -136,10 +143,10 @@ fn a_plan_holds_while_pauses_bind_and_end() {
 #[test]
 fn the_earliest_of_all_that_wait_is_the_next() {
     let mut nic = nic();
-    nic.schedule_at(of(2), 10, Picos(300));
-    nic.schedule_at(of(7), 11, Picos(200));
+    nic.schedule_at(of(2), 10, Picos(300), || 0);
+    nic.schedule_at(of(7), 11, Picos(200), || 0);
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(200)));
-    nic.schedule(of(4), 12);
+    nic.schedule(of(4), 12, || 0);
     assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
     pause(&mut nic, Picos(0), 4);
     assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
@@ -157,8 +164,8 @@ fn the_earliest_of_all_that_wait_is_the_next() {
 fn every_priority_has_a_round_of_its_own() {
     let mut nic = nic();
     for priority in 0..8 {
-        nic.schedule(of(priority), 10 + u32::from(priority));
-        nic.schedule_at(of(priority), 20 + u32::from(priority), Picos(100));
+        nic.schedule(of(priority), 10 + u32::from(priority), || 0);
+        nic.schedule_at(of(priority), 20 + u32::from(priority), Picos(100), || 0);
     }
     for (now, slots) in [(Picos(99), 10), (Picos(100), 20)] {
         for priority in [7_u8, 0, 3, 5, 1, 6, 2, 4] {
@@ -173,7 +180,7 @@ fn every_priority_has_a_round_of_its_own() {
 #[test]
 fn a_gap_that_ends_within_a_pause_ends_with_the_pause() {
     let mut nic = nic();
-    nic.schedule_at(of(3), 10, Picos(200));
+    nic.schedule_at(of(3), 10, Picos(200), || 0);
     pause(&mut nic, Picos(0), 3);
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
 }
@@ -241,14 +248,14 @@ fn a_paused_acknowledgement_holds_up_none_of_another_priority() {
 fn acknowledgements_stop_with_the_queue_that_they_are_given() {
     let pause_timers =
         PauseTimers::new(BitsPerSecond(100_000_000_000), Picos::ZERO, one_per_priority(None));
-    let mut nic = Nic::new(pause_timers, Some(Priority::new(0)));
+    let mut nic = Nic::new(pause_timers, Some(Priority::new(0)), Scheduler::RoundRobin);
     nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]);
     pause(&mut nic, Picos(0), 0);
     assert_eq!(nic.pop_control(Picos(0)), None);
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
     resume(&mut nic, Picos(1), 0);
     pause(&mut nic, Picos(1), 3);
-    nic.schedule(of(3), 10);
+    nic.schedule(of(3), 10, || 0);
     assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
     assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
     assert_eq!(nic.pop_queue_pair(Picos(1)), None, "data of their priority is paused");
@@ -261,8 +268,8 @@ fn queues_of_one_priority_take_turns_and_pause_together() {
     queues[3] = QueueRange::data(8, 120);
     let mut nic = with(queues);
     for (slot, queue) in (0..).zip([127, 9, 64, 11, 5].map(QueueId::data)) {
-        nic.schedule(queue, slot);
-        nic.schedule_at(queue, 10 + slot, Picos(100));
+        nic.schedule(queue, slot, || 0);
+        nic.schedule_at(queue, 10 + slot, Picos(100), || 0);
     }
     let before: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(1))).collect();
     assert_eq!(before, [0, 1, 2, 3, 4]);
@@ -289,4 +296,30 @@ fn queue_pairs_get_queues_of_their_own_as_long_as_there_are_some() {
     let again = [(); 2].map(|()| nic.assign(Priority::new(3)).number());
     assert_eq!(again, [9, 9], "8 has two, 10 one, and 9 none at first");
     assert_eq!(nic.assign(Priority::new(4)), of(4));
+}
+
+#[test]
+fn the_shortest_remaining_goes_first_whatever_its_queue() {
+    let mut nic = ordered(one_per_priority(None), Scheduler::ShortestRemaining);
+    for (slot, (priority, remaining)) in (0..).zip([(3, 900), (5, 800), (3, 700), (3, 800)]) {
+        nic.schedule(of(priority), slot, || remaining);
+    }
+    nic.schedule_at(of(5), 4, Picos(100), || 750);
+    nic.schedule_at(of(5), 5, Picos(100), || u64::MAX);
+    pause(&mut nic, Picos(0), 5);
+    assert_eq!(nic.pop_queue_pair(Picos(0)), Some(2));
+    assert_eq!(nic.pop_queue_pair(Picos(0)), Some(3), "5 is paused");
+    resume(&mut nic, Picos(100), 5);
+    let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(100))).collect();
+    assert_eq!(order, [4, 1, 0, 5]);
+}
+
+#[test]
+fn equal_remainders_go_in_turn() {
+    let mut nic = ordered(one_per_priority(None), Scheduler::ShortestRemaining);
+    for (slot, priority) in (0..).zip([3, 5, 3, 5]) {
+        nic.schedule(of(priority), slot, || 1000);
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(0))).collect();
+    assert_eq!(order, [0, 1, 2, 3]);
 }

@@ -119,7 +119,7 @@ impl Receiver {
         segment: &TcpSegment,
         stamps: &[Stamp],
     ) -> (Option<Reception>, Answers) {
-        self.data_dscp = segment.dscp;
+        self.data_dscp = segment.dscp & !ipv4::INCAST_LABEL;
         if segment.flags.contains(Flags::SYN) {
             return (None, self.accept(now, segment));
         }

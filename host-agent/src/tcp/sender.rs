@@ -270,7 +270,7 @@ impl<C: CongestionControl> Sender<C> {
             window: WINDOW,
             payload_length: 0,
             timestamps: Timestamps { value: ticks(now), echo: self.peer_clock },
-            dscp: self.request.priority.number() << 3,
+            dscp: self.request.dscp(),
             ecn: ipv4::Ecn::NotCapable,
             ttl: TIME_TO_LIVE,
             flags: Flags::ACK,

@@ -159,6 +159,7 @@ fn a_question_for_the_link_delay_is_answered_first() {
         source_port: 0xc000,
         priority: Priority::new(3),
         bytes: 1000,
+        is_incast: false,
     };
     host.start_flow(Picos::ZERO, &request(address(1)));
     host.handle_hop_control(Picos::ZERO, &HopControl::pfc(0xff, [100; 8]));

@@ -47,6 +47,7 @@ fn pair_over(transport: Transport) -> (Host, Host) {
         source_port,
         priority,
         bytes,
+        is_incast: false,
     };
     sender.start_traced_flow(Picos::ZERO, &request);
     (sender, receiver)

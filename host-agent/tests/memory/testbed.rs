@@ -133,6 +133,8 @@ pub fn config(host: usize) -> HostConfig {
         pause_response: Picos::ZERO,
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        scheduler: host_agent::Scheduler::RoundRobin,
+        tells_remaining: false,
     }
 }
 
@@ -239,6 +241,7 @@ impl Testbed {
             source_port,
             priority,
             bytes,
+            is_incast: false,
         }
     }
 

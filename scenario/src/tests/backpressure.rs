@@ -19,7 +19,7 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
     assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);
-    let SchemeSettings::Bfc(bfc::Settings { options, sticky, threshold }) =
+    let SchemeSettings::Bfc(bfc::Settings { options, sticky, threshold, .. }) =
         scenario.scheme(SwitchId(0))
     else {
         panic!("BFC")
@@ -33,6 +33,12 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     let given = parse(&given).unwrap_or_else(|error| panic!("{error}"));
     let SchemeSettings::Bfc(settings) = given.scheme(SwitchId(0)) else { panic!("BFC") };
     assert_eq!((settings.threshold, settings.sticky), (Nanos(5000), Nanos(0)));
+    assert!(!settings.options.samples && !settings.options.incast_queue);
+    let given = with("backpressure = { kind = \"bfc\", sampling = 0.25, incast_labels = true }");
+    let given = parse(&given).unwrap_or_else(|error| panic!("{error}"));
+    let SchemeSettings::Bfc(settings) = given.scheme(SwitchId(0)) else { panic!("BFC") };
+    assert!(settings.options.samples && settings.options.incast_queue);
+    assert_eq!(settings.sampled, 1 << 30);
     let plain = parse(SMALL).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(plain.scheme(SwitchId(0)), SchemeSettings::Pfc);
     assert_eq!((given.bitmap_period(), plain.bitmap_period()), (Some(Picos(10_000_000)), None));
@@ -118,10 +124,11 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
             "BFC with another scheme of headroom",
             "headroom",
         ),
+        ("backpressure = { kind = \"bfc\", sampling = 0 }", "no packet is counted", "sampling"),
         (
-            "backpressure = { kind = \"bfc\" }\nscheduler = { kind = \"strict\" }",
-            "BFC under a strict scheduler",
-            "scheduler",
+            "backpressure = { kind = \"bfc\", queues = 1, incast_labels = true }",
+            "labelled incasts, and one queue for all",
+            "incast_labels",
         ),
         (
             "backpressure = { kind = \"bfc\" }\nflow_queues = [{ priority = 3, queues = 2 }]",

@@ -85,17 +85,3 @@ fn more_queues_than_there_are() {
       = help: a port has 128 queues, 8 of which are kept for priorities with one queue: the entries together may have 120
     "#);
 }
-
-#[test]
-fn queues_that_would_starve() {
-    let keys = "flow_queues = [{ priority = 3, queues = 32 }]\nscheduler = { kind = \"strict\" }";
-    assert_snapshot!(report(&format!("[switch]\n{keys}\n{SMALL}")), @r#"
-    error: flow queues under a strict scheduler
-     --> bad.toml:2:15
-      |
-    2 | flow_queues = [{ priority = 3, queues = 32 }]
-      |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: one flow's queue would always go before another's: write scheduler = { kind = "dwrr" }
-    "#);
-}

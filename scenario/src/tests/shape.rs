@@ -96,7 +96,7 @@ fn no_kind() {
     13 | scheduler = { quantum = "1600B" }
        |             ^^^^^^^^^^^^^^^^^^^^^
        |
-       = help: `kind` is one of `strict` and `dwrr`
+       = help: `kind` is one of `strict`, `dwrr` and `srf`
     "#);
     assert_snapshot!(report_on("[switch]\nscheduler = \"strict\"\n"), @r#"
     error: `switch.scheduler` is the text "strict"

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, Timely};
+use super::{Cubic, Dcqcn, Dctcp, Hpcc, PowerTcp, RttTarget, Timely};
 
 /// Who sets a sender's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum CongestionControl {
     Hpcc(Hpcc),
     /// PowerTCP.
     PowerTcp(PowerTcp),
+    /// A round-trip time to aim at.
+    RttTarget(RttTarget),
     /// theta-PowerTCP.
     ThetaPowerTcp(PowerTcp),
     /// TIMELY.
@@ -37,6 +39,7 @@ impl CongestionControl {
             Self::Dctcp(_) => "dctcp",
             Self::Hpcc(_) => "hpcc",
             Self::PowerTcp(_) => "powertcp",
+            Self::RttTarget(_) => "rtt-target",
             Self::ThetaPowerTcp(_) => "theta-powertcp",
             Self::Timely(_) => "timely",
         }
@@ -70,6 +73,7 @@ impl Serialize for CongestionControl {
             Self::Dctcp(parameters) => map.serialize_entry("dctcp", parameters)?,
             Self::Hpcc(parameters) => map.serialize_entry("hpcc", parameters)?,
             Self::PowerTcp(parameters) => map.serialize_entry("powertcp", parameters)?,
+            Self::RttTarget(parameters) => map.serialize_entry("rtt_target", parameters)?,
             Self::ThetaPowerTcp(parameters) => map.serialize_entry("theta_powertcp", parameters)?,
             Self::Timely(parameters) => map.serialize_entry("timely", parameters)?,
         }
@@ -87,6 +91,7 @@ pub(super) enum CongestionControlKeys {
     Dctcp,
     Hpcc,
     Powertcp,
+    RttTarget,
     ThetaPowertcp,
     Timely,
 }

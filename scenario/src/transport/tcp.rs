@@ -7,7 +7,7 @@ use units::Picos;
 use super::congestion_control::CongestionControlKeys;
 use super::window::WindowKeys;
 use super::{
-    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, hpcc, powertcp,
+    BaseRtt, CongestionControl, Place, Start, Window, cubic, dctcp, hpcc, powertcp, rtt_target,
     serialize_base_rtt, timely,
 };
 use crate::quantity::{self, Quantity, Time};
@@ -68,8 +68,8 @@ pub(crate) struct TcpKeys {
     delayed_ack: Time,
     /// Whether SYNs open connections, in a flow's time. If not, they are open when flows start. Default true.
     handshake: Option<bool>,
-    /// Who sets the sender's window and rate: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", or
-    /// "none", which is line rate. Default "cubic".
+    /// Who sets the sender's window and rate: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp",
+    /// "rtt-target" (beside BFC), or "none", which is line rate. Default "cubic".
     congestion_control: Option<CongestionControlKeys>,
     /// Cubic's parameters; they have an effect with `congestion_control = "cubic"`.
     cubic: cubic::CubicKeys,
@@ -79,6 +79,8 @@ pub(crate) struct TcpKeys {
     hpcc: hpcc::HpccKeys,
     /// PowerTCP's parameters; they have an effect with `congestion_control = "powertcp"`.
     powertcp: powertcp::PowerTcpKeys,
+    /// The parameters of the control beside BFC; they have an effect with `congestion_control = "rtt-target"`.
+    rtt_target: rtt_target::RttTargetKeys,
     /// theta-PowerTCP's parameters; they have an effect with `congestion_control = "theta-powertcp"`.
     theta_powertcp: powertcp::PowerTcpKeys,
     /// TIMELY's parameters; they have an effect with `congestion_control = "timely"`.
@@ -173,20 +175,22 @@ impl TcpKeys {
         let dctcp = self.dctcp.resolve(&place.of("dctcp"), Start::SlowStart)?;
         let hpcc = self.hpcc.resolve(&place.of("hpcc"))?;
         let powertcp = self.powertcp.resolve(&place.of("powertcp"))?;
+        let rtt_target = self.rtt_target.resolve(&place.of("rtt_target"))?;
         let theta_powertcp = self.theta_powertcp.resolve(&place.of("theta_powertcp"))?;
         let timely = self.timely.resolve(&place.of("timely"))?;
         match self.congestion_control.unwrap_or(CongestionControlKeys::Cubic) {
             CongestionControlKeys::None => Ok(CongestionControl::None),
             CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(cubic)),
             CongestionControlKeys::Dctcp => Ok(CongestionControl::Dctcp(dctcp)),
+            CongestionControlKeys::RttTarget => Ok(CongestionControl::RttTarget(rtt_target)),
             CongestionControlKeys::ThetaPowertcp => {
                 Ok(CongestionControl::ThetaPowerTcp(theta_powertcp))
             }
             CongestionControlKeys::Timely => Ok(CongestionControl::Timely(timely)),
             CongestionControlKeys::Dcqcn => {
                 let title = "dcqcn cannot drive TCP: it waits for CNPs, which RoCEv2 has";
-                let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\" or \
-                            \"none\"";
+                let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\", \
+                            \"rtt-target\" or \"none\"";
                 Err(place.wrong("congestion_control", title, help))
             }
             CongestionControlKeys::Hpcc => Ok(CongestionControl::Hpcc(hpcc)),

@@ -252,7 +252,11 @@ impl<S: Scheme> Bench<S> {
         let config = SwitchConfig {
             policy,
             computed: policy,
-            queues: PortQueues { data_queues: DATA_QUEUES.into(), scheduler: Scheduler::Strict },
+            queues: PortQueues {
+                data_queues: DATA_QUEUES.into(),
+                scheduler: Scheduler::Strict { quantum: Scheduler::DEFAULT_QUANTUM },
+                ..PortQueues::default()
+            },
             slots: 16,
             ports: [0, 1, 2].map(port).to_vec(),
             frames: FRAMES,

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueSet};
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueRanges, QueueSet};
 
 use super::fifo::{Fifo, Links};
 use super::{PortQueues, Scheduler};
@@ -17,16 +18,39 @@ pub(super) struct Port {
     scheduler: Scheduler,
     /// The data queue whose turn it is under DWRR.
     current: QueueId,
+    /// Under the strict scheduler the queues of each priority, the highest first.
+    classes: Option<Box<[Class; PRIORITIES]>>,
+}
+
+/// The queues of one priority under the strict scheduler.
+#[derive(Clone, Copy)]
+struct Class {
+    queues: QueueSet,
+    /// The one whose turn it is.
+    current: QueueId,
+}
+
+/// A class for each priority, the highest first. Queues that no priority has belong to the lowest.
+fn classes(ranges: &QueueRanges, last: QueueId) -> Box<[Class; PRIORITIES]> {
+    let mut classes = ranges.map(|range| Class { queues: range.queues(), current: last });
+    let owned = classes.iter().fold(QueueSet::EMPTY, |all, class| all.or(class.queues));
+    classes[0].queues = classes[0].queues.or(QueueSet::of_data(u128::MAX).without(owned));
+    classes.reverse();
+    Box::new(classes)
 }
 
 impl Port {
     pub(super) fn new(configuration: &PortQueues, first_queue: usize) -> Self {
-        let PortQueues { data_queues, scheduler } = *configuration;
+        let PortQueues { data_queues, scheduler, ranges } = *configuration;
         assert!(
             (1..=MAX_DATA_QUEUES).contains(&data_queues),
             "a port has 1 to {MAX_DATA_QUEUES} data queues, not {data_queues}"
         );
-        assert!(scheduler != Scheduler::Dwrr { quantum: 0 }, "a quantum is not zero");
+        let quantum = match scheduler {
+            Scheduler::Strict { quantum } | Scheduler::Dwrr { quantum } => Some(quantum),
+            Scheduler::ShortestRemaining => None,
+        };
+        assert!(quantum != Some(0), "a quantum is not zero");
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
         let current = QueueId::of_place(data_queues);
         Self {
@@ -35,6 +59,8 @@ impl Port {
             non_empty: QueueSet::EMPTY,
             scheduler,
             current,
+            classes: matches!(scheduler, Scheduler::Strict { .. })
+                .then(|| classes(&ranges, current)),
         }
     }
 
@@ -65,37 +91,16 @@ impl Port {
             return Some(QueueId::CONTROL);
         }
         match self.scheduler {
-            Scheduler::Strict => eligible.highest_data(),
-            Scheduler::Dwrr { quantum } => self.choose_dwrr(queues, links, eligible, quantum),
-        }
-    }
-
-    /// Continues the current queue's turn while its deficit pays for its first packet, then goes
-    /// round.
-    ///
-    /// Ends, because each step adds a quantum to an eligible queue that lacks one; with a quantum
-    /// of at least a packet it takes one step.
-    #[inline(always)]
-    fn choose_dwrr(
-        &mut self,
-        queues: &mut [Fifo],
-        links: &Links,
-        eligible: QueueSet,
-        quantum: u32,
-    ) -> Option<QueueId> {
-        let pays = |queue: &Fifo| queue.deficit >= queue.head_length(links);
-        if eligible.contains(self.current) && pays(&queues[self.current.place()]) {
-            return Some(self.current);
-        }
-        loop {
-            self.current = eligible.next_data(self.current)?;
-            let queue = &mut queues[self.current.place()];
-            if !pays(queue) {
-                queue.deficit = queue.deficit.saturating_add(quantum);
+            Scheduler::Strict { quantum } => {
+                let classes = self.classes.as_deref_mut()?;
+                let open = classes.iter_mut().find(|class| !class.queues.and(eligible).is_empty());
+                let Class { queues: own, current } = open?;
+                choose_dwrr(current, queues, links, own.and(eligible), quantum)
             }
-            if pays(queue) {
-                return Some(self.current);
+            Scheduler::Dwrr { quantum } => {
+                choose_dwrr(&mut self.current, queues, links, eligible, quantum)
             }
+            Scheduler::ShortestRemaining => shortest(queues, links, eligible),
         }
     }
 
@@ -117,10 +122,54 @@ impl Port {
         if fifo.is_empty() {
             self.non_empty.remove(queue);
             fifo.deficit = 0;
-        } else if matches!(self.scheduler, Scheduler::Dwrr { .. }) && queue != QueueId::CONTROL {
+        } else if !matches!(self.scheduler, Scheduler::ShortestRemaining)
+            && queue != QueueId::CONTROL
+        {
             fifo.deficit -= length;
         }
     }
+}
+
+/// Continues the current queue's turn while its deficit pays for its first packet, then goes
+/// round.
+///
+/// Ends, because each step adds a quantum to an eligible queue that lacks one; with a quantum
+/// of at least a packet it takes one step.
+#[inline(always)]
+fn choose_dwrr(
+    current: &mut QueueId,
+    queues: &mut [Fifo],
+    links: &Links,
+    eligible: QueueSet,
+    quantum: u32,
+) -> Option<QueueId> {
+    let pays = |queue: &Fifo| queue.deficit >= queue.first(links).length();
+    if eligible.contains(*current) && pays(&queues[current.place()]) {
+        return Some(*current);
+    }
+    loop {
+        *current = eligible.next_data(*current)?;
+        let queue = &mut queues[current.place()];
+        if !pays(queue) {
+            queue.deficit = queue.deficit.saturating_add(quantum);
+        }
+        if pays(queue) {
+            return Some(*current);
+        }
+    }
+}
+
+/// The queue whose first packet has the lowest rank; of equal ones the first.
+#[inline]
+fn shortest(queues: &[Fifo], links: &Links, eligible: QueueSet) -> Option<QueueId> {
+    let mut first: Option<(u16, QueueId)> = None;
+    eligible.for_each_data(|queue| {
+        let rank = queues[queue.place()].first(links).rank();
+        if first.is_none_or(|(lowest, _)| rank < lowest) {
+            first = Some((rank, queue));
+        }
+    });
+    first.map(|(_, queue)| queue)
 }
 
 #[cfg(test)]
@@ -130,6 +179,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "1 to 128 data queues, not 129")]
     fn a_port_has_no_more_data_queues_than_a_mask_has_bits() {
-        Port::new(&PortQueues { data_queues: 129, scheduler: Scheduler::default() }, 0);
+        Port::new(&PortQueues { data_queues: 129, ..PortQueues::default() }, 0);
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueSet};
+use fabric_core::queue::{
+    MAX_DATA_QUEUES, QueueId, QueueRange, QueueRanges, QueueSet, one_per_priority,
+};
 use proptest::prelude::*;
 
 use super::{PortQueues, Scheduler, Selection, TrafficManager};
@@ -14,8 +16,16 @@ const SLOTS: u32 = 256;
 /// Data queues and the control queue.
 const PLACES: usize = 1 + MAX_DATA_QUEUES;
 
+/// A queue for each priority but 5 and 2, which have several. Nobody has queues 2 and 5.
+fn ranges() -> QueueRanges {
+    let mut ranges = one_per_priority(None);
+    ranges[5] = QueueRange::data(8, 58);
+    ranges[2] = QueueRange::data(66, 62);
+    ranges
+}
+
 fn port(scheduler: Scheduler) -> PortQueues {
-    PortQueues { data_queues: MAX_DATA_QUEUES, scheduler }
+    PortQueues { data_queues: MAX_DATA_QUEUES, scheduler, ranges: ranges() }
 }
 
 fn one_port(scheduler: Scheduler) -> TrafficManager {
@@ -26,7 +36,7 @@ const NONE: QueueSet = QueueSet::EMPTY;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Enqueue { port: usize, queue: QueueId, length: u32 },
+    Enqueue { port: usize, queue: QueueId, length: u32, rank: u16 },
     Select { port: usize, paused: QueueSet },
 }
 
@@ -34,10 +44,8 @@ fn event() -> impl Strategy<Value = Event> {
     // Few of the queues, so that some fill, and both ends of each half of the mask.
     let queue = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES].prop_map(QueueId::of_place);
     prop_oneof![
-        (0..2_usize, queue, 60..=9000_u32).prop_map(|(port, queue, length)| Event::Enqueue {
-            port,
-            queue,
-            length
+        (0..2_usize, queue, 60..=9000_u32, any::<u16>()).prop_map(|(port, queue, length, rank)| {
+            Event::Enqueue { port, queue, length, rank }
         }),
         (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
             |(port, some, more, control)| {
@@ -50,7 +58,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// What one port should hold, by the places of its queues.
 struct Model {
-    queues: Vec<VecDeque<(u32, u32)>>,
+    queues: Vec<VecDeque<(u32, u32, u16)>>,
 }
 
 impl Model {
@@ -71,10 +79,10 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
     let mut free: Vec<u32> = (0..SLOTS).collect();
     for event in events {
         match event {
-            Event::Enqueue { port, queue, length } => {
+            Event::Enqueue { port, queue, length, rank } => {
                 let Some(slot) = free.pop() else { continue };
-                manager.enqueue(port, queue, slot, length);
-                models[port].queues[queue.place()].push_back((slot, length));
+                manager.enqueue(port, queue, slot, length, rank);
+                models[port].queues[queue.place()].push_back((slot, length, rank));
             }
             Event::Select { port, paused } => {
                 let selection = manager.select(port, Some(paused));
@@ -85,10 +93,10 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
             assert_eq!(manager.non_empty(number), model.non_empty());
             for (place, packets) in model.queues.iter().enumerate() {
                 let queue = QueueId::of_place(place);
-                let bytes: u64 = packets.iter().map(|&(_, length)| u64::from(length)).sum();
+                let bytes: u64 = packets.iter().map(|&(_, length, _)| u64::from(length)).sum();
                 assert_eq!(manager.queue_bytes(number, queue), bytes);
                 assert_eq!(manager.queue_packets(number, queue) as usize, packets.len());
-                assert!(manager.slots(number, queue).eq(packets.iter().map(|&(slot, _)| slot)));
+                assert!(manager.slots(number, queue).eq(packets.iter().map(|&(slot, ..)| slot)));
             }
         }
         assert_eq!(manager.total_packets(), SLOTS as usize - free.len());
@@ -110,11 +118,19 @@ fn check(
     assert!(eligible.contains(queue), "a paused or an empty queue sends nothing");
     if eligible.has_control() {
         assert_eq!(queue, QueueId::CONTROL);
-    } else if scheduler == Scheduler::Strict {
-        let highest = eligible.data().ilog2();
-        assert_eq!(u32::from(queue.number()), highest, "the highest queue goes first");
+    } else if let Scheduler::Strict { .. } = scheduler {
+        let own = |queue: QueueId| {
+            let own = |&priority: &usize| ranges()[priority].queues().contains(queue);
+            (0..8).find(own).unwrap_or(0)
+        };
+        assert_eq!(Some(own(queue)), eligible.iter().map(own).max(), "the highest priority first");
+    } else if scheduler == Scheduler::ShortestRemaining {
+        let rank = |queue: QueueId| model.queues[queue.place()].front().map(|&(.., rank)| rank);
+        let least = eligible.iter().min_by_key(|queue| (rank(*queue), *queue));
+        assert_eq!(Some(queue), least, "the lowest rank goes first");
     }
     let first = model.queues[queue.place()].pop_front();
+    let first = first.map(|(slot, length, _)| (slot, length));
     assert_eq!(first, Some((slot, length)), "a queue keeps its order");
     Some(slot)
 }
@@ -122,7 +138,12 @@ fn check(
 proptest! {
     #[test]
     fn strict_matches_the_model(events in proptest::collection::vec(event(), 0..400)) {
-        play(Scheduler::Strict, events);
+        play(Scheduler::Strict { quantum: QUANTUM }, events);
+    }
+
+    #[test]
+    fn shortest_remaining_matches_the_model(events in proptest::collection::vec(event(), 0..400)) {
+        play(Scheduler::ShortestRemaining, events);
     }
 
     #[test]
@@ -133,29 +154,44 @@ proptest! {
         play(Scheduler::Dwrr { quantum }, events);
     }
 
-    /// The bound of deficit round robin, at every instant and not only in the long run.
+    /// The bound of deficit round robin, at every instant and not only in the long run: among all queues, and under the
+    /// strict scheduler among those of a priority, however often a higher one comes between.
     #[test]
     fn dwrr_shares_bytes_equally_among_backlogged_queues(
         backlogged in 1..=u128::MAX,
         lengths in proptest::collection::vec(60..=MTU, 1..97),
+        urgent in proptest::option::of(1..9_usize),
     ) {
-        let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
+        let scheduler = match urgent {
+            Some(_) => Scheduler::Strict { quantum: QUANTUM },
+            None => Scheduler::Dwrr { quantum: QUANTUM },
+        };
+        let mut manager = one_port(scheduler);
+        let several = ranges()[2].queues().data();
+        let backlogged = match urgent {
+            Some(_) => backlogged & several | 1 << 70,
+            None => backlogged,
+        };
         let queues: Vec<QueueId> = QueueSet::of_data(backlogged).iter().collect();
         let length_of =
             |slot: u32, turn: usize| lengths[(slot as usize * 7 + turn) % lengths.len()];
         for (n, &queue) in queues.iter().enumerate() {
             // Two packets each, so that a queue never empties.
             for slot in [2 * n as u32, 2 * n as u32 + 1] {
-                manager.enqueue(0, queue, slot, length_of(slot, 0));
+                manager.enqueue(0, queue, slot, length_of(slot, 0), 0);
             }
         }
         let mut sent = [0_u64; PLACES];
         for turn in 1..3000 {
+            if urgent.is_some_and(|urgent| turn % urgent == 0) {
+                manager.enqueue(0, QueueId::data(7), SLOTS - 1, 1000, 0);
+                prop_assert_eq!(manager.select(0, None).map(|it| it.queue.number()), Some(7));
+            }
             let Some(Selection { slot, queue, length }) = manager.select(0, None) else {
                 panic!("a backlogged port rested");
             };
             sent[queue.place()] += u64::from(length);
-            manager.enqueue(0, queue, slot, length_of(slot, turn));
+            manager.enqueue(0, queue, slot, length_of(slot, turn), 0);
             let most = queues.iter().map(|queue| sent[queue.place()]).max();
             let least = queues.iter().map(|queue| sent[queue.place()]).min();
             prop_assert!(most.unwrap() - least.unwrap() <= u64::from(QUANTUM + MTU));
@@ -173,7 +209,7 @@ proptest! {
         let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
         for slot in 0..4 {
             let queue = slot as u8 / 2;
-            manager.enqueue(0, QueueId::data(queue), slot, [short, long][usize::from(queue)]);
+            manager.enqueue(0, QueueId::data(queue), slot, [short, long][usize::from(queue)], 0);
         }
         let mut lead = 0;
         let mut least_lead = 0;
@@ -185,7 +221,7 @@ proptest! {
             };
             let of_first = queue == QueueId::data(0);
             lead += if of_first { i64::from(length) } else { -i64::from(length) };
-            manager.enqueue(0, queue, slot, length);
+            manager.enqueue(0, queue, slot, length, 0);
             least_lead = least_lead.min(lead);
             // Both start an interval with less than a quantum and a packet of deficit, and one of
             // them may have one round more in it.
@@ -207,7 +243,7 @@ fn dwrr_serves_a_quantum_from_each_queue_in_the_order_of_their_numbers() {
             .into_iter()
             .enumerate()
     {
-        manager.enqueue(0, QueueId::data(queue), slot as u32, length);
+        manager.enqueue(0, QueueId::data(queue), slot as u32, length, 0);
     }
     // Queue 0 keeps 600 bytes of its first round, so its second pays for two packets.
     assert_eq!(drain(&mut manager), [0, 1, 4, 4, 0, 0, 1, 4]);
@@ -218,7 +254,7 @@ fn the_control_queue_goes_first_and_takes_no_turn() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..4 {
         let queue = if slot < 2 { QueueId::data(0) } else { QueueId::CONTROL };
-        manager.enqueue(0, queue, slot, 800);
+        manager.enqueue(0, queue, slot, 800, 0);
     }
     let control = QueueSet::of(QueueId::CONTROL);
     assert_eq!(
@@ -233,12 +269,12 @@ fn the_control_queue_goes_first_and_takes_no_turn() {
 #[test]
 fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
-    manager.enqueue(0, QueueId::data(0), 0, 100);
+    manager.enqueue(0, QueueId::data(0), 0, 100, 0);
     assert_eq!(drain(&mut manager), [0]);
     for slot in 0..3 {
-        manager.enqueue(0, QueueId::data(0), slot, 1600);
+        manager.enqueue(0, QueueId::data(0), slot, 1600, 0);
     }
-    manager.enqueue(0, QueueId::data(1), 3, 1600);
+    manager.enqueue(0, QueueId::data(1), 3, 1600, 0);
     // Its turn ended with its last packet, so queue 1 is next.
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
@@ -247,7 +283,7 @@ fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
 fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
     for slot in 0..8 {
-        manager.enqueue(0, QueueId::data(slot as u8 / 4), slot, 800);
+        manager.enqueue(0, QueueId::data(slot as u8 / 4), slot, 800, 0);
     }
     let order = [0, 1, 1, 1, 0, 0, 0, 0].map(|data| {
         let selection = manager.select(0, Some(QueueSet::of_data(data)));
@@ -258,19 +294,28 @@ fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
 }
 
 #[test]
+fn equal_ranks_go_by_queue_and_a_rank_is_that_of_the_first_packet() {
+    let mut manager = one_port(Scheduler::ShortestRemaining);
+    for (slot, (queue, rank)) in [(4, 9), (9, 5), (4, 1), (2, 5), (3, 0)].into_iter().enumerate() {
+        manager.enqueue(0, QueueId::data(queue), slot as u32, 1000, rank);
+    }
+    assert_eq!(drain(&mut manager), [3, 2, 9, 4, 4]);
+}
+
+#[test]
 fn a_selected_packet_can_move_to_another_queue() {
-    let mut manager = one_port(Scheduler::Strict);
+    let mut manager = one_port(Scheduler::Strict { quantum: QUANTUM });
     let (nine, two) = (QueueId::data(9), QueueId::data(2));
-    manager.enqueue(0, nine, 17, 1000);
+    manager.enqueue(0, nine, 17, 1000, 0);
     let selection = manager.select(0, None);
     assert_eq!(selection, Some(Selection { slot: 17, queue: nine, length: 1000 }));
-    manager.enqueue(0, two, 17, 1000);
+    manager.enqueue(0, two, 17, 1000, 0);
     assert_eq!((manager.queue_bytes(0, nine), manager.queue_bytes(0, two)), (0, 1000));
 }
 
 #[test]
 #[should_panic(expected = "port 0 has 8 data queues, no 8")]
 fn a_queue_of_another_port_is_out_of_reach() {
-    let port = PortQueues { data_queues: 8, scheduler: Scheduler::Strict };
-    TrafficManager::new(4, [port; 2].into_iter()).enqueue(0, QueueId::data(8), 0, 60);
+    let port = PortQueues::default();
+    TrafficManager::new(4, [port; 2].into_iter()).enqueue(0, QueueId::data(8), 0, 60, 0);
 }

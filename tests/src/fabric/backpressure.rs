@@ -7,7 +7,7 @@ use super::{CAPTURE_ALL, Run, Runner};
 
 /// Switches s0 and s1 with four hosts each, all links 100 Gbit/s and 1 us, so HRTT is 2 us and a queue that is alone
 /// pauses above 25 kB.
-fn dumbbell(flows: &str) -> String {
+pub(super) fn dumbbell(flows: &str) -> String {
     format!(
         r#"
 name = "bfc"

@@ -157,6 +157,7 @@ pub fn scenarios() -> impl Strategy<Value = Drawn> {
         "congestion_control = \"hpcc\"",
         "congestion_control = \"hpcc\", hpcc = { max_stage = 0 }, window = \"bdp\"",
         "congestion_control = \"powertcp\"",
+        "congestion_control = \"rtt-target\"",
     ]);
     drawn(rates, congestion_control.boxed(), &BESIDE)
 }
@@ -239,10 +240,11 @@ fn drawn(
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
             let backpressure = Backpressure::of(&flows[0], &lossless);
-            let (headroom, scheduler) = match (&backpressure, scheduler) {
-                (None, _) => (headroom, scheduler),
-                (Some(_), "kind = \"strict\"") => (Headroom::Sih, "kind = \"dwrr\""),
-                (Some(_), _) => (Headroom::Sih, scheduler),
+            let srf = beside.is_none() && flows[0].distance % 3 == 1;
+            let (headroom, scheduler) = match &backpressure {
+                None => (headroom, scheduler),
+                Some(_) if srf => (Headroom::Sih, "kind = \"srf\""),
+                Some(_) => (Headroom::Sih, scheduler),
             };
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.

@@ -51,6 +51,8 @@ impl BfcState {
                 bfc_state::counter(tables, number, queue).expect(ROOM).store(count);
                 line.pausing.set(queue, true);
             }
+            let active = port.flows.iter().filter(|(_, flow)| flow.packets != 0).count();
+            line.flows.store(u32::try_from(active).expect("few flows"));
             for (entry, flow) in &port.flows {
                 let row = bfc_state::flow(tables, options, config.ports, number, *entry);
                 flow.store(row.expect(ROOM));

@@ -4,8 +4,8 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, address_from_u64, address_to_u64};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{
-    AethFields, HopControlFrame, LinkAddresses, LinkDelayFrame, Opcode, PfcFrame, Psn, RethFields,
-    RocePacket, Syndrome, hop_control, link_delay, pfc,
+    AethFields, HopControlFrame, LinkAddresses, LinkDelayFrame, Opcode, PfcFrame, Psn,
+    RemainingSize, RethFields, RocePacket, Syndrome, hop_control, link_delay, pfc,
 };
 
 /// The address of a switch's port, as the tables hold it.
@@ -52,6 +52,7 @@ pub fn data(host: u32, priority: u8, ecn: Ecn, payload_length: u16) -> RocePacke
         aeth: None,
         payload_length,
         telemetry: None,
+        remaining: RemainingSize::UNKNOWN,
     }
 }
 

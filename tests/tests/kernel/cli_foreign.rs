@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 
 use fabric_core::wire::roce::RocePacket;
-use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn};
+use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn, RemainingSize};
 use results::Summary;
 use switch_user::packet_socket::PacketSocket;
 use tests::command::{
@@ -119,6 +119,7 @@ fn a_forged_congestion_notification_to_a_host_is_noticed() {
         aeth: None,
         payload_length: 0,
         telemetry: None,
+        remaining: RemainingSize::UNKNOWN,
     };
     let mut frame = vec![0; packet.frame_length()];
     let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 1], destination: [2, 1, 0, 0, 0, 1] };

@@ -1,6 +1,6 @@
 //! BFC, on the real kernel and as in memory. Needs root.
 
-use tests::fabric::{backpressure, on_both};
+use tests::fabric::{backpressure, backpressure_variants, on_both};
 
 #[test]
 fn a_flow_does_not_wait_for_paused_ones() {
@@ -20,4 +20,29 @@ fn two_priorities_with_fewer_queues_than_flows() {
 #[test]
 fn nics_that_obey_no_pauses_of_queues() {
     backpressure::nics_that_obey_nothing(on_both);
+}
+
+#[test]
+fn shortest_remaining_flow_first() {
+    backpressure_variants::shortest_remaining_first(on_both);
+}
+
+#[test]
+fn strict_classes_with_queues_of_their_own() {
+    backpressure_variants::strict_classes(on_both);
+}
+
+#[test]
+fn labelled_incasts_have_one_queue() {
+    backpressure_variants::labelled_incasts(on_both);
+}
+
+#[test]
+fn half_of_the_departures_are_counted() {
+    backpressure_variants::sampled_departures(on_both);
+}
+
+#[test]
+fn end_to_end_control_beside_bfc() {
+    backpressure_variants::end_to_end_control(on_both);
 }

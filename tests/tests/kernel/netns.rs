@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use fabric_core::wire::roce::RocePacket;
-use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn};
+use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn, RemainingSize};
 use netns::{
     Deployment, EndSpec, Error, FabricId, LinkKind, LinkSpec, NamespaceSpec, Owner, Plan, RouteSpec,
 };
@@ -161,6 +161,7 @@ fn tap_devices_are_as_planned_and_receive_what_is_delivered() {
         aeth: None,
         telemetry: None,
         payload_length: 0,
+        remaining: RemainingSize::UNKNOWN,
     };
     let mut frame = vec![0; packet.frame_length()];
     let addresses = LinkAddresses { source: mac(0), destination: mac(1) };

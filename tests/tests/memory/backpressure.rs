@@ -1,6 +1,6 @@
 //! BFC, in memory.
 
-use tests::fabric::{backpressure, in_memory};
+use tests::fabric::{backpressure, backpressure_variants, in_memory};
 
 #[test]
 fn a_flow_does_not_wait_for_paused_ones() {
@@ -30,4 +30,29 @@ fn any_lost_pause_resume_or_bitmap_is_made_up_for() {
 #[test]
 fn random_losses_of_pauses_are_made_up_for() {
     backpressure::random_losses_are_made_up_for(in_memory);
+}
+
+#[test]
+fn shortest_remaining_flow_first() {
+    backpressure_variants::shortest_remaining_first(in_memory);
+}
+
+#[test]
+fn strict_classes_with_queues_of_their_own() {
+    backpressure_variants::strict_classes(in_memory);
+}
+
+#[test]
+fn labelled_incasts_have_one_queue() {
+    backpressure_variants::labelled_incasts(in_memory);
+}
+
+#[test]
+fn half_of_the_departures_are_counted() {
+    backpressure_variants::sampled_departures(in_memory);
+}
+
+#[test]
+fn end_to_end_control_beside_bfc() {
+    backpressure_variants::end_to_end_control(in_memory);
 }

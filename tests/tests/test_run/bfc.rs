@@ -43,8 +43,8 @@ fn twins() -> Twins {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
         .with_scheme(SchemeKind::Bfc, options.to_bits());
     let mut twins = Twins::load(policy);
-    let settings =
-        Settings { options, sticky: Nanos(STICKY), threshold: Nanos(THRESHOLD * 2 / 25) };
+    let threshold = Nanos(THRESHOLD * 2 / 25);
+    let settings = Settings { options, sticky: Nanos(STICKY), threshold, ..Settings::default() };
     let mut state = State { bfc: Some(BfcState::fresh(settings)), ..State::fresh() };
     state.config.queues[3] = QUEUES;
     twins.reset(&state);

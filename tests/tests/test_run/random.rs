@@ -187,6 +187,7 @@ fn small_buffer(policy: Policy) -> State {
             options: bfc::Options::of(policy),
             sticky: Nanos(1000),
             threshold: Nanos(200),
+            sampled: 1 << 31,
         }));
     }
     state

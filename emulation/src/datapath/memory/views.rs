@@ -38,6 +38,7 @@ impl Routed for RocePacket {
             ports: u32::from(self.source_port) << 16 | u32::from(UDP_PORT),
             protocol: ipv4::PROTOCOL_UDP,
             type_of_service: ipv4::type_of_service(self.dscp, self.ecn),
+            remaining: self.remaining,
             ttl: self.ttl,
             ..Ipv4Fields::default()
         }

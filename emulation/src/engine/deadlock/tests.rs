@@ -99,7 +99,7 @@ impl<'a> Instant<'a> {
         packet.ingress_port.store(ingress.into());
         packet.flags.store(u32::from(class) << DESCRIPTOR_PRIORITY_AT);
         packet.length.store(1000);
-        node.queues_mut().enqueue(egress.into(), QueueId::data(class), slot, 1000);
+        node.queues_mut().enqueue(egress.into(), QueueId::data(class), slot, 1000, 0);
     }
 
     /// The ingress queue at the end of a lane holds `bytes` more.

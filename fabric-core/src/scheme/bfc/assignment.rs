@@ -1,7 +1,8 @@
 //! Which egress queue a flow gets (Section 3.3.1), and how long it keeps it (Section 3.3.2, sticky queue assignment).
 
-use super::settings::Options;
+use super::settings::{Assignment, Options};
 use super::state::{self, FlowEntry, PortLine};
+use crate::frame::Ipv4Fields;
 use crate::map_abi::EgressQueue;
 use crate::queue::{QueueId, QueueRange};
 use crate::routing::{member, mix};
@@ -9,9 +10,37 @@ use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 use units::Nanos;
 
-/// The queue of the flow with this hash at an egress port; of its priority's queues.
+/// The queue of a packet's flow at an egress port.
 #[inline(always)]
 pub fn queue<T: Tables>(
+    at: &Ingress<'_, T>,
+    egress_port: u32,
+    now: Nanos,
+    fields: &Ipv4Fields,
+) -> QueueId {
+    let options = Options::of(at.policy);
+    let queues = at.config.queues_of(at.priority);
+    if options.is_labelled(fields) {
+        return queues.member(u32::from(queues.count.saturating_sub(1)));
+    }
+    let queues = of_flows(options, queues);
+    let hash = at.queue_hash(fields);
+    match options.assignment {
+        Assignment::Dynamic => dynamic(at, egress_port, queues, now, hash),
+        Assignment::Stochastic => queues.select(|| hash),
+    }
+}
+
+/// The queues of a priority that flows get by themselves: all but the last, if that is for labelled incasts (Appendix A.7).
+#[inline(always)]
+const fn of_flows(options: Options, queues: QueueRange) -> QueueRange {
+    let kept = options.incast_queue && queues.count > 1;
+    QueueRange { first: queues.first, count: queues.count - kept as u8 }
+}
+
+/// That of the flow with this hash, of these queues (Section 3.3.1).
+#[inline(always)]
+fn dynamic<T: Tables>(
     at: &Ingress<'_, T>,
     egress_port: u32,
     queues: QueueRange,
@@ -100,33 +129,47 @@ pub fn vacate(out: &PortLine, queue: QueueId, row: &EgressQueue) {
     }
 }
 
-/// Counts a packet that has joined a queue: the number of its flow's entry.
+/// A packet has joined a queue of `out`: counts it, if it is sampled, and returns the number of the entry that counts it.
+/// Before [`occupy`].
 #[inline(always)]
-pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>) -> u32 {
+pub fn enqueued<T: Tables>(
+    packet: &Arriving<'_, T>,
+    out: &PortLine,
+    is_sampled: bool,
+) -> Option<u32> {
     let at = &packet.ingress;
-    if !Options::of(at.policy).assigns(at.priority) {
-        return 0;
+    if Options::of(at.policy).is_labelled(packet.fields) {
+        return None;
     }
-    let Some((number, flow)) = entry(at, packet.egress_port, packet.flow_hash()) else { return 0 };
-    if flow.packets.add::<T>(1) == 1 {
+    let (number, flow) = entry(at, packet.egress_port, packet.flow_hash())?;
+    flow.seen_ns.store(packet.now.0);
+    if flow.packets.load() == 0 {
         let queues = at.config.queues_of(at.priority);
         flow.member.store(queues.number_of(packet.queue) + 1);
     }
-    flow.seen_ns.store(packet.now.0);
-    number
+    if !is_sampled {
+        return None;
+    }
+    if flow.packets.add::<T>(1) == 1 {
+        out.flows.add::<T>(1);
+        out.activations.add::<T>(1);
+        if out.in_use.has(packet.queue) {
+            out.collisions.add::<T>(1);
+        }
+    }
+    Some(number)
 }
 
-/// The same of a packet whose flow has this entry, and which has left its queue.
+/// The same of a packet that this entry counts, and which has left its queue of `out`.
 #[inline(always)]
-pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, entry: u32) {
+pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, out: &PortLine, entry: u32) {
     let at = &packet.ingress;
     let options = Options::of(at.policy);
-    if !options.assigns(at.priority) {
-        return;
-    }
     if let Some(flow) = state::flow(at.tables, options, at.config.ports, packet.egress_port, entry)
     {
-        flow.packets.sub::<T>(1);
+        if flow.packets.sub::<T>(1) == 0 {
+            out.flows.sub::<T>(1);
+        }
         flow.seen_ns.store(packet.now.0);
     }
 }

@@ -3,20 +3,24 @@
 use super::Options;
 use crate::queue::QueueId;
 
-/// The queue of the neighbour whose pause counter counts the packet, and the entry of its flow.
+/// The queue of the neighbour whose pause counter counts the packet, and the entry of the flow table that counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note(u32);
 
+/// From this bit on there is the number of an entry and 1, or 0.
 const ENTRY_AT: u32 = 8;
 const _: () = assert!(Options::MOST_ENTRIES < 1 << (u32::BITS - ENTRY_AT));
 
 impl Note {
-    /// Of a packet that counts for this queue of the neighbour, if for one, and whose flow has entry `entry` of the flow
-    /// table.
+    /// Of a packet that counts for this queue of the neighbour, if for one, and in this entry of the flow table, if in one.
     #[inline(always)]
-    pub const fn new(counted: Option<QueueId>, entry: u32) -> Self {
+    pub const fn new(counted: Option<QueueId>, entry: Option<u32>) -> Self {
         let place = match counted {
             Some(queue) => queue.place() as u32,
+            None => 0,
+        };
+        let entry = match entry {
+            Some(number) => number + 1,
             None => 0,
         };
         Self(place | entry << ENTRY_AT)
@@ -34,10 +38,13 @@ impl Note {
         Self(bits)
     }
 
-    /// The entry of its flow.
+    /// The entry that counts it, if one does.
     #[inline(always)]
-    pub const fn entry(self) -> u32 {
-        self.0 >> ENTRY_AT
+    pub const fn entry(self) -> Option<u32> {
+        match self.0 >> ENTRY_AT {
+            0 => None,
+            entry => Some(entry - 1),
+        }
     }
 
     /// The queue of the neighbour whose pause counter counts it, if one does.
@@ -57,7 +64,7 @@ mod tests {
     #[test]
     fn a_note_is_what_it_was_made_of() {
         for counted in [None, Some(QueueId::data(0)), Some(QueueId::data(127))] {
-            for entry in [0, 1, Options::MOST_ENTRIES] {
+            for entry in [None, Some(0), Some(1), Some(Options::MOST_ENTRIES - 1)] {
                 let note = Note::of_bits(Note::new(counted, entry).to_bits());
                 assert_eq!((note.counted(), note.entry()), (counted, entry));
             }

@@ -1,6 +1,7 @@
 //! The configuration of BFC.
 
 use super::state::{self, ENTRIES_IN_A_LINE};
+use crate::frame::Ipv4Fields;
 use crate::policy::Policy;
 use crate::priority::Priority;
 use crate::queue::MAX_DATA_QUEUES;
@@ -24,11 +25,17 @@ pub struct Options {
     pub assignment: Assignment,
     /// Bit n: queues of priority n are paused.
     pub priorities: u8,
+    /// Whether only some packets are counted.
+    pub samples: bool,
+    /// Whether the last queue of each priority is for labelled incasts (Appendix A.7).
+    pub incast_queue: bool,
     /// Entries of the flow table that an egress port has, in lines of four; not zero.
     pub flow_lines: u16,
 }
 
 const STOCHASTIC: u32 = 1;
+const SAMPLES: u32 = 1 << 2;
+const INCAST_QUEUE: u32 = 1 << 3;
 const PRIORITIES_AT: u32 = 8;
 const FLOW_LINES_AT: u32 = 16;
 
@@ -39,13 +46,24 @@ impl Options {
     /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many, or none.
     pub fn new(assignment: Assignment, priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
-        (lines > 0).then_some(Self { assignment, priorities, flow_lines: lines })
+        let plain =
+            Self { assignment, priorities, samples: false, incast_queue: false, flow_lines: lines };
+        (lines > 0).then_some(plain)
     }
 
-    /// Every form that a program can have.
-    pub const EVERY: [Self; 2] = [
-        Self { assignment: Assignment::Dynamic, priorities: 1 << 3, flow_lines: 8 },
-        Self { assignment: Assignment::Stochastic, priorities: 1 << 3, flow_lines: 1 },
+    const PLAIN: Self = Self {
+        assignment: Assignment::Dynamic,
+        priorities: 1 << 3,
+        samples: false,
+        incast_queue: false,
+        flow_lines: 8,
+    };
+
+    /// Forms that a program can have: each option on and off.
+    pub const EVERY: [Self; 3] = [
+        Self::PLAIN,
+        Self { assignment: Assignment::Stochastic, flow_lines: 1, ..Self::PLAIN },
+        Self { samples: true, incast_queue: true, ..Self::PLAIN },
     ];
 
     /// Those of a policy.
@@ -56,6 +74,8 @@ impl Options {
         Self {
             assignment: if stochastic { Assignment::Stochastic } else { Assignment::Dynamic },
             priorities: (bits >> PRIORITIES_AT) as u8,
+            samples: bits & SAMPLES != 0,
+            incast_queue: bits & INCAST_QUEUE != 0,
             flow_lines: (bits >> FLOW_LINES_AT) as u16,
         }
     }
@@ -64,6 +84,8 @@ impl Options {
     pub const fn to_bits(self) -> u32 {
         let stochastic = matches!(self.assignment, Assignment::Stochastic);
         (if stochastic { STOCHASTIC } else { 0 })
+            | (if self.samples { SAMPLES } else { 0 })
+            | (if self.incast_queue { INCAST_QUEUE } else { 0 })
             | (self.priorities as u32) << PRIORITIES_AT
             | (self.flow_lines as u32) << FLOW_LINES_AT
     }
@@ -74,10 +96,10 @@ impl Options {
         priority.is_in(self.priorities)
     }
 
-    /// Whether flows of a priority get queues by the flow table.
+    /// Whether a packet goes to the queue of labelled incasts.
     #[inline(always)]
-    pub const fn assigns(self, priority: Priority) -> bool {
-        matches!(self.assignment, Assignment::Dynamic) && self.is_backpressured(priority)
+    pub const fn is_labelled(self, fields: &Ipv4Fields) -> bool {
+        self.incast_queue && fields.is_of_incast()
     }
 
     /// Entries of the flow table that an egress port has.
@@ -102,6 +124,8 @@ pub struct Settings {
     pub sticky: Nanos,
     /// HRTT in Th: how long a queue that is drained at its share of the port's rate holds what it may hold unpaused.
     pub threshold: Nanos,
+    /// How many of 2^32 packets are counted, if the options say that not all are.
+    pub sampled: u32,
 }
 
 impl Settings {
@@ -115,6 +139,7 @@ impl Settings {
         const ROOM: &str = "the tables have room for the scheme's state";
         let line = state::settings(tables).expect(ROOM);
         line.sticky_ns.store(self.sticky.0);
+        line.sampled.store(self.sampled.into());
         for (port, (rate, _)) in (0..).zip(ports) {
             let Bytes(product) = rate.bytes_in(Picos::from_nanos(self.threshold));
             for active in 1..=MAX_DATA_QUEUES {
@@ -139,9 +164,14 @@ mod tests {
                 let options = Options::new(assignment, 0b1010_0001, entries).unwrap();
                 assert_eq!(options.flow_lines, lines);
                 assert!(options.entries() >= entries);
-                let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-                let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
-                assert_eq!(Options::of(policy), options);
+                for (samples, incast_queue) in
+                    [(false, false), (true, false), (false, true), (true, true)]
+                {
+                    let options = Options { samples, incast_queue, ..options };
+                    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+                    let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
+                    assert_eq!(Options::of(policy), options);
+                }
             }
         }
         for entries in [0, Options::MOST_ENTRIES + 1] {

@@ -16,6 +16,8 @@ use crate::tables::Tables;
 pub struct SettingsLine {
     /// How long a flow without packets in the switch keeps its queue.
     pub sticky_ns: Cell64,
+    /// How many of 2^32 packets are counted.
+    pub sampled: Cell64,
 }
 
 /// A set of data queues of a port, a bit each.
@@ -35,6 +37,13 @@ impl QueueBits {
     pub fn store(&self, [low, high]: [u64; 2]) {
         self.0[0].store(low);
         self.0[1].store(high);
+    }
+
+    /// Whether a queue is in.
+    #[inline(always)]
+    pub fn has(&self, queue: QueueId) -> bool {
+        let number = queue.number();
+        self.0[usize::from(number >> 6 & 1)].load() >> (number & 63) & 1 != 0
     }
 
     /// Puts a queue in, or takes it out.
@@ -58,6 +67,12 @@ pub struct PortLine {
     pub paused: QueueBits,
     /// Queues of the neighbour whose pause counter is not zero.
     pub pausing: QueueBits,
+    /// Entries of its flow table that count packets: active flows, those that share an entry as one.
+    pub flows: Cell32,
+    /// How often an entry has come to count packets.
+    pub activations: Cell32,
+    /// How often its queue held other packets then.
+    pub collisions: Cell32,
 }
 
 /// Pause counters of sixteen queues of a neighbour.

@@ -1,6 +1,6 @@
 //! BFC against a model that counts the packets which it holds, after every event.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 use units::{BitsPerSecond, Bytes};
@@ -12,9 +12,11 @@ use crate::frame::{ByteFrame, Frame, Parsed};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::queue::QueueRange;
-use crate::routing::{member, queue_hash};
+use crate::routing::{member, mix, queue_hash};
 use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::wire::ipv4::Header;
 use crate::wire::roce::Ecn;
+use zerocopy::FromBytes;
 
 const CLASS: u8 = 3;
 const LENGTH: u64 = 1058;
@@ -22,15 +24,20 @@ const QUEUES: QueueRange = QueueRange::data(8, 3);
 const STICKY: u64 = 1000;
 /// One active queue may hold three packets, two hold one each.
 const THRESHOLD: Nanos = Nanos(260);
+/// Of 2^32 packets.
+const HALF: u32 = 1 << 31;
 
-fn policy(assignment: Assignment) -> Policy {
-    let options = Options::new(assignment, 1 << CLASS, 32).expect("a small table");
+fn options(assignment: Assignment) -> Options {
+    Options::new(assignment, 1 << CLASS, 32).expect("a small table")
+}
+
+fn policy(options: Options) -> Policy {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
     policy.with_scheme(SchemeKind::Bfc, options.to_bits())
 }
 
 /// A switch whose priority 3 is lossless or lossy, and has room for all packets.
-fn tables(assignment: Assignment, lossless: bool) -> OwnedTables {
+fn tables(options: Options, lossless: bool) -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
         static_xoff_bytes: 100_000,
@@ -43,12 +50,10 @@ fn tables(assignment: Assignment, lossless: bool) -> OwnedTables {
     tables.config.queues[usize::from(CLASS)] = QUEUES;
     tables.config.slots = MOST_SLOTS as u32;
     tables.switch.slots_limit.store(MOST_SLOTS as u64);
-    let policy = policy(assignment);
-    let room = Bfc::room(policy, PORTS as u32);
+    let room = Bfc::room(policy(options), PORTS as u32);
     assert!(tables.scheme_line(room.lines - 1).is_some());
     assert!(tables.scheme_block(room.blocks - 1).is_some());
-    let options = Options::of(policy);
-    let settings = Settings { options, sticky: Nanos(STICKY), threshold: THRESHOLD };
+    let settings = Settings { options, sticky: Nanos(STICKY), threshold: THRESHOLD, sampled: HALF };
     settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(0)); PORTS]);
     tables
 }
@@ -60,13 +65,15 @@ struct Held {
     flow: u16,
     upstream: QueueId,
     counted: bool,
+    /// Whether the flow table counts it.
+    in_table: bool,
 }
 
 /// What happens to a switch with two ports: what comes in at one leaves by the other.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A packet of a flow comes in, from a queue of the neighbour or from none.
-    Arrival { port: u32, flow: u16, upstream: Option<u8> },
+    Arrival(Sent),
     /// The first packet of a queue leaves.
     Departure { port: u32, queue: u8 },
     /// The neighbour pauses or resumes a queue.
@@ -75,12 +82,35 @@ enum Event {
     Time(u64),
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    port: u32,
+    flow: u16,
+    upstream: Option<u8>,
+    labelled: bool,
+}
+
+impl Sent {
+    fn frame(self) -> Vec<u8> {
+        let mut bytes = packet(self.port, 1 - self.port, CLASS, Ecn::NotCapable);
+        bytes[8] = self.upstream.map_or(QueueId::CONTROL, QueueId::data).place() as u8;
+        bytes[34..36].copy_from_slice(&(50_000 + self.flow).to_be_bytes());
+        let (header, _) = Header::mut_from_prefix(&mut bytes[14..]).expect("it has a header");
+        let label = u8::from(self.labelled) << 2;
+        header.set_type_of_service(header.type_of_service() | label);
+        bytes
+    }
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let (port, queue) = (0..PORTS as u32, 8..11u8);
     let upstream = proptest::option::weighted(0.9, prop_oneof![0..4u8, 126..128u8]);
     prop_oneof![
-        6 => (port.clone(), 0..6u16, upstream)
-            .prop_map(|(port, flow, upstream)| Event::Arrival { port, flow, upstream }),
+        6 => (port.clone(), 0..6u16, upstream, proptest::bool::weighted(0.2)).prop_map(
+            |(port, flow, upstream, labelled)| {
+                Event::Arrival(Sent { port, flow, upstream, labelled })
+            }
+        ),
         5 => (port.clone(), queue.clone())
             .prop_map(|(port, queue)| Event::Departure { port, queue }),
         1 => (port, queue, any::<bool>())
@@ -99,13 +129,16 @@ struct Model {
     /// By egress port and flow: when its last packet came or went, and its queue.
     seen: [[Option<(u64, QueueId)>; 6]; PORTS],
     paused: [[bool; 3]; PORTS],
+    /// By egress port: flows that came to have packets, and how often their queue had some then.
+    activations: [[u32; 2]; PORTS],
 }
 
 impl Model {
-    fn new(assignment: Assignment, lossless: bool) -> Self {
+    fn new(options: Options, lossless: bool) -> Self {
         Self {
-            tables: tables(assignment, lossless),
-            policy: policy(assignment),
+            tables: tables(options, lossless),
+            policy: policy(options),
+            activations: Default::default(),
             now: 0,
             queues: Default::default(),
             seen: [[None; 6]; PORTS],
@@ -131,10 +164,8 @@ impl Model {
                 let control = HopControl::Queue { queue: QueueId::data(queue), paused };
                 Bfc::receive(&self.tables, self.policy, port, &control, Nanos(self.now)).unwrap();
             }
-            Event::Arrival { .. } if self.held() == MOST_SLOTS => {}
-            Event::Arrival { port, flow, upstream } => {
-                self.arrive(port, flow, upstream.map_or(QueueId::CONTROL, QueueId::data));
-            }
+            Event::Arrival(_) if self.held() == MOST_SLOTS => {}
+            Event::Arrival(sent) => self.arrive(sent),
             Event::Departure { port, queue } => self.depart(port, usize::from(queue) - 8),
         }
     }
@@ -148,10 +179,19 @@ impl Model {
             / active as u64
     }
 
-    fn arrive(&mut self, port: u32, flow: u16, upstream: QueueId) {
-        let mut bytes = packet(port, 1 - port, CLASS, Ecn::NotCapable);
-        bytes[8] = upstream.place() as u8;
-        bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+    fn options(&self) -> Options {
+        Options::of(self.policy)
+    }
+
+    /// Queues that a flow may get by itself.
+    fn own_queues(&self) -> usize {
+        if self.options().incast_queue { 2 } else { 3 }
+    }
+
+    fn arrive(&mut self, sent: Sent) {
+        let Sent { port, flow, labelled, .. } = sent;
+        let upstream = sent.upstream.map_or(QueueId::CONTROL, QueueId::data);
+        let mut bytes = sent.frame();
         let mut orders = Vec::new();
         let frame = &mut ByteFrame(bytes.as_mut_slice());
         let outcome =
@@ -161,44 +201,70 @@ impl Model {
         let Outcome::Queued(Queued { slot, queue, .. }) = outcome else { panic!("{outcome:?}") };
         assert_eq!(QueueId::of_place(bytes[8].into()), queue, "the next switch is told");
         let egress = 1 - port as usize;
-        self.judge_queue(egress, flow, queue);
-        self.seen[egress][usize::from(flow)] = Some((self.now, queue));
         let number = QUEUES.number_of(queue) as usize;
-        let held = Held { slot, flow, upstream, counted: false };
+        let draw = u64::from(mix(self.hash(egress, flow) ^ self.now as u32));
+        let sampled = !self.options().samples || draw < HALF.into();
+        let apart = labelled && self.options().incast_queue;
+        if apart {
+            assert_eq!(number, 2, "labelled incasts have the last queue");
+        } else {
+            self.judge_queue(egress, flow, queue);
+            let kept = self.is_active(egress, flow).then(|| self.seen[egress][usize::from(flow)]);
+            let own = kept.flatten().map_or(queue, |(_, own)| own);
+            self.seen[egress][usize::from(flow)] = Some((self.now, own));
+        }
+        let in_table = sampled && !apart;
+        if in_table && !self.is_entry_active(egress, flow) {
+            let collides = !self.queues[egress][number].is_empty();
+            self.activations[egress][0] += 1;
+            self.activations[egress][1] += u32::from(collides);
+        }
+        let held = Held { slot, flow, upstream, counted: false, in_table };
         self.queues[egress][number].push_back(held);
         let length = LENGTH * self.queues[egress][number].len() as u64;
-        let counted = upstream.is_data() && length > self.threshold(egress);
+        let counted = sampled && upstream.is_data() && length > self.threshold(egress);
         self.queues[egress][number].back_mut().expect("it was added").counted = counted;
         let first = counted && self.counted(port, upstream) == 1;
         let expected = HopControl::Queue { queue: upstream, paused: true };
         assert_eq!(orders, if first { vec![expected] } else { vec![] });
     }
 
+    /// Whether the flow table counts packets of a flow at an egress port.
+    fn is_active(&self, egress: usize, flow: u16) -> bool {
+        self.queues[egress].iter().flatten().any(|held| held.in_table && held.flow == flow)
+    }
+
+    /// The same of any flow with this one's entry.
+    fn is_entry_active(&self, egress: usize, flow: u16) -> bool {
+        let entry = self.entry(egress, flow);
+        (0..6).any(|other| self.entry(egress, other) == entry && self.is_active(egress, other))
+    }
+
     /// A flow keeps its queue, or gets an empty one if there is one; unless it shares its entry with another flow.
     fn judge_queue(&self, egress: usize, flow: u16, queue: QueueId) {
-        let waits = |queue: &VecDeque<Held>| queue.iter().any(|held| held.flow == flow);
         let number = QUEUES.number_of(queue) as usize;
-        if let Some(own) = self.queues[egress].iter().position(waits) {
-            assert_eq!(number, own, "packets of a flow keep their order");
-            return;
-        }
-        assert!(number < 3, "a queue of its priority");
-        if Options::of(self.policy).assignment == Assignment::Stochastic {
-            let own = |flow| QUEUES.select(|| self.hash(egress, flow));
-            assert_eq!(queue, own(flow), "that of its hash");
+        assert!(number < self.own_queues(), "a queue of its priority, and not that of incasts");
+        if self.options().assignment == Assignment::Stochastic {
+            let own = QueueRange { count: self.own_queues() as u8, ..QUEUES };
+            assert_eq!(queue, own.select(|| self.hash(egress, flow)), "that of its hash");
             return;
         }
         if self.shares_entry(flow) {
             return;
         }
-        match self.seen[egress][usize::from(flow)] {
+        let seen = self.seen[egress][usize::from(flow)];
+        match seen {
+            Some((_, own)) if self.is_active(egress, flow) => {
+                assert_eq!(queue, own, "packets of a flow keep their order");
+            }
             Some((at, own)) if self.now - at <= STICKY => assert_eq!(queue, own, "it sticks"),
             _ => {
                 let empty = |number: &usize| self.queues[egress][*number].is_empty();
                 let open = |number: &usize| empty(number) && !self.paused[egress][*number];
-                if (0..3).any(|number| open(&number)) {
+                let mut own = 0..self.own_queues();
+                if own.clone().any(|number| open(&number)) {
                     assert!(open(&number), "queue {number} is not empty and open");
-                } else if (0..3).any(|number| empty(&number)) {
+                } else if own.any(|number| empty(&number)) {
                     assert!(empty(&number), "queue {number} is not empty");
                 }
             }
@@ -207,18 +273,21 @@ impl Model {
 
     /// Whether a flow has its entry of the flow table in common with another one, at either port.
     fn shares_entry(&self, flow: u16) -> bool {
-        let entry = |egress: usize, flow: u16| {
-            member(self.hash(egress, flow), Options::of(self.policy).entries())
-        };
         (0..PORTS).any(|egress| {
-            (0..6).any(|other| other != flow && entry(egress, other) == entry(egress, flow))
+            let own = self.entry(egress, flow);
+            (0..6).any(|other| other != flow && self.entry(egress, other) == own)
         })
+    }
+
+    /// The entry of a flow that leaves by a port.
+    fn entry(&self, egress: usize, flow: u16) -> u32 {
+        member(self.hash(egress, flow), self.options().entries())
     }
 
     /// The hash of a flow that leaves by a port.
     fn hash(&self, egress: usize, flow: u16) -> u32 {
-        let mut bytes = packet(1 - egress as u32, egress as u32, CLASS, Ecn::NotCapable);
-        bytes[34..36].copy_from_slice(&(50_000 + flow).to_be_bytes());
+        let port = 1 - egress as u32;
+        let mut bytes = Sent { port, flow, upstream: None, labelled: false }.frame();
         let Ok(Parsed::Ipv4(fields)) = ByteFrame(bytes.as_mut_slice()).parse() else {
             panic!("a packet")
         };
@@ -232,8 +301,11 @@ impl Model {
         let mut send = |order: &Order| orders.push(order.control);
         let left = Bfc::depart(&self.tables, self.policy, held.slot, Nanos(self.now), &mut send);
         assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
-        let queue = QUEUES.member(number as u32);
-        self.seen[egress][usize::from(held.flow)] = Some((self.now, queue));
+        if let Some(seen) = &mut self.seen[egress][usize::from(held.flow)]
+            && held.in_table
+        {
+            seen.0 = self.now;
+        }
         let last = held.counted && self.counted(1 - port, held.upstream) == 0;
         let expected = HopControl::Queue { queue: held.upstream, paused: false };
         assert_eq!(orders, if last { vec![expected] } else { vec![] });
@@ -264,16 +336,19 @@ impl Model {
                 let counter = state::counter(&self.tables, port as u32, queue).expect("a counter");
                 assert_eq!(counter.load() as usize, self.counted(port as u32, queue));
             }
-            let options = Options::of(self.policy);
+            let options = self.options();
             let packets: u32 = (0..options.entries())
                 .filter_map(|number| {
                     state::flow(&self.tables, options, PORTS as u32, port as u32, number)
                 })
                 .map(|flow| flow.packets.load())
                 .sum();
-            let held = self.queues[port].iter().map(VecDeque::len).sum::<usize>();
-            let dynamic = options.assignment == Assignment::Dynamic;
-            assert_eq!(packets as usize, if dynamic { held } else { 0 });
+            let in_table = self.queues[port].iter().flatten().filter(|held| held.in_table);
+            assert_eq!(packets as usize, in_table.clone().count());
+            let entries: BTreeSet<u32> = in_table.map(|held| self.entry(port, held.flow)).collect();
+            assert_eq!(line.flows.load() as usize, entries.len());
+            let activations = [line.activations.load(), line.collisions.load()];
+            assert_eq!(activations, self.activations[port]);
         }
     }
 }
@@ -282,11 +357,11 @@ proptest! {
     #[test]
     fn counters_bitmaps_and_tables_are_those_of_the_packets_that_are_held(
         events in proptest::collection::vec(any_event(), 1..200),
-        stochastic in any::<bool>(),
-        lossless in any::<bool>(),
+        [stochastic, samples, incast_queue, lossless] in any::<[bool; 4]>(),
     ) {
         let assignment = if stochastic { Assignment::Stochastic } else { Assignment::Dynamic };
-        let mut model = Model::new(assignment, lossless);
+        let options = Options { samples, incast_queue, ..options(assignment) };
+        let mut model = Model::new(options, lossless);
         model.check();
         for event in events {
             model.happen(event);
@@ -304,15 +379,15 @@ proptest! {
 
 #[test]
 fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
-    let tables = tables(Assignment::Dynamic, true);
+    let tables = tables(options(Assignment::Dynamic), true);
     let of = |active| state::threshold(&tables, 1, active).unwrap().load();
     assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
 }
 
 #[test]
 fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
-    let tables = tables(Assignment::Dynamic, true);
-    let policy = policy(Assignment::Dynamic);
+    let tables = tables(options(Assignment::Dynamic), true);
+    let policy = policy(options(Assignment::Dynamic));
     let told = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
     told(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
@@ -329,7 +404,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
 #[test]
 fn priorities_with_fewer_queues_stay_among_their_own() {
     const OTHER: u8 = 5;
-    let mut tables = tables(Assignment::Dynamic, true);
+    let mut tables = tables(options(Assignment::Dynamic), true);
     tables.config.queues[usize::from(OTHER)] = QueueRange::data(11, 2);
     let options = Options::new(Assignment::Dynamic, 1 << CLASS | 1 << OTHER, 4).expect("a line");
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);

@@ -4,7 +4,7 @@ use super::super::error::{EmitError, Layer, ParseError};
 use super::super::payload::Pattern;
 use super::super::telemetry::{self, Carrier, Stamp};
 use super::super::{aeth, bth, cnp, ethernet, icrc, ip_packet, ipv4, reth, udp};
-use super::{LinkAddresses, Opcode, RocePacket, TelemetryFields, UDP_PORT};
+use super::{LinkAddresses, Opcode, RemainingSize, RocePacket, TelemetryFields, UDP_PORT};
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ mod tests;
 impl RocePacket {
     /// Writes the whole frame, payload pattern and ICRC included, and returns its length. Stamps are zeros.
     ///
-    /// IPv4 has DF set and identification 0, UDP no checksum. Nothing beyond the frame is touched,
+    /// IPv4 has DF set, UDP no checksum. Nothing beyond the frame is touched,
     /// and a packet that `parse` would not give back is an error.
     pub fn emit(&self, addresses: &LinkAddresses, buffer: &mut [u8]) -> Result<usize, EmitError> {
         self.emit_stamped(addresses, &[], buffer)
@@ -57,8 +57,7 @@ impl RocePacket {
         Ok(needed)
     }
 
-    /// Reads a frame as `emit` writes it; free are only the MAC addresses, the IPv4 identification
-    /// and DF, BTH bits that mean nothing here (solicited event, migration, reserved next to ACK
+    /// Reads a frame as `emit` writes it; free are only the MAC addresses, DF, BTH bits that mean nothing here (solicited event, migration, reserved next to ACK
     /// request), the values of both paddings, and stamps (see `telemetry::stamps`).
     ///
     /// The ICRC is checked before anything that it covers is believed.
@@ -105,6 +104,7 @@ impl RocePacket {
             aeth,
             payload_length: payload.len() as u16,
             telemetry,
+            remaining: RemainingSize::from_wire(ipv4.identification()),
         })
     }
 
@@ -143,6 +143,7 @@ impl RocePacket {
             ipv4::PROTOCOL_UDP,
             total_length,
         )
+        .with_identification(self.remaining.to_wire())
     }
 
     fn bth(&self) -> bth::Header {

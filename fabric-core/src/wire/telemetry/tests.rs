@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::super::roce::{AethFields, Ecn, LinkAddresses, Opcode, RocePacket, Syndrome};
-use super::super::{hex, psn::Psn};
+use super::super::{RemainingSize, hex, psn::Psn};
 use super::*;
 
 const LINK: LinkAddresses =
@@ -25,6 +25,7 @@ const ACK: RocePacket = RocePacket {
     aeth: Some(AethFields { syndrome: Syndrome::Ack, message_sequence_number: 5 }),
     payload_length: 0,
     telemetry: Some(Fields { room: 2, hops: 0, echo: false, exceeded: false }),
+    remaining: RemainingSize::UNKNOWN,
 };
 
 fn stamp_at(at: u64) -> Stamp {

@@ -102,6 +102,7 @@ impl ReliableReceiver for GoBackNResponder {
 
 #[cfg(test)]
 mod tests {
+    use fabric_core::wire::RemainingSize;
     use fabric_core::wire::roce::{Ecn, RethFields};
 
     use super::*;
@@ -147,6 +148,7 @@ mod tests {
             aeth: None,
             payload_length: if number == 3 { 500 } else { 1000 },
             telemetry: None,
+            remaining: RemainingSize::UNKNOWN,
         }
     }
 

@@ -4,6 +4,8 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{Policy, SchemeKind};
 use fabric_core::queue::{QueueId, QueueRange};
 use fabric_core::scheme::bfc::{Options, Settings};
+use fabric_core::wire::RemainingSize;
+use fabric_core::wire::ipv4::INCAST_LABEL;
 use fabric_core::wire::roce::Ecn;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -32,6 +34,8 @@ pub struct Extra {
     /// Th of a queue that is alone, in bytes.
     threshold_bytes: u64,
     sticky: u64,
+    /// How many of 2^32 packets are counted.
+    sampled: u32,
     ports: Vec<Port>,
     /// Queues that packets of other steps name, in turns.
     named: Vec<u8>,
@@ -60,10 +64,13 @@ fn place() -> impl Strategy<Value = u8> {
 
 fn packet() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let payload = prop_oneof![3 => Just(PAYLOAD), 1 => 0..1500u16];
-    (0..PORTS, 0..4u32, payload, 0..4u16, place()).prop_map(
-        |(port, host, payload, entropy, place)| {
+    let told = (any::<bool>(), any::<u16>());
+    (0..PORTS, 0..4u32, payload, 0..4u16, place(), told).prop_map(
+        |(port, host, payload, entropy, place, (labelled, remaining))| {
             let mut packet = data(host, PRIORITY, Ecn::Capable0, payload);
             packet.source_port = entropy;
+            packet.dscp |= u8::from(labelled) * INCAST_LABEL;
+            packet.remaining = RemainingSize::from_wire(remaining);
             let mut frame = bytes(&packet, &inbound(port));
             frame[QUEUE_AT] = place;
             (port, frame)
@@ -115,11 +122,13 @@ pub fn extras() -> impl Strategy<Value = Extra> {
         prop_oneof![3 => select(vec![1, 2, 3, 4, 6]).prop_map(|n| n * LENGTH), 1 => 0..20_000u64];
     let ports = vec(of_port(), PORTS as usize);
     let steps = vec((any::<Index>(), step()), 4..24);
-    (queues, threshold, 0..3000u64, ports, vec(place(), 1..8), steps).prop_map(
-        |(queues, threshold_bytes, sticky, ports, named, steps)| Extra {
+    let sampled = select(vec![0, 1 << 30, u32::MAX]);
+    (queues, threshold, 0..3000u64, sampled, ports, vec(place(), 1..8), steps).prop_map(
+        |(queues, threshold_bytes, sticky, sampled, ports, named, steps)| Extra {
             queues,
             threshold_bytes,
             sticky,
+            sampled,
             ports,
             named,
             steps,
@@ -143,6 +152,7 @@ impl Extra {
         let settings = Settings {
             options,
             sticky: Nanos(self.sticky),
+            sampled: self.sampled,
             threshold: Nanos(self.threshold_bytes * 8000 / megabits),
         };
         let ports = (0..).zip(self.ports).map(|(number, port)| {

@@ -30,6 +30,7 @@ const WRITE_ONLY: RocePacket = RocePacket {
     aeth: None,
     payload_length: 6,
     telemetry: None,
+    remaining: RemainingSize::UNKNOWN,
 };
 
 const NAK: RocePacket = RocePacket {
@@ -48,6 +49,7 @@ const NAK: RocePacket = RocePacket {
     aeth: Some(AethFields { syndrome: Syndrome::NakSequenceError, message_sequence_number: 5 }),
     payload_length: 0,
     telemetry: None,
+    remaining: RemainingSize::UNKNOWN,
 };
 
 const CNP: RocePacket = RocePacket {
@@ -264,12 +266,12 @@ fn telemetry() -> impl Strategy<Value = Option<TelemetryFields>> {
 fn packets() -> impl Strategy<Value = RocePacket> {
     let opcodes = (0..=u8::MAX).filter_map(Opcode::from_wire).collect::<Vec<_>>();
     let network = (any::<u32>(), any::<u32>(), any::<u16>(), 0..64u8, 0..4u8, any::<u8>());
-    let transport = (any::<[bool; 2]>(), 0..1u32 << 24, any::<u32>(), 0..600u16);
+    let transport = (any::<[bool; 2]>(), 0..1u32 << 24, any::<u32>(), 0..600u16, any::<u16>());
     let extensions = (any::<(u64, u32, u32)>(), any::<bool>(), 0..1u32 << 24, telemetry());
     (select(opcodes), network, transport, extensions).prop_map(
         |(opcode, network, transport, (reth, ack, message_sequence_number, telemetry))| {
             let (source, destination, source_port, dscp, ecn, ttl) = network;
-            let ([ack_request, echo], destination_qp, psn, payload_length) = transport;
+            let ([ack_request, echo], destination_qp, psn, payload_length, remaining) = transport;
             let (virtual_address, remote_key, dma_length) = reth;
             let syndrome = if ack { Syndrome::Ack } else { Syndrome::SelectiveNak };
             RocePacket {
@@ -292,6 +294,7 @@ fn packets() -> impl Strategy<Value = RocePacket> {
                 aeth: opcode.has_aeth().then_some(AethFields { syndrome, message_sequence_number }),
                 payload_length: if opcode.has_payload() { payload_length } else { 0 },
                 telemetry,
+                remaining: RemainingSize::from_wire(remaining),
             }
         },
     )

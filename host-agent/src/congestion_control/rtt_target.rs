@@ -1,0 +1,144 @@
+//! A window that keeps round trips near a target: Algorithm 1 of BFC (Goyal et al., NSDI 2022, Appendix A.1).
+//!
+//! Beneath BFC it keeps a flow from having more packets in the network than switches can tell apart; it need not share links
+//! or react to bursts. Each ACK of `b` bytes moves the window by `b (target - RTT) / RTT`, so that it comes to
+//! `window x target / RTT` in a round trip. The paper counts packets and states no bound. The window here has one, because a
+//! flow whose round trips are short grows by `target / RTT` each time, however little of its window it uses.
+
+use std::sync::Arc;
+
+use units::{Bytes, Picos};
+
+use super::{Acknowledged, CongestionControl};
+
+/// What it is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// The round-trip time that windows aim at, above zero.
+    pub target: Picos,
+    /// The window of a flow that has sent nothing.
+    pub initial_window: Bytes,
+    /// The window never grows beyond this.
+    pub maximum_window: Bytes,
+}
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Control {
+    parameters: Arc<Parameters>,
+    window: u64,
+    last: Option<Picos>,
+}
+
+impl Control {
+    /// A queue pair that has sent nothing.
+    pub fn new(parameters: Arc<Parameters>) -> Self {
+        let window = parameters.initial_window.min(parameters.maximum_window).0;
+        Self { parameters, window, last: None }
+    }
+}
+
+impl CongestionControl for Control {
+    #[inline]
+    fn acknowledged(&mut self, _: Picos, acknowledged: &Acknowledged<'_>) {
+        let Some(round_trip) = acknowledged.round_trip.filter(|time| *time > Picos::ZERO) else {
+            return;
+        };
+        self.last = Some(round_trip);
+        let target = self.parameters.target;
+        let part_of_a_round_trip = |span: Picos| {
+            let part = u128::from(acknowledged.bytes.0) * u128::from(span.0);
+            u64::try_from(part / u128::from(round_trip.0)).unwrap_or(u64::MAX)
+        };
+        self.window = if round_trip > target {
+            self.window.saturating_sub(part_of_a_round_trip(round_trip.since(target)))
+        } else {
+            let grown = self.window.saturating_add(part_of_a_round_trip(target.since(round_trip)));
+            grown.min(self.parameters.maximum_window.0)
+        };
+    }
+
+    #[inline]
+    fn window(&self, _: Picos) -> Option<Bytes> {
+        Some(Bytes(self.window))
+    }
+
+    /// The last round trip, as a part of the target.
+    #[inline]
+    fn congestion(&self) -> Option<i64> {
+        let millionths =
+            u128::from(self.last?.0) * 1_000_000 / u128::from(self.parameters.target.0);
+        Some(i64::try_from(millionths).unwrap_or(i64::MAX))
+    }
+
+    #[inline]
+    fn measures_round_trips(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control() -> Control {
+        let parameters = Parameters {
+            target: Picos(20_000_000),
+            initial_window: Bytes(100_000),
+            maximum_window: Bytes(250_000),
+        };
+        Control::new(parameters.into())
+    }
+
+    impl Control {
+        /// The window after an ACK, with its round trip in microseconds.
+        fn acknowledge(&mut self, bytes: u64, round_trip: Option<u64>) -> u64 {
+            let acknowledged = Acknowledged {
+                bytes: Bytes(bytes),
+                round_trip: round_trip.map(|micros| Picos(micros * 1_000_000)),
+                congestion_echo: false,
+                telemetry: &[],
+                telemetry_exceeded: false,
+            };
+            self.acknowledged(Picos(0), &acknowledged);
+            self.window
+        }
+    }
+
+    #[test]
+    fn an_ack_moves_the_window_by_its_part_of_a_round_trip() {
+        let mut control = control();
+        assert_eq!(control.acknowledge(1000, Some(25)), 99_800, "1000 x 5 / 25");
+        assert_eq!(control.acknowledge(4000, Some(16)), 100_800, "4000 x 4 / 16");
+        assert_eq!(control.acknowledge(1000, Some(20)), 100_800);
+        assert_eq!(control.acknowledge(1000, None), 100_800);
+        assert_eq!(control.congestion(), Some(1_000_000));
+        assert_eq!(control.acknowledge(0, Some(80)), 100_800, "nothing is acknowledged");
+        assert_eq!(control.congestion(), Some(4_000_000));
+    }
+
+    /// The text below Algorithm 1: a round trip takes a window w to w x target / RTT.
+    #[test]
+    fn a_round_trip_scales_the_window_by_the_target() {
+        for (round_trip, expected) in [(40, 50_000), (25, 80_000), (16, 125_000)] {
+            let mut control = control();
+            for _ in 0..100 {
+                control.acknowledge(1000, Some(round_trip));
+            }
+            assert_eq!(control.window, expected);
+        }
+    }
+
+    #[test]
+    fn the_window_stays_within_its_bounds() {
+        let mut control = control();
+        for _ in 0..1000 {
+            control.acknowledge(1000, Some(1));
+        }
+        assert_eq!(control.window, 250_000);
+        for _ in 0..1000 {
+            control.acknowledge(1000, Some(1_000_000));
+        }
+        assert_eq!(control.window(Picos(0)), Some(Bytes(0)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Which of several flows goes first: at NICs, and what flows have to tell for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::{Flow, Length};
+
+use super::Scenario;
+use super::backpressure::Backpressure;
+use super::document::Document;
+use super::flows::Workload;
+use super::report::ScenarioError;
+use super::switch::Scheduler;
+use super::transport::Transport;
+
+/// How a NIC chooses among its flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicScheduler {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// The flow that has the fewest bytes left to send.
+    Srf,
+}
+
+impl NicScheduler {
+    /// That of NICs at switches with this scheduler, if the file does not say.
+    pub(super) const fn usual(switch: Scheduler) -> Self {
+        match switch {
+            Scheduler::Srf => Self::Srf,
+            Scheduler::Strict { .. } | Scheduler::Dwrr { .. } => Self::RoundRobin,
+        }
+    }
+}
+
+impl Scenario {
+    /// Checks that flows have what scheduling by their remaining size needs.
+    pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let at_nics = self.host.scheduler == NicScheduler::Srf;
+        if self.switch.scheduler != Scheduler::Srf && !at_nics {
+            return Ok(());
+        }
+        for (number, entry) in self.workloads.iter().enumerate() {
+            if has_no_size(&entry.workload) {
+                let title = "shortest remaining flow first, and flows without an end";
+                let help = "give these flows a size, or let switches and NICs serve queues in turn: switch.scheduler, \
+                            host.scheduler";
+                return Err(document.error(&format!("flows.{number}"), title, help));
+            }
+            if matches!(entry.transport.as_ref().unwrap_or(&self.host.transport), Transport::Tcp(_))
+            {
+                let title = "shortest remaining flow first, and TCP";
+                let help = "segments do not say what their connection has left to send: write kind = \"roce-rc\", or \
+                            another switch.scheduler and host.scheduler";
+                return Err(document.error(&format!("flows.{number}"), title, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether packets of a flow say that they are of an incast (BFC, Appendix A.7).
+    pub fn labels_as_incast(&self, flow: &Flow) -> bool {
+        let labels = match self.switch.backpressure {
+            Some(Backpressure::Bfc(bfc)) => bfc.incast_labels,
+            None => false,
+        };
+        labels && is_incast(&self.workloads[flow.workload as usize].workload)
+    }
+}
+
+/// Whether an entry of `[[flows]]` is one or many incasts.
+fn is_incast(workload: &Workload) -> bool {
+    matches!(
+        workload,
+        Workload::Incast { .. } | Workload::PeriodicIncast(_) | Workload::PoissonIncast(_)
+    )
+}
+
+/// Whether its flows last until the run ends.
+fn has_no_size(workload: &Workload) -> bool {
+    match workload {
+        Workload::LongLived { .. } => true,
+        Workload::Permutation(all) | Workload::AllToAll(all) => all.bytes == Length::Unlimited,
+        _ => false,
+    }
+}

@@ -1,0 +1,65 @@
+//! Orders among flows, at switches and NICs.
+
+use insta::assert_snapshot;
+
+use super::{SMALL, parse, report};
+use crate::{NicScheduler, Scheduler};
+
+fn with(keys: &str) -> String {
+    format!("{keys}\n{SMALL}")
+}
+
+#[test]
+fn nics_follow_the_switches_unless_they_are_told_otherwise() {
+    let of = |keys| {
+        let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
+        (scenario.switch.scheduler, scenario.host.scheduler)
+    };
+    let srf = "[switch]\nscheduler = { kind = \"srf\" }";
+    assert_eq!(of(srf), (Scheduler::Srf, NicScheduler::Srf));
+    let turns = format!("{srf}\n[host]\nscheduler = \"round-robin\"");
+    assert_eq!(of(&turns), (Scheduler::Srf, NicScheduler::RoundRobin));
+    assert_eq!(of("").1, NicScheduler::RoundRobin);
+    assert_eq!(of("[host]\nscheduler = \"srf\"").1, NicScheduler::Srf);
+    let strict = of("[switch]\nscheduler = { kind = \"strict\", quantum = \"3kB\" }").0;
+    assert_eq!(strict, Scheduler::Strict { quantum: units::Bytes(3000) });
+}
+
+#[test]
+fn a_flow_without_an_end_has_no_remaining_size() {
+    let more = "[[flows]]\nkind = \"long-lived\"\nsenders = [\"h1\"]\nreceiver = \"h2\"\n";
+    let text = format!("{}{more}", with("[switch]\nscheduler = { kind = \"srf\" }"));
+    assert_snapshot!(report(&text), @r"
+    error: shortest remaining flow first, and flows without an end
+      --> bad.toml:14:1
+       |
+    14 | [[flows]]
+       | ^^^^^^^^^
+       |
+       = help: give these flows a size, or let switches and NICs serve queues in turn: switch.scheduler, host.scheduler
+    ");
+    let all = "[[flows]]\nkind = \"all-to-all\"\nbytes = \"unlimited\"\n";
+    let text = format!("{}{all}", with("[host]\nscheduler = \"srf\""));
+    assert!(report(&text).contains("and flows without an end"), "{}", report(&text));
+}
+
+#[test]
+fn segments_do_not_say_what_is_left() {
+    let tcp = "[host]\ntransport = { kind = \"tcp\", congestion_control = \"dctcp\" }";
+    let keys = format!("[switch]\nlossless = []\nscheduler = {{ kind = \"srf\" }}\n{tcp}");
+    assert_snapshot!(report(&with(&keys)), @r#"
+    error: shortest remaining flow first, and TCP
+      --> bad.toml:12:1
+       |
+    12 | [[flows]]
+       | ^^^^^^^^^
+       |
+       = help: segments do not say what their connection has left to send: write kind = "roce-rc", or another switch.scheduler and host.scheduler
+    "#);
+}
+
+#[test]
+fn a_quantum_of_no_bytes_is_none_of_a_strict_scheduler_either() {
+    let report = report(&with("[switch]\nscheduler = { kind = \"strict\", quantum = \"0B\" }"));
+    assert!(report.contains("a quantum of no bytes"), "{report}");
+}
