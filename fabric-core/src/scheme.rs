@@ -56,7 +56,7 @@ use crate::{admission, threshold};
 use units::Nanos;
 
 pub use crate::admission::Released;
-pub use ingress::{Arriving, Changes, Ingress, Leaving, PortUse, Verdict};
+pub use ingress::{Arriving, Changes, FlowUse, Ingress, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
 
 /// One scheme. Every method is a decision that the pipeline asks for; time and state are arguments.
@@ -239,6 +239,11 @@ pub trait Scheme: Sized {
     /// What a port holds, if the scheme counts by port.
     fn port_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> PortUse {
         PortUse::default()
+    }
+
+    /// How flows are spread over the queues of a port, if the scheme gives flows queues.
+    fn flow_use<T: Tables>(_tables: &T, _policy: Policy, _port: u32) -> Option<FlowUse> {
+        None
     }
 
     /// Whether the scheme pauses whole ports.

@@ -9,6 +9,7 @@ use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::FlowTraceRow;
 use super::hpcc;
 use super::link_delay::LinkDelayRow;
@@ -54,6 +55,7 @@ pub fn columns_markdown() -> String {
     table::<PauseTimeRow>(&mut text);
     table::<QueueRow>(&mut text);
     table::<EgressQueueRow>(&mut text);
+    table::<FlowQueuesRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
@@ -93,7 +95,7 @@ mod tests {
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
-        let tables = tables.chain(["queue_pauses"]);
+        let tables = tables.chain(["queue_pauses", "flow_queues"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -139,6 +141,10 @@ mod tests {
         );
         assert_eq!(header::<QueueRow>(), "time_ns,node,kind,port,priority,bytes");
         assert_eq!(header::<EgressQueueRow>(), "time_ns,node,port,priority,queue,bytes");
+        assert_eq!(
+            header::<FlowQueuesRow>(),
+            "time_ns,node,port,flows,queues,paused,pausing,activations,collisions"
+        );
         assert_eq!(
             header::<LinkDelayRow>(),
             "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"

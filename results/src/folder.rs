@@ -14,6 +14,7 @@ use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
+use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::{FlowTrace, FlowTraceRow};
 use super::hpcc::{HpccFiles, HpccOptions};
 use super::link_delay::LinkDelayRow;
@@ -42,6 +43,7 @@ const FILES: &[&str] = &[
     PauseTimeRow::FILE,
     QueueRow::FILE,
     EgressQueueRow::FILE,
+    FlowQueuesRow::FILE,
     QueuePauseRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
@@ -74,7 +76,7 @@ pub struct ResultsOptions {
     pub link_delay: bool,
     /// Whether there is an `egress_queues.csv`.
     pub egress_queues: bool,
-    /// Whether there is a `queue_pauses.csv`.
+    /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
 }
 
@@ -86,6 +88,7 @@ pub struct ResultsFolder {
     queues: CsvTable<File>,
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
+    flow_queues: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -125,6 +128,7 @@ impl ResultsFolder {
             queues: table::<QueueRow>(&staging)?,
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
+            flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
@@ -189,6 +193,14 @@ impl ResultsFolder {
     /// Without [`ResultsOptions::queue_pauses`].
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.as_mut().expect("a scheme that pauses queues has the table").row(row)
+    }
+
+    /// Adds a sample of how flows are spread over a port's queues.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::queue_pauses`].
+    pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
+        self.flow_queues.as_mut().expect("a scheme that pauses queues has the table").row(row)
     }
 
     /// Adds a frame that went no further.
@@ -258,6 +270,7 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
+        let optional = optional.chain(self.flow_queues);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

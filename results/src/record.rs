@@ -10,6 +10,7 @@ use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
 use super::flow::FlowRow;
+use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
@@ -228,6 +229,11 @@ impl Record {
     /// Adds a sample of one queue of a priority that has several.
     pub fn egress_queue(&mut self, row: &EgressQueueRow) -> Result<(), ResultsError> {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.egress_queue(row))
+    }
+
+    /// Adds a sample of how flows are spread over a port's queues.
+    pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_queues(row))
     }
 
     /// Adds a decision to pause or resume one queue.

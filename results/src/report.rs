@@ -284,7 +284,8 @@ impl RunReport {
 
     fn pauses(&self, out: &mut String, style: Style) -> fmt::Result {
         if let Some(totals) = &self.summary.queue_pauses {
-            queue_pauses::queue_pauses(out, totals, style)?;
+            let flows = self.summary.flow_queues.as_ref();
+            queue_pauses::queue_pauses(out, totals, flows, style)?;
             if self.paused.is_empty() {
                 return Ok(());
             }

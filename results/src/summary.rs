@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
+use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::pause_intervals::PausedByLevel;
 use super::queue_pause::QueuePauseTotals;
@@ -46,6 +47,9 @@ pub struct Summary {
     /// Pauses of single queues, if switches do that.
     #[serde(default)]
     pub queue_pauses: Option<QueuePauseTotals>,
+    /// How often flows came to share a queue, if switches give flows queues.
+    #[serde(default)]
+    pub flow_queues: Option<FlowQueueTotals>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -156,6 +160,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Pauses of single queues (`switch.backpressure`): `pauses`, `queues` that were ever paused, \
                 `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
                 over queues, and `longest_ns`. Null without it.",
+    },
+    Column {
+        name: "flow_queues",
+        about: "Flows and queues of switches with `switch.backpressure`: `activations`, how often a flow came to have                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
     Column {
         name: "window",
@@ -359,6 +367,7 @@ mod tests {
         "port_ns": 0
       },
       "queue_pauses": null,
+      "flow_queues": null,
       "window": null,
       "deadlock": {
         "deadlocks": 0,

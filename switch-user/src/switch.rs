@@ -25,7 +25,7 @@ use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::policy::Policy;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
-use fabric_core::scheme::{PortUse, Scheme, Selected};
+use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
 use fabric_core::wire::link_delay::Kind;
 use fabric_core::wire::{LinkDelayFrame, hop_control, link_delay, pfc};
@@ -206,6 +206,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     /// What a port holds, if the scheme counts by port.
     pub fn port_use(&self, port: u16) -> PortUse {
         S::port_use(&self.tables, self.config.policy, port.into())
+    }
+
+    /// How flows are spread over the queues of a port, if the scheme gives flows queues.
+    pub fn flow_use(&self, port: u16) -> Option<FlowUse> {
+        S::flow_use(&self.tables, self.config.policy, port.into())
     }
 
     /// When the next timer is due.

@@ -56,7 +56,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 19] = [
+const SAME_FILES: [&str; 20] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -66,6 +66,7 @@ const SAME_FILES: [&str; 19] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "flow_queues.csv",
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
-use results::{DropTotals, Measurements, RunEnd, Summary};
+use results::{DropTotals, FlowQueueTotals, Measurements, RunEnd, Summary};
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
@@ -191,6 +191,18 @@ impl<W: Wires> Engine<'_, W> {
         drops
     }
 
+    fn flow_queues(&self) -> Option<FlowQueueTotals> {
+        let switches = self.switches().map(|node| (&node.switch, node.ports()));
+        let ports = switches
+            .flat_map(|(switch, ports)| (0..ports).filter_map(move |port| switch.flow_use(port)));
+        ports.fold(None, |totals: Option<FlowQueueTotals>, port| {
+            let mut totals = totals.unwrap_or_default();
+            totals.activations += u64::from(port.activations);
+            totals.collisions += u64::from(port.collisions);
+            Some(totals)
+        })
+    }
+
     fn summary(&self, ended: RunEnd, books: Vec<String>, substrate_losses: u64) -> Summary {
         let by_switch = |value: fn(&SwitchTables) -> u64| -> BTreeMap<String, u64> {
             self.tables().map(|(name, tables)| (name.to_owned(), value(tables))).collect()
@@ -207,6 +219,7 @@ impl<W: Wires> Engine<'_, W> {
             drops: self.drops(substrate_losses),
             buffer_max_bytes: by_switch(|tables| tables.state().buffer_max_bytes.load()),
             headroom_max_bytes: by_switch(|tables| tables.state().headroom_max_bytes.load()),
+            flow_queues: self.flow_queues(),
             packet_hops: self.tally().packet_hops,
             emulated_ns: self.now.to_nanos().0,
             ended,

@@ -2,6 +2,7 @@
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{Order, PauseLevel};
+use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{PauseEvent, QueueKind, Record};
 use switch_user::link_delay::Measurement;
@@ -157,6 +158,13 @@ pub enum Note {
         queue: u8,
         /// Its value.
         bytes: u64,
+    },
+    /// How flows are spread over the queues of a port, where it differs from the last sample.
+    SampledFlows {
+        /// The port.
+        port: u16,
+        /// How they are.
+        flows: FlowUse,
     },
     /// A frame is captured.
     Captured {

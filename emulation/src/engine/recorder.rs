@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::{self, DropReason};
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority;
+use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DropClass, DropRow, EgressQueueRow, FlowTraceRow, LinkDelayRow, PauseEvent, PauseReceived,
-    PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
+    DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, LinkDelayRow, PauseEvent,
+    PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;
@@ -133,6 +134,9 @@ impl<'a> Recorder<'a> {
                 let bytes = Bytes(bytes);
                 record.egress_queue(&EgressQueueRow { time, node, port, priority, queue, bytes })
             }
+            Note::SampledFlows { port, flows } => {
+                record.flow_queues(&flow_queues_row(time, node, port, &flows))
+            }
             Note::Captured { interface, ref bytes } => record.capture(interface, time, bytes),
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
@@ -185,6 +189,11 @@ impl Recorder<'_> {
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {
     let SampledCounter { kind, port, priority, bytes } = *counter;
     QueueRow { time, node, kind, port, priority, bytes: Bytes(bytes) }
+}
+
+fn flow_queues_row<'a>(time: Nanos, node: &'a str, port: u16, of: &FlowUse) -> FlowQueuesRow<'a> {
+    let FlowUse { flows, queues, paused, pausing, activations, collisions } = *of;
+    FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions }
 }
 
 fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {

@@ -3,7 +3,7 @@
 use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::places;
-use fabric_core::scheme::{Ingress, Scheme, Selected};
+use fabric_core::scheme::{FlowUse, Ingress, Scheme, Selected};
 use results::QueueKind;
 use switch_user::switch::Switch;
 use topology::NodeId;
@@ -32,6 +32,8 @@ pub struct Sampler {
     changed: usize,
     /// The last sample of the queues of spread priorities, if there are any.
     last_of_queues: Box<[u64]>,
+    /// By port: how flows were spread over its queues; empty unless the scheme gives flows queues.
+    last_of_flows: Box<[FlowUse]>,
     ports: u16,
     spread: u8,
 }
@@ -47,6 +49,7 @@ impl Sampler {
             last: vec![0; of_priority(ports, PRIORITIES)].into(),
             changed: 0,
             last_of_queues: vec![0; queues].into(),
+            last_of_flows: (0..ports).filter_map(|port| switch.flow_use(port)).collect(),
             ports,
             spread,
         }
@@ -102,6 +105,12 @@ impl Sampler {
         self.changed = changed.len();
         if !changed.is_empty() {
             journal.note(now, node, Note::Sampled(changed));
+        }
+        for (port, known) in (0..).zip(&mut self.last_of_flows) {
+            let flows = switch.flow_use(port).unwrap_or_default();
+            if std::mem::replace(known, flows) != flows {
+                journal.note(now, node, Note::SampledFlows { port, flows });
+            }
         }
         if self.spread & classes != 0 {
             self.sample_queues(switch, now, node, classes, journal);

@@ -23,7 +23,7 @@ pub mod settings;
 pub mod state;
 
 use super::pfc::Pfc;
-use super::{Arriving, Ingress, Leaving, Room, Scheme};
+use super::{Arriving, FlowUse, Ingress, Leaving, Room, Scheme};
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
 use crate::hop_control::{HopControl, Order};
@@ -35,6 +35,7 @@ use units::Nanos;
 
 use note::Note;
 pub use settings::{Assignment, Options, Settings};
+use state::QueueBits;
 
 /// The scheme; its parts are functions of the modules.
 #[derive(Debug)]
@@ -142,6 +143,19 @@ impl Scheme for Bfc {
     fn announcement<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<HopControl> {
         let paused = state::port(tables, port)?.pausing.words();
         Some(HopControl::Queues { paused })
+    }
+
+    fn flow_use<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<FlowUse> {
+        let port = state::port(tables, port)?;
+        let count = |queues: &QueueBits| queues.words().map(u64::count_ones).iter().sum();
+        Some(FlowUse {
+            flows: port.flows.load(),
+            queues: count(&port.in_use),
+            paused: count(&port.paused),
+            pausing: count(&port.pausing),
+            activations: port.activations.load(),
+            collisions: port.collisions.load(),
+        })
     }
 
     fn room(policy: Policy, ports: u32) -> Room {

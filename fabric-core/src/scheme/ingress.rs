@@ -119,6 +119,23 @@ pub struct PortUse {
     pub off: bool,
 }
 
+/// How flows are spread over the queues of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowUse {
+    /// Flows with packets in the switch that leave by the port; those that share an entry of its table count as one.
+    pub flows: u32,
+    /// Its queues that hold packets.
+    pub queues: u32,
+    /// Its queues that the neighbour has paused.
+    pub paused: u32,
+    /// Queues of the neighbour that the switch has paused.
+    pub pausing: u32,
+    /// How often a flow came to have packets.
+    pub activations: u32,
+    /// How often its queue held other packets then.
+    pub collisions: u32,
+}
+
 impl<T> Ingress<'_, T> {
     /// The hash of a packet's flow by which the switch chooses queues.
     #[inline(always)]

@@ -4,7 +4,7 @@ use super::bfc::{self, Bfc};
 use super::dsh::{self, Dsh};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
-use super::{Arriving, Ingress, Leaving, PortUse, Released, Room, Scheme, Verdict};
+use super::{Arriving, FlowUse, Ingress, Leaving, PortUse, Released, Room, Scheme, Verdict};
 use crate::arrival::{Outcome, arrival_under};
 use crate::departure::Departure;
 use crate::drop_reason::DropReason;
@@ -254,6 +254,10 @@ impl Scheme for Selected {
 
     fn port_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> PortUse {
         select!(policy, S => S::port_use(tables, policy, port))
+    }
+
+    fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
+        select!(policy, S => S::flow_use(tables, policy, port))
     }
 
     fn pauses_ports(policy: Policy) -> bool {

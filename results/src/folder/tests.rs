@@ -166,6 +166,10 @@ fn a_row_of_each_kind_is_in_its_file() {
     let (time, priority, queue) = (Nanos(57), 3, 58);
     let queue = EgressQueueRow { time, node, port, priority, queue, bytes };
     results.egress_queue(&queue).unwrap();
+    let [flows, queues, paused, pausing, activations, collisions] = [61, 62, 63, 64, 65, 66];
+    let row =
+        FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions };
+    results.flow_queues(&row).unwrap();
     results.whole(&Occupancy::new(Bytes(1)).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
@@ -182,6 +186,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (ThroughputRow::FILE, "48,50,51,49"),
         (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),
         (EgressQueueRow::FILE, "57,s0,2,3,58,9"),
+        (FlowQueuesRow::FILE, "57,s0,2,61,62,63,64,65,66"),
         (OccupancyRow::FILE, "s1,buffer,0,"),
         (SCENARIO_FILE, "name = \"x\""),
     ] {

@@ -5,16 +5,25 @@ use std::fmt::{self, Write};
 use units::Nanos;
 
 use super::{Style, quantity};
+use crate::flow_queue::FlowQueueTotals;
 use crate::queue_pause::QueuePauseTotals;
 
 /// How many there were, and how long.
 pub(super) fn queue_pauses(
     out: &mut String,
     totals: &QueuePauseTotals,
+    flows: Option<&FlowQueueTotals>,
     style: Style,
 ) -> fmt::Result {
     let span = |nanos| quantity::span(Nanos(nanos));
     writeln!(out, "{}", style.heading("Pauses of queues"))?;
+    if let Some(FlowQueueTotals { activations, collisions }) = flows {
+        let times = quantity::counted(*activations, "time");
+        writeln!(
+            out,
+            "a flow came to have packets at a port {times}, {collisions} of these in a queue with other packets"
+        )?;
+    }
     if totals.pauses == 0 {
         return writeln!(out, "no switch paused a queue");
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    DeadlockTotals, FctSummary, LabelSummary, PausedByLevel, QueuePauseTotals, Slowdown,
-    SlowdownSummary, Summary, WindowSummary,
+    DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, PausedByLevel, QueuePauseTotals,
+    Slowdown, SlowdownSummary, Summary, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -130,8 +130,10 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         pause_ordered_by_level: PausedByLevel::default(),
     });
     let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
+    let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
     let mut summary = Summary {
         queue_pauses,
+        flow_queues,
         fct_ns,
         slowdown,
         labels,
