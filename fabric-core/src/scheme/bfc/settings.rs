@@ -26,9 +26,12 @@ pub struct Options {
     pub priorities: u8,
     /// Entries of the flow table that an egress port has, in lines of four; not zero.
     pub flow_lines: u16,
+    /// Whether there is a table of turns that trigger no backpressure (Appendix B).
+    pub elides: bool,
 }
 
 const STOCHASTIC: u32 = 1;
+const ELIDES: u32 = 1 << 1;
 const PRIORITIES_AT: u32 = 8;
 const FLOW_LINES_AT: u32 = 16;
 
@@ -36,17 +39,22 @@ impl Options {
     /// The most entries of the flow table that an egress port can have.
     pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
 
-    /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many, or none.
+    /// A flow table with at least `entries` for each egress port, and all turns trigger backpressure; `None` if there
+    /// cannot be as many entries, or none.
     pub fn new(assignment: Assignment, priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
-        (lines > 0).then_some(Self { assignment, priorities, flow_lines: lines })
+        (lines > 0).then_some(Self { assignment, priorities, flow_lines: lines, elides: false })
     }
 
     /// Every form that a program can have.
-    pub const EVERY: [Self; 2] = [
-        Self { assignment: Assignment::Dynamic, priorities: 1 << 3, flow_lines: 8 },
-        Self { assignment: Assignment::Stochastic, priorities: 1 << 3, flow_lines: 1 },
+    pub const EVERY: [Self; 3] = [
+        Self { elides: false, ..Self::ELIDING },
+        Self { assignment: Assignment::Stochastic, flow_lines: 1, elides: false, ..Self::ELIDING },
+        Self::ELIDING,
     ];
+
+    const ELIDING: Self =
+        Self { assignment: Assignment::Dynamic, priorities: 1 << 3, flow_lines: 8, elides: true };
 
     /// Those of a policy.
     #[inline(always)]
@@ -57,6 +65,7 @@ impl Options {
             assignment: if stochastic { Assignment::Stochastic } else { Assignment::Dynamic },
             priorities: (bits >> PRIORITIES_AT) as u8,
             flow_lines: (bits >> FLOW_LINES_AT) as u16,
+            elides: bits & ELIDES != 0,
         }
     }
 
@@ -64,6 +73,7 @@ impl Options {
     pub const fn to_bits(self) -> u32 {
         let stochastic = matches!(self.assignment, Assignment::Stochastic);
         (if stochastic { STOCHASTIC } else { 0 })
+            | (if self.elides { ELIDES } else { 0 })
             | (self.priorities as u32) << PRIORITIES_AT
             | (self.flow_lines as u32) << FLOW_LINES_AT
     }
@@ -124,6 +134,24 @@ impl Settings {
             }
         }
     }
+
+    /// Writes the turns of the switch, (ingress, egress) ports, that trigger no backpressure (Appendix B), into tables
+    /// that are configured. Does nothing if the options have no table for them.
+    ///
+    /// # Panics
+    /// For a port that the switch does not have.
+    pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
+        let Self { options, .. } = *self;
+        if !options.elides {
+            return;
+        }
+        let ports = tables.config().expect("the tables are configured").ports;
+        for (ingress, egress) in turns {
+            assert!(ingress < ports && egress < ports, "a turn is between two ports of the switch");
+            let elided = state::elided(tables, options, ports, ingress);
+            elided.expect("the tables have room for the scheme's state").insert(egress);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -139,9 +167,12 @@ mod tests {
                 let options = Options::new(assignment, 0b1010_0001, entries).unwrap();
                 assert_eq!(options.flow_lines, lines);
                 assert!(options.entries() >= entries);
-                let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-                let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
-                assert_eq!(Options::of(policy), options);
+                for elides in [false, true] {
+                    let options = Options { elides, ..options };
+                    let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
+                    let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
+                    assert_eq!(Options::of(policy), options);
+                }
             }
         }
         for entries in [0, Options::MOST_ENTRIES + 1] {

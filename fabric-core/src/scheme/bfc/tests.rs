@@ -23,14 +23,18 @@ const STICKY: u64 = 1000;
 /// One active queue may hold three packets, two hold one each.
 const THRESHOLD: Nanos = Nanos(260);
 
-fn policy(assignment: Assignment) -> Policy {
+/// By ingress port, if there is a table of elided turns: whether what comes in there triggers no backpressure.
+type Elided = Option<[bool; PORTS]>;
+
+fn policy(assignment: Assignment, elided: Elided) -> Policy {
     let options = Options::new(assignment, 1 << CLASS, 32).expect("a small table");
+    let options = Options { elides: elided.is_some(), ..options };
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
     policy.with_scheme(SchemeKind::Bfc, options.to_bits())
 }
 
 /// A switch whose priority 3 is lossless or lossy, and has room for all packets.
-fn tables(assignment: Assignment, lossless: bool) -> OwnedTables {
+fn tables(assignment: Assignment, lossless: bool, elided: Elided) -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
         static_xoff_bytes: 100_000,
@@ -43,13 +47,15 @@ fn tables(assignment: Assignment, lossless: bool) -> OwnedTables {
     tables.config.queues[usize::from(CLASS)] = QUEUES;
     tables.config.slots = MOST_SLOTS as u32;
     tables.switch.slots_limit.store(MOST_SLOTS as u64);
-    let policy = policy(assignment);
+    let policy = policy(assignment, elided);
     let room = Bfc::room(policy, PORTS as u32);
     assert!(tables.scheme_line(room.lines - 1).is_some());
     assert!(tables.scheme_block(room.blocks - 1).is_some());
     let options = Options::of(policy);
     let settings = Settings { options, sticky: Nanos(STICKY), threshold: THRESHOLD };
     settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(0)); PORTS]);
+    let turns = elided.into_iter().flatten().zip([(0, 1), (1, 0)]);
+    settings.elide(&tables, turns.filter(|(is_elided, _)| *is_elided).map(|(_, turn)| turn));
     tables
 }
 
@@ -93,6 +99,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 struct Model {
     tables: OwnedTables,
     policy: Policy,
+    elided: Elided,
     now: u64,
     /// By egress port and queue.
     queues: [[VecDeque<Held>; 3]; PORTS],
@@ -102,10 +109,11 @@ struct Model {
 }
 
 impl Model {
-    fn new(assignment: Assignment, lossless: bool) -> Self {
+    fn new(assignment: Assignment, lossless: bool, elided: Elided) -> Self {
         Self {
-            tables: tables(assignment, lossless),
-            policy: policy(assignment),
+            tables: tables(assignment, lossless, elided),
+            policy: policy(assignment, elided),
+            elided,
             now: 0,
             queues: Default::default(),
             seen: [[None; 6]; PORTS],
@@ -167,7 +175,8 @@ impl Model {
         let held = Held { slot, flow, upstream, counted: false };
         self.queues[egress][number].push_back(held);
         let length = LENGTH * self.queues[egress][number].len() as u64;
-        let counted = upstream.is_data() && length > self.threshold(egress);
+        let triggers = self.elided.is_none_or(|elided| !elided[port as usize]);
+        let counted = triggers && upstream.is_data() && length > self.threshold(egress);
         self.queues[egress][number].back_mut().expect("it was added").counted = counted;
         let first = counted && self.counted(port, upstream) == 1;
         let expected = HopControl::Queue { queue: upstream, paused: true };
@@ -284,9 +293,10 @@ proptest! {
         events in proptest::collection::vec(any_event(), 1..200),
         stochastic in any::<bool>(),
         lossless in any::<bool>(),
+        elided in any::<Elided>(),
     ) {
         let assignment = if stochastic { Assignment::Stochastic } else { Assignment::Dynamic };
-        let mut model = Model::new(assignment, lossless);
+        let mut model = Model::new(assignment, lossless, elided);
         model.check();
         for event in events {
             model.happen(event);
@@ -304,15 +314,15 @@ proptest! {
 
 #[test]
 fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
-    let tables = tables(Assignment::Dynamic, true);
+    let tables = tables(Assignment::Dynamic, true, None);
     let of = |active| state::threshold(&tables, 1, active).unwrap().load();
     assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
 }
 
 #[test]
 fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
-    let tables = tables(Assignment::Dynamic, true);
-    let policy = policy(Assignment::Dynamic);
+    let tables = tables(Assignment::Dynamic, true, None);
+    let policy = policy(Assignment::Dynamic, None);
     let told = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
     told(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
@@ -329,7 +339,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
 #[test]
 fn priorities_with_fewer_queues_stay_among_their_own() {
     const OTHER: u8 = 5;
-    let mut tables = tables(Assignment::Dynamic, true);
+    let mut tables = tables(Assignment::Dynamic, true, None);
     tables.config.queues[usize::from(OTHER)] = QueueRange::data(11, 2);
     let options = Options::new(Assignment::Dynamic, 1 << CLASS | 1 << OTHER, 4).expect("a line");
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
