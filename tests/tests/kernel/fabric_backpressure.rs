@@ -21,3 +21,8 @@ fn two_priorities_with_fewer_queues_than_flows() {
 fn nics_that_obey_no_pauses_of_queues() {
     backpressure::nics_that_obey_nothing(on_both);
 }
+
+#[test]
+fn a_ring_deadlocks_unless_it_is_prevented() {
+    backpressure::a_ring_deadlocks_unless_it_is_prevented(on_both);
+}

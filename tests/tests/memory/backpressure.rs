@@ -31,3 +31,8 @@ fn any_lost_pause_resume_or_bitmap_is_made_up_for() {
 fn random_losses_of_pauses_are_made_up_for() {
     backpressure::random_losses_are_made_up_for(in_memory);
 }
+
+#[test]
+fn a_ring_deadlocks_unless_it_is_prevented() {
+    backpressure::a_ring_deadlocks_unless_it_is_prevented(in_memory);
+}
