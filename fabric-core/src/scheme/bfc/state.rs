@@ -103,7 +103,7 @@ impl ElidedLine {
 
     #[inline(always)]
     fn word(&self, egress_port: u32) -> &Cell64 {
-        &self.0[egress_port as usize / 64 & (ELIDED_WORDS - 1)]
+        &self.0[(egress_port >> 6) as usize & (ELIDED_WORDS - 1)]
     }
 }
 
@@ -123,6 +123,7 @@ pub const ENTRIES_IN_A_LINE: u32 = 4;
 const COUNTERS_IN_A_LINE: usize = 16;
 const COUNTER_LINES: u32 = (MAX_DATA_QUEUES / COUNTERS_IN_A_LINE) as u32;
 const ELIDED_WORDS: usize = MAX_PORTS / 64;
+const _: () = assert!(ELIDED_WORDS.is_power_of_two());
 const SETTINGS: u32 = 0;
 const FIRST_PORT: u32 = 1;
 /// Lines of a port before its flow table: its own and those of its counters.

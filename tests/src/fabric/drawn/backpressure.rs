@@ -11,6 +11,8 @@ pub struct Backpressure {
     pub queues: u32,
     /// Which of them a flow gets.
     pub assignment: &'static str,
+    /// Whether turns down and up again trigger no backpressure.
+    pub prevents_deadlocks: bool,
     /// Whether these priorities are lossy.
     pub is_lossy: bool,
 }
@@ -25,16 +27,18 @@ impl Backpressure {
             priorities: inner.to_vec(),
             queues: [1, 2, 5, 20][form as usize % 4],
             assignment: if (form / 4).is_multiple_of(3) { "stochastic" } else { "dynamic" },
+            prevents_deadlocks: form % 5 < 2,
             is_lossy: (first.source / 4).is_multiple_of(3),
         })
     }
 
     /// Its line in the section of the switch.
     pub fn line(&self, bitmap_period: &str) -> String {
-        let Self { priorities, queues, assignment, .. } = self;
+        let Self { priorities, queues, assignment, prevents_deadlocks, .. } = self;
         format!(
             "backpressure = {{ kind = \"bfc\", priorities = {priorities:?}, queues = {queues}, \
-             assignment = \"{assignment}\", bitmap_period = \"{bitmap_period}\" }}\n"
+             assignment = \"{assignment}\", prevent_deadlocks = {prevents_deadlocks}, \
+             bitmap_period = \"{bitmap_period}\" }}\n"
         )
     }
 }
