@@ -226,3 +226,11 @@ pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
     assert!(!pausing.contains("s2") && pausing.contains("s1"), "{pausing:?}");
     assert!(!freed.summary.lossless, "what is not paused may be lost");
 }
+
+/// The shortest paths of a Clos without failures take no turn that is elided.
+pub fn prevention_changes_nothing_in_a_whole_clos(run: Runner) {
+    let text = include_str!("../../../scenarios/bfc.toml");
+    let [plain, prevented] = [&[][..], &[PREVENTED]].map(|overrides| run(text, overrides));
+    assert!(plain.summary.queue_pauses.is_some_and(|totals| totals.pauses > 0));
+    prevented.assert_same_as(&plain);
+}

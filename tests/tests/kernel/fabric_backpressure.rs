@@ -26,3 +26,8 @@ fn nics_that_obey_no_pauses_of_queues() {
 fn a_ring_deadlocks_unless_it_is_prevented() {
     backpressure::a_ring_deadlocks_unless_it_is_prevented(on_both);
 }
+
+#[test]
+fn prevention_changes_nothing_in_a_whole_clos() {
+    backpressure::prevention_changes_nothing_in_a_whole_clos(on_both);
+}

@@ -36,3 +36,8 @@ fn random_losses_of_pauses_are_made_up_for() {
 fn a_ring_deadlocks_unless_it_is_prevented() {
     backpressure::a_ring_deadlocks_unless_it_is_prevented(in_memory);
 }
+
+#[test]
+fn prevention_changes_nothing_in_a_whole_clos() {
+    backpressure::prevention_changes_nothing_in_a_whole_clos(in_memory);
+}

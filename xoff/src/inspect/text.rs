@@ -264,8 +264,8 @@ fn prevention(f: &mut fmt::Formatter<'_>, prevention: &Prevention) -> fmt::Resul
         0 => "no cycle".into(),
         cycles => counted(*cycles as u64, "cycle"),
     };
-    let routes = counted(*edges_by_routes, "edge");
-    writeln!(f, "  left: {routes} by the routes; {edges_by_all_turns} by any routes, and {cycles}")
+    let [routes, all] = [edges_by_routes, edges_by_all_turns].map(|edges| counted(*edges, "edge"));
+    writeln!(f, "  left: {routes} by the routes; {all} by any routes, and {cycles}")
 }
 
 /// Four digits or so, for people; results are elsewhere.

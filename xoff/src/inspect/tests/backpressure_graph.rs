@@ -34,7 +34,7 @@ fn the_backpressure_graph_of_a_ring_has_a_cycle_unless_it_is_prevented() {
         s                     1 x 0 turns
         s                     2 x 1 turn
         s                     1 x 4 turns
-      left: 11 edges by the routes; 18 by any routes, and no cycle
+      left: 11 edges by the routes; 18 edges by any routes, and no cycle
     ");
     insta::assert_snapshot!(json_of(&prevented, "backpressure_graph"), @r#"
     {
@@ -96,6 +96,6 @@ fn in_a_clos_turns_down_and_up_pause_nothing() {
         edge                  8 x 4 turns
         agg                   8 x 4 turns
         core                  4 x 0 turns
-      left: 160 edges by the routes; 192 by any routes, and no cycle
+      left: 160 edges by the routes; 192 edges by any routes, and no cycle
     ");
 }
