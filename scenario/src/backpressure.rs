@@ -110,10 +110,10 @@ pub(super) enum BackpressureKeys {
         bitmap_period: Option<Time>,
         /// Whether pauses can never wait for each other in a circle, whatever routes say: packets that come to a switch
         /// from a higher one and go on to a higher one pause nothing there (Appendix B), and where their priority is
-        /// lossy they may be dropped. A switch is higher the further it is from hosts; of those that are equally far, the
-        /// one nearer to the first of the highest, then the first. `xoff inspect` shows what that leaves out. PFC beneath
-        /// is not changed. Default false: the shortest paths of a Clos network without failures never go down and up
-        /// again.
+        /// lossy they may be dropped. Of two switches the one further from hosts is higher; of two that are equally far, the
+        /// one nearer to the first of the highest switches; and then the first. `xoff inspect` shows which turns these
+        /// are. PFC beneath is not changed. Default false: the shortest paths of a Clos network without failures never go
+        /// down and up again.
         #[serde(default)]
         prevent_deadlocks: bool,
     },

@@ -1,7 +1,7 @@
 //! What a scenario's fabric is, before anything runs: nodes and links, paths, base round-trip times,
 //! buffers, expected load, and what can go wrong by design.
 //!
-//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`, [`json`](fn@json) what it prints with `--json`.
+//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`, [`json()`] what `--json` prints.
 
 mod backpressure;
 mod backpressure_graph;

@@ -188,8 +188,8 @@ pub fn nics_that_obey_nothing(run: Runner) {
     assert!(!run.table("queue_pauses.csv").rows().is_empty(), "s1 pauses s0");
 }
 
-/// Four switches in a ring whose routes all lead one way round (`scenarios/deadlock-ring.toml`), under BFC in a lossy buffer, with
-/// one queue a port, so that flows of both next switches share it.
+/// Four switches in a ring whose routes all lead one way round, under BFC in a lossy buffer, with one queue a port, which
+/// the flows to both switches behind it share.
 const RING: &str = include_str!("../../../scenarios/deadlock-ring.toml");
 const ONE_LOSSY_QUEUE: [&str; 4] = [
     "stop=done",
@@ -199,8 +199,8 @@ const ONE_LOSSY_QUEUE: [&str; 4] = [
 ];
 const PREVENTED: &str = "switch.backpressure.prevent_deadlocks=true";
 
-/// Each switch's pause waits for that of the next, for ever; where one switch of the ring does not pause for packets that go on
-/// round it, all flows complete.
+/// Each switch's pause waits for that of the next, for ever. Where one switch of the ring does not pause for packets that
+/// go on round it, all flows complete.
 pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
     let between =
         |row: &&Row| row.text("node").starts_with('s') && row.text("peer").starts_with('s');

@@ -58,7 +58,10 @@ impl Report<'_> {
 
     fn collisions_json(&self, found: &Collisions) -> Value {
         let Collisions { label, flows, wires_by_flows, overloaded } = found;
-        let overload = |Overload { wire, flows }: &Overload| json!({ "wire": self.fabric.wire(*wire).name, "flows": flows });
+        let overload = |Overload { wire, flows }: &Overload| {
+            let name = &self.fabric.wire(*wire).name;
+            json!({ "wire": name, "flows": flows })
+        };
         json!({
             "label": label,
             "flows": flows,
@@ -141,7 +144,10 @@ fn queue_pauses(pauses: &QueuePauses) -> Value {
     let QueuePauses { priorities, queues, flow_entries, bitmap_period, switches } = pauses;
     let group = |group: &PausingSwitches| {
         let PausingSwitches { switches, thresholds, sticky: Nanos(sticky) } = group;
-        let threshold = |(rate, threshold): &(BitsPerSecond, Bytes)| json!({ "rate_bps": rate.0, "bytes": threshold.0 });
+        let threshold = |threshold: &(BitsPerSecond, Bytes)| {
+            let (BitsPerSecond(rate), Bytes(bytes)) = threshold;
+            json!({ "rate_bps": rate, "bytes": bytes })
+        };
         json!({
             "switches": switches,
             "thresholds_of_one_active_queue": each(thresholds, threshold),
@@ -170,7 +176,10 @@ fn tier_load(load: &TierLoad) -> Value {
 
 fn prevention(prevention: &Prevention) -> Value {
     let Prevention { elided, edges_by_routes, edges_by_all_turns, cycles } = prevention;
-    let turns = |ElidedTurns { tier, switches, turns }: &ElidedTurns| json!({ "tier": tier, "switches": switches, "turns_of_each": turns });
+    let turns = |of_tier: &ElidedTurns| {
+        let ElidedTurns { tier, switches, turns } = of_tier;
+        json!({ "tier": tier, "switches": switches, "turns_of_each": turns })
+    };
     json!({
         "elided": each(elided, turns),
         "edges_by_routes": edges_by_routes,
