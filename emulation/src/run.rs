@@ -173,8 +173,9 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
     let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
     let mut datapath =
         KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths)?;
+    let order = scenario.deadlock_prevention();
     for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
-        switch_settings::configure(scenario, switch, routes, tables);
+        switch_settings::configure(scenario, switch, routes, order.as_ref(), tables);
     }
     Ok(datapath)
 }
@@ -182,6 +183,7 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
 /// A configured fabric in memory.
 pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> {
     let fabric = scenario.fabric();
+    let order = scenario.deadlock_prevention();
     let mut arena = Arena::default();
     let tables = (0..fabric.switch_count())
         .map(SwitchId)
@@ -189,7 +191,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
             let routes = RouteTables::of(scenario, switch);
             let capacity = switch_settings::capacity(scenario, switch, &routes);
             let mut tables = SwitchTables::owned_in(&mut arena, capacity)?;
-            switch_settings::configure(scenario, switch, routes, &mut tables);
+            switch_settings::configure(scenario, switch, routes, order.as_ref(), &mut tables);
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;

@@ -16,7 +16,7 @@ use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
-use topology::{HostId, RouteMatch, SwitchId};
+use topology::{HostId, RouteMatch, SwitchId, UpDown};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
@@ -140,11 +140,13 @@ impl RouteTables {
     }
 }
 
-/// Configures a switch: settings, ports, routes, first thresholds.
+/// Configures a switch: settings, ports, routes, first thresholds. `order` is the scenario's
+/// [`deadlock_prevention`](Scenario::deadlock_prevention).
 pub fn configure(
     scenario: &Scenario,
     switch: SwitchId,
     routes: RouteTables,
+    order: Option<&UpDown>,
     tables: &mut SwitchTables,
 ) {
     let fabric = scenario.fabric();
@@ -200,7 +202,10 @@ pub fn configure(
         })
         .collect();
     let seed = mix(scenario.seed, u64::from(switch.0) + (1 << 32));
-    tables.configure(config, &ports, &scenario.scheme(switch), seed);
+    let scheme = scenario.scheme(switch);
+    tables.configure(config, &ports, &scheme, seed);
+    let elided = order.into_iter().flat_map(|order| order.elided(fabric, switch));
+    scheme.elide(tables, elided.map(|turn| (turn.ingress.into(), turn.egress.into())));
     tables.install_routes(&routes.groups, routes.hosts, &routes.policies);
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }

@@ -6,7 +6,7 @@ use fabric_core::queue::MAX_DATA_QUEUES;
 use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use topology::{SwitchId, WireId};
+use topology::{SwitchId, UpDown, WireId};
 use units::Picos;
 
 use super::Scenario;
@@ -62,6 +62,8 @@ pub struct Bfc {
         skip_serializing_if = "Option::is_none"
     )]
     pub bitmap_period: Option<Picos>,
+    /// Whether packets that come down and go up again pause nothing, so that no pauses wait in a circle (Appendix B).
+    pub prevent_deadlocks: bool,
 }
 
 /// Which queue of its priority a flow gets.
@@ -120,6 +122,14 @@ pub(super) enum BackpressureKeys {
         /// and resumes do no lasting harm; bitmaps take a tenth of any port at most. Default "10us", or longer so that they
         /// take a hundredth.
         bitmap_period: Option<Time>,
+        /// Whether pauses can never wait for each other in a circle, whatever routes say: packets that come to a switch
+        /// from a higher one and go on to a higher one pause nothing there (Appendix B), and where their priority is
+        /// lossy they may be dropped. Of two switches the one further from hosts is higher; of two that are equally far, the
+        /// one nearer to the first of the highest switches; and then the first. `xoff inspect` shows which turns these
+        /// are. PFC beneath is not changed. Default false: the shortest paths of a Clos network without failures never go
+        /// down and up again.
+        #[serde(default)]
+        prevent_deadlocks: bool,
     },
 }
 
@@ -154,6 +164,7 @@ impl BackpressureKeys {
             threshold,
             sticky,
             bitmap_period,
+            prevent_deadlocks,
         } = self;
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.backpressure.{key}"), title, help))
@@ -206,6 +217,7 @@ impl BackpressureKeys {
             threshold: threshold.map(|Quantity(time)| time),
             sticky: sticky.map(|Quantity(time)| time),
             bitmap_period: bitmap_period.map(|Quantity(time)| time),
+            prevent_deadlocks,
         }))
     }
 }
@@ -297,18 +309,26 @@ impl Scenario {
         };
         let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
         let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
+        let options = options.expect("it was checked");
         let round_trip = self.hop_round_trip(switch);
         let sampled = u64::from(bfc.sampling.millionths) * bfc::sampling::ALL / 1_000_000;
         SchemeSettings::Bfc(bfc::Settings {
             options: bfc::Options {
                 samples: sampled < bfc::sampling::ALL,
                 incast_queue: bfc.incast_labels,
-                ..options.expect("it was checked")
+                elides: bfc.prevent_deadlocks,
+                ..options
             },
             sampled: u32::try_from(sampled).unwrap_or(u32::MAX),
             threshold: bfc.threshold.unwrap_or(round_trip).to_nanos_ceil(),
             sticky: bfc.sticky.unwrap_or(round_trip + round_trip).to_nanos_ceil(),
         })
+    }
+
+    /// The order of the fabric's switches by which turns trigger no backpressure, if some do not.
+    pub fn deadlock_prevention(&self) -> Option<UpDown> {
+        let Backpressure::Bfc(bfc) = self.switch.backpressure?;
+        bfc.prevent_deadlocks.then(|| UpDown::of(&self.fabric))
     }
 
     /// HRTT of BFC over the link of a switch where it is longest: the longest frame there, and a pause back.

@@ -50,7 +50,7 @@ pub const CAPACITY: Capacity = Capacity {
     next_hops: 256,
     policies: 64,
     scheme: Room {
-        lines: larger(dsh_state::lines(PORTS), bfc_state::lines(BfcOptions::EVERY[0], PORTS)),
+        lines: larger(dsh_state::lines(PORTS), bfc_state::lines(BfcOptions::EVERY[2], PORTS)),
         blocks: larger(dsh_state::blocks(PORTS), bfc_state::blocks(PORTS)),
     },
     ..Capacity::new(PORTS, HOSTS, 64)

@@ -4,17 +4,19 @@
 //! `X`, that is while the ingress queue of `Y` at the other end of that link is full. A cycle of such
 //! dependencies is what a deadlock needs (DSH, Fig. 16). The graph has a node for each wire into a
 //! switch, which is one ingress port, and an edge for each turn that the traffic of some pair of
-//! hosts takes, or flows that have routes of their own.
+//! hosts takes, or flows that have routes of their own. [`BackpressureGraph`](super::BackpressureGraph) is the same of
+//! egress ports.
 
 use std::collections::BTreeSet;
 
 use super::cycle::{components, shortest_cycle};
-use super::{Fabric, NodeKind, Racks, Reach, SwitchId, WireId};
+use super::{Fabric, HostId, NodeKind, Racks, Reach, SwitchId, WireId};
 
-/// Ingress ports that depend on each other: a strongly connected component.
+/// Ports that depend on each other: a strongly connected component. A wire stands for the egress port that it leaves and
+/// for the ingress port that it enters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// The wires that enter all ports of the component, ascending.
+    /// The wires of the component, ascending.
     pub members: Vec<WireId>,
     /// A shortest cycle through the first member: each wire's switch sends on over the next one,
     /// and the last one's over the first.
@@ -25,12 +27,16 @@ pub struct Cycle {
 ///
 /// `groups` are [`Racks::by_routes`].
 pub fn cycles(fabric: &Fabric, groups: &Racks) -> Vec<Cycle> {
-    let turns = turns(fabric, groups);
-    let mut cycles: Vec<Cycle> = components(&turns)
+    cycles_of(&turns(fabric, groups))
+}
+
+/// All cycles of a graph of wires, by their first members.
+pub(super) fn cycles_of(turns: &[Vec<u32>]) -> Vec<Cycle> {
+    let mut cycles: Vec<Cycle> = components(turns)
         .into_iter()
         .filter(|members| members.len() > 1)
         .map(|members| {
-            let example = shortest_cycle(&turns, members[0])
+            let example = shortest_cycle(turns, members[0])
                 .expect("a component of several nodes has a cycle through each");
             let wires = |numbers: Vec<u32>| numbers.into_iter().map(WireId).collect();
             Cycle { members: wires(members), example: wires(example) }
@@ -40,10 +46,10 @@ pub fn cycles(fabric: &Fabric, groups: &Racks) -> Vec<Cycle> {
     cycles
 }
 
-/// For each wire, the wires that frames from it go on to, ascending.
-fn turns(fabric: &Fabric, groups: &Racks) -> Vec<Vec<u32>> {
+/// For each wire between switches, the wires that frames from it go on to, ascending.
+pub(super) fn turns(fabric: &Fabric, groups: &Racks) -> Vec<Vec<u32>> {
     let mut turns = vec![BTreeSet::new(); fabric.wires().len()];
-    let mut follow = |reach: Reach| {
+    let mut follow = |reach: Reach, receivers: &[HostId]| {
         let onward = |switch: SwitchId| {
             let wires = fabric.onward(switch, reach.traffic);
             wires.filter_map(|wire| match fabric.ends(wire).to {
@@ -51,15 +57,26 @@ fn turns(fabric: &Fabric, groups: &Racks) -> Vec<Vec<u32>> {
                 NodeKind::Host(_) => None,
             })
         };
+        let last = fabric.edge(reach.traffic.destination);
         for &switch in &reach.switches {
             for (wire, next) in onward(switch) {
-                turns[wire.0 as usize].extend(onward(next).map(|(wire, _)| wire.0));
+                let turns = &mut turns[wire.0 as usize];
+                if next == last {
+                    let downlink = |&host: &HostId| fabric.host(host).ports[0].reverse().0;
+                    turns.extend(receivers.iter().map(downlink));
+                } else {
+                    turns.extend(onward(next).map(|(wire, _)| wire.0));
+                }
             }
         }
     };
-    for destination in 0..groups.len() {
-        Reach::to_group(fabric, groups, destination, None).into_iter().for_each(&mut follow);
+    for group in 0..groups.len() {
+        let reaches = Reach::to_group(fabric, groups, group, None).into_iter();
+        reaches.for_each(|reach| follow(reach, groups.hosts(group)));
     }
-    Reach::of_flows(fabric, groups).into_iter().for_each(follow);
+    for reach in Reach::of_flows(fabric, groups) {
+        let receiver = reach.traffic.destination;
+        follow(reach, &[receiver]);
+    }
     turns.into_iter().map(|wires| wires.into_iter().collect()).collect()
 }

@@ -4,6 +4,7 @@
 //! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike. This crate does not depend on
 //! scenarios, flows or frames: other crates decide who sends what over a fabric, and when.
 
+mod backpressure;
 mod cycle;
 mod dependencies;
 mod error;
@@ -14,7 +15,9 @@ mod reach;
 mod routing;
 mod spread;
 mod static_routes;
+mod up_down;
 
+pub use backpressure::{BackpressureGraph, Turn};
 pub use cycle::shortest_cycle;
 pub use dependencies::{Cycle, cycles};
 pub use error::{FabricError, FailedLinkError, LinkEnd};
@@ -25,6 +28,7 @@ pub use reach::Reach;
 pub use routing::Routes;
 pub use spread::{SHARE_UNIT, Spread};
 pub use static_routes::{FlowClass, RouteFault, RouteFaultKind, RouteMatch, StaticRoutes, Traffic};
+pub use up_down::UpDown;
 
 /// Ports a switch may have.
 ///

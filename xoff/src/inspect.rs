@@ -1,11 +1,13 @@
 //! What a scenario's fabric is, before anything runs: nodes and links, paths, base round-trip times,
 //! buffers, expected load, and what can go wrong by design.
 //!
-//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`.
+//! [`Inspection::of`] computes; [`report`] is the text of `xoff inspect`, [`json()`] what `--json` prints.
 
 mod backpressure;
+mod backpressure_graph;
 mod buffers;
 mod collisions;
+mod json;
 mod links;
 mod static_routes;
 mod text;
@@ -15,6 +17,7 @@ mod tier_load;
 mod tests;
 
 pub use backpressure::{PausingSwitches, QueuePauses};
+pub use backpressure_graph::{ElidedTurns, HeldBack, Prevention};
 pub use buffers::{PortGroup, SwitchBuffers};
 pub use collisions::{Collisions, Overload};
 pub use emulation::path_groups::{PathGroup, path_groups};
@@ -47,6 +50,8 @@ pub struct Inspection {
     pub buffers: Vec<SwitchBuffers>,
     /// Pauses of single queues, if switches do that.
     pub queue_pauses: Option<QueuePauses>,
+    /// Egress ports that can pause each other's queues, if switches do that.
+    pub held_back: Option<HeldBack>,
     /// Expected payload of the workloads that have a rate, by tier and direction; empty if there is
     /// none.
     pub load: Vec<TierLoad>,
@@ -70,6 +75,11 @@ pub fn report(scenario: &Scenario) -> String {
     Inspection::of(scenario).report(scenario.fabric()).to_string()
 }
 
+/// The same as JSON.
+pub fn json(scenario: &Scenario) -> String {
+    Inspection::of(scenario).report(scenario.fabric()).to_json()
+}
+
 impl Inspection {
     /// Inspects a scenario.
     pub fn of(scenario: &Scenario) -> Self {
@@ -84,6 +94,7 @@ impl Inspection {
             paths: paths(scenario),
             buffers: buffers::switch_buffers(scenario),
             queue_pauses: QueuePauses::of(scenario),
+            held_back: HeldBack::of(scenario, &groups),
             load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),
             cycles: cycles(fabric, &groups),

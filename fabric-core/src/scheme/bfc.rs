@@ -14,6 +14,9 @@
 //! of several empty queues a flow gets one that is not paused, if there is one, and the first from its hash on; a
 //! queue stops as soon as the pause has come in. Active queues are the data queues of all priorities; one whose class PFC
 //! has paused counts.
+//!
+//! The control plane says which turns trigger no backpressure, so that no deadlock is possible (Appendix B,
+//! [`Settings::elide`]); here that is a look-up.
 
 pub mod assignment;
 pub mod backpressure;

@@ -89,6 +89,15 @@ impl SchemeSettings {
             Self::Bfc(bfc) => bfc.write(tables, ports),
         }
     }
+
+    /// Writes the turns of the switch, (ingress, egress) ports, that pause no queue of a neighbour, into tables to
+    /// which [`write`](Self::write) has written. Only [`Bfc`] knows such turns.
+    pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
+        match self {
+            Self::Pfc | Self::Oversubscribed | Self::Dsh(_) => {}
+            Self::Bfc(bfc) => bfc.elide(tables, turns),
+        }
+    }
 }
 
 /// The scheme that the policy of the ingress queue names.

@@ -44,6 +44,28 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert_eq!((given.bitmap_period(), plain.bitmap_period()), (Some(Picos(10_000_000)), None));
 }
 
+#[test]
+fn deadlocks_are_prevented_if_it_is_asked_for() {
+    let elides = |keys: &str| {
+        let scenario = parse(&with(&format!("backpressure = {{ kind = \"bfc\"{keys} }}")));
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.switch, scenario.switch);
+        assert!(scenario.to_toml().contains("prevent_deadlocks = "), "{}", scenario.to_toml());
+        let SchemeSettings::Bfc(settings) = again.scheme(SwitchId(0)) else { panic!("BFC") };
+        let order = scenario.deadlock_prevention();
+        assert_eq!(order.is_some(), settings.options.elides);
+        settings.options.elides
+    };
+    assert!(!elides(""));
+    assert!(!elides(", prevent_deadlocks = false"));
+    assert!(elides(", prevent_deadlocks = true"));
+    assert_eq!(parse(SMALL).unwrap_or_else(|error| panic!("{error}")).deadlock_prevention(), None);
+    let wrong = report(&with("backpressure = { kind = \"bfc\", prevent_deadlocks = \"yes\" }"));
+    let title = "error: `switch.backpressure.prevent_deadlocks` is the text \"yes\"";
+    assert!(wrong.contains(title) && wrong.contains("write a boolean"), "{wrong}");
+}
+
 /// 1 us and 10 Gbit/s at h0 to h2; 5 us and 100 Gbit/s between the switches; 2 us and 1 Gbit/s at h3.
 const LINKS: &str = r#"
 [topology]

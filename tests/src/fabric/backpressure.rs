@@ -1,8 +1,11 @@
 //! BFC: queues of their own for flows, and pauses of single queues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::RunEnd;
 
 use super::one_switch::flow;
+use super::results::Row;
 use super::{CAPTURE_ALL, Run, Runner};
 
 /// Switches s0 and s1 with four hosts each, all links 100 Gbit/s and 1 us, so HRTT is 2 us and a queue that is alone
@@ -183,4 +186,51 @@ pub fn nics_that_obey_nothing(run: Runner) {
         .count();
     assert_eq!(hosts, 0, "packets of NICs name no queue");
     assert!(!run.table("queue_pauses.csv").rows().is_empty(), "s1 pauses s0");
+}
+
+/// Four switches in a ring whose routes all lead one way round, under BFC in a lossy buffer, with one queue a port, which
+/// the flows to both switches behind it share.
+const RING: &str = include_str!("../../../scenarios/deadlock-ring.toml");
+const ONE_LOSSY_QUEUE: [&str; 4] = [
+    "stop=done",
+    "switch.lossless=[]",
+    "switch.backpressure={ kind = \"bfc\", queues = 1 }",
+    "host.retransmission_timeout=200us",
+];
+const PREVENTED: &str = "switch.backpressure.prevent_deadlocks=true";
+
+/// Each switch's pause waits for that of the next, for ever. Where one switch of the ring does not pause for packets that
+/// go on round it, all flows complete.
+pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
+    let between =
+        |row: &&Row| row.text("node").starts_with('s') && row.text("peer").starts_with('s');
+    let stuck = run(RING, &ONE_LOSSY_QUEUE);
+    assert_eq!((stuck.summary.ended, stuck.summary.flows_completed), (RunEnd::Duration, 0));
+    let totals = stuck.summary.queue_pauses.expect("switches pause queues");
+    assert!(totals.longest_ns > 19_900_000, "{totals:?}");
+    let pauses = stuck.table("queue_pauses.csv");
+    let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+    for row in pauses.rows().iter().filter(between) {
+        last.insert(row.text("node"), row.text("event"));
+    }
+    let for_ever = ["s0", "s1", "s2", "s3"].map(|switch| (switch, "xoff"));
+    assert!(last.into_iter().eq(for_ever), "each one pauses the one before it");
+
+    let freed = run(RING, &[&ONE_LOSSY_QUEUE[..], &[PREVENTED]].concat());
+    assert_eq!((freed.summary.ended, freed.summary.flows_completed), (RunEnd::Drained, 4));
+    assert_paired(&freed);
+    let pauses = freed.table("queue_pauses.csv");
+    let pausing = pauses.rows().iter().filter(between).map(|row| row.text("node"));
+    let pausing: BTreeSet<&str> = pausing.collect();
+    // s2 is the lowest switch: what comes from s1 and goes on to s3 comes down and goes up again.
+    assert!(!pausing.contains("s2") && pausing.contains("s1"), "{pausing:?}");
+    assert!(!freed.summary.lossless, "what is not paused may be lost");
+}
+
+/// The shortest paths of a Clos without failures take no turn that is elided.
+pub fn prevention_changes_nothing_in_a_whole_clos(run: Runner) {
+    let text = include_str!("../../../scenarios/bfc.toml");
+    let [plain, prevented] = [&[][..], &[PREVENTED]].map(|overrides| run(text, overrides));
+    assert!(plain.summary.queue_pauses.is_some_and(|totals| totals.pauses > 0));
+    prevented.assert_same_as(&plain);
 }

@@ -27,6 +27,8 @@ pub struct BfcPort {
     pub counters: Vec<(QueueId, u32)>,
     /// Entries of the flow table, by number.
     pub flows: Vec<(u32, BfcFlowRow)>,
+    /// Egress ports to which what comes in here triggers no backpressure, if the options have a table of them.
+    pub elided: Vec<u32>,
 }
 
 impl BfcState {
@@ -45,6 +47,10 @@ impl BfcState {
         let own: Vec<QueueId> =
             own.map(|priority| config.queues_of(priority)).flat_map(QueueRange::iter).collect();
         for (number, port) in (0..).zip(&self.ports) {
+            // A case may use fewer ports than there are rows.
+            let turns = port.elided.iter().map(|&egress| (number, egress));
+            let turns = turns.filter(|turn| turn.0.max(turn.1) < config.ports);
+            self.settings.elide(tables, turns);
             let line = bfc_state::port(tables, number).expect(ROOM);
             line.paused.store(port.paused);
             for &(queue, count) in &port.counters {

@@ -56,6 +56,20 @@ fn json_is_one_document_and_a_pipe_sees_no_bar() {
 }
 
 #[test]
+fn an_inspection_is_one_document_too() {
+    let ring = shipped("deadlock-ring");
+    let prevented = "switch.backpressure={ kind = \"bfc\", prevent_deadlocks = true }";
+    let inspected = finish(&mut xoff(["inspect", &ring, "--json", "--set", prevented]));
+    let inspected = inspected.assert_code(0);
+    assert_eq!(inspected.stderr, "");
+    let found = json(&inspected.stdout);
+    assert_eq!((&found["hosts"], &found["switches"]), (&4.into(), &4.into()));
+    let graph = &found["backpressure_graph"];
+    assert_eq!(graph["cycles"].as_array().map(Vec::len), Some(1), "{graph}");
+    assert_eq!(graph["prevention"]["cycles"], 0, "{graph}");
+}
+
+#[test]
 fn a_report_in_a_pipe_has_no_colours_and_names_the_files() {
     let folder = ScenarioFolder::new();
     let (incast, out) = (shipped("incast"), folder.path("results"));

@@ -46,3 +46,13 @@ fn half_of_the_departures_are_counted() {
 fn end_to_end_control_beside_bfc() {
     backpressure_variants::end_to_end_control(on_both);
 }
+
+#[test]
+fn a_ring_deadlocks_unless_it_is_prevented() {
+    backpressure::a_ring_deadlocks_unless_it_is_prevented(on_both);
+}
+
+#[test]
+fn prevention_changes_nothing_in_a_whole_clos() {
+    backpressure::prevention_changes_nothing_in_a_whole_clos(on_both);
+}

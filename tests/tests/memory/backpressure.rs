@@ -56,3 +56,13 @@ fn half_of_the_departures_are_counted() {
 fn end_to_end_control_beside_bfc() {
     backpressure_variants::end_to_end_control(in_memory);
 }
+
+#[test]
+fn a_ring_deadlocks_unless_it_is_prevented() {
+    backpressure::a_ring_deadlocks_unless_it_is_prevented(in_memory);
+}
+
+#[test]
+fn prevention_changes_nothing_in_a_whole_clos() {
+    backpressure::prevention_changes_nothing_in_a_whole_clos(in_memory);
+}

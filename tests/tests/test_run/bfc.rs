@@ -39,13 +39,19 @@ const fn place(queue: u8) -> u8 {
 }
 
 fn twins() -> Twins {
-    let options = Options::EVERY[0];
+    twins_with(Options::EVERY[0], &[])
+}
+
+/// With these egress ports to which what comes in at [`PORT`] triggers no backpressure.
+fn twins_with(options: Options, elided: &[u32]) -> Twins {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
         .with_scheme(SchemeKind::Bfc, options.to_bits());
     let mut twins = Twins::load(policy);
     let threshold = Nanos(THRESHOLD * 2 / 25);
     let settings = Settings { options, sticky: Nanos(STICKY), threshold, ..Settings::default() };
-    let mut state = State { bfc: Some(BfcState::fresh(settings)), ..State::fresh() };
+    let mut bfc = BfcState::fresh(settings);
+    bfc.ports[PORT as usize].elided = elided.to_vec();
+    let mut state = State { bfc: Some(bfc), ..State::fresh() };
     state.config.queues[3] = QUEUES;
     twins.reset(&state);
     twins
@@ -139,6 +145,20 @@ fn a_packet_that_names_no_queue_pauses_nothing() {
             }
         }
         assert_eq!(queue(&mut twins, 0, &packet(1, 128)).2, [order(127, true, 13, THRESHOLD)]);
+    });
+}
+
+#[test]
+fn a_packet_whose_turn_is_elided_pauses_nothing_and_resumes_nothing() {
+    in_namespace(|| {
+        for (elided, pauses) in [(&[0, 1, 3][..], true), (&[EGRESS], false), (&[], true)] {
+            let mut twins = twins_with(Options { elides: true, ..Options::EVERY[0] }, elided);
+            let (first, ..) = queue(&mut twins, 0, &packet(1, place(9)));
+            let (second, _, orders) = queue(&mut twins, 0, &packet(1, place(9)));
+            assert_eq!(!orders.is_empty(), pauses, "{elided:?}");
+            depart(&mut twins, 0, first);
+            assert_eq!(!depart(&mut twins, 0, second).is_empty(), pauses, "{elided:?}");
+        }
     });
 }
 

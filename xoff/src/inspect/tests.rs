@@ -1,5 +1,8 @@
 //! Fabrics whose answers are known.
 
+mod backpressure_graph;
+mod json;
+
 use std::path::Path;
 
 use scenario::Scenario;

@@ -8,8 +8,8 @@ use topology::{Fabric, WireId};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::{
-    Collisions, Cycle, FlowPath, Inspection, PathGroup, PausingSwitches, QueuePauses, StaticRoute,
-    StaticRoutes, SwitchBuffers, TransportPaths,
+    Collisions, Cycle, ElidedTurns, FlowPath, HeldBack, Inspection, PathGroup, PausingSwitches,
+    Prevention, QueuePauses, StaticRoute, StaticRoutes, SwitchBuffers, TransportPaths,
 };
 
 /// Overloaded wires, their flows and members of cycles that are listed.
@@ -42,7 +42,8 @@ impl fmt::Display for Report<'_> {
         }
         self.load(f)?;
         self.inspection.collisions.iter().try_for_each(|found| self.collisions(f, found))?;
-        self.cycles(f)
+        self.cycles(f)?;
+        self.inspection.held_back.iter().try_for_each(|graph| self.held_back(f, graph))
     }
 }
 
@@ -144,6 +145,29 @@ impl Report<'_> {
         writeln!(f, "    a cycle: {} -> {}", around.join(" -> "), around[0])
     }
 
+    fn held_back(&self, f: &mut fmt::Formatter<'_>, graph: &HeldBack) -> fmt::Result {
+        let HeldBack { ports, edges, cycles, prevention } = graph;
+        let counts = [(u64::from(*ports), "egress port"), (*edges, "edge")];
+        let [ports, edges] = counts.map(|(number, noun)| counted(number, noun));
+        writeln!(f, "backpressure graph\n  {ports} of switches, {edges} by the routes")?;
+        let verdict = if prevention.is_some() { "this is prevented" } else { "BFC can deadlock" };
+        if cycles.is_empty() {
+            writeln!(f, "  no cycle: BFC cannot deadlock on these routes")?;
+        }
+        for cycle in cycles.iter().take(LISTED) {
+            let count = cycle.members.len();
+            writeln!(f, "  {count} egress ports can hold each other back in a circle: {verdict}")?;
+            let name = |wire: &WireId| self.fabric.wire(*wire).name.as_str();
+            let around: Vec<&str> = cycle.example.iter().take(LISTED).map(name).collect();
+            let more = if cycle.example.len() > LISTED { " .." } else { "" };
+            writeln!(f, "    a cycle: {}{more}", around.join(" "))?;
+        }
+        if cycles.len() > LISTED {
+            writeln!(f, "  .. {} in all", counted(cycles.len() as u64, "such group"))?;
+        }
+        prevention.iter().try_for_each(|prevention| self::prevention(f, prevention))
+    }
+
     /// The ingress port that a wire enters.
     fn port(&self, wire: WireId) -> String {
         let wire = self.fabric.wire(wire);
@@ -228,6 +252,20 @@ fn queue_pauses(f: &mut fmt::Formatter<'_>, pauses: &QueuePauses) -> fmt::Result
         )?;
     }
     Ok(())
+}
+
+fn prevention(f: &mut fmt::Formatter<'_>, prevention: &Prevention) -> fmt::Result {
+    let Prevention { elided, edges_by_routes, edges_by_all_turns, cycles } = prevention;
+    writeln!(f, "  turns (ingress port, egress port) that pause nothing")?;
+    for ElidedTurns { tier, switches, turns } in elided {
+        writeln!(f, "    {tier:<16} {switches:>6} x {}", counted(*turns, "turn"))?;
+    }
+    let cycles = match cycles {
+        0 => "no cycle".into(),
+        cycles => counted(*cycles as u64, "cycle"),
+    };
+    let [routes, all] = [edges_by_routes, edges_by_all_turns].map(|edges| counted(*edges, "edge"));
+    writeln!(f, "  left: {routes} by the routes; {all} by any routes, and {cycles}")
 }
 
 /// Four digits or so, for people; results are elsewhere.

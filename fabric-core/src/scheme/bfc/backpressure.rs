@@ -1,5 +1,7 @@
-//! When a switch pauses a queue of its neighbour (Section 3.3.2), and which of its own queues its neighbours have paused.
+//! When a switch pauses a queue of its neighbour (Section 3.3.2, Appendix B), and which of its own queues its neighbours
+//! have paused.
 
+use super::settings::Options;
 use super::state::{self, PortLine};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{HopControl, Order, PauseLevel};
@@ -8,7 +10,7 @@ use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 
 /// Counts a packet that has joined a queue of `out` beyond its threshold, and pauses the neighbour's queue that it came
-/// from if it is the first. Returns the queue whose counter counts it, if one does.
+/// from if it is the first; unless its turn is elided. Returns the queue whose counter counts it, if one does.
 #[inline(always)]
 pub fn enqueued<T: Tables>(
     packet: &Arriving<'_, T>,
@@ -19,7 +21,7 @@ pub fn enqueued<T: Tables>(
     let upstream = packet.fields.upstream;
     let length = packet.egress.bytes.load();
     let threshold = threshold(at.tables, packet.egress_port, out)?;
-    if length <= threshold || !upstream.is_data() {
+    if length <= threshold || !upstream.is_data() || is_elided(packet) {
         return None;
     }
     let counter = state::counter(at.tables, at.port_number, upstream)?;
@@ -45,6 +47,16 @@ pub fn dequeued<T: Tables>(
         let threshold = threshold(at.tables, packet.egress_port, out).unwrap_or(0);
         tell(at, upstream, false, [length, threshold], send);
     }
+}
+
+/// Whether packets that come in and leave where this one does trigger no backpressure (Appendix B).
+#[inline(always)]
+fn is_elided<T: Tables>(packet: &Arriving<'_, T>) -> bool {
+    let at = &packet.ingress;
+    let options = Options::of(at.policy);
+    options.elides
+        && state::elided(at.tables, options, at.config.ports, at.port_number)
+            .is_some_and(|elided| elided.contains(packet.egress_port))
 }
 
 /// Th of the queues of an egress port: what drains in a hop's round trip at the share of an active queue.

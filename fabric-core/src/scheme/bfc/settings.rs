@@ -31,11 +31,14 @@ pub struct Options {
     pub incast_queue: bool,
     /// Entries of the flow table that an egress port has, in lines of four; not zero.
     pub flow_lines: u16,
+    /// Whether there is a table of turns that trigger no backpressure (Appendix B).
+    pub elides: bool,
 }
 
 const STOCHASTIC: u32 = 1;
 const SAMPLES: u32 = 1 << 2;
 const INCAST_QUEUE: u32 = 1 << 3;
+const ELIDES: u32 = 1 << 1;
 const PRIORITIES_AT: u32 = 8;
 const FLOW_LINES_AT: u32 = 16;
 
@@ -43,11 +46,11 @@ impl Options {
     /// The most entries of the flow table that an egress port can have.
     pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
 
-    /// A flow table with at least `entries` for each egress port; `None` if there cannot be as many, or none.
+    /// A flow table with at least `entries` for each egress port, and all turns trigger backpressure; `None` if there
+    /// cannot be as many entries, or none.
     pub fn new(assignment: Assignment, priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
-        let plain =
-            Self { assignment, priorities, samples: false, incast_queue: false, flow_lines: lines };
+        let plain = Self { assignment, priorities, flow_lines: lines, ..Self::PLAIN };
         (lines > 0).then_some(plain)
     }
 
@@ -57,13 +60,14 @@ impl Options {
         samples: false,
         incast_queue: false,
         flow_lines: 8,
+        elides: false,
     };
 
     /// Forms that a program can have: each option on and off.
     pub const EVERY: [Self; 3] = [
         Self::PLAIN,
         Self { assignment: Assignment::Stochastic, flow_lines: 1, ..Self::PLAIN },
-        Self { samples: true, incast_queue: true, ..Self::PLAIN },
+        Self { samples: true, incast_queue: true, elides: true, ..Self::PLAIN },
     ];
 
     /// Those of a policy.
@@ -77,6 +81,7 @@ impl Options {
             samples: bits & SAMPLES != 0,
             incast_queue: bits & INCAST_QUEUE != 0,
             flow_lines: (bits >> FLOW_LINES_AT) as u16,
+            elides: bits & ELIDES != 0,
         }
     }
 
@@ -86,6 +91,7 @@ impl Options {
         (if stochastic { STOCHASTIC } else { 0 })
             | (if self.samples { SAMPLES } else { 0 })
             | (if self.incast_queue { INCAST_QUEUE } else { 0 })
+            | (if self.elides { ELIDES } else { 0 })
             | (self.priorities as u32) << PRIORITIES_AT
             | (self.flow_lines as u32) << FLOW_LINES_AT
     }
@@ -149,6 +155,24 @@ impl Settings {
             }
         }
     }
+
+    /// Writes the turns of the switch, (ingress, egress) ports, that trigger no backpressure (Appendix B), into tables
+    /// that are configured. Does nothing if the options have no table for them.
+    ///
+    /// # Panics
+    /// For a port that the switch does not have.
+    pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
+        let Self { options, .. } = *self;
+        if !options.elides {
+            return;
+        }
+        let ports = tables.config().expect("the tables are configured").ports;
+        for (ingress, egress) in turns {
+            assert!(ingress < ports && egress < ports, "a turn is between two ports of the switch");
+            let elided = state::elided(tables, options, ports, ingress);
+            elided.expect("the tables have room for the scheme's state").insert(egress);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -164,10 +188,12 @@ mod tests {
                 let options = Options::new(assignment, 0b1010_0001, entries).unwrap();
                 assert_eq!(options.flow_lines, lines);
                 assert!(options.entries() >= entries);
-                for (samples, incast_queue) in
-                    [(false, false), (true, false), (false, true), (true, true)]
-                {
-                    let options = Options { samples, incast_queue, ..options };
+                for options in [
+                    options,
+                    Options { samples: true, ..options },
+                    Options { incast_queue: true, ..options },
+                    Options { elides: true, ..options },
+                ] {
                     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
                     let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
                     assert_eq!(Options::of(policy), options);

@@ -1,11 +1,11 @@
 //! What BFC keeps: a line of settings; for each port a line, eight lines of pause counters and its part of the flow
-//! table; and a block of thresholds.
+//! table, with the prevention of deadlocks a line of turns that are elided; and a block of thresholds.
 
 use zerocopy::FromBytes;
 
 use super::settings::Options;
 use crate::cell::{Cell32, Cell64};
-use crate::map_abi::{SCHEME_BLOCK_WORDS, SchemeLine};
+use crate::map_abi::{MAX_PORTS, SCHEME_BLOCK_WORDS, SchemeLine};
 use crate::queue::{MAX_DATA_QUEUES, QueueId};
 use crate::scheme::state::Line;
 use crate::tables::Tables;
@@ -98,6 +98,30 @@ pub struct FlowEntry {
 #[derive(Debug, Default, FromBytes)]
 struct FlowLine([FlowEntry; ENTRIES_IN_A_LINE as usize]);
 
+/// Egress ports to which packets from an ingress port trigger no backpressure, a bit each (Appendix B).
+#[repr(C)]
+#[derive(Debug, Default, FromBytes)]
+pub struct ElidedLine([Cell64; ELIDED_WORDS]);
+
+impl ElidedLine {
+    /// Whether an egress port is among them.
+    #[inline(always)]
+    pub fn contains(&self, egress_port: u32) -> bool {
+        self.word(egress_port).load() >> (egress_port & 63) & 1 != 0
+    }
+
+    /// Adds an egress port.
+    pub fn insert(&self, egress_port: u32) {
+        let word = self.word(egress_port);
+        word.store(word.load() | 1 << (egress_port & 63));
+    }
+
+    #[inline(always)]
+    fn word(&self, egress_port: u32) -> &Cell64 {
+        &self.0[(egress_port >> 6) as usize & (ELIDED_WORDS - 1)]
+    }
+}
+
 // SAFETY: `#[repr(C)]` and made of cells only.
 unsafe impl Line for SettingsLine {}
 // SAFETY: as above.
@@ -106,11 +130,15 @@ unsafe impl Line for PortLine {}
 unsafe impl Line for CounterLine {}
 // SAFETY: as above.
 unsafe impl Line for FlowLine {}
+// SAFETY: as above.
+unsafe impl Line for ElidedLine {}
 
 /// Entries of the flow table in a line.
 pub const ENTRIES_IN_A_LINE: u32 = 4;
 const COUNTERS_IN_A_LINE: usize = 16;
 const COUNTER_LINES: u32 = (MAX_DATA_QUEUES / COUNTERS_IN_A_LINE) as u32;
+const ELIDED_WORDS: usize = MAX_PORTS / 64;
+const _: () = assert!(ELIDED_WORDS.is_power_of_two());
 const SETTINGS: u32 = 0;
 const FIRST_PORT: u32 = 1;
 /// Lines of a port before its flow table: its own and those of its counters.
@@ -154,9 +182,22 @@ pub fn flow<T: Tables>(
     line.0.get((number & (ENTRIES_IN_A_LINE - 1)) as usize)
 }
 
+/// The turns from ingress port `port` that are elided, in a switch with so many ports whose options have them.
+#[inline(always)]
+pub fn elided<T: Tables>(
+    tables: &T,
+    options: Options,
+    ports: u32,
+    port: u32,
+) -> Option<&ElidedLine> {
+    let lines = PORT_LINES.wrapping_add(options.flow_lines.into());
+    let first = FIRST_PORT.wrapping_add(ports.wrapping_mul(lines));
+    tables.scheme_line(first.wrapping_add(port)).map(SchemeLine::view)
+}
+
 /// Lines for a switch with so many ports.
 pub const fn lines(options: Options, ports: u32) -> u32 {
-    FIRST_PORT + ports * (PORT_LINES + options.flow_lines as u32)
+    FIRST_PORT + ports * (PORT_LINES + options.flow_lines as u32 + options.elides as u32)
 }
 
 /// Th of the queues of `port`, in bytes, if so many of them are active (Section 3.3.2). A port has a block of its own: two in
@@ -171,4 +212,40 @@ const _: () = assert!(MAX_DATA_QUEUES < SCHEME_BLOCK_WORDS);
 /// Blocks for a switch with so many ports.
 pub const fn blocks(ports: u32) -> u32 {
     ports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_abi::SwitchConfig;
+    use crate::tables::owned::{OwnedTables, PORTS};
+
+    #[test]
+    fn an_elided_turn_has_a_bit_of_its_own() {
+        let ports = 0..MAX_PORTS as u32;
+        for inserted in [0, 1, 63, 64, 127, 128, 200, 255] {
+            let line = ElidedLine::default();
+            line.insert(inserted);
+            assert!(ports.clone().filter(|&port| line.contains(port)).eq([inserted]));
+        }
+        let line = ElidedLine::default();
+        ports.clone().for_each(|port| line.insert(port));
+        assert!(ports.clone().all(|port| line.contains(port)));
+    }
+
+    #[test]
+    fn the_lines_of_elided_turns_are_the_last_ones() {
+        let tables = OwnedTables::new(SwitchConfig::default(), 0);
+        let ports = PORTS as u32;
+        for options in Options::EVERY {
+            let elides = Options { elides: true, ..options };
+            let plain = Options { elides: false, ..options };
+            assert_eq!(lines(elides, ports), lines(plain, ports) + ports);
+            for port in 0..ports {
+                let line = elided(&tables, elides, ports, port).expect("there is room");
+                let expected = tables.scheme_line(lines(plain, ports) + port).expect("as above");
+                assert!(core::ptr::addr_eq(line, expected));
+            }
+        }
+    }
 }

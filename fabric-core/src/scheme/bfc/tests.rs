@@ -27,6 +27,9 @@ const THRESHOLD: Nanos = Nanos(260);
 /// Of 2^32 packets.
 const HALF: u32 = 1 << 31;
 
+/// By ingress port, if there is a table of elided turns: whether what comes in there triggers no backpressure.
+type Elided = Option<[bool; PORTS]>;
+
 fn options(assignment: Assignment) -> Options {
     Options::new(assignment, 1 << CLASS, 32).expect("a small table")
 }
@@ -37,7 +40,7 @@ fn policy(options: Options) -> Policy {
 }
 
 /// A switch whose priority 3 is lossless or lossy, and has room for all packets.
-fn tables(options: Options, lossless: bool) -> OwnedTables {
+fn tables(options: Options, lossless: bool, elided: Elided) -> OwnedTables {
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
         static_xoff_bytes: 100_000,
@@ -55,6 +58,8 @@ fn tables(options: Options, lossless: bool) -> OwnedTables {
     assert!(tables.scheme_block(room.blocks - 1).is_some());
     let settings = Settings { options, sticky: Nanos(STICKY), threshold: THRESHOLD, sampled: HALF };
     settings.write(&tables, [(BitsPerSecond(100_000_000_000), Bytes(0)); PORTS]);
+    let turns = elided.into_iter().flatten().zip([(0, 1), (1, 0)]);
+    settings.elide(&tables, turns.filter(|(is_elided, _)| *is_elided).map(|(_, turn)| turn));
     tables
 }
 
@@ -123,6 +128,7 @@ fn any_event() -> impl Strategy<Value = Event> {
 struct Model {
     tables: OwnedTables,
     policy: Policy,
+    elided: Elided,
     now: u64,
     /// By egress port and queue.
     queues: [[VecDeque<Held>; 3]; PORTS],
@@ -134,11 +140,13 @@ struct Model {
 }
 
 impl Model {
-    fn new(options: Options, lossless: bool) -> Self {
+    fn new(options: Options, lossless: bool, elided: Elided) -> Self {
+        let options = Options { elides: elided.is_some(), ..options };
         Self {
-            tables: tables(options, lossless),
+            tables: tables(options, lossless, elided),
             policy: policy(options),
             activations: Default::default(),
+            elided,
             now: 0,
             queues: Default::default(),
             seen: [[None; 6]; PORTS],
@@ -222,7 +230,8 @@ impl Model {
         let held = Held { slot, flow, upstream, counted: false, in_table };
         self.queues[egress][number].push_back(held);
         let length = LENGTH * self.queues[egress][number].len() as u64;
-        let counted = sampled && upstream.is_data() && length > self.threshold(egress);
+        let triggers = sampled && self.elided.is_none_or(|elided| !elided[port as usize]);
+        let counted = triggers && upstream.is_data() && length > self.threshold(egress);
         self.queues[egress][number].back_mut().expect("it was added").counted = counted;
         let first = counted && self.counted(port, upstream) == 1;
         let expected = HopControl::Queue { queue: upstream, paused: true };
@@ -358,10 +367,11 @@ proptest! {
     fn counters_bitmaps_and_tables_are_those_of_the_packets_that_are_held(
         events in proptest::collection::vec(any_event(), 1..200),
         [stochastic, samples, incast_queue, lossless] in any::<[bool; 4]>(),
+        elided in any::<Elided>(),
     ) {
         let assignment = if stochastic { Assignment::Stochastic } else { Assignment::Dynamic };
         let options = Options { samples, incast_queue, ..options(assignment) };
-        let mut model = Model::new(options, lossless);
+        let mut model = Model::new(options, lossless, elided);
         model.check();
         for event in events {
             model.happen(event);
@@ -379,14 +389,14 @@ proptest! {
 
 #[test]
 fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
-    let tables = tables(options(Assignment::Dynamic), true);
+    let tables = tables(options(Assignment::Dynamic), true, None);
     let of = |active| state::threshold(&tables, 1, active).unwrap().load();
     assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
 }
 
 #[test]
 fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
-    let tables = tables(options(Assignment::Dynamic), true);
+    let tables = tables(options(Assignment::Dynamic), true, None);
     let policy = policy(options(Assignment::Dynamic));
     let told = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
@@ -404,7 +414,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
 #[test]
 fn priorities_with_fewer_queues_stay_among_their_own() {
     const OTHER: u8 = 5;
-    let mut tables = tables(options(Assignment::Dynamic), true);
+    let mut tables = tables(options(Assignment::Dynamic), true, None);
     tables.config.queues[usize::from(OTHER)] = QueueRange::data(11, 2);
     let options = Options::new(Assignment::Dynamic, 1 << CLASS | 1 << OTHER, 4).expect("a line");
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);

@@ -13,6 +13,8 @@ pub struct Backpressure {
     pub assignment: &'static str,
     /// Part of the packets that are counted.
     pub sampling: &'static str,
+    /// Whether turns down and up again trigger no backpressure.
+    pub prevents_deadlocks: bool,
     /// Whether these priorities are lossy.
     pub is_lossy: bool,
 }
@@ -28,16 +30,18 @@ impl Backpressure {
             queues: [1, 2, 5, 20][form as usize % 4],
             assignment: if (form / 4).is_multiple_of(3) { "stochastic" } else { "dynamic" },
             sampling: if form % 5 == 2 { "0.5" } else { "1" },
+            prevents_deadlocks: form % 5 < 2,
             is_lossy: (first.source / 4).is_multiple_of(3),
         })
     }
 
     /// Its line in the section of the switch.
     pub fn line(&self, bitmap_period: &str) -> String {
-        let Self { priorities, queues, assignment, sampling, .. } = self;
+        let Self { priorities, queues, assignment, sampling, prevents_deadlocks, .. } = self;
         format!(
             "backpressure = {{ kind = \"bfc\", priorities = {priorities:?}, queues = {queues}, \
-             assignment = \"{assignment}\", sampling = {sampling}, bitmap_period = \"{bitmap_period}\" }}\n"
+             assignment = \"{assignment}\", sampling = {sampling}, prevent_deadlocks = {prevents_deadlocks}, \
+             bitmap_period = \"{bitmap_period}\" }}\n"
         )
     }
 }

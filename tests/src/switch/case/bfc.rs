@@ -43,13 +43,15 @@ pub struct Extra {
     steps: Vec<(Index, Step)>,
 }
 
-/// Paused queues; pause counters; members and packets of the queues; entries: members, packets, and when last seen.
+/// Paused queues; pause counters; members and packets of the queues; entries: members, packets, and when last seen;
+/// egress ports to which what comes in triggers no backpressure.
 #[derive(Clone, Debug)]
 struct Port {
     paused: Vec<u8>,
     counters: Vec<(u8, u32)>,
     egress: Vec<(u32, u64)>,
     flows: Vec<(u32, (u32, u32, u64))>,
+    elided: Vec<u32>,
 }
 
 /// A data queue of a neighbour, often one of a few.
@@ -104,12 +106,14 @@ fn of_port() -> impl Strategy<Value = Port> {
     let counters = btree_map(upstream(), 1..4u32, 0..4);
     let flows = btree_map(any::<u32>(), (any::<u32>(), 0..3u32, 0..1_000_000u64), 0..24);
     let egress = vec((any::<u32>(), 1..6u64), 0..4);
-    (vec(upstream(), 0..4), counters, egress, flows).prop_map(
-        |(paused, counters, egress, flows)| Port {
+    let elided = vec(0..PORTS, 0..3);
+    (vec(upstream(), 0..4), counters, egress, flows, elided).prop_map(
+        |(paused, counters, egress, flows, elided)| Port {
             paused,
             counters: counters.into_iter().collect(),
             egress,
             flows: flows.into_iter().collect(),
+            elided,
         },
     )
 }
@@ -197,6 +201,7 @@ impl Port {
             paused: [paused as u64, (paused >> 64) as u64],
             counters: self.counters.into_iter().map(count).collect(),
             flows: self.flows.into_iter().map(flow).collect(),
+            elided: self.elided,
         }
     }
 }

@@ -1,0 +1,83 @@
+//! Which egress ports can hold each other back, and what prevents that they do so in a circle (BFC, Appendix B).
+
+use scenario::Scenario;
+use topology::{BackpressureGraph, Cycle, Racks, SwitchId, UpDown};
+
+use super::links::tier_names;
+
+/// The backpressure graph of a scenario's routes, whose nodes are egress ports of switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// Egress ports of switches.
+    pub ports: u32,
+    /// Edges: pairs of such ports of which packets go from the one to the other in a hop, whether or not their turn is
+    /// elided.
+    pub edges: u64,
+    /// Ports that hold each other back in a circle, unless that is prevented. The wires are those that leave the ports.
+    pub cycles: Vec<Cycle>,
+    /// With `prevent_deadlocks`.
+    pub prevention: Option<Prevention>,
+}
+
+/// Turns that trigger no backpressure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prevention {
+    /// By kind of switch, in the order of the first of each.
+    pub elided: Vec<ElidedTurns>,
+    /// Edges of the routes that are left without them.
+    pub edges_by_routes: u64,
+    /// Edges that are left of all turns, which any routes could take.
+    pub edges_by_all_turns: u64,
+    /// Groups of ports that these leave to hold each other back in a circle: none, or the table is wrong.
+    pub cycles: usize,
+}
+
+/// Switches of a tier that elide equally many turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElidedTurns {
+    /// The tier.
+    pub tier: String,
+    /// How many switches there are.
+    pub switches: u32,
+    /// (Ingress, egress) ports of each of them that trigger no backpressure.
+    pub turns: u64,
+}
+
+impl HeldBack {
+    /// That of a scenario, if its switches pause single queues. `groups` are [`Racks::by_routes`].
+    pub(super) fn of(scenario: &Scenario, groups: &Racks) -> Option<Self> {
+        scenario.switch.backpressure?;
+        let fabric = scenario.fabric();
+        let graph = BackpressureGraph::of_routes(fabric, groups);
+        let (ports, edges, cycles) = (graph.node_count(), graph.edge_count(), graph.cycles());
+        let order = scenario.deadlock_prevention();
+        let prevention = order.map(|order| Prevention::of(scenario, &order, graph));
+        Some(Self { ports, edges, cycles, prevention })
+    }
+}
+
+impl Prevention {
+    fn of(scenario: &Scenario, order: &UpDown, routes: BackpressureGraph) -> Self {
+        let fabric = scenario.fabric();
+        let tiers = tier_names(fabric);
+        let mut elided: Vec<ElidedTurns> = Vec::new();
+        for switch in (0..fabric.switch_count()).map(SwitchId) {
+            let tier = &tiers[fabric.switch_node(switch).0 as usize];
+            let turns = order.elided(fabric, switch).len() as u64;
+            let alike = |group: &&mut ElidedTurns| (&group.tier, group.turns) == (tier, turns);
+            match elided.iter_mut().find(alike) {
+                Some(group) => group.switches += 1,
+                None => elided.push(ElidedTurns { tier: tier.clone(), switches: 1, turns }),
+            }
+        }
+        let without =
+            |graph: BackpressureGraph| graph.without(fabric, |turn| order.elides(fabric, turn));
+        let all = without(BackpressureGraph::of_all_turns(fabric));
+        Self {
+            elided,
+            edges_by_routes: without(routes).edge_count(),
+            edges_by_all_turns: all.edge_count(),
+            cycles: all.cycles().len(),
+        }
+    }
+}
