@@ -161,7 +161,9 @@ pub(super) const FIG09: Figure = Figure {
     notes: "Loads of 55 % and 5 %, arrivals for 5 ms. \"fair queues\" is the nearest to the paper's Ideal-FQ: 120 dynamic queues, no \
             pauses, 200 MB, a window of one BDP. \"hpcc without pfc\" repairs losses by selective repeat, where the paper's \
             switches tell the sender. \"bfc 120\" has 120 queues, the most that xoff has, for the paper's 128. \"one bdp\" caps flows \
-            at a window, which the paper says of no scheme but Ideal-FQ. ExpressPass is not there.",
+            at a window, which the paper says of no scheme but Ideal-FQ. \
+            \"not sticky\" is no choice of the paper's: a flow that has nothing in a switch for a moment gives up its queue. \
+            ExpressPass is not there.",
     has_small: true,
     baseline: BFC,
     quantities: WITH_INCAST,
