@@ -1,11 +1,13 @@
 //! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6, 17, 18 and 30 show no measurement of it.
 
 mod clos;
+mod elephants;
 mod links;
 
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 use clos::{FIG09, FIG10, FIG12, FIG13, FIG25, FIG27, FIG28};
+use elephants::FIG15;
 use links::{FIG07, FIG08, TABLE1};
 
 macro_rules! files {
@@ -22,12 +24,14 @@ pub const PAPER: Paper = Paper {
     files: files![
         "clos.toml",
         "clos-incast.toml",
+        "elephants.toml",
         "fig07.toml",
         "fig08.toml",
         "fig09.toml",
         "fig10.toml",
         "fig12.toml",
         "fig13.toml",
+        "fig15.toml",
         "fig25.toml",
         "fig27.toml",
         "fig28.toml",
@@ -36,7 +40,7 @@ pub const PAPER: Paper = Paper {
         "table1.toml",
         "two-flows.toml",
     ],
-    figures: &[TABLE1, FIG07, FIG08, FIG09, FIG10, FIG12, FIG13, FIG25, FIG27, FIG28],
+    figures: &[TABLE1, FIG07, FIG08, FIG09, FIG10, FIG12, FIG13, FIG15, FIG25, FIG27, FIG28],
     check: include_str!("../../../scenarios/bfc/check.csv"),
 };
 

@@ -107,28 +107,28 @@ pub(super) const TABLE1: Figure = Figure {
     check: &[BFC],
 };
 
-/// When the second flow starts.
-const STARTS: &[&str] = &["second flow after"];
+/// Who is paused: the paper's topology has switches there.
+const UPSTREAM: &[&str] = &["upstream"];
 const TWO_MICROSECONDS: (&str, &str) = ("threshold", "2us");
 
 pub(super) const FIG07: Figure = Figure {
     name: "fig07",
     also: &["fig7"],
     title: "Fig. 7: two flows at a link (6.1)",
-    notes: "Two NICs send to one host over links of 1 us; the testbed's are loops of one switch, and what is in its pipelines \
-            cannot be paused. A link carries 95.4 Gbit/s of payload. The queue is that of both flows together. Nothing is \
-            random: whether pauses of the two coincide hangs on when the second flow starts, which the paper leaves open.",
+    notes: "Links of 1 us, or of 100 ns: the testbed's are loops of one switch, whose delay is not given. A link carries \
+            95.4 Gbit/s of payload. What switches hold is the queue of both flows where their NICs are on its switch; the \
+            paper's flows come over a switch each, and there it is a mean over three switches. Nothing is random.",
     has_small: false,
     baseline: TWO_MICROSECONDS,
     quantities: &[
         Quantity { name: "rate of both", unit: Unit::Gigabits, source: Source::MeanRate },
         Quantity {
-            name: "mean queue",
+            name: "mean of what a switch holds",
             unit: Unit::Kilobytes,
             source: Source::Metric("window.buffer_bytes.mean"),
         },
         Quantity {
-            name: "longest queue",
+            name: "most that a switch holds",
             unit: Unit::Kilobytes,
             source: Source::Metric("window.buffer_bytes.max"),
         },
@@ -145,7 +145,7 @@ pub(super) const FIG07: Figure = Figure {
                 (0, View::Itself),
                 &[TWO_MICROSECONDS],
             ),
-            STARTS,
+            UPSTREAM,
         ),
         read_by(
             about(
@@ -153,9 +153,9 @@ pub(super) const FIG07: Figure = Figure {
                 "mean queue with a threshold of 2 us",
                 Decimal::whole(15),
                 1,
-                &[TWO_MICROSECONDS],
+                &[TWO_MICROSECONDS, ("upstream", "nics"), ("upstream", "nics, 100 ns")],
             ),
-            STARTS,
+            UPSTREAM,
         ),
     ],
     check: &[TWO_MICROSECONDS],
