@@ -1,4 +1,5 @@
-//! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6, 17, 18 and 30 show no measurement of it.
+//! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6 and 30 show no measurement
+//! of it.
 
 mod clos;
 mod elephants;
