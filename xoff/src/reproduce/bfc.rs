@@ -25,6 +25,7 @@ pub const PAPER: Paper = Paper {
     files: files![
         "clos.toml",
         "clos-incast.toml",
+        "clos-long.toml",
         "elephants.toml",
         "fig07.toml",
         "fig08.toml",

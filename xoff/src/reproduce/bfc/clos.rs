@@ -272,8 +272,8 @@ pub(super) const FIG12: Figure = Figure {
     name: "fig12",
     also: &[],
     title: "Fig. 12: by load (6.3)",
-    notes: "Facebook, no incasts, arrivals for 5 ms: a load at which flows pile up without bound is not told from one at which they \
-            do not. \"bfc 120\" is the paper's BFC 128.",
+    notes: "Facebook, no incasts, arrivals for 50 ms, for a fabric at 95 % fills slowly: a load at which flows pile up without bound is \
+            not told from one at which they do not. \"bfc 120\" is the paper's BFC 128.",
     has_small: true,
     baseline: BFC,
     quantities: QUANTITIES,
