@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunEnd, RunReport, ThroughputMeter, Window, counted,
+    RunDescription, RunEnd, RunReport, SizeClasses, ThroughputMeter, Window, counted,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
@@ -211,12 +211,17 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
         queue_pauses: scenario.switch.backpressure.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
-        window: results
-            .window
-            .map(|window| Window { from: window.from.to_nanos(), to: window.to.to_nanos() }),
+        size_classes: SizeClasses::new(results.size_classes.clone()),
+        window: window(results),
         throughput: results.throughput.as_ref().map(meter),
     };
     Record::new(folder, options)
+}
+
+/// The part of a run that is also looked at by itself.
+pub(crate) fn window(results: &scenario::Results) -> Option<Window> {
+    let window = results.window?;
+    Some(Window { from: window.from.to_nanos(), to: window.to.to_nanos() })
 }
 
 /// What the buffer of each switch can hold.

@@ -8,6 +8,7 @@ use units::{Bytes, Nanos};
 use super::distribution::Distribution;
 use super::fct_by_size::{FctBySizeRow, GroupTimes};
 use super::flow::FlowRow;
+use super::size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 use super::slowdown::Slowdown;
 
 /// Completion times of the flows that completed, in nanoseconds. Percentiles are those of a
@@ -46,23 +47,28 @@ pub struct LabelSummary {
     pub fct_ns: Option<FctSummary>,
     /// Slowdowns; none if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
+    /// The same by class of size; empty if the scenario asks for no classes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, SizeClassSummary>,
 }
 
-/// Collects flows: all, by size, and by label and size. Memory grows with the number of labels and
-/// bins, not with the number of flows.
+/// Collects flows: all, by size, and by label and size. Memory grows with the number of labels,
+/// bins and classes, not with the number of flows.
 #[derive(Clone, Debug)]
 pub struct FlowStatistics {
     /// Upper bounds of the bins but the last, ascending.
     bins: Vec<Bytes>,
-    all: FlowGroup,
-    by_size: Vec<FlowGroup>,
+    classes: SizeClasses,
+    together: LabelGroups,
     by_label: BTreeMap<String, LabelGroups>,
 }
 
+/// The flows of one label, or of all.
 #[derive(Clone, Debug)]
 struct LabelGroups {
     all: FlowGroup,
     by_size: Vec<FlowGroup>,
+    by_class: Vec<FlowGroup>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,17 +87,20 @@ impl FlowGroup {
         }
     }
 
-    fn summary(&self) -> LabelSummary {
-        let (fct_ns, slowdown) = self.summaries().unzip();
-        LabelSummary { flows: self.flows, completed: self.fct_ns.count(), fct_ns, slowdown }
+    fn fct_ns(&self) -> Option<FctSummary> {
+        let Self { fct_ns, .. } = self;
+        let [p50, p99] = fct_ns.percentiles([50, 99])?;
+        Some(FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() })
     }
 
-    fn summaries(&self) -> Option<(FctSummary, SlowdownSummary)> {
-        let Self { fct_ns, slowdown, .. } = self;
-        let [p50, p99] = fct_ns.percentiles([50, 99])?;
-        let fct = FctSummary { mean: fct_ns.mean()?, p50, p99, max: fct_ns.greatest() };
-        let [p50, p99] = slowdown.percentiles([50, 99])?.map(Slowdown);
-        Some((fct, SlowdownSummary { mean: Slowdown(slowdown.mean()?), p50, p99 }))
+    fn slowdown(&self) -> Option<SizeClassSlowdown> {
+        let [p50, p95, p99] = self.slowdown.percentiles([50, 95, 99])?.map(Slowdown);
+        Some(SizeClassSlowdown { mean: Slowdown(self.slowdown.mean()?), p50, p95, p99 })
+    }
+
+    fn class_summary(&self) -> SizeClassSummary {
+        let (fct_ns, slowdown) = (self.fct_ns(), self.slowdown());
+        SizeClassSummary { flows: self.flows, completed: self.fct_ns.count(), fct_ns, slowdown }
     }
 
     fn times(&self) -> Option<GroupTimes> {
@@ -106,44 +115,72 @@ impl FlowGroup {
     }
 }
 
+impl LabelGroups {
+    fn new(bins: &[Bytes], classes: &SizeClasses) -> Self {
+        let groups = |count| vec![FlowGroup::default(); count];
+        let (by_size, by_class) = (groups(bins.len() + 1), groups(classes.count()));
+        Self { all: FlowGroup::default(), by_size, by_class }
+    }
+
+    fn record(&mut self, flow: &FlowRow, bin: usize, class: Option<usize>) {
+        self.all.record(flow);
+        self.by_size[bin].record(flow);
+        if let Some(class) = class {
+            self.by_class[class].record(flow);
+        }
+    }
+
+    fn summary(&self, classes: &SizeClasses) -> LabelSummary {
+        let FlowGroup { flows, fct_ns, .. } = &self.all;
+        let slowdown = self.all.slowdown();
+        let slowdown = slowdown.map(|SizeClassSlowdown { mean, p50, p99, .. }| SlowdownSummary {
+            mean,
+            p50,
+            p99,
+        });
+        let groups = classes.names().zip(&self.by_class);
+        let sizes = groups.map(|(name, group)| (name, group.class_summary())).collect();
+        let (flows, completed, fct_ns) = (*flows, fct_ns.count(), self.all.fct_ns());
+        LabelSummary { flows, completed, fct_ns, slowdown, sizes }
+    }
+}
+
 impl FlowStatistics {
     /// No flow yet. `bins` are upper bounds of sizes, inclusive and ascending; flows above the last
     /// one have a bin of their own.
-    pub fn new(bins: Vec<Bytes>) -> Self {
-        let by_size = vec![FlowGroup::default(); bins.len() + 1];
-        Self { bins, all: FlowGroup::default(), by_size, by_label: BTreeMap::new() }
+    pub fn new(bins: Vec<Bytes>, classes: SizeClasses) -> Self {
+        let together = LabelGroups::new(&bins, &classes);
+        Self { bins, classes, together, by_label: BTreeMap::new() }
     }
 
     /// Counts a flow, done or not.
     pub fn record(&mut self, flow: &FlowRow) {
         let bin = self.bins.partition_point(|&bound| bound < flow.bytes);
-        self.all.record(flow);
-        self.by_size[bin].record(flow);
+        let class = self.classes.of(flow.bytes);
+        self.together.record(flow, bin, class);
         if !self.by_label.contains_key(flow.label) {
-            let by_size = vec![FlowGroup::default(); self.bins.len() + 1];
-            let groups = LabelGroups { all: FlowGroup::default(), by_size };
+            let groups = LabelGroups::new(&self.bins, &self.classes);
             self.by_label.insert(flow.label.to_owned(), groups);
         }
         let groups = self.by_label.get_mut(flow.label).expect("the line above put it there");
-        groups.all.record(flow);
-        groups.by_size[bin].record(flow);
+        groups.record(flow, bin, class);
     }
 
     /// Flows, completion times and slowdowns of each label.
     pub fn by_label(&self) -> BTreeMap<String, LabelSummary> {
         let groups = self.by_label.iter();
-        groups.map(|(label, groups)| (label.clone(), groups.all.summary())).collect()
+        groups.map(|(label, groups)| (label.clone(), groups.summary(&self.classes))).collect()
     }
 
     /// The same of all labels together.
     pub fn together(&self) -> LabelSummary {
-        self.all.summary()
+        self.together.summary(&self.classes)
     }
 
     /// The groups that have flows: all labels together, then label by label; by size in each.
     pub fn by_size(&self) -> Vec<FctBySizeRow> {
         let labels = self.by_label.iter().map(|(label, groups)| (Some(label), &groups.by_size));
-        let groups = std::iter::once((None, &self.by_size)).chain(labels);
+        let groups = std::iter::once((None, &self.together.by_size)).chain(labels);
         groups.flat_map(|(label, groups)| self.rows(label, groups)).collect()
     }
 
@@ -192,12 +229,13 @@ mod tests {
     #[test]
     fn order_does_not_matter_and_the_undone_do_not_count() {
         let statistics = |order: [u64; 3]| {
-            let mut statistics = FlowStatistics::new(Vec::new());
+            let mut statistics = FlowStatistics::new(Vec::new(), SizeClasses::default());
             statistics.record(&flow("", 1, None));
             for fct in order {
                 statistics.record(&flow("", 1, Some(fct)));
             }
-            let LabelSummary { flows, completed, fct_ns, slowdown } = statistics.together();
+            let LabelSummary { flows, completed, fct_ns, slowdown, sizes } = statistics.together();
+            assert_eq!(sizes, BTreeMap::new());
             assert_eq!((flows, completed), (4, 3));
             (fct_ns.unwrap(), slowdown.unwrap())
         };
@@ -205,12 +243,14 @@ mod tests {
         assert_eq!(fct, FctSummary { mean: 183, p50: 150, p99: 300, max: 300 });
         assert_eq!(slowdown.mean, Slowdown(18_333));
         assert_eq!((fct, slowdown), statistics([100, 150, 300]));
-        assert_eq!(FlowStatistics::new(Vec::new()).together().fct_ns, None);
+        let none = FlowStatistics::new(Vec::new(), SizeClasses::default());
+        assert_eq!(none.together().fct_ns, None);
     }
 
     #[test]
     fn a_bound_belongs_to_its_bin_and_empty_bins_have_no_row() {
-        let mut statistics = FlowStatistics::new(vec![Bytes(10), Bytes(100), Bytes(1000)]);
+        let bins = vec![Bytes(10), Bytes(100), Bytes(1000)];
+        let mut statistics = FlowStatistics::new(bins, SizeClasses::default());
         for (label, bytes, fct) in [
             ("mice", 10, Some(100)),
             ("mice", 1, Some(300)),
@@ -247,5 +287,34 @@ mod tests {
         assert_eq!(rows[0].times.unwrap().slowdown_mean, Slowdown(20_000));
         assert_eq!(rows[0].times.unwrap().fct_p99, Nanos(300));
         assert_eq!(rows[6].times, None);
+    }
+    #[test]
+    fn classes_are_there_whether_or_not_they_have_flows() {
+        let classes = SizeClasses::new(vec![Bytes(10), Bytes(100)]);
+        let mut statistics = FlowStatistics::new(Vec::new(), classes);
+        for (label, bytes, fct) in [
+            ("mice", 10, Some(100)),
+            ("mice", 1, Some(300)),
+            ("mice", 11, None),
+            ("elephants", 101, Some(900)),
+        ] {
+            statistics.record(&flow(label, bytes, fct));
+        }
+        let labels = statistics.by_label();
+        let shown = |summary: &LabelSummary| -> Vec<(String, u64, u64)> {
+            let sizes = summary.sizes.iter();
+            sizes.map(|(name, it)| (name.clone(), it.flows, it.completed)).collect()
+        };
+        let row = |name: &str, flows, completed| (name.to_owned(), flows, completed);
+        let mice = [row("10B-to-100B", 1, 0), row("above-100B", 0, 0), row("up-to-10B", 2, 2)];
+        assert_eq!(shown(&labels["mice"]), mice);
+        let all = [row("10B-to-100B", 1, 0), row("above-100B", 1, 1), row("up-to-10B", 2, 2)];
+        assert_eq!(shown(&statistics.together()), all);
+        let small = &labels["mice"].sizes["up-to-10B"];
+        assert_eq!(small.fct_ns, Some(FctSummary { mean: 200, p50: 100, p99: 300, max: 300 }));
+        let [one, two, three] = [10_000, 20_000, 30_000].map(Slowdown);
+        let expected = SizeClassSlowdown { mean: two, p50: one, p95: three, p99: three };
+        assert_eq!(small.slowdown, Some(expected));
+        assert_eq!(labels["mice"].sizes["10B-to-100B"].slowdown, None);
     }
 }

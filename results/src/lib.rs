@@ -36,6 +36,7 @@ mod queue;
 mod queue_pause;
 mod record;
 mod report;
+mod size_class;
 mod slowdown;
 mod staging;
 mod summary;
@@ -63,7 +64,7 @@ pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling
 pub use link_delay::{LinkDelayRange, LinkDelayRow};
 pub use manifest::Manifest;
 pub use measurements::{DistributionRow, Measure, Measurements};
-pub use occupancy::{Occupancy, OccupancyRow, PoolLevels};
+pub use occupancy::{Occupancy, OccupancyRow, OccupancySummary, PoolLevels};
 pub use pause::{PauseEvent, PauseLevel, PauseRow};
 pub use pause_intervals::{Ordered, PauseTotal, PausedByLevel};
 pub use pause_time::{PauseReceived, PauseTimeRow};
@@ -75,6 +76,7 @@ pub use report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, Style, TABLE_ROWS,
     counted, span,
 };
+pub use size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 pub use slowdown::Slowdown;
 pub use summary::{DropTotals, RunEnd, Summary};
 pub use throughput::{ThroughputMeter, ThroughputRow};

@@ -2,12 +2,14 @@
 
 use std::io::{self, Write};
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Picos};
 
 use super::column::Column;
 use super::csv::{Row, Text};
 use super::distribution::mean;
 use super::queue::QueueKind;
+use super::window::Window;
 
 /// How full a pool of a switch was, over the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +68,21 @@ impl Row for OccupancyRow {
     }
 }
 
+/// Bytes that switches held, each switch at each instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OccupancySummary {
+    /// Mean over time and switches, rounded half up.
+    pub mean: u64,
+    /// Level that was not exceeded half of the time.
+    pub p50: u64,
+    /// Level that was not exceeded 95 % of the time.
+    pub p95: u64,
+    /// Level that was not exceeded 99 % of the time.
+    pub p99: u64,
+    /// Highest level.
+    pub max: u64,
+}
+
 /// Bytes in the pools of a switch at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolLevels {
@@ -83,20 +100,28 @@ pub struct Occupancy {
     buffer: LevelTimes,
     shared: LevelTimes,
     headroom: LevelTimes,
+    /// What `buffer` was in a part of the run.
+    windowed: Option<WindowedLevel>,
 }
 
 impl Occupancy {
-    /// All pools empty at the run's start. None ever holds more than `capacity`.
-    pub fn new(capacity: Bytes) -> Self {
+    /// All pools empty at the run's start. None ever holds more than `capacity`. The instants of `window` are also
+    /// looked at by themselves.
+    pub fn new(capacity: Bytes, window: Option<Window>) -> Self {
         let empty = LevelTimes::new(capacity);
-        Self { buffer: empty.clone(), shared: empty.clone(), headroom: empty }
+        let windowed = window.map(|window| WindowedLevel::new(capacity, window));
+        Self { buffer: empty.clone(), shared: empty.clone(), headroom: empty, windowed }
     }
 
     /// The levels from `now` on, no earlier than at the call before.
     #[inline]
     pub fn observe(&mut self, now: Picos, levels: PoolLevels) {
         let PoolLevels { private, shared, headroom } = levels;
-        self.buffer.observe(now, private + shared + headroom);
+        let held = private + shared + headroom;
+        self.buffer.observe(now, held);
+        if let Some(windowed) = &mut self.windowed {
+            windowed.observe(now, held);
+        }
         self.shared.observe(now, shared);
         self.headroom.observe(now, headroom);
     }
@@ -121,11 +146,32 @@ impl Occupancy {
 struct LevelTimes {
     level: u64,
     since: Picos,
+    passed: HeldLevels,
+}
+
+/// Levels that held, and for how long.
+#[derive(Clone, Debug, Default)]
+struct HeldLevels {
     /// Picoseconds by [`bucket_of`] the level.
-    held: Box<[u64]>,
+    held: Vec<u64>,
     /// Sum of level x picoseconds.
     area: u128,
     max: u64,
+}
+
+/// The levels of one counter in a part of the run.
+#[derive(Clone, Debug)]
+struct WindowedLevel {
+    from: Picos,
+    to: Picos,
+    times: LevelTimes,
+}
+
+/// The buffers of all switches of a run together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OccupancyTotals {
+    of_run: Option<HeldLevels>,
+    in_window: Option<HeldLevels>,
 }
 
 /// A bucket spans less than 1/2^7 of the levels in it; below 2^8 it is one level.
@@ -148,8 +194,8 @@ fn lowest_of(bucket: usize) -> u64 {
 impl LevelTimes {
     /// The counter is 0, and will never be above `capacity`.
     fn new(capacity: Bytes) -> Self {
-        let held = vec![0; bucket_of(capacity.0) + 1].into();
-        Self { level: 0, since: Picos::ZERO, held, area: 0, max: 0 }
+        let held = vec![0; bucket_of(capacity.0) + 1];
+        Self { level: 0, since: Picos::ZERO, passed: HeldLevels { held, area: 0, max: 0 } }
     }
 
     #[inline]
@@ -157,32 +203,106 @@ impl LevelTimes {
         if level != self.level {
             self.hold_until(now);
             self.level = level;
-            self.max = self.max.max(level);
+            self.passed.max = self.passed.max.max(level);
         }
     }
 
     #[inline]
     fn hold_until(&mut self, now: Picos) {
         let span = (now - self.since).0;
-        self.held[bucket_of(self.level)] += span;
-        self.area += u128::from(self.level) * u128::from(span);
+        self.passed.held[bucket_of(self.level)] += span;
+        self.passed.area += u128::from(self.level) * u128::from(span);
         self.since = now;
     }
 
     fn finish(mut self, node: &str, kind: QueueKind, end: Picos) -> OccupancyRow {
         self.hold_until(end);
-        let time: u64 = self.held.iter().sum();
-        let percentiles = OccupancyRow::PER_THOUSAND.map(|part| {
+        let percentiles = self.passed.percentiles(OccupancyRow::PER_THOUSAND).map(Bytes);
+        let (mean, max) = (Bytes(self.passed.mean()), Bytes(self.passed.max));
+        OccupancyRow { node: node.to_owned(), kind, mean, percentiles, max }
+    }
+}
+
+impl WindowedLevel {
+    fn new(capacity: Bytes, window: Window) -> Self {
+        let [from, to] = [window.from, window.to].map(Picos::from_nanos);
+        Self { from, to, times: LevelTimes { since: from, ..LevelTimes::new(capacity) } }
+    }
+
+    #[inline]
+    fn observe(&mut self, now: Picos, level: u64) {
+        if now < self.from {
+            self.times.level = level;
+            self.times.passed.max = level;
+        } else if now < self.to {
+            self.times.observe(now, level);
+        }
+    }
+
+    fn close(&mut self, end: Picos) {
+        let end = end.min(self.to);
+        if end > self.times.since {
+            self.times.hold_until(end);
+        }
+    }
+}
+
+impl HeldLevels {
+    fn time(&self) -> u64 {
+        self.held.iter().sum()
+    }
+
+    fn mean(&self) -> u64 {
+        mean(self.area, self.time()).unwrap_or(0)
+    }
+
+    /// Levels that were not exceeded for so many thousandths of the time.
+    fn percentiles<const N: usize>(&self, per_thousand: [u64; N]) -> [u64; N] {
+        let time = self.time();
+        per_thousand.map(|part| {
             let share = (u128::from(time) * u128::from(part)).div_ceil(1000);
             let mut passed = 0;
             let bucket = self.held.iter().position(|&span| {
                 passed += u128::from(span);
                 passed >= share
             });
-            Bytes(bucket.map_or(0, lowest_of))
-        });
-        let mean = Bytes(mean(self.area, time).unwrap_or(0));
-        OccupancyRow { node: node.to_owned(), kind, mean, percentiles, max: Bytes(self.max) }
+            bucket.map_or(0, lowest_of)
+        })
+    }
+
+    fn add(&mut self, other: &Self) {
+        let buckets = self.held.len().max(other.held.len());
+        self.held.resize(buckets, 0);
+        self.held.iter_mut().zip(&other.held).for_each(|(sum, span)| *sum += span);
+        self.area += other.area;
+        self.max = self.max.max(other.max);
+    }
+
+    fn summary(&self) -> OccupancySummary {
+        let [p50, p95, p99] = self.percentiles([500, 950, 990]);
+        OccupancySummary { mean: self.mean(), p50, p95, p99, max: self.max }
+    }
+}
+
+impl OccupancyTotals {
+    /// Adds the buffer of a switch of a run that ends at `end`.
+    pub(super) fn add(&mut self, switch: &mut Occupancy, end: Picos) {
+        switch.buffer.hold_until(end);
+        self.of_run.get_or_insert_default().add(&switch.buffer.passed);
+        if let Some(windowed) = &mut switch.windowed {
+            windowed.close(end);
+            self.in_window.get_or_insert_default().add(&windowed.times.passed);
+        }
+    }
+
+    /// Over the whole run; `None` if no switch was followed.
+    pub(super) fn of_run(&self) -> Option<OccupancySummary> {
+        self.of_run.as_ref().map(HeldLevels::summary)
+    }
+
+    /// Over the window; `None` if no switch was followed, or there is none.
+    pub(super) fn in_window(&self) -> Option<OccupancySummary> {
+        self.in_window.as_ref().map(HeldLevels::summary)
     }
 }
 
@@ -208,7 +328,7 @@ mod tests {
 
     #[test]
     fn levels_count_for_as_long_as_they_hold() {
-        let mut occupancy = Occupancy::new(Bytes(1_000_000));
+        let mut occupancy = Occupancy::new(Bytes(1_000_000), None);
         occupancy.observe(Picos(500_000), levels(100, 0));
         occupancy.observe(Picos(600_000), levels(200, 0));
         occupancy.observe(Picos(600_000), levels(201, 50));
@@ -222,9 +342,9 @@ mod tests {
 
     #[test]
     fn a_run_of_no_time_and_a_level_up_to_the_end() {
-        let still = Occupancy::new(Bytes(0)).finish("s0", Picos::ZERO);
+        let still = Occupancy::new(Bytes(0), None).finish("s0", Picos::ZERO);
         assert_eq!(line(&still[0]), "s0,buffer,0,0,0,0,0,0\n");
-        let mut occupancy = Occupancy::new(Bytes(1000));
+        let mut occupancy = Occupancy::new(Bytes(1000), None);
         occupancy.observe(Picos(1_000_000), levels(7, 0));
         let rows = occupancy.finish("s0", Picos(4_000_000));
         assert_eq!((rows[0].mean, rows[0].percentiles[0]), (Bytes(5), Bytes(7)));
@@ -233,7 +353,7 @@ mod tests {
     /// Every level of a sawtooth, each for as long as it is high.
     #[test]
     fn many_levels_keep_to_the_error_that_is_promised() {
-        let mut occupancy = Occupancy::new(Bytes(16_000_000));
+        let mut occupancy = Occupancy::new(Bytes(16_000_000), None);
         let (mut now, steps) = (Picos::ZERO, 20_000u64);
         for step in 1..=steps {
             occupancy.observe(now, levels(step * 800, 0));
@@ -252,9 +372,29 @@ mod tests {
     /// Of three picoseconds two are half of the time, not one.
     #[test]
     fn a_share_of_the_time_is_rounded_up() {
-        let mut occupancy = Occupancy::new(Bytes(1000));
+        let mut occupancy = Occupancy::new(Bytes(1000), None);
         occupancy.observe(Picos(1), levels(5, 0));
         let [buffer, ..] = occupancy.finish("s0", Picos(3));
         assert_eq!(buffer.percentiles, [Bytes(5); 4]);
+    }
+
+    /// Each switch counts for as long as each other one, in the window only for the time in it, and with the level that
+    /// it has when the window begins.
+    #[test]
+    fn all_switches_together_and_in_a_window() {
+        let window = Some(Window { from: units::Nanos(100), to: units::Nanos(200) });
+        let mut totals = OccupancyTotals::default();
+        assert_eq!((totals.of_run(), totals.in_window()), (None, None));
+        for (before, within) in [(200, 40), (0, 80)] {
+            let mut occupancy = Occupancy::new(Bytes(255), window);
+            for (at, shared) in [(0, before), (150_000, within), (200_000, 250), (300_000, 0)] {
+                occupancy.observe(Picos(at), levels(shared, 0));
+            }
+            totals.add(&mut occupancy, Picos(400_000));
+        }
+        let of_run = OccupancySummary { mean: 108, p50: 40, p95: 250, p99: 250, max: 250 };
+        assert_eq!(totals.of_run(), Some(of_run));
+        let in_window = OccupancySummary { mean: 80, p50: 40, p95: 200, p99: 200, max: 200 };
+        assert_eq!(totals.in_window(), Some(in_window));
     }
 }

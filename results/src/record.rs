@@ -18,7 +18,7 @@ use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::manifest::Manifest;
 use super::measurements::Measurements;
-use super::occupancy::{Occupancy, OccupancyRow};
+use super::occupancy::{Occupancy, OccupancyRow, OccupancyTotals};
 use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
@@ -28,6 +28,7 @@ use super::queue_pause::{QueuePauseRow, QueuePauses};
 use super::report::{
     CHART_COLUMNS, ReportedBuffer, ReportedDeadlock, ReportedFlow, RunReport, TABLE_ROWS,
 };
+use super::size_class::SizeClasses;
 use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
@@ -55,6 +56,7 @@ pub struct Record {
     capacities: BTreeMap<String, Bytes>,
     link_delays: Option<LinkDelayRange>,
     occupancies: Vec<OccupancyRow>,
+    buffer_bytes: OccupancyTotals,
 }
 
 /// What a record follows.
@@ -62,6 +64,8 @@ pub struct Record {
 pub struct RecordOptions {
     /// Upper bounds of the bins of flow sizes: inclusive, ascending.
     pub flow_size_bins: Vec<Bytes>,
+    /// Classes of flow sizes in the summary.
+    pub size_classes: SizeClasses,
     /// What the buffer of each switch can hold, by the switch's name.
     pub capacities: BTreeMap<String, Bytes>,
     /// A part of the run to look at by itself.
@@ -88,13 +92,20 @@ pub struct RunDescription<'a> {
 impl Record {
     /// A record that leaves `folder` behind, or nothing.
     pub fn new(folder: Option<ResultsFolder>, options: RecordOptions) -> Self {
-        let RecordOptions { flow_size_bins, capacities, window, queue_pauses, throughput } =
-            options;
+        let RecordOptions {
+            flow_size_bins,
+            size_classes,
+            capacities,
+            window,
+            queue_pauses,
+            throughput,
+        } = options;
+        let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
         Self {
             throughput: throughput.filter(|_| folder.is_some()),
             folder,
-            flows: FlowStatistics::new(flow_size_bins),
-            window: window.map(|window| (window, FlowStatistics::new(Vec::new()))),
+            flows: FlowStatistics::new(flow_size_bins, size_classes),
+            window: window.map(|window| (window, in_window)),
             worst_flows: Vec::new(),
             pause_times: PauseTimes::new(window),
             queue_pauses: queue_pauses.then(QueuePauses::default),
@@ -107,6 +118,7 @@ impl Record {
             capacities,
             link_delays: None,
             occupancies: Vec::new(),
+            buffer_bytes: OccupancyTotals::default(),
         }
     }
 
@@ -205,7 +217,8 @@ impl Record {
     }
 
     /// Adds how full the pools of a switch were over a run that ended at `end`.
-    pub fn occupancy(&mut self, node: &str, occupancy: Occupancy, end: Picos) {
+    pub fn occupancy(&mut self, node: &str, mut occupancy: Occupancy, end: Picos) {
+        self.buffer_bytes.add(&mut occupancy, end);
         self.occupancies.extend(occupancy.finish(node, end));
     }
 
@@ -290,8 +303,13 @@ impl Record {
             let parts = pause_times.iter().map(|row| part(&row.ordered));
             parts.fold(PausedByLevel::default(), PausedByLevel::and)
         };
-        let LabelSummary { flows: flows_total, completed: flows_completed, fct_ns, slowdown } =
-            self.flows.together();
+        let LabelSummary {
+            flows: flows_total,
+            completed: flows_completed,
+            fct_ns,
+            slowdown,
+            sizes,
+        } = self.flows.together();
         let window = self.window.map(|(window, flows)| {
             let in_window = ordered(|ordered| ordered.in_window);
             WindowSummary {
@@ -302,6 +320,7 @@ impl Record {
                 paused_ns: sum(|row| row.imposed_in_window),
                 pause_ordered_ns: in_window.sum_ns(),
                 pause_ordered_by_level: in_window,
+                buffer_bytes: self.buffer_bytes.in_window(),
             }
         });
         let fct_by_size = self.flows.by_size();
@@ -310,6 +329,7 @@ impl Record {
             flows_completed,
             fct_ns,
             slowdown,
+            sizes,
             labels: self.flows.by_label(),
             pause_frames: self.pause_frames,
             pause_refresh_frames: self.refresh_frames,
@@ -318,6 +338,7 @@ impl Record {
             pause_ordered_ns: sum(|row| row.ordered.total.paused),
             pause_ordered_by_level: ordered(|ordered| ordered.by_level),
             queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
+            buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,
             lossless: counted.drops.lost() == 0,

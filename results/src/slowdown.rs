@@ -7,7 +7,7 @@ use units::Nanos;
 /// Flow completion time over ideal completion time, in ten-thousandths, rounded half up.
 ///
 /// A value below one is not hidden: it would mean that the ideal is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "f64", from = "f64")]
 pub struct Slowdown(pub u64);
 

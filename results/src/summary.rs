@@ -9,8 +9,10 @@ use super::deadlock::DeadlockTotals;
 use super::drop::DropClass;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
+use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
 use super::queue_pause::QueuePauseTotals;
+use super::size_class::SizeClassSummary;
 use super::window::WindowSummary;
 
 /// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
@@ -29,6 +31,9 @@ pub struct Summary {
     pub fct_ns: Option<FctSummary>,
     /// Slowdowns; none if no flow completed.
     pub slowdown: Option<SlowdownSummary>,
+    /// Completion times and slowdowns by class of size, if the scenario has classes.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, SizeClassSummary>,
     /// Completion times and slowdowns by the flows' label.
     pub labels: BTreeMap<String, LabelSummary>,
     /// PAUSE frames decided on, refreshes included.
@@ -50,6 +55,9 @@ pub struct Summary {
     /// How often flows came to share a queue, if switches give flows queues.
     #[serde(default)]
     pub flow_queues: Option<FlowQueueTotals>,
+    /// Bytes that switches held, each switch at each instant of the run, if the scenario asks for them.
+    #[serde(default)]
+    pub buffer_bytes: Option<OccupancySummary>,
     /// A part of the run by itself, if the scenario asks for one.
     #[serde(default)]
     pub window: Option<WindowSummary>,
@@ -133,9 +141,15 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 if there are none.",
     },
     Column {
+        name: "sizes",
+        about: "By class of size (`results.size_classes`; `up-to-3kB`, `3kB-to-1MB`, `above-1MB`), whether or not it \
+                has flows: `flows` (as in `fct_by_size.csv`), `completed`, their `fct_ns` as above, and their `slowdown` \
+                with `p95`, too. Empty without classes.",
+    },
+    Column {
         name: "labels",
         about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
-                `fct_ns` and `slowdown` as above.",
+                `fct_ns` and `slowdown` as above; with `results.size_classes` also `sizes`.",
     },
     Column { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
     Column { name: "pause_refresh_frames", about: "Those that only renewed the quanta." },
@@ -163,16 +177,23 @@ pub const SUMMARY_KEYS: &[Column] = &[
     },
     Column {
         name: "flow_queues",
-        about: "Flows and queues of switches with `switch.backpressure`: `activations`, how often a flow came to have                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
+        about: "Flows and queues of switches with `switch.backpressure`: `activations`, how often a flow came to have \
+                packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
+    },
+    Column {
+        name: "buffer_bytes",
+        about: "With `results.occupancy`: bytes that switches held, over all switches and weighted by time, as `buffer` in \
+                `occupancy.csv`: `mean`, the levels `p50`, `p95` and `p99` that were not exceeded for 50, 95 and 99 % of \
+                the time, and `max`. Null without it.",
     },
     Column {
         name: "window",
         about: "With `results.from` or `results.to`: the run from `from_ns` up to `to_ns`, at most to its \
                 end, by itself. \
-                `flows`, `completed`, `fct_ns`, `slowdown` and `labels`, as above, are of the flows \
-                that start then, whenever they complete; `paused_ns`, `pause_ordered_ns` and \
-                `pause_ordered_by_level`, as above, are of the time that lies in it. Null without \
-                these keys.",
+                `flows`, `completed`, `fct_ns`, `slowdown`, `labels` and `sizes` (if there are classes), as above, are \
+                of the flows that start then, whenever they complete; `paused_ns`, `pause_ordered_ns`, \
+                `pause_ordered_by_level` and `buffer_bytes` (with `results.occupancy`), as above, are of the time that \
+                lies in it. Null without these keys.",
     },
     Column {
         name: "deadlock",
@@ -356,6 +377,7 @@ mod tests {
         "p50": 1.0,
         "p99": 7.15
       },
+      "sizes": {},
       "labels": {},
       "pause_frames": 0,
       "pause_refresh_frames": 0,
@@ -368,6 +390,7 @@ mod tests {
       },
       "queue_pauses": null,
       "flow_queues": null,
+      "buffer_bytes": null,
       "window": null,
       "deadlock": {
         "deadlocks": 0,

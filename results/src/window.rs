@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use super::flow_statistics::LabelSummary;
+use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
 
 /// The instants from `from` up to and without `to`.
@@ -47,6 +48,9 @@ pub struct WindowSummary {
     pub pause_ordered_ns: u64,
     /// The same by whose pauses they were.
     pub pause_ordered_by_level: PausedByLevel,
+    /// As [`Summary::buffer_bytes`](super::Summary::buffer_bytes), of the time in the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<OccupancySummary>,
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use super::report::ScenarioError;
 
 /// Bins of flow sizes at most: each has its own percentiles for each label.
 const MAX_BINS: usize = 64;
+/// Bounds of classes of flow sizes at most: each class has a dozen numbers for each label in `summary.json`.
+const MAX_CLASSES: usize = 16;
 
 /// What is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +31,10 @@ pub struct Results {
     /// above the last one have a bin of their own.
     #[serde(serialize_with = "sizes")]
     pub flow_size_bins: Vec<Bytes>,
+    /// Upper bounds of the classes of flow sizes in `summary.json`, inclusive, ascending and above zero; flows above the
+    /// last one have a class of their own. Without a bound there are no classes.
+    #[serde(serialize_with = "sizes", skip_serializing_if = "Vec::is_empty")]
+    pub size_classes: Vec<Bytes>,
     /// Whether `occupancy.csv` is written.
     pub occupancy: bool,
     /// Whether `distributions.csv` is written.
@@ -115,7 +121,11 @@ pub(super) struct ResultsKeys {
     /// they ascend, and flows above the last one have a bin of their own. At most 64; an empty list
     /// puts all sizes into one bin. Default: "1kB", "10kB", "30kB" and so on up to "30MB".
     flow_size_bins: Vec<Size>,
-    /// Whether `occupancy.csv` is written, which follows every change of every buffer: it takes
+    /// Upper bounds of classes of flow sizes, of which `summary.json` has flows, slowdowns and completion times, together
+    /// and for each label (`sizes`): each bound belongs to its class, they ascend, and flows above the last one have a
+    /// class of their own. At most 16. Default []: no classes.
+    size_classes: Vec<Size>,
+    /// Whether `occupancy.csv` is written, and `buffer_bytes` in `summary.json`, which follows every change of every buffer: it takes
     /// about 4 % more instructions in a run in memory. Default false.
     occupancy: bool,
     /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
@@ -167,6 +177,7 @@ impl Default for ResultsKeys {
             from: None,
             to: None,
             flow_size_bins: kilobytes.map(|size| Quantity(Bytes(size * 1000))).into(),
+            size_classes: Vec::new(),
             occupancy: false,
             distributions: false,
             throughput: None,
@@ -195,7 +206,9 @@ impl ResultsKeys {
             return Err(document.error("stop", title, help));
         }
         let flow_size_bins: Vec<Bytes> = self.flow_size_bins.iter().map(|size| size.0).collect();
-        check_bins(&flow_size_bins, document)?;
+        check_bounds("flow_size_bins", "bin", MAX_BINS, &flow_size_bins, document)?;
+        let size_classes: Vec<Bytes> = self.size_classes.iter().map(|size| size.0).collect();
+        check_bounds("size_classes", "class", MAX_CLASSES, &size_classes, document)?;
         let throughput =
             self.throughput.map(|keys| keys.resolve(workloads, document)).transpose()?;
         let flow_trace =
@@ -205,6 +218,7 @@ impl ResultsKeys {
             queue_period: self.queue_period.0,
             window,
             flow_size_bins,
+            size_classes,
             occupancy: self.occupancy,
             distributions: self.distributions,
             throughput,
@@ -315,24 +329,32 @@ fn every_label() -> Vec<String> {
     vec!["*".into()]
 }
 
-fn check_bins(bins: &[Bytes], document: &Document<'_>) -> Result<(), ScenarioError> {
-    if bins.len() > MAX_BINS {
-        let title = format!("{} bins of flow sizes; the limit is {MAX_BINS}", bins.len());
-        let help = "each bin keeps percentiles of its own: write fewer bounds";
-        return Err(document.error("results.flow_size_bins", &title, help));
+/// Bounds of bins or classes of flow sizes: there are not too many, and they ascend from above zero.
+fn check_bounds(
+    key: &str,
+    kind: &str,
+    most: usize,
+    bounds: &[Bytes],
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    let path = format!("results.{key}");
+    if bounds.len() > most {
+        let plural = if kind == "class" { "classes" } else { "bins" };
+        let title = format!("{} {plural} of flow sizes; the limit is {most}", bounds.len());
+        let help = format!("each {kind} keeps percentiles of its own: write fewer bounds");
+        return Err(document.error(&path, &title, &help));
     }
     let mut below = Bytes(0);
-    for (place, &bound) in bins.iter().enumerate() {
+    for (place, &bound) in bounds.iter().enumerate() {
         if bound <= below {
             let title = if bound == Bytes(0) {
-                "a bin up to 0B holds no flow".to_owned()
+                format!("a {kind} up to 0B holds no flow")
             } else {
                 let (bound, below) = (quantity::display(bound), quantity::display(below));
                 format!("the bound {bound} comes after {below}")
             };
             let help = "write bounds above zero in ascending order, such as [\"10kB\", \"1MB\"]";
-            let path = format!("results.flow_size_bins.{place}");
-            return Err(document.error(&path, &title, help));
+            return Err(document.error(&format!("{path}.{place}"), &title, help));
         }
         below = bound;
     }

@@ -193,7 +193,7 @@ fn names(key: &str) -> Option<BoxedStrategy<Value>> {
         "failed_links" => Just(json!([])).boxed(),
         "nodes" => Just(json!(["h0", "h1", "s0"])).boxed(),
         "destination_ports" => Just(json!({ "a": 65_535 })).boxed(),
-        "flow_size_bins" => prop_oneof![
+        "flow_size_bins" | "size_classes" => prop_oneof![
             Just(json!([])),
             Just(json!(["1B", "1000TB"])),
             vec(SIZES.draw(), 1..3).prop_map(Value::from),

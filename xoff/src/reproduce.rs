@@ -5,6 +5,7 @@
 //! [`report`] makes the tables; [`check`] compares runs with numbers that ship. Numbers are
 //! [`Decimal`](crate::sweep::Decimal)s: a table is the same on every machine.
 
+mod bfc;
 pub mod check;
 mod claim;
 mod dsh;
@@ -44,7 +45,7 @@ pub struct Paper {
 }
 
 /// Every paper.
-pub const PAPERS: [&Paper; 1] = [&dsh::PAPER];
+pub const PAPERS: [&Paper; 2] = [&dsh::PAPER, &bfc::PAPER];
 
 /// One sweep, and the figures of the paper that it reproduces.
 #[derive(Debug)]
@@ -108,6 +109,8 @@ pub enum Source {
     LargestOf(&'static str),
     /// The sum of the numbers of an object of `summary.json`, by its path.
     SumOf(&'static str),
+    /// One number of `summary.json` divided by another, by their paths; none where the other is 0.
+    Ratio(&'static str, &'static str),
     /// The time of an event, by the path of a number that `summary.json` lacks where nothing happened. Such a run
     /// is censored at its end: a cell has a median of survival statistics, not a mean.
     Onset(&'static str),
@@ -131,6 +134,8 @@ pub enum Source {
     LeastRate,
     /// The same in the time as long before the window.
     LeastRateBefore,
+    /// Of all flows of `throughput.csv` together, the mean rate over the run's window, in Mbit/s.
+    MeanRate,
 }
 
 impl Source {
@@ -142,10 +147,12 @@ impl Source {
             Self::Metric(_)
             | Self::LargestOf(_)
             | Self::SumOf(_)
+            | Self::Ratio(..)
             | Self::Percentile { .. }
             | Self::ShareUpTo { .. }
             | Self::LeastRate
-            | Self::LeastRateBefore => Statistic::Mean,
+            | Self::LeastRateBefore
+            | Self::MeanRate => Statistic::Mean,
         }
     }
 }

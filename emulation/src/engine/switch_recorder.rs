@@ -36,7 +36,8 @@ impl Followed {
     /// What a scenario wants to know of a switch.
     pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         let results = &scenario.results;
-        let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer));
+        let window = crate::run::window(results);
+        let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer, window));
         let occupancy = results.occupancy.then(occupancy);
         let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
         let ports = results.hpcc.is_some();

@@ -91,7 +91,7 @@ fn run(folder: &Path) -> ResultFiles {
     }
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
-    results.whole(&Occupancy::new(Bytes(1)).finish("s0", Picos::ZERO)).unwrap();
+    results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
     let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
@@ -170,7 +170,7 @@ fn a_row_of_each_kind_is_in_its_file() {
     let row =
         FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions };
     results.flow_queues(&row).unwrap();
-    results.whole(&Occupancy::new(Bytes(1)).finish("s1", Picos::ZERO)).unwrap();
+    results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());

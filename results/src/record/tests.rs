@@ -29,6 +29,8 @@ fn pause(time: u64, event: PauseEvent) -> PauseRow<'static> {
     }
 }
 
+const WINDOW: Window = Window { from: Nanos(200), to: Nanos(950) };
+
 fn run(folder: Option<&Path>) -> RunReport {
     let rate = BitsPerSecond(100_000_000_000);
     let wires = vec![CaptureWire { name: "leaf0->h1".into(), rate }];
@@ -46,9 +48,10 @@ fn run(folder: Option<&Path>) -> RunReport {
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
     let options = RecordOptions {
         flow_size_bins: vec![Bytes(1_000)],
+        size_classes: SizeClasses::new(vec![Bytes(1_000)]),
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
         queue_pauses: false,
-        window: Some(Window { from: Nanos(200), to: Nanos(950) }),
+        window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };
     let mut record = Record::new(folder, options);
@@ -57,7 +60,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
     for node in ["leaf0", "leaf1", "spine0"] {
-        let mut occupancy = Occupancy::new(Bytes(1_000));
+        let mut occupancy = Occupancy::new(Bytes(1_000), Some(WINDOW));
         if node == "leaf1" {
             let levels = PoolLevels { private: 1, shared: 2, headroom: 3 };
             occupancy.observe(Picos(500_000), levels);

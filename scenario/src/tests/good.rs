@@ -90,6 +90,7 @@ file = "flows.csv"
 [results]
 queue_period = "3us"
 flow_size_bins = ["1B", "1GiB"]
+size_classes = ["3kB"]
 occupancy = true
 distributions = true
 throughput = { interval = "1us", labels = ["f?ows", "*"] }
@@ -130,6 +131,7 @@ rate = 0.001
     assert!(trace.covers("flows") && !trace.covers("others") && trace.rows == 100_000);
     assert!(scenario.results.distributions && scenario.stop == Stop::Deadlock);
     assert_eq!(scenario.results.flow_size_bins, [Bytes(1), Bytes(1 << 30)]);
+    assert_eq!(scenario.results.size_classes, [Bytes(3000)]);
     let written = scenario.to_toml();
     let again = Scenario::parse(&written, Path::new("elsewhere/again.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);

@@ -369,6 +369,25 @@ fn bins_of_flow_sizes_that_do_not_ascend() {
 }
 
 #[test]
+fn classes_of_flow_sizes_that_do_not_ascend() {
+    let text = "[results]\nsize_classes = [\"3kB\", \"3000B\"]\n";
+    assert_snapshot!(report_on(text), @r#"
+    error: the bound 3kB comes after 3kB
+      --> bad.toml:13:24
+       |
+    13 | size_classes = ["3kB", "3000B"]
+       |                        ^^^^^^^
+       |
+       = help: write bounds above zero in ascending order, such as ["10kB", "1MB"]
+    "#);
+    let zero = report_on("[results]\nsize_classes = [\"0B\"]\n");
+    assert!(zero.starts_with("error: a class up to 0B holds no flow\n"), "{zero}");
+    let many: Vec<String> = (1..=17).map(|size| format!("\"{size}kB\"")).collect();
+    let text = report_on(&format!("[results]\nsize_classes = [{}]\n", many.join(", ")));
+    assert!(text.starts_with("error: 17 classes of flow sizes; the limit is 16\n"), "{text}");
+}
+
+#[test]
 fn throughput_of_nothing() {
     let text = "[results]\nthroughput = { interval = \"1500ps\" }\n";
     assert_snapshot!(report_on(text), @r#"

@@ -133,6 +133,10 @@ pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
     assert!(mean > 1000);
     assert_eq!(i128::from(buffer.number("mean_bytes")), mean);
     assert_eq!(buffer.number("max_bytes"), run.summary.buffer_max_bytes["s0"]);
+    let together = run.summary.buffer_bytes.expect("occupancy is followed");
+    let levels = [together.mean, together.p50, together.p99, together.max];
+    let columns = ["mean_bytes", "p50_bytes", "p99_bytes", "max_bytes"];
+    assert_eq!(levels, columns.map(|column| buffer.number(column)), "there is one switch");
     let headroom = table.only("kind", "headroom");
     assert_eq!(headroom.number("max_bytes"), run.summary.headroom_max_bytes["s0"]);
     for row in table.rows() {
@@ -145,7 +149,9 @@ pub fn occupancy_is_how_long_packets_stayed(run: Runner) {
 pub fn sizes_group_the_flows(run: Runner) {
     let flows = [("h1", 10), ("h2", 10), ("h1", 11), ("h2", 200), ("h1", 200), ("h2", 30)];
     let flows: String = flows.iter().map(|(src, size)| flow(src, "h0", *size, 3)).collect();
-    let run = run(&star(3, &flows), &["results.flow_size_bins=[\"10kB\", \"100kB\"]"]);
+    let bounds = ["flow_size_bins", "size_classes"];
+    let bounds = bounds.map(|key| format!("results.{key}=[\"10kB\", \"100kB\"]"));
+    let run = run(&star(3, &flows), &bounds.each_ref().map(String::as_str));
     let flows = run.flows();
     let table = run.table("fct_by_size.csv");
     let groups: Vec<(&str, u64)> =
@@ -170,6 +176,19 @@ pub fn sizes_group_the_flows(run: Runner) {
         assert_eq!(row.text("slowdown_p50"), slowdowns[(slowdowns.len() - 1) / 2]);
         assert_eq!(Some(&row.text("slowdown_p99")), slowdowns.last());
         assert_eq!(Some(&row.text("slowdown_max")), slowdowns.last());
+        let classes = match label {
+            "" => &run.summary.sizes,
+            label => &run.summary.labels[label].sizes,
+        };
+        let class = match row.text("up_to_bytes") {
+            "10000" => "up-to-10kB",
+            "100000" => "10kB-to-100kB",
+            _ => "above-100kB",
+        };
+        let slowdown = classes[class].slowdown.unwrap();
+        assert_eq!(classes[class].flows, row.number("flows"));
+        assert_eq!(slowdown.mean.to_string(), row.text("slowdown_mean"));
+        assert_eq!(slowdown.p95.to_string(), row.text("slowdown_p95"));
     }
 }
 

@@ -40,8 +40,11 @@ fn a_figure_is_run_once_and_compared() {
 #[test]
 fn every_figure_repeats_the_numbers_that_ship() {
     let folder = ScenarioFolder::new();
-    let compared = finish(&mut xoff(["reproduce", "dsh", "--check", "--out", &folder.path("out")]));
-    assert_eq!(compared.code, 0, "{}{}", compared.stdout, compared.stderr);
+    for paper in ["dsh", "bfc"] {
+        let out = folder.path(paper);
+        let compared = finish(&mut xoff(["reproduce", paper, "--check", "--out", &out]));
+        assert_eq!(compared.code, 0, "{paper}: {}{}", compared.stdout, compared.stderr);
+    }
 }
 
 #[test]

@@ -34,6 +34,17 @@ impl Source {
                     Sample::Absent => None,
                 };
             }
+            Self::Ratio(part, whole) => {
+                return match (metrics.sample(part), metrics.sample(whole)) {
+                    (Sample::Of(part), Sample::Of(whole)) if whole.0 > 0 => {
+                        Some(Observation::Number(Decimal::ratio(part.0, whole.0)))
+                    }
+                    (Sample::Incomplete, _) | (_, Sample::Incomplete) => {
+                        Some(Observation::Incomplete)
+                    }
+                    _ => None,
+                };
+            }
             Self::Onset(name) => {
                 let happened = metrics.value(name).map(Onset::At);
                 let onset = happened.or_else(|| metrics.value(END).map(Onset::After));
@@ -53,6 +64,7 @@ impl Source {
             Self::LeastRateBefore => window(metrics).and_then(|Range { start, end }| {
                 least_rate(folder, start.saturating_sub(end - start)..start)
             }),
+            Self::MeanRate => window(metrics).and_then(|window| mean_rate(folder, window)),
         };
         number.map(Observation::Number)
     }
@@ -109,24 +121,39 @@ fn window(metrics: &Metrics) -> Option<Range<u64>> {
     Some(instant("window.from_ns")?..instant("window.to_ns")?)
 }
 
-/// The table has no row where nothing arrived: then the least is 0.
-fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
+/// The rows of `throughput.csv`: starts of intervals, in nanoseconds, with payload bytes and rates.
+fn throughput(folder: &Path) -> Option<Vec<(u64, u64, u64)>> {
     let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
     let row = |line: &str| {
-        let fields: Vec<&str> = line.split(',').collect();
-        let start: u64 = fields.first()?.parse().ok()?;
-        Some((start, fields.last()?.parse::<u64>().ok()?))
+        let mut fields = line.split(',').map(|field| field.parse::<u64>().ok());
+        let (start, _flow) = (fields.next()??, fields.next()??);
+        Some((start, fields.next()??, fields.next()??))
     };
-    let rows: Vec<(u64, u64)> = text.lines().filter_map(row).collect();
+    Some(text.lines().filter_map(row).collect())
+}
+
+/// The table has no row where nothing arrived: then the least is 0.
+fn least_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
+    let rows = throughput(folder)?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min()?;
-    let within = || rows.iter().filter(|(start, _)| span.contains(start));
+    let within = || rows.iter().filter(|(start, ..)| span.contains(start));
     let expected = (span.end - span.start) / interval.max(1);
     let least = if (within().count() as u64) < expected {
         0
     } else {
-        within().map(|(_, rate)| *rate).min()?
+        within().map(|(.., rate)| *rate).min()?
     };
     Some(Decimal::ratio(least.into(), 1_000_000))
+}
+
+/// Intervals that begin in the span count whole.
+fn mean_rate(folder: &Path, span: Range<u64>) -> Option<Decimal> {
+    let rows = throughput(folder)?;
+    let within = rows.iter().filter(|(start, ..)| span.contains(start));
+    let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
+    let nanoseconds = span.end.checked_sub(span.start).filter(|span| *span > 0)?;
+    // Bytes in a nanosecond are 8000 Mbit/s.
+    Some(Decimal::ratio(i128::from(bytes) * 8000, nanoseconds.into()))
 }
 
 #[cfg(test)]
@@ -142,6 +169,10 @@ mod tests {
             ("headroom_max_bytes.spine.1", 40),
             ("headroom_max_bytes_of_all", 99),
             ("deadlock.first_onset_ns", 70),
+            ("pause_frames", 0),
+            ("labels.a.flows", 3),
+            ("labels.a.completed", 2),
+            ("labels.a.fct_ns.max", 3),
         ]);
         let read = |source: Source| source.read(&run, Path::new("")).map(|it| it.to_string());
         for (source, expected) in [
@@ -151,10 +182,31 @@ mod tests {
             (Source::SumOf("headroom_max_bytes"), Some("70")),
             (Source::SumOf("window.paused_ns"), None),
             (Source::LargestOf("window.paused_ns"), None),
+            (Source::Ratio("headroom_max_bytes.leaf0", "emulated_ns"), Some("0.033333")),
+            (Source::Ratio("headroom_max_bytes.leaf0", "pause_frames"), None),
+            (Source::Ratio("headroom_max_bytes.leaf0", "nothing"), None),
+            (Source::Ratio("labels.a.fct_ns.max", "emulated_ns"), Some("incomplete")),
             (Source::Onset("deadlock.first_onset_ns"), Some("70")),
             (Source::Onset("window.first_onset_ns"), Some("not by 900")),
         ] {
             assert_eq!(read(source).as_deref(), expected, "{source:?}");
         }
+    }
+
+    /// Two flows; rows before 2 us and from 4 us on lie outside, and nothing arrives in an interval of the window.
+    #[test]
+    fn rates_are_those_of_the_window() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = "start_ns,flow,bytes,bits_per_second\n\
+                     1000,0,9000,72000000000\n\
+                     2000,0,1000,8000000000\n\
+                     2000,1,3000,24000000000\n\
+                     4000,0,9000,72000000000\n";
+        fs::write(folder.path().join("throughput.csv"), table).unwrap();
+        let run = run_with(&[("window.from_ns", 2000), ("window.to_ns", 4000)]);
+        let read = |source: Source| source.read(&run, folder.path()).map(|it| it.to_string());
+        assert_eq!(read(Source::MeanRate).as_deref(), Some("16000"));
+        let elsewhere = Path::new("nowhere");
+        assert_eq!(Source::MeanRate.read(&run, elsewhere).map(|it| it.to_string()), None);
     }
 }

@@ -43,6 +43,10 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                         let known = metrics.iter().any(|known| known == metric);
                         assert!(known, "{}: {name}: {metric}", figure.name);
                     }
+                    Source::Ratio(part, whole) => {
+                        let known = |name: &str| metrics.iter().any(|known| known == name);
+                        assert!(known(part) && known(whole), "{}: {name}", figure.name);
+                    }
                     Source::LargestOf(object) | Source::SumOf(object) => {
                         let start = format!("{object}.");
                         let known = metrics.iter().any(|known| known.starts_with(&start));
@@ -51,7 +55,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     Source::Percentile { .. } | Source::ShareUpTo { .. } => {
                         assert!(results.distributions);
                     }
-                    Source::LeastRate | Source::LeastRateBefore => {
+                    Source::LeastRate | Source::LeastRateBefore | Source::MeanRate => {
                         assert!(results.throughput.is_some() && results.window.is_some());
                     }
                 }

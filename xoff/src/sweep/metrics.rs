@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, PausedByLevel, QueuePauseTotals,
-    Slowdown, SlowdownSummary, Summary, WindowSummary,
+    DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, OccupancySummary, PausedByLevel,
+    QueuePauseTotals, SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary,
+    Summary, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -70,7 +71,7 @@ impl Metrics {
 
     /// Whether the name is that of a completion time or slowdown of flows of which not all completed.
     fn lacks_flows(&self, name: &str) -> bool {
-        // `fct_ns.p99`, or `labels.<label>.fct_ns.p99`; a label may be any text.
+        // `fct_ns.p99`, `labels.<label>.fct_ns.p99` or `labels.<label>.sizes.<class>.fct_ns.p99`; a label may be any text.
         let Some((measure, _statistic)) = name.rsplit_once('.') else { return false };
         let is_time = |kind| ["fct_ns", "slowdown"].contains(&kind);
         let number = |name: &str| self.0.get(name);
@@ -117,7 +118,16 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     };
     let fct_ns = Some(FctSummary { mean: 0, p50: 0, p99: 0, max: 0 });
     let slowdown = Some(SlowdownSummary { mean: Slowdown(0), p50: Slowdown(0), p99: Slowdown(0) });
-    let label = LabelSummary { flows: 0, completed: 0, fct_ns, slowdown };
+    let class = SizeClassSummary {
+        flows: 0,
+        completed: 0,
+        fct_ns,
+        slowdown: Some(SizeClassSlowdown::default()),
+    };
+    let classes = SizeClasses::new(scenario.results.size_classes.clone());
+    let sizes: BTreeMap<_, _> = classes.names().map(|name| (name, class.clone())).collect();
+    let label = LabelSummary { flows: 0, completed: 0, fct_ns, slowdown, sizes: sizes.clone() };
+    let buffer_bytes = scenario.results.occupancy.then(OccupancySummary::default);
     let labels = scenario.workloads.iter().map(|it| (it.label().to_owned(), label.clone()));
     let labels: BTreeMap<String, LabelSummary> = labels.collect();
     let window = scenario.results.window.map(|_| WindowSummary {
@@ -128,6 +138,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         paused_ns: 0,
         pause_ordered_ns: 0,
         pause_ordered_by_level: PausedByLevel::default(),
+        buffer_bytes,
     });
     let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
     let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
@@ -136,7 +147,9 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         flow_queues,
         fct_ns,
         slowdown,
+        sizes,
         labels,
+        buffer_bytes,
         window,
         deadlock: DeadlockTotals { first_onset_ns: Some(0), ..DeadlockTotals::default() },
         buffer_max_bytes: switches(),
@@ -187,6 +200,12 @@ mod tests {
             ("labels.fct_ns.c.flows", 2),
             ("labels.fct_ns.c.completed", 1),
             ("labels.fct_ns.c.slowdown.mean", 3),
+            ("labels.b.sizes.up-to-3kB.flows", 1),
+            ("labels.b.sizes.up-to-3kB.completed", 1),
+            ("labels.b.sizes.up-to-3kB.slowdown.p95", 2),
+            ("sizes.above-3kB.flows", 4),
+            ("sizes.above-3kB.completed", 3),
+            ("sizes.above-3kB.slowdown.mean", 5),
         ]);
         for (name, expected) in [
             ("fct_ns.mean", Sample::Incomplete),
@@ -200,6 +219,9 @@ mod tests {
             ("labels.fct_ns.c.slowdown.mean", Sample::Incomplete),
             ("labels.fct_ns.c.completed", Sample::Of(Decimal::whole(1))),
             ("labels.c.fct_ns.p99", Sample::Absent),
+            ("labels.b.sizes.up-to-3kB.slowdown.p95", Sample::Of(Decimal::whole(2))),
+            ("sizes.above-3kB.slowdown.mean", Sample::Incomplete),
+            ("sizes.above-3kB.completed", Sample::Of(Decimal::whole(3))),
             ("deadlock.first_onset_ns", Sample::Absent),
             ("drops.by_reason.headroom-exhausted", Sample::Of(Decimal(0))),
         ] {

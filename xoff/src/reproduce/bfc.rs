@@ -1,0 +1,110 @@
+//! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6 and 30 show no measurement
+//! of it.
+
+mod clos;
+mod elephants;
+mod links;
+
+use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
+use crate::sweep::Decimal;
+use clos::{FIG09, FIG10, FIG12, FIG13, FIG25, FIG27, FIG28};
+use elephants::FIG15;
+use links::{FIG07, FIG08, TABLE1};
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/bfc/", $name)))),*]
+    };
+}
+
+/// The paper.
+pub const PAPER: Paper = Paper {
+    name: "bfc",
+    title: "P. Goyal et al., Backpressure Flow Control, 19th USENIX Symposium on Networked Systems Design and \
+            Implementation (NSDI), 2022",
+    files: files![
+        "clos.toml",
+        "clos-incast.toml",
+        "clos-long.toml",
+        "elephants.toml",
+        "fig07.toml",
+        "fig08.toml",
+        "fig09.toml",
+        "fig10.toml",
+        "fig12.toml",
+        "fig13.toml",
+        "fig15.toml",
+        "fig25.toml",
+        "fig27.toml",
+        "fig28.toml",
+        "link.toml",
+        "spreading.toml",
+        "table1.toml",
+        "two-flows.toml",
+    ],
+    figures: &[TABLE1, FIG07, FIG08, FIG09, FIG10, FIG12, FIG13, FIG15, FIG25, FIG27, FIG28],
+    check: include_str!("../../../scenarios/bfc/check.csv"),
+};
+
+const BFC: (&str, &str) = ("scheme", "bfc 32");
+const HPCC: (&str, &str) = ("scheme", "hpcc");
+const DCTCP: (&str, &str) = ("scheme", "dctcp");
+const DCQCN: (&str, &str) = ("scheme", "dcqcn");
+
+const DROPS: Quantity =
+    Quantity { name: "drops", unit: Unit::Plain, source: Source::Metric("drops.policy") };
+
+/// Choices by axis.
+type Cells = &'static [(&'static str, &'static str)];
+
+const fn claim(
+    place: &'static str,
+    text: &'static str,
+    (paper, holds): (&'static str, Criterion),
+    (quantity, view): (usize, View),
+    cells: Cells,
+) -> Claim {
+    let paper = Expected::Words(paper);
+    Claim { place, text, paper, holds, quantity, view, cells, readings: &[] }
+}
+
+/// A number of the paper, met within a fifth on both sides.
+const fn about(
+    place: &'static str,
+    text: &'static str,
+    value: Decimal,
+    quantity: usize,
+    cells: Cells,
+) -> Claim {
+    let paper = Expected::About(value);
+    let holds = Criterion::within_a_fifth(paper);
+    Claim { place, text, paper, holds, quantity, view: View::Itself, cells, readings: &[] }
+}
+
+/// Axes that the paper leaves open.
+const fn read_by(claim: Claim, readings: &'static [&'static str]) -> Claim {
+    Claim { readings, ..claim }
+}
+
+/// So many tenths of BFC's value, met within a fifth, as an increase over it.
+const fn times(tenths: i32) -> Bound {
+    Bound::AtLeast(Decimal::per_mille(tenths * 80 - 1000))
+}
+
+const NONE: Decimal = Decimal(0);
+const WORSE: Criterion = Criterion::Each(Bound::Above(NONE));
+/// "Similar", "closely": worse by a tenth at most.
+const SIMILAR: Criterion = Criterion::Each(Bound::AtMost(Decimal::per_mille(100)));
+const NO_DROPS: (&str, Criterion) = ("none", Criterion::Each(Bound::AtMost(NONE)));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2.3 times within a fifth is 1.84 times, an increase of 84 %.
+    #[test]
+    fn factors_are_increases_within_a_fifth() {
+        assert_eq!(times(23), Bound::AtLeast(Decimal::per_mille(840)));
+        assert_eq!(times(600), Bound::AtLeast(Decimal::whole(47)));
+    }
+}
