@@ -11,9 +11,9 @@
 //! those of lossy ones may be dropped. BFC itself does not keep a switch from losing packets (Section 5).
 //!
 //! What the paper leaves open, and is so here: a queue's length includes the packet that is compared with the threshold;
-//! of several empty queues a flow gets one that is not paused, if there is one, and the first from its hash on; a
-//! queue stops as soon as the pause has come in. Active queues are the data queues of all priorities; one whose class PFC
-//! has paused counts.
+//! of several empty queues a flow gets one that is not paused, if there is one, and the next in turn (Section 4 has a
+//! rotating starting point, too); a queue stops as soon as the pause has come in. Active queues are the data queues of all
+//! priorities; one whose class PFC has paused counts.
 //!
 //! The control plane says which turns trigger no backpressure, so that no deadlock is possible (Appendix B,
 //! [`Settings::elide`]); here that is a look-up.

@@ -54,7 +54,7 @@ fn dynamic<T: Tables>(
     }
     let Some(port) = state::port(at.tables, egress_port) else { return queues.select(|| hash) };
     // Any of them, if none is empty: the instant makes it another one next time.
-    empty(port, queues, hash).unwrap_or_else(|| queues.select(|| mix(hash ^ now.0 as u32)))
+    empty(port, queues).unwrap_or_else(|| queues.select(|| mix(hash ^ now.0 as u32)))
 }
 
 /// Whether a flow keeps its queue: it has packets in the switch, or had some a moment ago.
@@ -64,10 +64,11 @@ fn is_held<T: Tables>(at: &Ingress<'_, T>, flow: &FlowEntry, now: Nanos) -> bool
     flow.packets.load() != 0 || now.0.wrapping_sub(flow.seen_ns.load()) <= sticky
 }
 
-/// An empty queue, if there is one: the first that is not paused, from the hash's on, or else the first.
+/// An empty queue, if there is one: the first that is not paused, in turns, or else the first. Turns, because the queue
+/// that has been empty for the shortest time is most likely one to which a flow comes back that sticks to it.
 #[inline(always)]
-fn empty(port: &PortLine, queues: QueueRange, hash: u32) -> Option<QueueId> {
-    let start = queues.select(|| hash);
+fn empty(port: &PortLine, queues: QueueRange) -> Option<QueueId> {
+    let start = QueueId::of_bits(port.last_given.load().wrapping_add(1) & 127);
     let empty = queues.data_words();
     let empty = without(empty, port.in_use.words());
     first_from(without(empty, port.paused.words()), start).or_else(|| first_from(empty, start))
@@ -146,6 +147,7 @@ pub fn enqueued<T: Tables>(
     if flow.packets.load() == 0 {
         let queues = at.config.queues_of(at.priority);
         flow.member.store(queues.number_of(packet.queue) + 1);
+        out.last_given.store(packet.queue.number().into());
     }
     if !is_sampled {
         return None;

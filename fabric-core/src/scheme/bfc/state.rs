@@ -73,6 +73,8 @@ pub struct PortLine {
     pub activations: Cell32,
     /// How often its queue held other packets then.
     pub collisions: Cell32,
+    /// The queue that a flow got last.
+    pub last_given: Cell32,
 }
 
 /// Pause counters of sixteen queues of a neighbour.
