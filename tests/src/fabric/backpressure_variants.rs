@@ -40,7 +40,7 @@ pub fn shortest_remaining_first(run: Runner) {
     assert!(slowdown(&srf, "tiny") < 110, "{}", slowdown(&srf, "tiny"));
     // After 200 kB of the short one: three halves of its own time.
     assert!((145..165).contains(&slowdown(&srf, "middle")), "{}", slowdown(&srf, "middle"));
-    assert!(slowdown(&turns, "short") > 250, "a third of the link: {}", slowdown(&turns, "short"));
+    assert!(slowdown(&turns, "short") > 150, "others go between: {}", slowdown(&turns, "short"));
     let left = |frame: &super::capture::CapturedFrame| frame.data().map(|packet| packet.remaining);
     let frames = srf.frames();
     let of_short = super::capture::wire_named(srf.scenario.fabric(), "h5->s1");
@@ -55,7 +55,7 @@ pub fn shortest_remaining_first(run: Runner) {
     assert!(told.iter().enumerate().all(|(packet, bytes)| *bytes == expected(packet)), "{told:?}");
 }
 
-/// Two classes with four queues each: the higher one has the link, and its flows share it equally.
+/// Two classes with four queues each: flows of the higher one have the link to themselves.
 pub fn strict_classes(run: Runner) {
     let high = |source| labelled("high", source, "h4", 300, 5);
     let flows = high("h0") + &high("h1") + &high("h5") + &labelled("low", "h2", "h4", 300, 3);
@@ -72,8 +72,9 @@ pub fn strict_classes(run: Runner) {
     let times: Vec<u64> = flows.with("label", "high").map(|row| row.number("fct_ns")).collect();
     // Three times 300 kB and headers.
     let all = 3 * 300 * 1098 * 8 / 100;
-    assert!(times.iter().all(|time| *time > all * 9 / 10 && *time < all * 12 / 10), "{times:?}");
-    assert!(completion(&run, "low") > all * 12 / 10, "it waits for all of them");
+    assert!(times.iter().all(|time| *time < all * 12 / 10), "nothing goes between: {times:?}");
+    let last = times.iter().max().expect("three flows");
+    assert!(completion(&run, "low") > *last, "it waits for all of them");
 }
 
 /// An incast of more flows than there are queues, and a flow beside it to the same host: with labels the incast has one
