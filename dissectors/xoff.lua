@@ -1,6 +1,6 @@
 -- Wireshark dissectors for what is xoff's own: frames of the local experimental EtherType 0x88b5 (docs/link-delay.md,
--- docs/hop-control.md), selective NAKs in RoCEv2 (docs/selective-repeat.md), and the telemetry behind RoCEv2 datagrams
--- and in TCP options (docs/telemetry.md).
+-- docs/hop-control.md), selective NAKs in RoCEv2 (docs/selective-repeat.md), what packets say of their flow
+-- (docs/flow-hints.md), and the telemetry behind RoCEv2 datagrams and in TCP options (docs/telemetry.md).
 -- Try it: tshark -X lua_script:dissectors/xoff.lua -r capture.pcapng
 
 local ETHER_TYPE = 0x88b5
@@ -185,6 +185,41 @@ function selective_nak.dissector(_, packet, root)
 end
 
 register_postdissector(selective_nak)
+
+-- What a packet says of its flow, in its IPv4 header. A code is a float: five bits of exponent, eleven of significand.
+
+local REMAINING_KEPT = 11
+local INCAST_LABEL = 1
+
+local xoff_flow = Proto("xoff_flow", "xoff flow")
+local flow_fields = {
+  remaining = ProtoField.uint64("xoff_flow.remaining", "Left to send (B)"),
+  incast = ProtoField.bool("xoff_flow.incast", "Of an incast"),
+}
+xoff_flow.fields = flow_fields
+
+local identification, dscp = Field.new("ip.id"), Field.new("ip.dsfield.dscp")
+
+function xoff_flow.dissector(_, _, root)
+  local code, class = identification(), dscp()
+  if not code or not class then
+    return
+  end
+  local incast = bit.band(class.value, INCAST_LABEL) ~= 0
+  if code.value == 0 and not incast then
+    return
+  end
+  local shift = bit.rshift(code.value, REMAINING_KEPT) - 1
+  local bytes = UInt64(code.value)
+  if shift > 0 then
+    bytes = UInt64(code.value - bit.lshift(shift, REMAINING_KEPT)):lshift(shift)
+  end
+  local tree = root:add(xoff_flow)
+  tree:add(flow_fields.remaining, code.range, bytes)
+  tree:add(flow_fields.incast, class.range, incast)
+end
+
+register_postdissector(xoff_flow)
 
 -- Telemetry: a UDP option (RFC 9868) between the end of the UDP datagram and the end of the IP packet, behind the
 -- checksum of options, or a TCP option behind the time stamps.

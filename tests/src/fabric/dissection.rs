@@ -6,8 +6,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use fabric_core::wire::ipv4::INCAST_LABEL;
 use fabric_core::wire::link_delay::Kind;
-use fabric_core::wire::{EthernetAddress, HopTelemetry, RocePacket, Syndrome, TelemetryFields};
+use fabric_core::wire::{
+    EthernetAddress, HopTelemetry, RemainingSize, RocePacket, Syndrome, TelemetryFields,
+};
 use units::Nanos;
 
 use super::Run;
@@ -132,6 +135,28 @@ pub fn assert_selective_naks_agree(run: &Run) -> usize {
     let frames = run.frames();
     let expected: Vec<_> = frames.iter().filter_map(CapturedFrame::roce).filter_map(line).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    expected.len()
+}
+
+/// Asserts that the dissector that ships reads what packets of a capture say of their flow as our own reader does, and
+/// finds no fault with any. How many say something.
+pub fn assert_flow_hints_agree(run: &Run) -> usize {
+    let names = ["_ws.malformed", "_ws.lua.error", "xoff_flow.remaining", "xoff_flow.incast"];
+    let options = ["-X", &dissector(), "-Y", "xoff_flow"];
+    let text = tshark(&run.capture_path(), &options, names.map(str::to_owned).into_iter());
+    let line = |packet: RocePacket| {
+        let is_labelled = packet.dscp & INCAST_LABEL != 0;
+        let says = is_labelled || packet.remaining != RemainingSize::UNKNOWN;
+        says.then(|| format!("\t\t{}\t{}", packet.remaining.bytes(), u8::from(is_labelled)))
+    };
+    let frames = run.frames();
+    let expected: Vec<_> = frames.iter().filter_map(CapturedFrame::roce).filter_map(line).collect();
+    assert_eq!(
+        text.lines()
+            .map(|line| line.replace("True", "1").replace("False", "0"))
+            .collect::<Vec<_>>(),
+        expected
+    );
     expected.len()
 }
 

@@ -4,7 +4,8 @@ use fabric_core::hop_control::{FlowList, HopControl};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use tests::fabric::dissection::{
-    EVERY_KIND, assert_selective_naks_agree, assert_tshark_agrees, dissected_hop_control,
+    EVERY_KIND, assert_flow_hints_agree, assert_selective_naks_agree, assert_tshark_agrees,
+    dissected_hop_control,
 };
 use tests::fabric::in_memory;
 use tests::switch::frame::hop_control_bytes;
@@ -35,6 +36,15 @@ fn tshark_and_the_dissector_take_selective_naks_for_what_they_are() {
     run.assert_sound();
     assert_tshark_agrees(&run);
     assert_ne!(assert_selective_naks_agree(&run), 0);
+}
+
+#[test]
+fn tshark_and_the_dissector_take_what_packets_say_of_their_flow_for_what_it_is() {
+    let backpressure = "switch.backpressure={ kind = \"bfc\", priorities = [3, 4], queues = 4, incast_labels = true }";
+    let sizes = ["switch.scheduler.kind=srf", "flows.1.bytes=100MB", "duration=40ms"];
+    let run = in_memory(EVERY_KIND, &[&[backpressure][..], &sizes].concat());
+    assert_tshark_agrees(&run);
+    assert!(assert_flow_hints_agree(&run) > 10_000);
 }
 
 const SOURCE: [u8; 6] = [2, 2, 0, 0, 0, 3];
