@@ -232,6 +232,12 @@ impl SwitchProgram {
         xdp(&mut self.ebpf, SWITCH_PORT)
     }
 
+    /// How many instructions the verifier has followed to accept the XDP program, which is what its limit of a million
+    /// counts; `None` if the kernel does not say (before Linux 5.16).
+    pub fn verified_instructions(&mut self) -> Option<u32> {
+        self.xdp().ok()?.info().ok()?.verified_instruction_count()
+    }
+
     /// The TC program, for `BPF_PROG_TEST_RUN`.
     pub fn auditor(&mut self) -> Result<&mut SchedClassifier, ProgramError> {
         classifier(&mut self.ebpf)

@@ -61,6 +61,11 @@ impl KernelSwitch {
         Self { program, tables }
     }
 
+    /// How many instructions the verifier has followed to accept the XDP program.
+    pub fn verified_instructions(&mut self) -> u32 {
+        self.program.verified_instructions().expect("kernels from 5.16 on say so")
+    }
+
     /// Attaches the programs to a port. Repeated test runs are then spared a grace period each: the
     /// kernel calls an XDP program that is attached anywhere through its dispatcher already.
     pub fn attach(&mut self, port: u32) -> Result<PortLinks, String> {

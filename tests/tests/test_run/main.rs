@@ -12,3 +12,4 @@ mod parse;
 mod pools;
 mod random;
 mod routes;
+mod verifier;

@@ -71,7 +71,8 @@ fn empty(port: &PortLine, queues: QueueRange) -> Option<QueueId> {
     let start = QueueId::of_bits(port.last_given.load().wrapping_add(1) & 127);
     let empty = queues.data_words();
     let empty = without(empty, port.in_use.words());
-    first_from(without(empty, port.paused.words()), start).or_else(|| first_from(empty, start))
+    let open = without(empty, port.paused.words());
+    first_from(if open == [0; 2] { empty } else { open }, start)
 }
 
 #[inline(always)]

@@ -8,12 +8,14 @@ use anyhow::{Error, Result, ensure};
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use fabric_core::queue::QueueRange;
+use fabric_core::scheme::bfc;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
 use scenario::Scenario;
 use switch_user::tables::Capacity;
 use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
-use tests::switch::{CAPACITY, KernelSwitch, State, in_namespace};
+use tests::switch::{BfcState, CAPACITY, KernelSwitch, State, in_namespace};
 use units::Nanos;
 
 use crate::fabric;
@@ -22,6 +24,8 @@ use crate::figure::{Aim, Series};
 /// Frames come in here, and data leaves at [`EGRESS`].
 const PORT: u32 = 1;
 const EGRESS: u32 = 2;
+/// Where a source address names a queue.
+const UPSTREAM_AT: usize = 8;
 /// A batch: the packet is not reset between repetitions, and each takes a hop of 254.
 const REPEAT: u32 = 200;
 /// A batch at the ring's own size, which holds 40 records.
@@ -33,6 +37,7 @@ const BATCHES: usize = 2000;
 const SLOTS: u32 = 256;
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtDequeue);
 const DSH: Policy = SIH.with_scheme(SchemeKind::Dsh, 0);
+const BFC: Policy = SIH.with_scheme(SchemeKind::Bfc, bfc::Options::EVERY[0].to_bits());
 
 /// What an arrival takes, nanoseconds.
 #[derive(Default)]
@@ -42,6 +47,9 @@ pub struct ArrivalBench {
     data_dsh: Series,
     /// `data_dsh` divided by `data`, round by round.
     dsh_to_sih: Series,
+    data_bfc: Series,
+    /// `data_bfc` divided by `data`, round by round.
+    bfc_to_sih: Series,
     pfc: Series,
     in_fabric: Series,
 }
@@ -54,19 +62,25 @@ impl ArrivalBench {
             let mut switch = load(SIH, Some(RING_BYTES));
             let mut small = load(SIH, None);
             let mut dsh = load(DSH, Some(RING_BYTES));
-            let attached = [switch.attach(0), small.attach(1), dsh.attach(2)];
+            let mut bfc = load(BFC, Some(RING_BYTES));
+            let attached = [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3)];
             for attached in &attached {
                 ensure!(attached.is_ok(), "{attached:?}");
             }
             let packet = RocePacket { ttl: 255, ..data(EGRESS, 3, Ecn::Capable0, 1000) };
-            let packet = bytes(&packet, &inbound(PORT));
+            let mut packet = bytes(&packet, &inbound(PORT));
+            // BFC counts it for this queue of the neighbour; to other schemes the address means nothing.
+            packet[UPSTREAM_AT] = 9;
             let pfc = pfc_bytes(&PfcFrame::xoff(inbound(PORT).source, 1 << 3, 0xffff));
             for _ in 0..rounds {
                 let sih_ns = round(&mut switch, SIH, &packet, REPEAT)?;
                 let dsh_ns = round(&mut dsh, DSH, &packet, REPEAT)?;
                 figures.data.push(sih_ns);
                 figures.data_dsh.push(dsh_ns);
+                let bfc_ns = round(&mut bfc, BFC, &packet, REPEAT)?;
                 figures.dsh_to_sih.push(dsh_ns / sih_ns);
+                figures.data_bfc.push(bfc_ns);
+                figures.bfc_to_sih.push(bfc_ns / sih_ns);
                 figures.data_small_ring.push(round(&mut small, SIH, &packet, SHORT_REPEAT)?);
                 figures.pfc.push(round(&mut switch, SIH, &pfc, REPEAT)?);
                 figures.in_fabric.push(fabric::arrival_ns(scenario)?);
@@ -84,6 +98,9 @@ impl ArrivalBench {
         println!("{:<44}{} ns", "  1000 bytes of data, DT, DSH", self.data_dsh);
         let ratio = Aim::AtMost(1.5).of(&self.dsh_to_sih);
         println!("{:<44}{}  {ratio}", "  DSH / SIH", self.dsh_to_sih);
+        println!("{:<44}{} ns", "  1000 bytes of data, DT, BFC beyond Th", self.data_bfc);
+        let ratio = Aim::AtMost(2.2).of(&self.bfc_to_sih);
+        println!("{:<44}{}  {ratio}", "  BFC / SIH", self.bfc_to_sih);
         println!("{:<44}{} ns", "  PFC frame", self.pfc);
         println!("arrival in eBPF, all frames of the scenario, by the kernel's statistics");
         let aim = aim.of(&self.in_fabric);
@@ -101,6 +118,13 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     state.switch.slots_limit = SLOTS.into();
     state.free_slots = vec![0; SLOTS as usize];
     state.ports[EGRESS as usize].peer_address = port_address(PORT);
+    if policy.scheme() == SchemeKind::Bfc {
+        state.config.queues[3] = QueueRange::data(8, 32);
+        // Every packet but the first is beyond Th, and counts.
+        let (options, threshold) = (bfc::Options::of(policy), Nanos(90));
+        let settings = bfc::Settings { options, threshold, ..bfc::Settings::default() };
+        state.bfc = Some(BfcState::fresh(settings));
+    }
     state.write(switch.tables_mut());
     switch
 }
@@ -116,7 +140,9 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
             arrivals += 1;
             match arrival.outcome {
                 Outcome::Queued(queued) => {
-                    ensure!(arrival.control.is_empty(), "the buffer is too small for a batch");
+                    // BFC pauses once in a batch.
+                    let pauses = arrival.control.is_empty() || policy.scheme() == SchemeKind::Bfc;
+                    ensure!(pauses, "the buffer is too small for a batch");
                     departure(switch.tables(), policy, queued.slot, Nanos(0), &mut |_| {});
                 }
                 Outcome::ControlReceived(_) | Outcome::LinkDelayReceived => {}
