@@ -7,6 +7,7 @@
 //!
 //! `F` stands for a frame that the driver keeps: the switch moves it and never looks into it.
 
+mod exchange;
 mod observer;
 mod orders;
 mod port;
@@ -21,10 +22,10 @@ use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
 use fabric_core::headroom::LinkFrames;
-use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
-use fabric_core::priority::{self, Priority};
-use fabric_core::queue::{QueueId, QueueSet};
+use fabric_core::priority;
+use fabric_core::queue::QueueSet;
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
 use fabric_core::wire::link_delay::Kind;
@@ -35,6 +36,7 @@ use crate::region::prefetch;
 use crate::tables::SwitchTables;
 use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
 
+pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
 pub use observer::{Admitted, ControlEvent, Departed, Observer};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
@@ -64,74 +66,6 @@ pub struct SwitchConfig {
     pub frames: LinkFrames,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
-}
-
-/// A frame that has arrived, and what the pipeline did with it.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a, F> {
-    /// The frame, as the pipeline left it.
-    pub frame: F,
-    /// Its length.
-    pub length: u32,
-    /// What became of it.
-    pub outcome: &'a Outcome,
-    /// The hop control frames that are due at the port, and their frames where the pipeline has built them.
-    pub orders: &'a [(Order, Option<F>)],
-    /// What a link delay frame says.
-    pub link_delay: Option<&'a LinkDelayFrame>,
-    /// Of a dropped packet: its priority.
-    pub priority: Option<Priority>,
-}
-
-/// What the driver has to do after an arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reaction {
-    /// Whether the switch keeps the frame; if not, the driver discards it.
-    pub keeps_frame: bool,
-    /// Whether the neighbour has changed what the port may send.
-    pub pauses_changed: bool,
-    /// Ports that may have something to send, in this order.
-    pub wake: [Option<u16>; 2],
-}
-
-/// A packet that a port sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission<F> {
-    /// The frame.
-    pub frame: F,
-    /// Its length.
-    pub length: u32,
-    /// The queue that it has left.
-    pub queue: QueueId,
-    /// Mark congestion in it first.
-    pub mark: bool,
-    /// Whether the port has more to send, paused or not.
-    pub more: bool,
-}
-
-/// What a port sends by itself, ahead of its packets: [`CONTROL_FRAME_LENGTH`] bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlTransmission<F> {
-    /// A hop control frame that the pipeline has built.
-    Built(F),
-    /// A hop control frame to be built.
-    HopControl {
-        /// The port's address.
-        source: [u8; 6],
-        /// What it says.
-        control: HopControl,
-    },
-    /// A link delay frame, stamped.
-    LinkDelay(LinkDelayFrame),
-}
-
-/// A deadline that was due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
-    /// The port that it was of; it may have something to send.
-    pub port: u16,
-    /// Whether a pause of it has run out.
-    pub pauses_changed: bool,
 }
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.

@@ -8,10 +8,11 @@ use std::convert::Infallible;
 
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{Frame, Ipv4Fields, Parsed, PfcFields};
-use fabric_core::hop_control::{ClassPauses, Order};
+use fabric_core::hop_control::{ClassPauses, HopControl, Order};
 use fabric_core::map_abi::{self, FIRST_HOST_ADDRESS, address_to_u64, port_shift};
 use fabric_core::policy::{MarkingScheme, ThresholdScheme};
-use fabric_core::queue::one_per_priority;
+use fabric_core::priority::Priority;
+use fabric_core::queue::{QueueId, one_per_priority};
 use fabric_core::scheme::{Room, SchemeSettings};
 use units::{BitsPerSecond, Bytes, FrameTime, Nanos};
 

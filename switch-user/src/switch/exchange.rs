@@ -1,0 +1,75 @@
+//! What a switch and its driver tell each other.
+
+use fabric_core::arrival::Outcome;
+use fabric_core::hop_control::{HopControl, Order};
+use fabric_core::priority::Priority;
+use fabric_core::queue::QueueId;
+use fabric_core::wire::LinkDelayFrame;
+
+/// A frame that has arrived, and what the pipeline did with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a, F> {
+    /// The frame, as the pipeline left it.
+    pub frame: F,
+    /// Its length.
+    pub length: u32,
+    /// What became of it.
+    pub outcome: &'a Outcome,
+    /// The hop control frames that are due at the port, and their frames where the pipeline has built them.
+    pub orders: &'a [(Order, Option<F>)],
+    /// What a link delay frame says.
+    pub link_delay: Option<&'a LinkDelayFrame>,
+    /// Of a dropped packet: its priority.
+    pub priority: Option<Priority>,
+}
+
+/// What the driver has to do after an arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// Whether the switch keeps the frame; if not, the driver discards it.
+    pub keeps_frame: bool,
+    /// Whether the neighbour has changed what the port may send.
+    pub pauses_changed: bool,
+    /// Ports that may have something to send, in this order.
+    pub wake: [Option<u16>; 2],
+}
+
+/// A packet that a port sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission<F> {
+    /// The frame.
+    pub frame: F,
+    /// Its length.
+    pub length: u32,
+    /// The queue that it has left.
+    pub queue: QueueId,
+    /// Mark congestion in it first.
+    pub mark: bool,
+    /// Whether the port has more to send, paused or not.
+    pub more: bool,
+}
+
+/// What a port sends by itself, ahead of its packets: [`CONTROL_FRAME_LENGTH`](super::CONTROL_FRAME_LENGTH) bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlTransmission<F> {
+    /// A hop control frame that the pipeline has built.
+    Built(F),
+    /// A hop control frame to be built.
+    HopControl {
+        /// The port's address.
+        source: [u8; 6],
+        /// What it says.
+        control: HopControl,
+    },
+    /// A link delay frame, stamped.
+    LinkDelay(LinkDelayFrame),
+}
+
+/// A deadline that was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The port that it was of; it may have something to send.
+    pub port: u16,
+    /// Whether a pause of it has run out.
+    pub pauses_changed: bool,
+}
