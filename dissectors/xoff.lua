@@ -199,10 +199,12 @@ local flow_fields = {
 xoff_flow.fields = flow_fields
 
 local identification, dscp = Field.new("ip.id"), Field.new("ip.dsfield.dscp")
+local whole, roce_port = Field.new("ip.flags.df"), Field.new("udp.dstport")
 
 function xoff_flow.dissector(_, _, root)
-  local code, class = identification(), dscp()
-  if not code or not class then
+  local code, class, unbroken, port = identification(), dscp(), whole(), roce_port()
+  -- What other programs send has identifications and code points of its own.
+  if not code or not class or not port or port.value ~= 4791 or not unbroken.value then
     return
   end
   local incast = bit.band(class.value, INCAST_LABEL) ~= 0
@@ -215,7 +217,9 @@ function xoff_flow.dissector(_, _, root)
     bytes = UInt64(code.value - bit.lshift(shift, REMAINING_KEPT)):lshift(shift)
   end
   local tree = root:add(xoff_flow)
-  tree:add(flow_fields.remaining, code.range, bytes)
+  if code.value ~= 0 then
+    tree:add(flow_fields.remaining, code.range, bytes)
+  end
   tree:add(flow_fields.incast, class.range, incast)
 end
 

@@ -76,8 +76,10 @@ impl<'a> HostSettings<'a> {
             pause_response: settings.pause_response.at(link_rate),
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
+            keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: match self.scenario.host.scheduler {
                 scenario::NicScheduler::RoundRobin => host_agent::Scheduler::RoundRobin,
+                scenario::NicScheduler::Strict => host_agent::Scheduler::Strict,
                 scenario::NicScheduler::Srf => host_agent::Scheduler::ShortestRemaining,
             },
             tells_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,

@@ -292,6 +292,21 @@ impl QueueRange {
         queue.0.wrapping_sub(self.first) as u32
     }
 
+    /// The last of its queues for labelled incasts, the others for all else (BFC, Appendix A.7); of one queue, that one.
+    #[inline(always)]
+    #[must_use]
+    pub const fn for_incasts(self, is_labelled: bool) -> Self {
+        if self.count <= 1 {
+            return self;
+        }
+        let others = self.count - 1;
+        if is_labelled {
+            Self { first: self.first.wrapping_add(others), count: 1 }
+        } else {
+            Self { first: self.first, count: others }
+        }
+    }
+
     /// All queues of the range.
     #[inline(always)]
     pub const fn queues(self) -> QueueSet {

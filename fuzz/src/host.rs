@@ -269,6 +269,7 @@ fn config() -> HostConfig {
         pause_response: Picos(1500),
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        keeps_incast_queue: false,
         scheduler: host_agent::Scheduler::RoundRobin,
         tells_remaining: false,
     }

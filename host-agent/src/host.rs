@@ -59,6 +59,8 @@ pub struct HostConfig {
     pub queues: QueueRanges,
     /// Whether data packets name their queues to the switch, so that it can pause these: see [`Host::named_queue`].
     pub names_queues: bool,
+    /// Whether the last queue of each priority is for labelled incasts.
+    pub keeps_incast_queue: bool,
     /// How the NIC chooses among flows.
     pub scheduler: Scheduler,
     /// Whether data packets of RoCEv2 say what their flow has left to send.
@@ -174,7 +176,9 @@ impl Host {
 
     fn start(&mut self, now: Picos, qp: u32, end: SendingEnd) {
         self.counters.flows_started += 1;
-        let queue = self.nic.assign(end.request().priority);
+        let request = end.request();
+        let of_incast = self.config.keeps_incast_queue.then_some(request.is_incast);
+        let queue = self.nic.assign(request.priority, of_incast);
         let sending = Sending { end, queue, scheduled: false, timer_entry: None };
         let slot = self.senders.insert(qp, sending);
         self.tell_change(now, slot);

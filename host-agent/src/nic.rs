@@ -9,6 +9,7 @@ mod acknowledgements;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority::Priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::roce::RocePacket;
@@ -25,10 +26,14 @@ pub enum Scheduler {
     /// In turn.
     #[default]
     RoundRobin,
+    /// Those of the highest priority first, in turn.
+    Strict,
     /// The one that has the fewest bytes left to send; of equal ones the one that has waited longest (BFC, Appendix A.2).
     ShortestRemaining,
 }
 
+/// Under [`Scheduler::Strict`] the high bits of a turn are its priority.
+const PRIORITY_AT: u32 = 56;
 /// Under [`Scheduler::ShortestRemaining`] the low bits of a turn tell equal ones apart.
 const TURN_BITS: u32 = 24;
 
@@ -90,10 +95,13 @@ impl Nic {
         }
     }
 
-    /// Gives a new queue pair a queue of its priority: the first of those that the fewest queue pairs have.
-    pub fn assign(&mut self, priority: Priority) -> QueueId {
+    /// Gives a new queue pair a queue of its priority: the first of those that the fewest queue pairs have. If one is kept
+    /// for incasts, `of_incast` says whether the queue pair is of one.
+    pub fn assign(&mut self, priority: Priority, of_incast: Option<bool>) -> QueueId {
         let queue_pairs = |queue: &QueueId| self.queues[queue.place()].queue_pairs;
-        let queue = self.pause.queues(priority).iter().min_by_key(queue_pairs);
+        let own = self.pause.queues(priority);
+        let own = of_incast.map_or(own, |is_labelled| own.for_incasts(is_labelled));
+        let queue = own.iter().min_by_key(queue_pairs);
         let queue = queue.expect("a priority has a queue");
         self.queues[queue.place()].queue_pairs += 1;
         queue
@@ -151,7 +159,7 @@ impl Nic {
     /// Puts a queue pair at the end of the round, or where its `remaining` bytes put it.
     #[inline]
     pub fn schedule(&mut self, queue: QueueId, slot: u32, remaining: impl FnOnce() -> u64) {
-        let number = self.take_turn(remaining);
+        let number = self.take_turn(queue, remaining);
         self.make_ready(queue, Turn { number, slot });
     }
 
@@ -163,7 +171,7 @@ impl Nic {
         at: Picos,
         remaining: impl FnOnce() -> u64,
     ) {
-        let number = self.take_turn(remaining);
+        let number = self.take_turn(queue, remaining);
         self.queues[queue.place()].paced.push(Reverse((at, number, slot)));
         self.paced.insert(queue);
     }
@@ -253,7 +261,7 @@ impl Nic {
             {
                 self.queues[queue.place()].paced.pop();
                 let number = match self.scheduler {
-                    Scheduler::RoundRobin => self.take_turn(|| 0),
+                    Scheduler::RoundRobin | Scheduler::Strict => self.take_turn(queue, || 0),
                     Scheduler::ShortestRemaining => number,
                 };
                 self.make_ready(queue, Turn { number, slot });
@@ -269,7 +277,7 @@ impl Nic {
     fn make_ready(&mut self, queue: QueueId, turn: Turn) {
         let ready = &mut self.queues[queue.place()].ready;
         match self.scheduler {
-            Scheduler::RoundRobin => ready.push_back(turn),
+            Scheduler::RoundRobin | Scheduler::Strict => ready.push_back(turn),
             Scheduler::ShortestRemaining => {
                 let place = ready.partition_point(|before| before.number < turn.number);
                 ready.insert(place, turn);
@@ -280,11 +288,15 @@ impl Nic {
 
     /// The number of a turn that is taken now.
     #[inline]
-    fn take_turn(&mut self, remaining: impl FnOnce() -> u64) -> u64 {
+    fn take_turn(&mut self, queue: QueueId, remaining: impl FnOnce() -> u64) -> u64 {
         self.has_news = true;
         self.next_turn += 1;
         match self.scheduler {
             Scheduler::RoundRobin => self.next_turn,
+            Scheduler::Strict => {
+                let priority = self.pause.priority_of(queue).index() as u64;
+                (PRIORITIES as u64 - 1 - priority) << PRIORITY_AT | self.next_turn
+            }
             Scheduler::ShortestRemaining => {
                 let first = u64::MAX >> TURN_BITS;
                 let last = (1 << TURN_BITS) - 1;

@@ -87,6 +87,13 @@ impl PauseTimers {
         self.queues[priority.index()]
     }
 
+    /// The priority that a queue serves.
+    #[inline]
+    pub fn priority_of(&self, queue: QueueId) -> Priority {
+        let serves = |priority: &Priority| self.queues(*priority).queues().contains(queue);
+        priority::all().find(serves).expect("a queue of the NIC serves a priority")
+    }
+
     /// The first of them.
     #[inline]
     pub fn queue(&self, priority: Priority) -> QueueId {

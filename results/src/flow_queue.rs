@@ -45,7 +45,7 @@ impl Row for FlowQueuesRow<'_> {
             about: "Flows with packets that leave by it: entries of its flow table that count some. Flows with one \
                     entry are one, labelled incasts none.",
         },
-        Column { name: "queues", about: "Its queues that hold packets of such priorities." },
+        Column { name: "queues", about: "Queues of the paused priorities that hold packets." },
         Column { name: "paused", about: "Its queues that the neighbour has paused." },
         Column { name: "pausing", about: "Queues of the neighbour that the switch has paused." },
         Column {
@@ -54,7 +54,8 @@ impl Row for FlowQueuesRow<'_> {
         },
         Column {
             name: "collisions",
-            about: "Of these, how often its queue held other packets then.",
+            about: "Of these, how often its queue held other packets then. With `sampling` only packets that are counted \
+                    make a flow active, so these may be its own.",
         },
     ];
 

@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, UpDown, WireId};
 use units::Picos;
+use workload::Flow;
 
 use super::Scenario;
 use super::document::Document;
 use super::flow_queues::{FlowQueues, MAX_FLOW_QUEUES};
+use super::flows::Workload;
 use super::headroom::Headroom;
 use super::priority::{AckPriority, Priorities};
 use super::quantity::{self, Quantity, Time};
@@ -107,7 +109,7 @@ pub(super) enum BackpressureKeys {
         /// is not counted cannot pause, and packets of one flow may overtake each other. Default 1.
         #[serde(default = "all_packets")]
         sampling: Probability,
-        /// Whether hosts label the packets of incasts (kinds "incast", "periodic-incast" and "poisson-incast" of
+        /// Whether hosts label the packets of incasts of several senders (kinds "incast", "periodic-incast" and "poisson-incast" of
         /// `[[flows]]`) by a DSCP that is 1 above their priority's, and all of these at a port share the last of its
         /// `queues`, which no other flow gets. Default false.
         #[serde(default)]
@@ -352,11 +354,39 @@ impl Scenario {
         )
     }
 
+    /// Whether hosts label incasts, which have a queue of their own then (Appendix A.7).
+    pub fn labels_incasts(&self) -> bool {
+        let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure else { return false };
+        bfc.incast_labels
+    }
+
+    /// Whether packets of a flow say that they are of an incast.
+    pub fn labels_as_incast(&self, flow: &Flow) -> bool {
+        self.labels_incasts() && is_incast(&self.workloads[flow.workload as usize].workload)
+    }
+
     /// How long a bitmap takes on the slowest link.
     fn bitmap_time(&self) -> Picos {
         let LinkFrames { time, hop_control, .. } = self.link_frames();
         let slowest = self.fabric.wires().iter().map(|wire| wire.rate).min();
         slowest.map_or(Picos::ZERO, |rate| time.serialise(rate, hop_control.into()))
+    }
+}
+
+/// Whether an entry of `[[flows]]` is one or many incasts, of more than one sender.
+fn is_incast(workload: &Workload) -> bool {
+    match workload {
+        Workload::Incast { senders, .. } => senders.len() > 1,
+        Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
+            incasts.degree.most > 1
+        }
+        Workload::One { .. }
+        | Workload::List { .. }
+        | Workload::LongLived { .. }
+        | Workload::Poisson(_)
+        | Workload::Lognormal { .. }
+        | Workload::Permutation(_)
+        | Workload::AllToAll(_) => false,
     }
 }
 

@@ -84,8 +84,8 @@ pub(super) struct HostKeys {
     /// Whether NICs take part in `switch.backpressure`: each flow gets a transmit queue, its packets name it to the switch,
     /// and the NIC obeys pauses of queues. If not, flows need a window. Default true.
     queue_pauses: bool,
-    /// How a NIC chooses among the flows that may send: "round-robin", or "srf", shortest remaining flow first (BFC,
-    /// Appendix A.2). Default: "srf" where `switch.scheduler` is, else "round-robin".
+    /// How a NIC chooses among the flows that may send: "round-robin"; "strict", those of the highest priority first; or
+    /// "srf", shortest remaining flow first (BFC, Appendix A.2). Default: as `switch.scheduler`, "round-robin" for "dwrr".
     scheduler: Option<NicScheduler>,
     /// What carries flows. Default: kind "roce-rc" with its own defaults, DCQCN of the profile
     /// "hpcc".

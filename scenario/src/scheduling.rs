@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workload::{Flow, Length};
+use workload::Length;
 
 use super::Scenario;
-use super::backpressure::Backpressure;
 use super::document::Document;
 use super::flows::Workload;
 use super::report::ScenarioError;
@@ -19,6 +18,8 @@ pub enum NicScheduler {
     /// In turn.
     #[default]
     RoundRobin,
+    /// Flows of the highest priority first, in turn.
+    Strict,
     /// The flow that has the fewest bytes left to send.
     Srf,
 }
@@ -28,7 +29,8 @@ impl NicScheduler {
     pub(super) const fn usual(switch: Scheduler) -> Self {
         match switch {
             Scheduler::Srf => Self::Srf,
-            Scheduler::Strict { .. } | Scheduler::Dwrr { .. } => Self::RoundRobin,
+            Scheduler::Strict { .. } => Self::Strict,
+            Scheduler::Dwrr { .. } => Self::RoundRobin,
         }
     }
 }
@@ -57,23 +59,6 @@ impl Scenario {
         }
         Ok(())
     }
-
-    /// Whether packets of a flow say that they are of an incast (BFC, Appendix A.7).
-    pub fn labels_as_incast(&self, flow: &Flow) -> bool {
-        let labels = match self.switch.backpressure {
-            Some(Backpressure::Bfc(bfc)) => bfc.incast_labels,
-            None => false,
-        };
-        labels && is_incast(&self.workloads[flow.workload as usize].workload)
-    }
-}
-
-/// Whether an entry of `[[flows]]` is one or many incasts.
-fn is_incast(workload: &Workload) -> bool {
-    matches!(
-        workload,
-        Workload::Incast { .. } | Workload::PeriodicIncast(_) | Workload::PoissonIncast(_)
-    )
 }
 
 /// Whether its flows last until the run ends.
@@ -81,6 +66,12 @@ fn has_no_size(workload: &Workload) -> bool {
     match workload {
         Workload::LongLived { .. } => true,
         Workload::Permutation(all) | Workload::AllToAll(all) => all.bytes == Length::Unlimited,
-        _ => false,
+        Workload::One { .. }
+        | Workload::Incast { .. }
+        | Workload::List { .. }
+        | Workload::Poisson(_)
+        | Workload::Lognormal { .. }
+        | Workload::PeriodicIncast(_)
+        | Workload::PoissonIncast(_) => false,
     }
 }

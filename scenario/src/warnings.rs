@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use topology::Racks;
 
 use super::telemetry;
-use super::{CongestionControl, Ecn, Scenario, Transport};
+use super::{Backpressure, CongestionControl, Ecn, Scenario, Scheduler, Source, Stop, Transport};
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop. A warning about an entry ends with its
@@ -65,9 +65,58 @@ impl Scenario {
                     .into(),
             );
         }
+        warnings.extend(self.warnings_of_queues());
         warnings.extend(self.unused_routes.iter().map(|route| route.report.clone()));
         let mut told = BTreeSet::new();
         warnings.retain(|warning| told.insert(warning.clone()));
+        warnings
+    }
+
+    /// The same of queues, and of priorities that have several.
+    fn warnings_of_queues(&self) -> Vec<String> {
+        let used: u8 =
+            self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it);
+        let mut warnings = Vec::new();
+        if let Some(Backpressure::Bfc(bfc)) = self.switch.backpressure {
+            let unused: Vec<String> = bfc
+                .priorities
+                .iter()
+                .filter(|priority| used >> priority & 1 == 0)
+                .map(|priority| priority.to_string())
+                .collect();
+            if !unused.is_empty() {
+                warnings.push(format!(
+                    "no flow has priority {}, whose queues BFC pauses: name the flows' priorities in \
+                     `switch.backpressure.priorities`",
+                    unused.join(" or ")
+                ));
+            }
+            let lossless = bfc.priorities.iter().any(|it| self.switch.lossless.contains(it));
+            if bfc.prevent_deadlocks && lossless {
+                warnings.push(
+                    "`prevent_deadlocks` prevents circles of paused queues, and not of the PFC beneath them: where routes \
+                     make one, write `switch.lossless` without BFC's priorities"
+                        .into(),
+                );
+            }
+            if self.stop == Stop::Deadlock {
+                warnings.push(
+                    "the watch for deadlocks follows PFC only, so `stop = \"deadlock\"` does not end a run whose queues BFC has \
+                     paused for good"
+                        .into(),
+                );
+            }
+        }
+        if self.switch.scheduler == Scheduler::Srf {
+            let spread = self.switch.spread().fold(0, |all, it| all | 1 << it.priority);
+            let single = (0..8).find(|priority| (used & !spread) >> priority & 1 != 0);
+            if let Some(priority) = single {
+                warnings.push(format!(
+                    "flows of priority {priority} share one queue, in which none can go before another: give it several by \
+                     `switch.backpressure` or `switch.flow_queues`"
+                ));
+            }
+        }
         warnings
     }
 }

@@ -10,10 +10,10 @@
 //! Buffer is managed as under PFC ([`Pfc`]): packets of lossless priorities are protected by PFC beneath BFC,
 //! those of lossy ones may be dropped. BFC itself does not keep a switch from losing packets (Section 5).
 //!
-//! What the paper leaves open, and is so here: a queue's length includes the packet that is compared with the threshold;
+//! Choices where the paper is silent: a queue's length includes the packet that is compared with the threshold;
 //! of several empty queues a flow gets one that is not paused, if there is one, and the next in turn (Section 4 has a
 //! rotating starting point, too); a queue stops as soon as the pause has come in. Active queues are the data queues of all
-//! priorities; one whose class PFC has paused counts.
+//! priorities, under a strict scheduler, too; one whose class PFC has paused counts.
 //!
 //! The control plane says which turns trigger no backpressure, so that no deadlock is possible (Appendix B,
 //! [`Settings::elide`]); here that is a look-up.
@@ -32,6 +32,7 @@ use crate::frame::Ipv4Fields;
 use crate::hop_control::{HopControl, Order};
 use crate::map_abi::{Descriptor, Pool};
 use crate::policy::Policy;
+use crate::priority;
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use units::Nanos;
@@ -148,12 +149,22 @@ impl Scheme for Bfc {
         Some(HopControl::Queues { paused })
     }
 
-    fn flow_use<T: Tables>(tables: &T, _policy: Policy, port: u32) -> Option<FlowUse> {
+    fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
         let port = state::port(tables, port)?;
-        let count = |queues: &QueueBits| queues.words().map(u64::count_ones).iter().sum();
+        let config = tables.config()?;
+        let own =
+            priority::of_mask(Options::of(policy).priorities).fold([0; 2], |all, priority| {
+                let [low, high] = config.queues_of(priority).data_words();
+                [all[0] | low, all[1] | high]
+            });
+        let among = |queues: &QueueBits, own: [u64; 2]| {
+            let [low, high] = queues.words();
+            (low & own[0]).count_ones() + (high & own[1]).count_ones()
+        };
+        let count = |queues| among(queues, [u64::MAX; 2]);
         Some(FlowUse {
             flows: port.flows.load(),
-            queues: count(&port.in_use),
+            queues: among(&port.in_use, own),
             paused: count(&port.paused),
             pausing: count(&port.pausing),
             activations: port.activations.load(),

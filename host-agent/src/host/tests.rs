@@ -39,6 +39,7 @@ pub fn config(address: u32) -> HostConfig {
         pause_response: Picos(1500),
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        keeps_incast_queue: false,
         scheduler: Scheduler::RoundRobin,
         tells_remaining: false,
     }

@@ -288,14 +288,15 @@ fn queue_pairs_get_queues_of_their_own_as_long_as_there_are_some() {
     let mut queues = one_per_priority(None);
     queues[3] = QueueRange::data(8, 3);
     let mut nic = with(queues);
-    let mut assign =
-        |count| (0..count).map(|_| nic.assign(Priority::new(3)).number()).collect::<Vec<u8>>();
+    let mut assign = |count| {
+        (0..count).map(|_| nic.assign(Priority::new(3), None).number()).collect::<Vec<u8>>()
+    };
     assert_eq!(assign(5), [8, 9, 10, 8, 9]);
     nic.release(QueueId::data(9));
     nic.release(QueueId::data(9));
-    let again = [(); 2].map(|()| nic.assign(Priority::new(3)).number());
+    let again = [(); 2].map(|()| nic.assign(Priority::new(3), None).number());
     assert_eq!(again, [9, 9], "8 has two, 10 one, and 9 none at first");
-    assert_eq!(nic.assign(Priority::new(4)), of(4));
+    assert_eq!(nic.assign(Priority::new(4), None), of(4));
 }
 
 #[test]
@@ -322,4 +323,27 @@ fn equal_remainders_go_in_turn() {
     }
     let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(0))).collect();
     assert_eq!(order, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_higher_priority_goes_first_and_its_queues_in_turn() {
+    let mut queues = one_per_priority(None);
+    queues[5] = QueueRange::data(8, 2);
+    let mut nic = ordered(queues, Scheduler::Strict);
+    for (slot, queue) in (0..).zip([3, 9, 8, 7].map(QueueId::data)) {
+        nic.schedule(queue, slot, || 0);
+    }
+    nic.schedule_at(QueueId::data(9), 4, Picos(10), || 0);
+    let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(10))).collect();
+    assert_eq!(order, [3, 1, 2, 4, 0]);
+}
+
+#[test]
+fn queue_pairs_of_incasts_share_the_last_queue() {
+    let mut queues = one_per_priority(None);
+    queues[3] = QueueRange::data(8, 3);
+    let mut nic = with(queues);
+    let labels = [true, false, true, false, false];
+    let given = labels.map(|label| nic.assign(Priority::new(3), Some(label)).number());
+    assert_eq!(given, [10, 8, 10, 9, 8]);
 }

@@ -133,6 +133,7 @@ pub fn config(host: usize) -> HostConfig {
         pause_response: Picos::ZERO,
         queues: fabric_core::queue::one_per_priority(None),
         names_queues: false,
+        keeps_incast_queue: false,
         scheduler: host_agent::Scheduler::RoundRobin,
         tells_remaining: false,
     }

@@ -20,9 +20,32 @@ fn nics_follow_the_switches_unless_they_are_told_otherwise() {
     let turns = format!("{srf}\n[host]\nscheduler = \"round-robin\"");
     assert_eq!(of(&turns), (Scheduler::Srf, NicScheduler::RoundRobin));
     assert_eq!(of("").1, NicScheduler::RoundRobin);
+    assert_eq!(of("[switch]\nscheduler = { kind = \"strict\" }").1, NicScheduler::Strict);
     assert_eq!(of("[host]\nscheduler = \"srf\"").1, NicScheduler::Srf);
     let strict = of("[switch]\nscheduler = { kind = \"strict\", quantum = \"3kB\" }").0;
     assert_eq!(strict, Scheduler::Strict { quantum: units::Bytes(3000) });
+}
+
+#[test]
+fn queues_that_do_nothing_are_told() {
+    let told = |keys: &str| {
+        let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
+        let ours = |warning: &String| !warning.contains("no switch marks packets");
+        scenario.warnings().into_iter().filter(ours).collect::<Vec<String>>()
+    };
+    let expect = |keys: &str, start: &str| {
+        let warnings = told(keys);
+        assert!(warnings.len() == 1 && warnings[0].starts_with(start), "{keys}: {warnings:?}");
+    };
+    expect("[switch]\nscheduler = { kind = \"srf\" }", "flows of priority 3 share one queue");
+    let bfc = |more: &str| format!("[switch]\nbackpressure = {{ kind = \"bfc\"{more} }}");
+    expect(&bfc(", priorities = [2, 3]"), "no flow has priority 2, whose");
+    expect(&bfc(", prevent_deadlocks = true"), "`prevent_deadlocks` prevents circles");
+    expect(&format!("stop = \"deadlock\"\n{}", bfc("")), "the watch for deadlocks follows PFC");
+    let lossy = format!("{}\nlossless = []", bfc(", prevent_deadlocks = true"));
+    for fine in [lossy, bfc(""), format!("{}\nscheduler = {{ kind = \"srf\" }}", bfc(""))] {
+        assert_eq!(told(&fine), [""; 0], "{fine}");
+    }
 }
 
 #[test]

@@ -21,21 +21,14 @@ pub fn queue<T: Tables>(
     let options = Options::of(at.policy);
     let queues = at.config.queues_of(at.priority);
     if options.is_labelled(fields) {
-        return queues.member(u32::from(queues.count.saturating_sub(1)));
+        return queues.for_incasts(true).member(0);
     }
-    let queues = of_flows(options, queues);
+    let queues = if options.incast_queue { queues.for_incasts(false) } else { queues };
     let hash = at.queue_hash(fields);
     match options.assignment {
         Assignment::Dynamic => dynamic(at, egress_port, queues, now, hash),
         Assignment::Stochastic => queues.select(|| hash),
     }
-}
-
-/// The queues of a priority that flows get by themselves: all but the last, if that is for labelled incasts (Appendix A.7).
-#[inline(always)]
-const fn of_flows(options: Options, queues: QueueRange) -> QueueRange {
-    let kept = options.incast_queue && queues.count > 1;
-    QueueRange { first: queues.first, count: queues.count - kept as u8 }
 }
 
 /// That of the flow with this hash, of these queues (Section 3.3.1).

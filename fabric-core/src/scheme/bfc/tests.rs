@@ -12,7 +12,7 @@ use crate::frame::{ByteFrame, Frame, Parsed};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::queue::QueueRange;
-use crate::routing::{member, mix, queue_hash};
+use crate::routing::{member, queue_hash};
 use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::ipv4::Header;
 use crate::wire::roce::Ecn;
@@ -210,8 +210,8 @@ impl Model {
         assert_eq!(QueueId::of_place(bytes[8].into()), queue, "the next switch is told");
         let egress = 1 - port as usize;
         let number = QUEUES.number_of(queue) as usize;
-        let draw = u64::from(mix(self.hash(egress, flow) ^ self.now as u32));
-        let sampled = !self.options().samples || draw < HALF.into();
+        let draw = sampling::draw(self.hash(egress, flow), Nanos(self.now));
+        let sampled = !self.options().samples || draw < HALF;
         let apart = labelled && self.options().incast_queue;
         if apart {
             assert_eq!(number, 2, "labelled incasts have the last queue");
@@ -392,6 +392,70 @@ fn th_is_what_drains_in_a_round_trip_at_the_share_of_an_active_queue() {
     let tables = tables(options(Assignment::Dynamic), true, None);
     let of = |active| state::threshold(&tables, 1, active).unwrap().load();
     assert_eq!([1, 2, 3, 128].map(of), [3250, 1625, 1083, 25]);
+}
+
+/// What a packet leaves in the switch, by its number: where it is, and whether it is counted.
+fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> (QueueId, bool) {
+    let mut bytes = Sent { port: 0, flow, upstream: Some(1), labelled: false }.frame();
+    let frame = &mut ByteFrame(bytes.as_mut_slice());
+    match Bfc::arrive(frame, tables, policy, 0, Nanos(now), &mut |_| {}) {
+        Outcome::Queued(Queued { slot, queue, .. }) => {
+            let note = tables.descriptor(slot).expect("a slot").note.load();
+            Bfc::depart(tables, policy, slot, Nanos(now), &mut |_| {}).expect("it is there");
+            (queue, Note::of_bits(note).entry().is_some())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A flow that finds no empty queue gets any of them, and is counted or not whichever it gets.
+#[test]
+fn what_is_counted_does_not_hang_on_the_queue() {
+    let options = Options { samples: true, ..options(Assignment::Dynamic) };
+    let (tables, policy) = (tables(options, true, None), policy(options));
+    let port = state::port(&tables, 1).expect("a port");
+    let mut found = [[0u32; 2]; 3];
+    for flow in 0..3000 {
+        QUEUES.iter().for_each(|queue| port.in_use.set(queue, true));
+        let now = 10_000 * u64::from(flow);
+        let (queue, counted) = arrive_of_flow(&tables, policy, flow, now);
+        found[QUEUES.number_of(queue) as usize][usize::from(counted)] += 1;
+    }
+    for [left_out, counted] in found {
+        assert!(left_out + counted > 800, "{found:?}");
+        assert!(left_out.abs_diff(counted) < (left_out + counted) / 5, "{found:?}");
+    }
+}
+
+/// A flow gets the empty queues in turn, so that the one that another flow left a moment ago comes last.
+#[test]
+fn empty_queues_are_given_in_turn() {
+    let options = options(Assignment::Dynamic);
+    let (tables, policy) = (tables(options, true, None), policy(options));
+    let mut given = |flow: u16| {
+        let now = 10 * STICKY * u64::from(flow + 1);
+        arrive_of_flow(&tables, policy, flow, now).0.number()
+    };
+    let order: Vec<u8> = (0..7).map(&mut given).collect();
+    assert_eq!(order, [8, 9, 10, 8, 9, 10, 8]);
+}
+
+#[test]
+fn the_use_of_a_port_is_told_field_by_field() {
+    let options = options(Assignment::Dynamic);
+    let mut tables = tables(options, true, None);
+    // Queues of a priority that nobody pauses.
+    tables.config.queues[1] = QueueRange::data(20, 4);
+    let port = state::port(&tables, 1).expect("a port");
+    [8, 10, 20, 21].map(QueueId::data).into_iter().for_each(|queue| port.in_use.set(queue, true));
+    port.paused.set(QueueId::data(9), true);
+    (0..4).map(QueueId::data).for_each(|queue| port.pausing.set(queue, true));
+    port.flows.store(5);
+    port.activations.store(6);
+    port.collisions.store(7);
+    let expected =
+        FlowUse { flows: 5, queues: 2, paused: 1, pausing: 4, activations: 6, collisions: 7 };
+    assert_eq!(Bfc::flow_use(&tables, policy(options), 1), Some(expected));
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) const TABLE1: Figure = Figure {
     notes: "Rates are of payload, of which a link carries 95.4 Gbit/s; the paper's are parts of the link. The delay of a single \
             packet is read from the cross-traffic's flows of up to 1 kB, whose completion takes up to 8.3 us without \
             queueing, of the packet or of its ACK. The cross-traffic's arrivals are not given: lognormal with a sigma of 2 as \
-            in Section 6.2, or Poisson. Of 20 ms, after 2 ms.",
+            in Section 6.2, or Poisson. The rate is that of 100 ms, after 2 ms.",
     has_small: false,
     baseline: BFC,
     quantities: &[
