@@ -25,6 +25,7 @@ pub mod multipath;
 pub mod one_switch;
 pub mod pause;
 pub mod pause_obedience;
+pub mod pause_threshold;
 pub mod port_rates;
 pub mod priorities;
 pub mod private_fill;

@@ -1,6 +1,6 @@
 //! BFC, on the real kernel and as in memory. Needs root.
 
-use tests::fabric::{backpressure, backpressure_variants, on_both};
+use tests::fabric::{backpressure, backpressure_variants, on_both, pause_threshold};
 
 #[test]
 fn a_flow_does_not_wait_for_paused_ones() {
@@ -55,4 +55,9 @@ fn a_ring_deadlocks_unless_it_is_prevented() {
 #[test]
 fn prevention_changes_nothing_in_a_whole_clos() {
     backpressure::prevention_changes_nothing_in_a_whole_clos(on_both);
+}
+
+#[test]
+fn pauses_leave_a_bottleneck_idle_as_long_as_their_threshold_says() {
+    pause_threshold::idle_time(on_both);
 }

@@ -1,6 +1,6 @@
 //! BFC, in memory.
 
-use tests::fabric::{backpressure, backpressure_variants, in_memory};
+use tests::fabric::{backpressure, backpressure_variants, in_memory, pause_threshold};
 
 #[test]
 fn a_flow_does_not_wait_for_paused_ones() {
@@ -65,4 +65,9 @@ fn a_ring_deadlocks_unless_it_is_prevented() {
 #[test]
 fn prevention_changes_nothing_in_a_whole_clos() {
     backpressure::prevention_changes_nothing_in_a_whole_clos(in_memory);
+}
+
+#[test]
+fn pauses_leave_a_bottleneck_idle_as_long_as_their_threshold_says() {
+    pause_threshold::idle_time(in_memory);
 }

@@ -1,15 +1,19 @@
 //! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6 and 30 show no measurement
 //! of it.
 
+mod classes;
 mod clos;
 mod elephants;
 mod links;
+mod variants;
 
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
-use clos::{FIG09, FIG10, FIG12, FIG13, FIG25, FIG27, FIG28};
+use classes::FIG20;
+use clos::{FIG09, FIG10, FIG12, FIG13, FIG27, FIG28};
 use elephants::FIG15;
 use links::{FIG07, FIG08, TABLE1};
+use variants::{FIG16, FIG16_WITHOUT, FIG19, FIG24, FIG25};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -23,6 +27,7 @@ pub const PAPER: Paper = Paper {
     title: "P. Goyal et al., Backpressure Flow Control, 19th USENIX Symposium on Networked Systems Design and \
             Implementation (NSDI), 2022",
     files: files![
+        "classes.toml",
         "clos.toml",
         "clos-incast.toml",
         "clos-long.toml",
@@ -34,6 +39,11 @@ pub const PAPER: Paper = Paper {
         "fig12.toml",
         "fig13.toml",
         "fig15.toml",
+        "fig16.toml",
+        "fig16-without.toml",
+        "fig19.toml",
+        "fig20.toml",
+        "fig24.toml",
         "fig25.toml",
         "fig27.toml",
         "fig28.toml",
@@ -42,7 +52,24 @@ pub const PAPER: Paper = Paper {
         "table1.toml",
         "two-flows.toml",
     ],
-    figures: &[TABLE1, FIG07, FIG08, FIG09, FIG10, FIG12, FIG13, FIG15, FIG25, FIG27, FIG28],
+    figures: &[
+        TABLE1,
+        FIG07,
+        FIG08,
+        FIG09,
+        FIG10,
+        FIG12,
+        FIG13,
+        FIG15,
+        FIG16,
+        FIG16_WITHOUT,
+        FIG19,
+        FIG20,
+        FIG24,
+        FIG25,
+        FIG27,
+        FIG28,
+    ],
     check: include_str!("../../../scenarios/bfc/check.csv"),
 };
 

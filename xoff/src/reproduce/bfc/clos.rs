@@ -1,4 +1,4 @@
-//! The simulations of 128 hosts (Sections 6.2 and 6.3, Appendices A.8 and A.10 to A.12).
+//! The simulations of 128 hosts (Sections 6.2 and 6.3, Appendices A.10 to A.12).
 
 use super::{BFC, Cells, DCQCN, DCTCP, DROPS, HPCC, NO_DROPS, NONE, SIMILAR, WORSE, claim, times};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
@@ -8,56 +8,59 @@ const fn slowdown(name: &'static str, metric: &'static str) -> Quantity {
     Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
 }
 
-const SHORT: Quantity =
+pub(super) const SHORT: Quantity =
     slowdown("slowdown up to 3 kB p99", "labels.background.sizes.up-to-3kB.slowdown.p99");
-const SHORT_P95: Quantity =
+pub(super) const SHORT_P95: Quantity =
     slowdown("slowdown up to 3 kB p95", "labels.background.sizes.up-to-3kB.slowdown.p95");
-const SHORT_MEAN: Quantity =
+pub(super) const SHORT_MEAN: Quantity =
     slowdown("slowdown up to 3 kB mean", "labels.background.sizes.up-to-3kB.slowdown.mean");
-const TO_30_KB: Quantity =
+pub(super) const TO_30_KB: Quantity =
     slowdown("slowdown 3 to 30 kB p99", "labels.background.sizes.3kB-to-30kB.slowdown.p99");
-const TO_200_KB: Quantity =
+pub(super) const TO_200_KB: Quantity =
     slowdown("slowdown 30 to 200 kB p99", "labels.background.sizes.30kB-to-200kB.slowdown.p99");
-const MEDIUM: Quantity =
+pub(super) const MEDIUM: Quantity =
     slowdown("slowdown 200 kB to 1 MB p99", "labels.background.sizes.200kB-to-1MB.slowdown.p99");
-const LONG: Quantity =
+pub(super) const LONG: Quantity =
     slowdown("slowdown above 3 MB mean", "labels.background.sizes.above-3MB.slowdown.mean");
-const LONG_P99: Quantity =
+pub(super) const LONG_P99: Quantity =
     slowdown("slowdown above 3 MB p99", "labels.background.sizes.above-3MB.slowdown.p99");
-const INCAST_MEAN: Quantity = slowdown("slowdown of incast mean", "labels.incast.slowdown.mean");
-const INCAST: Quantity = slowdown("slowdown of incast p99", "labels.incast.slowdown.p99");
-const BUFFER: Quantity = Quantity {
+pub(super) const INCAST_MEAN: Quantity =
+    slowdown("slowdown of incast mean", "labels.incast.slowdown.mean");
+pub(super) const INCAST: Quantity =
+    slowdown("slowdown of incast p99", "labels.incast.slowdown.p99");
+pub(super) const BUFFER: Quantity = Quantity {
     name: "what a switch holds p99",
     unit: Unit::Kilobytes,
     source: Source::Metric("window.buffer_bytes.p99"),
 };
-const BUFFER_MOST: Quantity = Quantity {
+pub(super) const BUFFER_MOST: Quantity = Quantity {
     name: "most that a switch holds",
     unit: Unit::Kilobytes,
     source: Source::Metric("window.buffer_bytes.max"),
 };
 /// Over links and priorities.
-const PFC_PAUSES: Quantity = Quantity {
+pub(super) const PFC_PAUSES: Quantity = Quantity {
     name: "time paused by PFC",
     unit: Unit::Milliseconds,
     source: Source::Metric("window.paused_ns"),
 };
-const RESENT: Quantity = Quantity {
+pub(super) const RESENT: Quantity = Quantity {
     name: "packets sent again",
     unit: Unit::Plain,
     source: Source::Metric("retransmitted_packets"),
 };
 
 /// Places in [`QUANTITIES`] and [`WITH_INCAST`].
-const SHORT_TAIL: usize = 0;
+pub(super) const SHORT_TAIL: usize = 0;
 const MEDIUM_TAIL: usize = 5;
-const LONG_MEAN: usize = 6;
-const HELD: usize = 8;
+pub(super) const LONG_MEAN: usize = 6;
+pub(super) const LONG_TAIL: usize = 7;
+pub(super) const HELD: usize = 8;
 const PFC_PAUSED: usize = 10;
-const DROPPED: usize = 11;
+pub(super) const DROPPED: usize = 11;
 const INCAST_TAIL: usize = 14;
 
-const QUANTITIES: &[Quantity] = &[
+pub(super) const QUANTITIES: &[Quantity] = &[
     SHORT,
     SHORT_P95,
     SHORT_MEAN,
@@ -94,11 +97,11 @@ const FAIR_QUEUES: (&str, &str) = ("scheme", "fair queues");
 const GOOGLE: (&str, &str) = ("workload", "google");
 const FACEBOOK: (&str, &str) = ("workload", "facebook");
 
-const fn each(bound: Bound) -> Criterion {
+pub(super) const fn each(bound: Bound) -> Criterion {
     Criterion::Each(bound)
 }
 
-const fn increase(
+pub(super) const fn increase(
     place: &'static str,
     text: &'static str,
     paper: (&'static str, Criterion),
@@ -344,36 +347,6 @@ pub(super) const FIG13: Figure = Figure {
     check: &[BFC, ("degree", "2000")],
 };
 
-const WITHOUT_NIC: (&str, &str) = ("scheme", "bfc - nic");
-
-pub(super) const FIG25: Figure = Figure {
-    name: "fig25",
-    also: &[],
-    title: "Fig. 25: NICs without backpressure (A.8)",
-    notes: "The setup of Fig. 11(a). Sampled recirculation is not there.",
-    has_small: true,
-    baseline: BFC,
-    quantities: WITH_INCAST,
-    claims: &[
-        increase(
-            "A.8",
-            "p99 of short flows without NICs, increase",
-            ("similar", SIMILAR),
-            SHORT_TAIL,
-            &[WITHOUT_NIC],
-        ),
-        increase(
-            "A.8",
-            "p99 of what a switch holds, increase",
-            ("increased buffering", WORSE),
-            HELD,
-            &[WITHOUT_NIC],
-        ),
-        claim("A.8", "drops", NO_DROPS, (DROPPED, View::Itself), &[WITHOUT_NIC]),
-    ],
-    check: &[WITHOUT_NIC],
-};
-
 const STOCHASTIC: (&str, &str) = ("scheme", "stochastic");
 
 const fn stochastic(text: &'static str, quantity: usize) -> Claim {
@@ -391,7 +364,7 @@ pub(super) const FIG27: Figure = Figure {
     claims: &[
         stochastic("p99 of short flows with stochastic assignment, increase", SHORT_TAIL),
         stochastic("p99 of medium flows, likewise", MEDIUM_TAIL),
-        stochastic("p99 of long flows, likewise", 7),
+        stochastic("p99 of long flows, likewise", LONG_TAIL),
     ],
     check: &[STOCHASTIC],
 };

@@ -12,10 +12,12 @@ const DIRECT: usize = 0;
 const INDIRECT: usize = 1;
 
 const BFC: (&str, &str) = ("scheme", "bfc 32");
+const WITH_RTT_TARGET: (&str, &str) = ("scheme", "bfc 32, rtt target");
 const FAIR_QUEUES: (&str, &str) = ("scheme", "fair queues");
 /// Worse by a tenth at least.
 const DEGRADED: (&str, Criterion) =
     ("degrades", Criterion::Each(Bound::AtLeast(Decimal::per_mille(100))));
+const CLOSE: (&str, Criterion) = ("close to Ideal-FQ in all cases", SIMILAR);
 const NOT_DEGRADED: (&str, Criterion) = ("does not degrade", SIMILAR);
 
 const fn above_fair_queues(
@@ -32,8 +34,8 @@ pub(super) const FIG15: Figure = Figure {
     also: &[],
     title: "Fig. 15: mice beside elephants (A.1)",
     notes: "Elephants to one host; mice of 1 kB to it (direct) and to another host of its rack (indirect), at 3 % of these hosts' \
-            links each. \"fair queues\" has 120 queues, so beyond 120 elephants it is no bound for direct mice. The numbers of \
-            elephants are ours.",
+            links each. \"rtt target\" is Algorithm 1. \"fair queues\" has 120 queues, so beyond 120 elephants it is no bound for \
+            direct mice. The numbers of elephants are ours.",
     has_small: false,
     baseline: FAIR_QUEUES,
     quantities: &[
@@ -79,6 +81,13 @@ pub(super) const FIG15: Figure = Figure {
             INDIRECT,
             &[BFC, ("elephants", "512")],
         ),
+        above_fair_queues(
+            "direct mice with BFC 32 and Algorithm 1 above fair queues, all numbers of elephants",
+            CLOSE,
+            DIRECT,
+            &[WITH_RTT_TARGET],
+        ),
+        above_fair_queues("indirect mice, likewise", CLOSE, INDIRECT, &[WITH_RTT_TARGET]),
     ],
     check: &[BFC, ("elephants", "256")],
 };
