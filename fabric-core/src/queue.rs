@@ -296,15 +296,12 @@ impl QueueRange {
     #[inline(always)]
     #[must_use]
     pub const fn for_incasts(self, is_labelled: bool) -> Self {
-        if self.count <= 1 {
-            return self;
-        }
-        let others = self.count - 1;
-        if is_labelled {
-            Self { first: self.first.wrapping_add(others), count: 1 }
-        } else {
-            Self { first: self.first, count: others }
-        }
+        // Without branches, of which the verifier would follow each.
+        let kept = (self.count > 1) as u8;
+        let others = self.count - kept;
+        let before = if is_labelled { others * kept } else { 0 };
+        let behind = if is_labelled { 0 } else { kept };
+        Self { first: self.first.wrapping_add(before), count: self.count - before - behind }
     }
 
     /// All queues of the range.

@@ -4,8 +4,9 @@ use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::scheme::SchemeSettings;
 use tests::switch::{CAPACITY, KernelSwitch, in_namespace};
 
-/// A quarter of the verifier's limit, of a million instructions: kernels follow more or fewer paths.
-const MOST: u32 = 250_000;
+/// Half of the verifier's limit, of a million instructions: kernels follow more or fewer paths. Most schemes take some 20,000;
+/// BFC takes 108,000, and 287,000 with labels, sampling and elided turns together.
+const MOST: u32 = 500_000;
 
 #[test]
 fn every_scheme_stays_far_below_the_verifiers_limit() {

@@ -21,7 +21,7 @@ pub fn queue<T: Tables>(
     let options = Options::of(at.policy);
     let queues = at.config.queues_of(at.priority);
     if options.is_labelled(fields) {
-        return queues.for_incasts(true).member(0);
+        return QueueId::of_bits(queues.for_incasts(true).first.into());
     }
     let queues = if options.incast_queue { queues.for_incasts(false) } else { queues };
     let hash = at.queue_hash(fields);
