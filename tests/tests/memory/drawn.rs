@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use results::RunEnd;
+use results::{RunEnd, Summary};
 use tests::fabric::agreement::assert_agreement;
 use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
@@ -112,11 +112,22 @@ fn observing_changes_nothing() {
                 "flow_trace.csv",
                 "queues.csv",
                 "egress_queues.csv",
+                "flow_queues.csv",
                 "occupancy.csv",
                 "distributions.csv",
                 "capture.pcapng",
+                "summary.json",
             ],
         );
+        // What switches held is told only where it is asked for.
+        let summary = |run: &Run| {
+            let machine = Summary::default();
+            let Summary { threads, wall_seconds, cpu_seconds, .. } = machine;
+            let summary = run.summary.clone();
+            let buffer_bytes = None;
+            Summary { buffer_bytes, threads, wall_seconds, cpu_seconds, ..summary }.to_json()
+        };
+        assert_eq!(summary(&observed), summary(&plain));
     });
 }
 
