@@ -121,7 +121,6 @@ pub fn segments() -> impl Iterator<Item = TcpSegment> {
         syn: flags.contains(Flags::SYN).then_some(SynOptions { maximum_segment_size: 1000 }),
         sack: SackBlocks::NONE,
         telemetry: None,
-        remaining: fabric_core::wire::RemainingSize::UNKNOWN,
     };
     let data = |number: u32| TcpSegment {
         payload_length: 1000,

@@ -3,8 +3,8 @@
 use fabric_core::wire::link_delay;
 use fabric_core::wire::{
     AethFields, Ipv4Header, LinkAddresses, LinkDelayFrame, Opcode, Packet, PauseFrame, PfcFrame,
-    Psn, RethFields, RocePacket, Syndrome, TelemetryFields, aeth, bth, cnp, ethernet, icrc, ipv4,
-    payload, pfc, reth, roce, tcp, telemetry, udp,
+    Psn, RemainingSize, RethFields, RocePacket, Syndrome, TelemetryFields, aeth, bth, cnp,
+    ethernet, icrc, ipv4, payload, pfc, reth, roce, tcp, telemetry, udp,
 };
 use fabric_core::wire::{EthernetHeader, IcrcTrailer};
 

@@ -177,7 +177,8 @@ fn switches_can_be_made(scenario: &Scenario) {
         let routes = RouteTables::of(scenario, switch);
         let capacity = switch_settings::capacity(scenario, switch, &routes);
         let mut tables = SwitchTables::owned(capacity).expect("memory for one switch");
-        switch_settings::configure(scenario, switch, routes, &mut tables);
+        let order = scenario.deadlock_prevention();
+        switch_settings::configure(scenario, switch, routes, order.as_ref(), &mut tables);
     }
     let datapath = run::in_memory(scenario).expect("memory for a few switches");
     drop(Engine::new(scenario, datapath, run::record(scenario, None), &[], ThreadUse::ONE));

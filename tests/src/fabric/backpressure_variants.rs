@@ -110,7 +110,7 @@ pub fn labelled_incasts(run: Runner) {
     assert!(dscps(&mixed).iter().all(|(_, dscp)| *dscp == 24));
     for (source, dscp) in dscps(&apart) {
         let label = if source == beside { 0 } else { INCAST_LABEL };
-        assert_eq!(dscp, 24 | label, "{source:#x}");
+        assert_eq!(dscp, 24 + label, "{source:#x}");
     }
 }
 

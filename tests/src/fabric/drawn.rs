@@ -240,11 +240,9 @@ fn drawn(
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
             let backpressure = Backpressure::of(&flows[0], &lossless);
-            let srf = beside.is_none() && flows[0].distance % 3 == 1;
             let (headroom, scheduler) = match &backpressure {
                 None => (headroom, scheduler),
-                Some(_) if srf => (Headroom::Sih, "kind = \"srf\""),
-                Some(_) => (Headroom::Sih, scheduler),
+                Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
             };
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.

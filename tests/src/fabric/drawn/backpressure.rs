@@ -19,6 +19,14 @@ pub struct Backpressure {
     pub is_lossy: bool,
 }
 
+impl DrawnFlow {
+    /// The keys of `switch.scheduler` of a scenario with BFC, by its first flow, if not those that are drawn: segments of
+    /// TCP do not say what is left.
+    pub(super) fn scheduler(&self, beside: Option<&str>) -> Option<&'static str> {
+        (beside.is_none() && self.distance % 3 == 1).then_some("kind = \"srf\"")
+    }
+}
+
 impl Backpressure {
     /// A quarter of the scenarios with other priorities than those of ACKs and CNPs have it, by their first flow:
     /// nothing is drawn for it, so that others stay as they were.
