@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use fabric_core::buffer::slots_for;
-use fabric_core::map_abi::{self, PRIORITIES, port_shift};
+use fabric_core::map_abi::{self, port_shift};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
-use fabric_core::queue::{QueueRange, QueueRanges, one_per_priority, places};
+use fabric_core::queue::{
+    FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
+};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
     Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
@@ -73,24 +75,24 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
         ports,
         hosts: fabric.host_count(),
         slots: slots_for(scenario.switch_at(switch).buffer),
-        queues: u32::try_from(places(&queues(scenario))).expect("a port has 129 queues"),
+        queues: u32::try_from(places(&queues(scenario))).expect("a port has 137 queues"),
         next_hops: next_hops_for(&routes.groups),
         policies: routes.policies.rows(),
         scheme: Selected::room(policy(scenario), ports),
     }
 }
 
-/// The first queue of those over which priorities are spread.
-const FIRST_FLOW_QUEUE: u8 = 8;
-const _: () = assert!(FIRST_FLOW_QUEUE as usize == PRIORITIES);
-
-/// The egress queues of each priority. A priority with one queue has the queue of its own number. The queues of
-/// spread priorities come after 0 to 7, so that they do not change the numbers of other priorities.
+/// The egress queues of each priority. A priority with one queue has the queue of its own number, or, where others are
+/// spread over flow queues, the one with that number behind these.
 pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
-    let mut ranges = one_per_priority(scenario.switch.control_priority.map(Priority::new));
-    let mut first = FIRST_FLOW_QUEUE;
+    let control = scenario.switch.control_priority.map(Priority::new);
+    if scenario.switch.spread().next().is_none() {
+        return one_per_priority(control);
+    }
+    let mut ranges = one_per_priority_from(FLOW_QUEUES, control);
+    let mut first = 0;
     for FlowQueues { priority, queues } in scenario.switch.spread() {
-        ranges[usize::from(priority)] = QueueRange::data(first, queues);
+        ranges[usize::from(priority)] = QueueRange::flow_queues(first, queues);
         first += queues;
     }
     ranges
@@ -276,20 +278,20 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn queues_of_spread_priorities_lie_behind_those_of_one_priority() {
+    fn queues_of_spread_priorities_lie_before_the_others() {
         let text = "[datapath]\nkind = \"memory\"\n[topology]\nkind = \"star\"\nhosts = 2
 host_link = { rate = \"100Gbps\", delay = \"1us\" }
 [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"
-[switch]\nflow_queues = [{ priority = 5, queues = 100 }, { priority = 3, queues = 20 }]";
+[switch]\nflow_queues = [{ priority = 5, queues = 100 }, { priority = 3, queues = 28 }]";
         let scenario = Scenario::parse(text, Path::new("queues.toml"), &[]);
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-        let mut expected = one_per_priority(Some(Priority::new(6)));
-        expected[5] = QueueRange::data(8, 100);
-        expected[3] = QueueRange::data(108, 20);
+        let mut expected = one_per_priority_from(128, Some(Priority::new(6)));
+        expected[5] = QueueRange::flow_queues(0, 100);
+        expected[3] = QueueRange::flow_queues(100, 28);
         assert_eq!(queues(&scenario), expected);
         let routes = RouteTables::of(&scenario, SwitchId(0));
-        assert_eq!(capacity(&scenario, SwitchId(0), &routes).queues, 129);
-        assert_eq!(port_queues(&scenario).data_queues, 128);
+        assert_eq!(capacity(&scenario, SwitchId(0), &routes).queues, 137);
+        assert_eq!(port_queues(&scenario).data_queues, 136);
         assert_eq!(spread_classes(&scenario), 1 << 5 | 1 << 3);
     }
 

@@ -228,7 +228,7 @@ impl HopControl {
             }
             KIND_QUEUE => {
                 let queue = QueueId::of_bits(subject.into());
-                let exists = usize::from(subject) < crate::queue::MAX_DATA_QUEUES;
+                let exists = queue.is_flow_queue();
                 paused_or_not.filter(|_| exists).map(|paused| Self::Queue { queue, paused })
             }
             KIND_QUEUES => Some(Self::Queues { paused: [low, high] }),

@@ -36,8 +36,8 @@ use crate::wire::RemainingSize;
 pub const MAX_PORTS: usize = 256;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
-/// Queues a port may have: 128 that carry data, and the control queue.
-pub const QUEUE_ROWS: usize = 129;
+/// Queues a port may have: 136 that carry data, and the control queue.
+pub const QUEUE_ROWS: usize = 137;
 /// Hosts a fabric may have.
 pub const MAX_HOSTS: usize = 4096;
 /// Descriptors a switch may have: a buffer of 1 GB full of minimum-size frames, several times that of the
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!([row(0, 0), row(0, 7), row(1, 0), row(255, 7)], [0, 7, 8, 2047]);
         let row = |port, queue| config.queue_row(port, queue);
         assert_eq!([row(5, QueueId::CONTROL), row(0, QueueId::data(0))], [5, 64]);
-        assert_eq!(row(63, QueueId::data(127)), 129 * 64 - 1);
+        assert_eq!(row(63, QueueId::data(135)), 137 * 64 - 1);
         assert_eq!([1, 2, 3, 255, 256].map(port_shift), [0, 1, 2, 8, 8]);
     }
 

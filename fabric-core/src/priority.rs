@@ -62,11 +62,12 @@ pub fn all() -> impl Iterator<Item = Priority> {
 #[inline]
 pub fn of_mask(mut mask: u8) -> impl Iterator<Item = Priority> {
     core::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
         let lowest = Priority::of_bits(mask.trailing_zeros());
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lowest
-        })
+        mask &= mask - 1;
+        Some(lowest)
     })
 }
 

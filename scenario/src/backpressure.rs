@@ -1,8 +1,6 @@
 //! `switch.backpressure`: schemes by which a switch pauses single queues of its neighbours.
 
 use fabric_core::headroom::LinkFrames;
-use fabric_core::map_abi::PRIORITIES;
-use fabric_core::queue::MAX_DATA_QUEUES;
 use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,10 +89,10 @@ pub(super) enum BackpressureKeys {
         /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default [3].
         #[serde(default = "default_priorities")]
         priorities: Priorities,
-        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 120 for
+        /// Egress queues of each of these priorities at a port, and at a NIC, where each flow gets one; at most 128 for
         /// all. Default 32.
         #[serde(default = "default_queues")]
-        #[schemars(range(min = 1, max = 120))]
+        #[schemars(range(min = 1, max = 128))]
         queues: u32,
         /// Which queue a flow gets. "dynamic": an empty one as long as there is one, and the flow keeps it while it has
         /// packets in the switch. "stochastic": that of its hash. With `queues = 1` there is no choice. Default "dynamic".
@@ -181,8 +179,7 @@ impl BackpressureKeys {
                 count => format!("{queues} queues for each of {count} priorities"),
             };
             let help = format!(
-                "write 1 to {most}: a port has {MAX_DATA_QUEUES} queues, {PRIORITIES} of which are kept for priorities \
-                 with one queue"
+                "write 1 to {most}: a port has {MAX_FLOW_QUEUES} queues beside those of priorities with one queue"
             );
             return wrong("queues", &title, &help);
         }
@@ -211,7 +208,7 @@ impl BackpressureKeys {
         }
         Ok(Backpressure::Bfc(Bfc {
             priorities,
-            queues: queues.try_into().expect("at most 120"),
+            queues: queues.try_into().expect("at most 128"),
             assignment,
             flow_table,
             sampling,
@@ -250,8 +247,15 @@ impl Scenario {
     /// Checks what backpressure has to do with other keys.
     pub(super) fn check_backpressure(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let (switch, host) = (&self.switch, &self.host);
-        let Some(Backpressure::Bfc(bfc)) = switch.backpressure else { return Ok(()) };
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
+        let Some(Backpressure::Bfc(bfc)) = switch.backpressure else {
+            if self.results.held_flows {
+                let help =
+                    "write switch.backpressure = { kind = \"bfc\", .. }, or leave the key out";
+                return wrong("results.held_flows", "no queue is paused by itself", help);
+            }
+            return Ok(());
+        };
         let paused = |priority: u8| bfc.priorities.contains(priority);
         if !matches!(switch.headroom, Headroom::Sih { .. }) {
             let help = "beneath BFC lossless priorities have static headroom: write headroom = { kind = \"sih\" }";

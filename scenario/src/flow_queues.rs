@@ -1,7 +1,6 @@
 //! `switch.flow_queues`: priorities whose packets are spread over several egress queues of a port.
 
-use fabric_core::map_abi::PRIORITIES;
-use fabric_core::queue::MAX_DATA_QUEUES;
+use fabric_core::queue::FLOW_QUEUES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +9,8 @@ use super::document::Document;
 use super::priority::{Priorities, Priority};
 use super::report::ScenarioError;
 
-/// Queues that spread priorities may have in sum at a port. The numbers 0 to 7 stay reserved for priorities with one
-/// queue.
-pub(super) const MAX_FLOW_QUEUES: u32 = 120;
-const _: () = assert!(MAX_FLOW_QUEUES as usize + PRIORITIES == MAX_DATA_QUEUES);
+/// Queues that spread priorities may have in sum at a port.
+pub(super) const MAX_FLOW_QUEUES: u32 = FLOW_QUEUES as u32;
 
 /// A priority with several egress queues, among which a flow's hash selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,8 +27,8 @@ pub struct FlowQueues {
 pub(super) struct FlowQueuesKeys {
     /// The priority, 0 to 7; not `control_priority`.
     priority: Priority,
-    /// Its queues at each port, from 1 up; the queues of all entries are at most 120.
-    #[schemars(range(min = 1, max = 120))]
+    /// Its queues at each port, from 1 up; the queues of all entries are at most 128.
+    #[schemars(range(min = 1, max = 128))]
     queues: u32,
 }
 
@@ -68,8 +65,8 @@ pub(super) fn resolve(
         if queues > left {
             let title = format!("{queues} queues, where a port has {left} left");
             let help = format!(
-                "a port has {MAX_DATA_QUEUES} queues, {PRIORITIES} of which are kept for priorities with one queue: \
-                 the entries together may have {MAX_FLOW_QUEUES}"
+                "a port has {MAX_FLOW_QUEUES} queues beside those of priorities with one queue, for the entries and \
+                 switch.backpressure together"
             );
             return wrong("queues", &title, &help);
         }

@@ -116,8 +116,10 @@ impl<T: FromBytes> Region<T> {
     /// The entry at `index`, if there is one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
+        // Read here, it is known not to be null. Read in the branch, each use of the entry would test that as well.
+        let start = self.start;
         // SAFETY: the entry is inside the mapping, which lives as long as `self`, and aligned; any bytes are a `T`.
-        (index < self.length).then(|| unsafe { self.start.add(index).as_ref() })
+        (index < self.length).then(|| unsafe { start.add(index).as_ref() })
     }
 
     /// Replaces an entry that is not made of cells, before anyone else reads it or between frames.

@@ -25,7 +25,7 @@ use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::Policy;
 use fabric_core::priority;
-use fabric_core::queue::QueueSet;
+use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
 use fabric_core::tables::Tables;
 use fabric_core::wire::link_delay::Kind;
@@ -120,7 +120,19 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         &self.queues
     }
 
-    /// The same, for tests that queue packets without an arrival.
+    /// The queues of a port that the scheme, not PFC, keeps from starting a transmission at `now`.
+    pub fn paused_queues(&self, port: u16, now: Picos) -> QueueSet {
+        let paused = S::paused(&self.tables, self.config.policy, port.into(), now.to_nanos());
+        paused.unwrap_or(QueueSet::EMPTY)
+    }
+
+    /// The frames that wait in a queue of a port, the first to leave first.
+    pub fn waiting(&self, port: u16, queue: QueueId) -> impl Iterator<Item = &F> {
+        let slots = self.queues.slots(port.into(), queue);
+        slots.map(|slot| &self.frames[slot as usize])
+    }
+
+    /// Its egress queues, for tests that queue packets without an arrival.
     #[doc(hidden)]
     pub fn queues_mut(&mut self) -> &mut TrafficManager {
         &mut self.queues
@@ -222,7 +234,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
             }
             Outcome::ControlReceived(control) => {
-                self.receive_control(now, port, control, observer)?;
+                self.receive_control(now, port, *control, observer)?;
                 let wake = [Some(port), None];
                 Ok(Reaction { keeps_frame: false, pauses_changed: true, wake })
             }

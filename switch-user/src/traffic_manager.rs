@@ -26,7 +26,7 @@ mod port;
 mod properties;
 
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::queue::{MAX_DATA_QUEUES, QueueId, QueueRanges, QueueSet, one_per_priority};
+use fabric_core::queue::{QueueId, QueueRanges, QueueSet, one_per_priority};
 
 use fifo::{Fifo, Item, Links};
 use port::Port;
@@ -70,7 +70,7 @@ impl Default for Scheduler {
 /// The data queues of one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortQueues {
-    /// Number of data queues, 1 to [`MAX_DATA_QUEUES`].
+    /// Number of data queues, 1 to [`MAX_DATA_QUEUES`](fabric_core::queue::MAX_DATA_QUEUES).
     pub data_queues: usize,
     /// How they are served.
     pub scheduler: Scheduler,
@@ -133,9 +133,11 @@ impl TrafficManager {
     /// If the slot is in a queue already, or one of the numbers is out of range.
     #[inline(always)]
     pub fn enqueue(&mut self, port: usize, queue: QueueId, slot: u32, length: u32, rank: u16) {
-        let index = self.index(port, queue);
+        let number = port;
+        let port = &mut self.ports[number];
+        let index = port.index(number, queue);
         self.queues[index].push(&mut self.links, slot, Item::new(length, rank));
-        self.ports[port].mark_non_empty(queue);
+        port.mark_non_empty(queue);
         self.packets += 1;
     }
 
@@ -189,16 +191,7 @@ impl TrafficManager {
         self.packets
     }
 
-    #[inline]
     fn index(&self, port: usize, queue: QueueId) -> usize {
-        let range = self.ports[port].queue_range();
-        let data_queues = range.len() - 1;
-        assert!(
-            queue.place() < range.len(),
-            "port {port} has {data_queues} data queues, no {queue}"
-        );
-        range.start + queue.place()
+        self.ports[port].index(port, queue)
     }
 }
-
-const _: () = assert!(MAX_DATA_QUEUES == u128::BITS as usize);

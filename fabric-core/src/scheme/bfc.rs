@@ -154,7 +154,7 @@ impl Scheme for Bfc {
         let config = tables.config()?;
         let own =
             priority::of_mask(Options::of(policy).priorities).fold([0; 2], |all, priority| {
-                let [low, high] = config.queues_of(priority).data_words();
+                let [low, high] = config.queues_of(priority).flow_queue_words();
                 [all[0] | low, all[1] | high]
             });
         let among = |queues: &QueueBits, own: [u64; 2]| {

@@ -22,7 +22,7 @@ use super::experimental;
 use super::pfc::{self, Frame as PfcFrame};
 use crate::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use crate::priority::Priority;
-use crate::queue::{MAX_DATA_QUEUES, QueueId};
+use crate::queue::{FLOW_QUEUES, QueueId};
 
 /// What tells hop control frames from other protocols of xoff under the same EtherType.
 pub const PROTOCOL: u16 = 2;
@@ -103,7 +103,7 @@ pub fn read_body(kind: u16, body: &[u8; BODY_LEN]) -> Option<HopControl> {
     let paused = state == 1;
     let priority = Priority::of_bits(subject.into());
     match kind {
-        KIND_QUEUE if usize::from(subject) < MAX_DATA_QUEUES && state <= 1 => {
+        KIND_QUEUE if subject < FLOW_QUEUES && state <= 1 => {
             Some(HopControl::Queue { queue: QueueId::of_bits(subject.into()), paused })
         }
         KIND_QUEUES => {

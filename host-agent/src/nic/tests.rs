@@ -265,7 +265,7 @@ fn acknowledgements_stop_with_the_queue_that_they_are_given() {
 #[test]
 fn queues_of_one_priority_take_turns_and_pause_together() {
     let mut queues = one_per_priority(None);
-    queues[3] = QueueRange::data(8, 120);
+    queues[3] = QueueRange::flow_queues(8, 120);
     let mut nic = with(queues);
     for (slot, queue) in (0..).zip([127, 9, 64, 11, 5].map(QueueId::data)) {
         nic.schedule(queue, slot, || 0);
@@ -286,7 +286,7 @@ fn queues_of_one_priority_take_turns_and_pause_together() {
 #[test]
 fn queue_pairs_get_queues_of_their_own_as_long_as_there_are_some() {
     let mut queues = one_per_priority(None);
-    queues[3] = QueueRange::data(8, 3);
+    queues[3] = QueueRange::flow_queues(8, 3);
     let mut nic = with(queues);
     let mut assign = |count| {
         (0..count).map(|_| nic.assign(Priority::new(3), None).number()).collect::<Vec<u8>>()
@@ -328,7 +328,7 @@ fn equal_remainders_go_in_turn() {
 #[test]
 fn a_higher_priority_goes_first_and_its_queues_in_turn() {
     let mut queues = one_per_priority(None);
-    queues[5] = QueueRange::data(8, 2);
+    queues[5] = QueueRange::flow_queues(8, 2);
     let mut nic = ordered(queues, Scheduler::Strict);
     for (slot, queue) in (0..).zip([3, 9, 8, 7].map(QueueId::data)) {
         nic.schedule(queue, slot, || 0);
@@ -341,7 +341,7 @@ fn a_higher_priority_goes_first_and_its_queues_in_turn() {
 #[test]
 fn queue_pairs_of_incasts_share_the_last_queue() {
     let mut queues = one_per_priority(None);
-    queues[3] = QueueRange::data(8, 3);
+    queues[3] = QueueRange::flow_queues(8, 3);
     let mut nic = with(queues);
     let labels = [true, false, true, false, false];
     let given = labels.map(|label| nic.assign(Priority::new(3), Some(label)).number());

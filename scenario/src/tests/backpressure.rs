@@ -108,11 +108,11 @@ fn the_link_with_the_longest_round_trip_and_the_slowest_port_count() {
 #[test]
 fn what_no_switch_can_do_is_an_error_at_its_key() {
     for (keys, title, at) in [
-        ("backpressure = { kind = \"bfc\", queues = 121 }", "121 queues for a priority", "queues"),
+        ("backpressure = { kind = \"bfc\", queues = 129 }", "129 queues for a priority", "queues"),
         ("backpressure = { kind = \"bfc\", queues = 0 }", "0 queues for a priority", "queues"),
         (
-            "backpressure = { kind = \"bfc\", priorities = [3, 5], queues = 61 }",
-            "61 queues for each of 2 priorities",
+            "backpressure = { kind = \"bfc\", priorities = [3, 5], queues = 65 }",
+            "65 queues for each of 2 priorities",
             "queues",
         ),
         ("backpressure = { kind = \"bfc\", priorities = [] }", "no priority", "priorities"),

@@ -64,24 +64,24 @@ fn more_queues_than_there_are() {
     3 | { priority = 3, queues = 0 }
       |                          ^
       |
-      = help: write a number from 1 to 120
+      = help: write a number from 1 to 128
     "#);
-    assert_snapshot!(report_on(&["{ priority = 3, queues = 121 }"]), @r#"
-    error: 121 queues, where a port has 120 left
+    assert_snapshot!(report_on(&["{ priority = 3, queues = 129 }"]), @r#"
+    error: 129 queues, where a port has 128 left
      --> bad.toml:3:26
       |
-    3 | { priority = 3, queues = 121 }
+    3 | { priority = 3, queues = 129 }
       |                          ^^^
       |
-      = help: a port has 128 queues, 8 of which are kept for priorities with one queue: the entries together may have 120
+      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.backpressure together
     "#);
-    assert_snapshot!(report_on(&["{ priority = 3, queues = 100 }", "{ priority = 4, queues = 21 }"]), @r#"
-    error: 21 queues, where a port has 20 left
+    assert_snapshot!(report_on(&["{ priority = 3, queues = 100 }", "{ priority = 4, queues = 29 }"]), @r#"
+    error: 29 queues, where a port has 28 left
      --> bad.toml:4:26
       |
-    4 | { priority = 4, queues = 21 }
+    4 | { priority = 4, queues = 29 }
       |                          ^^
       |
-      = help: a port has 128 queues, 8 of which are kept for priorities with one queue: the entries together may have 120
+      = help: a port has 128 queues beside those of priorities with one queue, for the entries and switch.backpressure together
     "#);
 }

@@ -41,7 +41,6 @@ fn queues_that_do_nothing_are_told() {
     let bfc = |more: &str| format!("[switch]\nbackpressure = {{ kind = \"bfc\"{more} }}");
     expect(&bfc(", priorities = [2, 3]"), "no flow has priority 2, whose");
     expect(&bfc(", prevent_deadlocks = true"), "`prevent_deadlocks` prevents circles");
-    expect(&format!("stop = \"deadlock\"\n{}", bfc("")), "the watch for deadlocks follows PFC");
     let lossy = format!("{}\nlossless = []", bfc(", prevent_deadlocks = true"));
     for fine in [lossy, bfc(""), format!("{}\nscheduler = {{ kind = \"srf\" }}", bfc(""))] {
         assert_eq!(told(&fine), [""; 0], "{fine}");

@@ -15,10 +15,10 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         &mut self,
         now: Picos,
         port: u16,
-        control: &HopControl,
+        control: HopControl,
         observer: &mut O,
     ) -> Result<(), O::Error> {
-        observer.control_received(now, &self.tables, port, control)?;
+        observer.control_received(now, &self.tables, port, &control)?;
         if let HopControl::Classes(pauses) = control {
             for class in priority::of_mask(pauses.named) {
                 let until = self.tables.pause_expiry(port.into(), class);

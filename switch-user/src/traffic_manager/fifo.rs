@@ -15,15 +15,18 @@ pub(super) struct Item(u32);
 const RANK_AT: u32 = 16;
 
 impl Item {
+    #[inline]
     pub(super) const fn new(length: u32, rank: u16) -> Self {
         assert!(length < 1 << RANK_AT, "a frame is shorter than 64 KiB");
         Self(length | (rank as u32) << RANK_AT)
     }
 
+    #[inline]
     pub(super) const fn length(self) -> u32 {
         self.0 & ((1 << RANK_AT) - 1)
     }
 
+    #[inline]
     pub(super) const fn rank(self) -> u16 {
         (self.0 >> RANK_AT) as u16
     }

@@ -34,7 +34,7 @@ struct Class {
 fn classes(ranges: &QueueRanges, last: QueueId) -> Box<[Class; PRIORITIES]> {
     let mut classes = ranges.map(|range| Class { queues: range.queues(), current: last });
     let owned = classes.iter().fold(QueueSet::EMPTY, |all, class| all.or(class.queues));
-    classes[0].queues = classes[0].queues.or(QueueSet::of_data(u128::MAX).without(owned));
+    classes[0].queues = classes[0].queues.or(QueueSet::ALL_DATA.without(owned));
     classes.reverse();
     Box::new(classes)
 }
@@ -67,6 +67,18 @@ impl Port {
     #[inline]
     pub(super) fn queue_range(&self) -> Range<usize> {
         self.first_queue..self.first_queue + self.queues
+    }
+
+    /// The place of one of its queues among those of the switch. It is port `number`.
+    ///
+    /// # Panics
+    /// If it has no such queue.
+    #[inline]
+    pub(super) fn index(&self, number: usize, queue: QueueId) -> usize {
+        let Self { first_queue, queues, .. } = *self;
+        let data_queues = queues - 1;
+        assert!(queue.place() < queues, "port {number} has {data_queues} data queues, no {queue}");
+        first_queue + queue.place()
     }
 
     #[inline]
@@ -177,8 +189,8 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "1 to 128 data queues, not 129")]
-    fn a_port_has_no_more_data_queues_than_a_mask_has_bits() {
-        Port::new(&PortQueues { data_queues: 129, ..PortQueues::default() }, 0);
+    #[should_panic(expected = "1 to 136 data queues, not 137")]
+    fn a_port_has_no_more_data_queues_than_a_set_has_places() {
+        Port::new(&PortQueues { data_queues: 137, ..PortQueues::default() }, 0);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use fabric_core::queue::{
-    MAX_DATA_QUEUES, QueueId, QueueRange, QueueRanges, QueueSet, one_per_priority,
+    FLOW_QUEUES, MAX_DATA_QUEUES, QueueId, QueueRange, QueueRanges, QueueSet, one_per_priority_from,
 };
 use proptest::prelude::*;
 
@@ -16,11 +16,11 @@ const SLOTS: u32 = 256;
 /// Data queues and the control queue.
 const PLACES: usize = 1 + MAX_DATA_QUEUES;
 
-/// A queue for each priority but 5 and 2, which have several. Nobody has queues 2 and 5.
+/// All flow queues are priority 5's and 2's, and the others have a queue each.
 fn ranges() -> QueueRanges {
-    let mut ranges = one_per_priority(None);
-    ranges[5] = QueueRange::data(8, 58);
-    ranges[2] = QueueRange::data(66, 62);
+    let mut ranges = one_per_priority_from(FLOW_QUEUES, None);
+    ranges[5] = QueueRange::flow_queues(0, 66);
+    ranges[2] = QueueRange::flow_queues(66, 62);
     ranges
 }
 
@@ -50,7 +50,7 @@ fn event() -> impl Strategy<Value = Event> {
         (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
             |(port, some, more, control)| {
                 let control = if control { QueueSet::of(QueueId::CONTROL) } else { NONE };
-                Event::Select { port, paused: QueueSet::of_data(some & more).or(control) }
+                Event::Select { port, paused: QueueSet::of_flow_queues(some & more).or(control) }
             }
         ),
     ]
@@ -167,12 +167,12 @@ proptest! {
             None => Scheduler::Dwrr { quantum: QUANTUM },
         };
         let mut manager = one_port(scheduler);
-        let several = ranges()[2].queues().data();
+        let several = ranges()[2].queues().flow_queues();
         let backlogged = match urgent {
             Some(_) => backlogged & several | 1 << 70,
             None => backlogged,
         };
-        let queues: Vec<QueueId> = QueueSet::of_data(backlogged).iter().collect();
+        let queues: Vec<QueueId> = QueueSet::of_flow_queues(backlogged).iter().collect();
         let length_of =
             |slot: u32, turn: usize| lengths[(slot as usize * 7 + turn) % lengths.len()];
         for (n, &queue) in queues.iter().enumerate() {
@@ -215,7 +215,7 @@ proptest! {
         let mut least_lead = 0;
         for turn in 0..2000 {
             let paused = u128::from(turn < 1000 && pauses[turn % pauses.len()]);
-            let paused = QueueSet::of_data(paused);
+            let paused = QueueSet::of_flow_queues(paused);
             let Some(Selection { slot, queue, length }) = manager.select(0, Some(paused)) else {
                 panic!("queue 1 is never paused");
             };
@@ -286,7 +286,7 @@ fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
         manager.enqueue(0, QueueId::data(slot as u8 / 4), slot, 800, 0);
     }
     let order = [0, 1, 1, 1, 0, 0, 0, 0].map(|data| {
-        let selection = manager.select(0, Some(QueueSet::of_data(data)));
+        let selection = manager.select(0, Some(QueueSet::of_flow_queues(data)));
         selection.unwrap().queue.number()
     });
     // Queue 0 sends one packet, misses a round and a half, and comes back with 800 bytes of credit.

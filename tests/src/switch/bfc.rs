@@ -65,7 +65,7 @@ impl BfcState {
             }
             for &queue in &own {
                 let egress = tables.egress_queue(config.queue_row(number, queue));
-                line.in_use.set(queue, egress.expect("it has a row").bytes.load() != 0);
+                line.set_in_use(queue, egress.expect("it has a row").bytes.load() != 0);
             }
         }
     }

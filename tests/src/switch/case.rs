@@ -7,7 +7,9 @@ use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::priority::Priority;
-use fabric_core::queue::{QueueId, QueueRange, QueueRanges, one_per_priority};
+use fabric_core::queue::{
+    FLOW_QUEUES, QueueId, QueueRange, QueueRanges, one_per_priority, one_per_priority_from,
+};
 use fabric_core::scheme::SchemeSettings;
 use fabric_core::scheme::dsh;
 use fabric_core::wire::ipv4::PROTOCOL_UDP;
@@ -252,15 +254,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec((wait, action()).prop_map(|(wait, action)| Step { wait, action }), 1..24)
 }
 
-/// A queue for each priority, with a control queue or without, and 33 and 129 queues of which most are those of
-/// the usual priority.
+/// A queue for each priority, with a control queue or without, and 24 and 128 flow queues of the
+/// usual priority before the others.
 fn queue_ranges() -> Vec<QueueRanges> {
     let many = |count| {
-        let mut ranges = one_per_priority(Some(Priority::new(6)));
-        ranges[3] = QueueRange::data(8, count);
+        let mut ranges = one_per_priority_from(FLOW_QUEUES, Some(Priority::new(6)));
+        ranges[3] = QueueRange::flow_queues(0, count);
         ranges
     };
-    vec![one_per_priority(None), one_per_priority(Some(Priority::new(3))), many(24), many(120)]
+    vec![one_per_priority(None), one_per_priority(Some(Priority::new(3))), many(24), many(128)]
 }
 
 /// A configuration in the range that scenarios resolve to.
@@ -339,7 +341,7 @@ fn history() -> impl Strategy<Value = History> {
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     let routes = (vec(group(), HOSTS as usize), policy_routes());
     let ingress = (vec(ingress, 0..12), vec(port, 0..3));
-    (ingress, vec(egress, 0..20), vec(pause, 0..6), counters, routes).prop_map(
+    (ingress, vec(egress, 0..32), vec(pause, 0..6), counters, routes).prop_map(
         |((ingress, ports), egress, pauses, counters, (groups, policies))| History {
             ingress,
             ports,

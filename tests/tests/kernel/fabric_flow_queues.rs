@@ -13,8 +13,8 @@ fn a_pause_stops_all_32_queues_of_a_priority() {
 }
 
 #[test]
-fn a_pause_stops_all_120_queues_of_a_priority() {
-    flow_queues::paused_together_120(on_both);
+fn a_pause_stops_all_128_queues_of_a_priority() {
+    flow_queues::paused_together_128(on_both);
 }
 
 #[test]

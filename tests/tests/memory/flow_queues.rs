@@ -13,8 +13,8 @@ fn a_pause_stops_all_32_queues_of_a_priority() {
 }
 
 #[test]
-fn a_pause_stops_all_120_queues_of_a_priority() {
-    flow_queues::paused_together_120(in_memory);
+fn a_pause_stops_all_128_queues_of_a_priority() {
+    flow_queues::paused_together_128(in_memory);
 }
 
 #[test]

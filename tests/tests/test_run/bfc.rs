@@ -23,7 +23,7 @@ const STICKY: u64 = 100;
 const LENGTH: u64 = 1058;
 /// Of a queue that is alone, 12.5 bytes a nanosecond.
 const THRESHOLD: u64 = 2000;
-const QUEUES: QueueRange = QueueRange::data(8, 2);
+const QUEUES: QueueRange = QueueRange::flow_queues(8, 2);
 
 /// A packet of the flow with this source port that has left a queue of the neighbour, by its place; 0 is none.
 fn packet(flow: u16, place: u8) -> Vec<u8> {

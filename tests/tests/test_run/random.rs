@@ -10,7 +10,7 @@ use fabric_core::departure::departure;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
-use fabric_core::queue::QueueRange;
+use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
 use fabric_core::scheme::{SchemeSettings, bfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
@@ -182,7 +182,8 @@ fn small_buffer(policy: Policy) -> State {
         port.headroom_bytes = 4000;
     }
     if policy.scheme() == SchemeKind::Bfc {
-        state.config.queues[3] = QueueRange::data(8, 4);
+        state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
+        state.config.queues[3] = QueueRange::flow_queues(0, 4);
         let mut bfc = BfcState::fresh(bfc::Settings {
             options: bfc::Options::of(policy),
             sticky: Nanos(1000),

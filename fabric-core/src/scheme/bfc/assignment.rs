@@ -61,11 +61,10 @@ fn is_held<T: Tables>(at: &Ingress<'_, T>, flow: &FlowEntry, now: Nanos) -> bool
 /// that has been empty for the shortest time is most likely one to which a flow comes back that sticks to it.
 #[inline(always)]
 fn empty(port: &PortLine, queues: QueueRange) -> Option<QueueId> {
-    let start = QueueId::of_bits(port.last_given.load().wrapping_add(1) & 127);
-    let empty = queues.data_words();
+    let empty = queues.flow_queue_words();
     let empty = without(empty, port.in_use.words());
     let open = without(empty, port.paused.words());
-    first_from(if open == [0; 2] { empty } else { open }, start)
+    first_from(if open == [0; 2] { empty } else { open }, port.next_given())
 }
 
 #[inline(always)]
@@ -111,16 +110,14 @@ fn entry<'a, T: Tables>(
 /// A packet has joined a queue of `out`, which is not empty.
 #[inline(always)]
 pub fn occupy(out: &PortLine, queue: QueueId) {
-    if queue.is_data() {
-        out.in_use.set(queue, true);
-    }
+    out.set_in_use(queue, true);
 }
 
 /// A packet has left a queue of `out`, which may be empty.
 #[inline(always)]
 pub fn vacate(out: &PortLine, queue: QueueId, row: &EgressQueue) {
-    if row.bytes.load() == 0 && queue.is_data() {
-        out.in_use.set(queue, false);
+    if row.bytes.load() == 0 {
+        out.set_in_use(queue, false);
     }
 }
 
@@ -141,7 +138,7 @@ pub fn enqueued<T: Tables>(
     if flow.packets.load() == 0 {
         let queues = at.config.queues_of(at.priority);
         flow.member.store(queues.number_of(packet.queue) + 1);
-        out.last_given.store(packet.queue.number().into());
+        out.give(packet.queue);
     }
     if !is_sampled {
         return None;

@@ -21,7 +21,7 @@ pub fn enqueued<T: Tables>(
     let upstream = packet.fields.upstream;
     let length = packet.egress.bytes.load();
     let threshold = threshold(at.tables, packet.egress_port, out)?;
-    if length <= threshold || !upstream.is_data() || is_elided(packet) {
+    if length <= threshold || !upstream.is_flow_queue() || is_elided(packet) {
         return None;
     }
     let counter = state::counter(at.tables, at.port_number, upstream)?;
@@ -62,10 +62,8 @@ fn is_elided<T: Tables>(packet: &Arriving<'_, T>) -> bool {
 /// Th of the queues of an egress port: what drains in a hop's round trip at the share of an active queue.
 #[inline(always)]
 fn threshold<T: Tables>(tables: &T, egress_port: u32, out: &PortLine) -> Option<u64> {
-    let ([low, high], [low_paused, high_paused]) = (out.in_use.words(), out.paused.words());
-    let active = (low & !low_paused).count_ones() + (high & !high_paused).count_ones();
     // A queue that is paused and alone drains as the only one when it is resumed.
-    Some(state::threshold(tables, egress_port, active.max(1))?.load().into())
+    Some(state::threshold(tables, egress_port, out.active().max(1))?.load().into())
 }
 
 /// Pauses or resumes a queue of the neighbour at the port of `at`, because of a queue of this `length` with this
@@ -111,6 +109,6 @@ pub fn receive<T: Tables>(tables: &T, port: u32, control: &HopControl) -> Result
 pub fn paused<T: Tables>(tables: &T, port: u32) -> Option<QueueSet> {
     match state::port(tables, port)?.paused.words() {
         [0, 0] => None,
-        [low, high] => Some(QueueSet::of_data(u128::from(low) | u128::from(high) << 64)),
+        [low, high] => Some(QueueSet::of_flow_queues(u128::from(low) | u128::from(high) << 64)),
     }
 }

@@ -6,7 +6,7 @@ use zerocopy::FromBytes;
 use super::settings::Options;
 use crate::cell::{Cell32, Cell64};
 use crate::map_abi::{MAX_PORTS, SCHEME_BLOCK_WORDS, SchemeLine};
-use crate::queue::{MAX_DATA_QUEUES, QueueId};
+use crate::queue::{FLOW_QUEUES, MAX_DATA_QUEUES, QueueId};
 use crate::scheme::state::Line;
 use crate::tables::Tables;
 
@@ -20,7 +20,7 @@ pub struct SettingsLine {
     pub sampled: Cell64,
 }
 
-/// A set of data queues of a port, a bit each.
+/// A set of flow queues of a port, a bit each.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct QueueBits([Cell64; 2]);
@@ -61,7 +61,7 @@ impl QueueBits {
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct PortLine {
-    /// Its queues that hold packets.
+    /// Its flow queues that hold packets.
     pub in_use: QueueBits,
     /// Its queues that the neighbour has paused.
     pub paused: QueueBits,
@@ -73,8 +73,64 @@ pub struct PortLine {
     pub activations: Cell32,
     /// How often its queue held other packets then.
     pub collisions: Cell32,
-    /// The queue that a flow got last.
-    pub last_given: Cell32,
+    /// The queue behind the one that a flow got last, and from [`OTHERS_AT`] on a bit for each other data queue that
+    /// holds packets.
+    turn: Cell32,
+}
+
+/// Where [`PortLine::turn`] has the queues that are not flow queues.
+const OTHERS_AT: u32 = 8;
+
+impl PortLine {
+    /// The flow queue whose turn it is to be given.
+    #[inline(always)]
+    pub fn next_given(&self) -> QueueId {
+        QueueId::of_bits(self.turn.load() & 127)
+    }
+
+    /// A flow has got this flow queue.
+    #[inline(always)]
+    pub fn give(&self, queue: QueueId) {
+        let others = self.turn.load() & !0xff;
+        self.turn.store(others | u32::from(queue.number().wrapping_add(1) & 127));
+    }
+
+    /// Whether a data queue holds packets.
+    #[inline(always)]
+    pub fn set_in_use(&self, queue: QueueId, is_in: bool) {
+        if queue.is_flow_queue() {
+            self.in_use.set(queue, is_in);
+        } else if queue.is_data() {
+            let bit = 1 << (OTHERS_AT + u32::from(queue.number() & 7));
+            let rest = self.turn.load() & !bit;
+            self.turn.store(if is_in { rest | bit } else { rest });
+        }
+    }
+
+    /// Data queues that hold packets and are not paused one by one.
+    #[inline(always)]
+    pub fn active(&self) -> u32 {
+        let ([low, high], [low_paused, high_paused]) = (self.in_use.words(), self.paused.words());
+        let others = self.turn.load() >> OTHERS_AT;
+        count_ones([low & !low_paused, high & !high_paused, others.into()])
+    }
+}
+
+/// Bits that are set in three words, at most 255. As one sum, because the verifier knows a bound of each
+/// `u64::count_ones` alone, and LLVM drops checks of what it knows itself.
+#[inline(always)]
+fn count_ones(words: [u64; 3]) -> u32 {
+    const BYTES: u64 = 0x0101_0101_0101_0101;
+    const ONES: u64 = 0x55 * BYTES;
+    const PAIRS: u64 = 0x33 * BYTES;
+    const FOURS: u64 = 0x0f * BYTES;
+    let of_bytes = words.map(|word| {
+        let of_pairs = word - ((word >> 1) & ONES);
+        let of_fours = (of_pairs & PAIRS) + ((of_pairs >> 2) & PAIRS);
+        (of_fours + (of_fours >> 4)) & FOURS
+    });
+    let [a, b, c] = of_bytes;
+    ((a + b + c).wrapping_mul(BYTES) >> 56) as u32
 }
 
 /// Pause counters of sixteen queues of a neighbour.
@@ -138,7 +194,7 @@ unsafe impl Line for ElidedLine {}
 /// Entries of the flow table in a line.
 pub const ENTRIES_IN_A_LINE: u32 = 4;
 const COUNTERS_IN_A_LINE: usize = 16;
-const COUNTER_LINES: u32 = (MAX_DATA_QUEUES / COUNTERS_IN_A_LINE) as u32;
+const COUNTER_LINES: u32 = (FLOW_QUEUES as usize / COUNTERS_IN_A_LINE) as u32;
 const ELIDED_WORDS: usize = MAX_PORTS / 64;
 const _: () = assert!(ELIDED_WORDS.is_power_of_two());
 const SETTINGS: u32 = 0;
@@ -209,7 +265,8 @@ pub fn threshold<T: Tables>(tables: &T, port: u32, active: u32) -> Option<&Cell3
     Some(tables.scheme_block(port)?.word(active as usize))
 }
 
-const _: () = assert!(MAX_DATA_QUEUES < SCHEME_BLOCK_WORDS);
+const _: () =
+    assert!(MAX_DATA_QUEUES < SCHEME_BLOCK_WORDS && MAX_DATA_QUEUES - FLOW_QUEUES as usize == 8);
 
 /// Blocks for a switch with so many ports.
 pub const fn blocks(ports: u32) -> u32 {
@@ -221,6 +278,28 @@ mod tests {
     use super::*;
     use crate::map_abi::SwitchConfig;
     use crate::tables::owned::{OwnedTables, PORTS};
+
+    #[test]
+    fn active_queues_are_those_in_use_that_are_not_paused() {
+        let port = PortLine::default();
+        let mut in_use = 0;
+        for queue in (0..136).rev().map(QueueId::data) {
+            port.set_in_use(queue, true);
+            port.set_in_use(queue, true);
+            in_use += 1;
+            assert_eq!(port.active(), in_use, "{queue}");
+        }
+        port.give(QueueId::data(126));
+        assert_eq!((port.next_given(), port.active()), (QueueId::data(127), 136));
+        port.give(QueueId::data(127));
+        assert_eq!(port.next_given(), QueueId::data(0));
+        port.paused.store([u64::MAX, 1]);
+        assert_eq!(port.active(), 136 - 65);
+        port.set_in_use(QueueId::data(130), false);
+        port.set_in_use(QueueId::data(100), false);
+        port.set_in_use(QueueId::CONTROL, false);
+        assert_eq!(port.active(), 136 - 67);
+    }
 
     #[test]
     fn an_elided_turn_has_a_bit_of_its_own() {

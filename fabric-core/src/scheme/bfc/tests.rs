@@ -20,7 +20,7 @@ use zerocopy::FromBytes;
 
 const CLASS: u8 = 3;
 const LENGTH: u64 = 1058;
-const QUEUES: QueueRange = QueueRange::data(8, 3);
+const QUEUES: QueueRange = QueueRange::flow_queues(8, 3);
 const STICKY: u64 = 1000;
 /// One active queue may hold three packets, two hold one each.
 const THRESHOLD: Nanos = Nanos(260);
@@ -445,7 +445,7 @@ fn the_use_of_a_port_is_told_field_by_field() {
     let options = options(Assignment::Dynamic);
     let mut tables = tables(options, true, None);
     // Queues of a priority that nobody pauses.
-    tables.config.queues[1] = QueueRange::data(20, 4);
+    tables.config.queues[1] = QueueRange::flow_queues(20, 4);
     let port = state::port(&tables, 1).expect("a port");
     [8, 10, 20, 21].map(QueueId::data).into_iter().for_each(|queue| port.in_use.set(queue, true));
     port.paused.set(QueueId::data(9), true);
@@ -466,7 +466,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
     told(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
     told(HopControl::Queues { paused: [1 << 8, 1 << 63] }).unwrap();
-    let paused = QueueSet::of_data(1 << 127 | 1 << 8);
+    let paused = QueueSet::of_flow_queues(1 << 127 | 1 << 8);
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), Some(paused));
     assert_eq!(Bfc::paused(&tables, policy, 0, Nanos(0)), None);
     let rate =
@@ -479,7 +479,7 @@ fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
 fn priorities_with_fewer_queues_stay_among_their_own() {
     const OTHER: u8 = 5;
     let mut tables = tables(options(Assignment::Dynamic), true, None);
-    tables.config.queues[usize::from(OTHER)] = QueueRange::data(11, 2);
+    tables.config.queues[usize::from(OTHER)] = QueueRange::flow_queues(11, 2);
     let options = Options::new(Assignment::Dynamic, 1 << CLASS | 1 << OTHER, 4).expect("a line");
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
     let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());

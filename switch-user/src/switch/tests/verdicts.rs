@@ -61,7 +61,7 @@ impl Scheme for Test {
 
     fn paused<T: Tables>(tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<QueueSet> {
         let mask = held(tables)?.0[0].load();
-        Some(QueueSet::of_data(mask.into()))
+        Some(QueueSet::of_flow_queues(mask.into()))
     }
 }
 

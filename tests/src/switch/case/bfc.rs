@@ -2,7 +2,7 @@
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::policy::{Policy, SchemeKind};
-use fabric_core::queue::{QueueId, QueueRange};
+use fabric_core::queue::{FLOW_QUEUES, QueueId, QueueRange, one_per_priority_from};
 use fabric_core::scheme::bfc::{Options, Settings};
 use fabric_core::wire::RemainingSize;
 use fabric_core::wire::ipv4::INCAST_LABEL;
@@ -56,7 +56,7 @@ struct Port {
 
 /// A data queue of a neighbour, often one of a few.
 fn upstream() -> impl Strategy<Value = u8> {
-    prop_oneof![4 => 8..11u8, 1 => 0..128u8]
+    prop_oneof![4 => 0..3u8, 1 => 0..FLOW_QUEUES]
 }
 
 /// The byte by which an address names a queue; now and then it names none that a port has.
@@ -147,11 +147,11 @@ impl Extra {
             return;
         }
         let options = Options::of(policy);
-        let queues = &mut state.config.queues[usize::from(PRIORITY)];
         if let Some(count) = self.queues {
-            *queues = QueueRange::data(8, count);
+            state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
+            state.config.queues[usize::from(PRIORITY)] = QueueRange::flow_queues(0, count);
         }
-        let queues = *queues;
+        let queues = state.config.queues[usize::from(PRIORITY)];
         let megabits = state.ports[0].rate_bps / 1_000_000;
         let settings = Settings {
             options,
