@@ -112,7 +112,12 @@ impl Nic {
         self.queues[queue.place()].queue_pairs -= 1;
     }
 
-    /// The pause timers of the port, to be changed.
+    /// The pause timers of the port.
+    pub fn pauses(&self) -> &PauseTimers {
+        &self.pause
+    }
+
+    /// The same, to be changed.
     pub fn pauses_mut(&mut self) -> &mut PauseTimers {
         self.has_news = true;
         &mut self.pause

@@ -150,6 +150,17 @@ impl PauseTimers {
         }
     }
 
+    /// The queues that are paused one by one, or will be when the response time is over.
+    pub fn paused_queues(&self) -> QueueSet {
+        let mut paused = QueueSet::EMPTY;
+        for (place, pause) in self.pauses.iter().enumerate() {
+            if pause.queue.until == Picos::MAX {
+                paused.insert(QueueId::of_place(place));
+            }
+        }
+        paused
+    }
+
     /// Whether `queue` may not start a packet at `now`.
     #[inline]
     pub fn is_paused(&self, queue: QueueId, now: Picos) -> bool {
@@ -272,8 +283,8 @@ mod tests {
     #[test]
     fn a_class_stops_all_of_its_queues_and_no_other() {
         let mut queues = one_per_priority(None);
-        queues[3] = QueueRange::data(8, 3);
-        queues[4] = QueueRange::data(126, 2);
+        queues[3] = QueueRange::flow_queues(8, 3);
+        queues[4] = QueueRange::flow_queues(126, 2);
         let mut timers = PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE, queues);
         let paused = |timers: &PauseTimers, now| -> Vec<u8> {
             (0..128).filter(|queue| timers.is_paused(QueueId::data(*queue), now)).collect()
@@ -312,11 +323,11 @@ mod tests {
     #[test]
     fn a_repeated_pause_has_no_response_time_and_a_resume_before_it_binds_ends_it() {
         let mut timers = timers();
-        let all = QueueSet::of_data(u128::MAX);
-        timers.receive_queues(Picos(0), all, QueueSet::of_data(1 << 3));
-        timers.receive_queues(Picos(1500), all, QueueSet::of_data(1 << 3 | 1 << 4));
+        let all = QueueSet::of_flow_queues(u128::MAX);
+        timers.receive_queues(Picos(0), all, QueueSet::of_flow_queues(1 << 3));
+        timers.receive_queues(Picos(1500), all, QueueSet::of_flow_queues(1 << 3 | 1 << 4));
         assert!(timers.is_paused(of(3), Picos(2000)) && !timers.is_paused(of(4), Picos(2000)));
-        timers.receive_queues(Picos(2500), all, QueueSet::of_data(1 << 3));
+        timers.receive_queues(Picos(2500), all, QueueSet::of_flow_queues(1 << 3));
         assert!(timers.is_paused(of(3), Picos(3500)) && !timers.is_paused(of(4), Picos(3500)));
     }
 
@@ -342,7 +353,7 @@ mod tests {
         let mut timers = timers();
         let ninth = QueueSet::of(QueueId::data(8));
         assert_eq!(timers.receive_queues(Picos(0), ninth, ninth), PauseOutcome::Nothing);
-        let all = QueueSet::of_data(u128::MAX);
+        let all = QueueSet::of_flow_queues(u128::MAX);
         assert_eq!(timers.receive_queues(Picos(0), all, ninth), PauseOutcome::Resumed);
         assert_eq!(timers.receive_queues(Picos(0), all, all), PauseOutcome::Paused);
     }

@@ -48,6 +48,11 @@ impl<T> QueuePairTable<T> {
         self.slots[slot as usize].as_mut().expect("a slot in use holds a queue pair")
     }
 
+    /// Those in slots, in the order of these.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+
     /// Forgets the number; the slot stays until it is released.
     pub fn unlink(&mut self, number: u32) -> Option<u32> {
         self.slot_by_number.remove(&number)

@@ -94,6 +94,12 @@ impl<W: Write> Capture<W> {
         written.map(|_| ()).map_err(|error| write_error(&self.path, error))
     }
 
+    /// Empties the buffer, for readers that follow.
+    pub fn flush(&mut self) -> Result<(), ResultsError> {
+        let flushed = self.pcapng.get_mut().flush();
+        flushed.map_err(|source| ResultsError::Write { path: self.path.clone(), source })
+    }
+
     /// Empties the buffer and closes the file.
     pub fn finish(self) -> Result<(), ResultsError> {
         let path = self.path;

@@ -11,6 +11,7 @@ use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::FlowTraceRow;
+use super::held_flow::HeldFlowRow;
 use super::hpcc;
 use super::link_delay::LinkDelayRow;
 use super::manifest::{MANIFEST_KEYS, Manifest};
@@ -56,6 +57,7 @@ pub fn columns_markdown() -> String {
     table::<QueueRow>(&mut text);
     table::<EgressQueueRow>(&mut text);
     table::<FlowQueuesRow>(&mut text);
+    table::<HeldFlowRow>(&mut text);
     table::<QueuePauseRow>(&mut text);
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
@@ -145,6 +147,7 @@ mod tests {
             header::<FlowQueuesRow>(),
             "time_ns,node,port,flows,queues,paused,pausing,activations,collisions"
         );
+        assert_eq!(header::<HeldFlowRow>(), "time_ns,node,port,by,queue,flow");
         assert_eq!(
             header::<LinkDelayRow>(),
             "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"

@@ -36,6 +36,17 @@ pub struct DeadlockMember<'a> {
     pub priority: u8,
     /// Why it waits for the next.
     pub level: PauseLevel,
+    /// Its number, if it is paused by itself and not with its class.
+    pub flow_queue: Option<u8>,
+}
+
+impl DeadlockMember<'_> {
+    fn level(&self) -> String {
+        match self.flow_queue {
+            Some(queue) => format!("flow-queue-{queue}"),
+            None => self.level.name().to_owned(),
+        }
+    }
 }
 
 impl<'a> DeadlockRow<'a> {
@@ -96,7 +107,9 @@ impl Row for DeadlockRow<'_> {
             name: "levels",
             about: "Why each of them waits for the next, in the same order: `queue` if the ingress \
                     queue that pauses it is OFF and holds packets there, `port` if the port pauses \
-                    it (DSH); as of when the circle was confirmed or last looked at.",
+                    it (DSH); as of when the circle was confirmed or last looked at. `flow-queue-5`: the switch at the \
+                    wire's end has paused queue 5 by itself, and counts a packet for that which lies in the next one \
+                    (`switch.backpressure`). Of such circles only deadlocks have a row; `onset_ns` is the look that found it.",
         },
         Column {
             name: "survives_refresh",
@@ -115,7 +128,7 @@ impl Row for DeadlockRow<'_> {
             Maybe(self.end.map(|time| time.0)),
             Text(&self.listed(|member| member.wire)),
             self.listed(|member| member.priority),
-            self.listed(|member| member.level.name()),
+            self.listed(DeadlockMember::level),
             u8::from(self.survives_refresh),
         )
     }
@@ -174,14 +187,28 @@ mod tests {
     }
 
     const MEMBERS: [DeadlockMember<'_>; 2] = [
-        DeadlockMember { wire: "a->b", priority: 3, level: PauseLevel::Queue },
-        DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Port },
+        DeadlockMember { wire: "a->b", priority: 3, level: PauseLevel::Queue, flow_queue: None },
+        DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Port, flow_queue: None },
     ];
 
     #[test]
     fn a_deadlock_has_no_end() {
         assert_eq!(line(&row(12, Some(20), None)), "7,12,20,,a->b b->a,3 5,queue port,1\n");
         assert_eq!(line(&row(12, None, Some(15))), "7,12,,15,a->b b->a,3 5,queue port,0\n");
+    }
+
+    #[test]
+    fn a_queue_that_is_paused_by_itself_has_its_number() {
+        let queue = |wire, queue| DeadlockMember {
+            wire,
+            priority: 3,
+            level: PauseLevel::Queue,
+            flow_queue: Some(queue),
+        };
+        let members = [queue("a->b", 0), queue("b->a", 127)];
+        let row = DeadlockRow { members: &members, ..row(12, Some(20), None) };
+        let expected = "7,12,20,,a->b b->a,3 3,flow-queue-0 flow-queue-127,1\n";
+        assert_eq!(line(&row), expected);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! `drops.csv`.
+//! `drops.csv`, and drops in `summary.json`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use super::column::Column;
@@ -87,6 +89,45 @@ impl Row for DropRow<'_> {
     }
 }
 
+/// Frames that went no further, by reason and by who is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DropTotals {
+    /// Frames for each reason that occurred.
+    pub by_reason: BTreeMap<String, u64>,
+    /// By the buffer's rules.
+    pub policy: u64,
+    /// Malformed, or not for this switch.
+    pub frame: u64,
+    /// Control frames without effect: not lost.
+    pub ignored: u64,
+    /// By the machine below the emulation.
+    pub substrate: u64,
+    /// By a fault that the scenario asked for.
+    pub injected: u64,
+}
+
+impl DropTotals {
+    /// Adds `frames` of one reason; zero frames leave no entry.
+    pub fn add(&mut self, reason: &str, class: DropClass, frames: u64) {
+        if frames == 0 {
+            return;
+        }
+        *self.by_reason.entry(reason.to_owned()).or_default() += frames;
+        *match class {
+            DropClass::Policy => &mut self.policy,
+            DropClass::Frame => &mut self.frame,
+            DropClass::Ignored => &mut self.ignored,
+            DropClass::Substrate => &mut self.substrate,
+            DropClass::Injected => &mut self.injected,
+        } += frames;
+    }
+
+    /// Frames lost: all but the ignored.
+    pub const fn lost(&self) -> u64 {
+        self.policy + self.frame + self.substrate + self.injected
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +145,33 @@ mod tests {
             bytes: Bytes(64),
         };
         assert_eq!(line(&row), "5,leaf0->h0,,,substrate-loss,substrate,64\n");
+    }
+
+    #[test]
+    fn ignored_frames_are_not_lost() {
+        let mut drops = DropTotals::default();
+        drops.add("global-pause", DropClass::Ignored, 5);
+        assert_eq!(drops.lost(), 0);
+        drops.add("injected-loss", DropClass::Injected, 1);
+        assert_eq!(drops.lost(), 1);
+    }
+
+    #[test]
+    fn all_frames_that_went_no_further_but_the_ignored_are_lost() {
+        let mut drops = DropTotals::default();
+        for (frames, class) in [
+            (1, DropClass::Policy),
+            (20, DropClass::Frame),
+            (300, DropClass::Ignored),
+            (4000, DropClass::Substrate),
+            (50_000, DropClass::Injected),
+        ] {
+            drops.add("some-reason", class, frames);
+            drops.add("some-reason", class, frames);
+        }
+        assert_eq!(drops.by_reason["some-reason"], 2 * 54_321);
+        let DropTotals { policy, frame, ignored, substrate, injected, .. } = drops;
+        assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
+        assert_eq!(drops.lost(), 108_042);
     }
 }

@@ -37,9 +37,9 @@ impl Row for EgressQueueRow<'_> {
         Column { name: "priority", about: "Priority whose flows the queue has." },
         Column {
             name: "queue",
-            about: "Its number at the port. Queues 0 to 7 are those of one priority each; those of \
-                    `switch.backpressure`, then those of `switch.flow_queues` follow from 8 on, in the order of \
-                    its priorities or entries.",
+            about: "Its number at the port. Those of `switch.backpressure`, then those of `switch.flow_queues` \
+                    are numbered from 0 on, in the order of its priorities or entries; the queue of any other \
+                    priority has 128 and its number.",
         },
         Column { name: "bytes", about: "Bytes waiting in it." },
     ];

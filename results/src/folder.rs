@@ -16,6 +16,7 @@ use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_trace::{FlowTrace, FlowTraceRow};
+use super::held_flow::HeldFlowRow;
 use super::hpcc::{HpccFiles, HpccOptions};
 use super::link_delay::LinkDelayRow;
 use super::manifest::Manifest;
@@ -44,6 +45,7 @@ const FILES: &[&str] = &[
     QueueRow::FILE,
     EgressQueueRow::FILE,
     FlowQueuesRow::FILE,
+    HeldFlowRow::FILE,
     QueuePauseRow::FILE,
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
@@ -78,6 +80,8 @@ pub struct ResultsOptions {
     pub egress_queues: bool,
     /// Whether there are a `queue_pauses.csv` and a `flow_queues.csv`.
     pub queue_pauses: bool,
+    /// Whether there is a `held_flows.csv`.
+    pub held_flows: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -89,6 +93,7 @@ pub struct ResultsFolder {
     egress_queues: Option<CsvTable<File>>,
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
+    held_flows: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -129,6 +134,7 @@ impl ResultsFolder {
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
+            held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
@@ -203,6 +209,14 @@ impl ResultsFolder {
         self.flow_queues.as_mut().expect("a scheme that pauses queues has the table").row(row)
     }
 
+    /// Adds a flow that a pause of one queue holds.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::held_flows`].
+    pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
+        self.held_flows.as_mut().expect("held flows are noted where it is asked for").row(row)
+    }
+
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.drops.row(row)
@@ -270,7 +284,7 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
-        let optional = optional.chain(self.flow_queues);
+        let optional = optional.chain(self.flow_queues).chain(self.held_flows);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

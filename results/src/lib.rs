@@ -7,6 +7,7 @@
 //! hands out all of them. Nothing here knows the scenario, the topology, the switch or the engine, and
 //! of this project's crates only units; nothing here reads a clock.
 
+mod active_flows;
 mod buffer_series;
 mod capture;
 mod column;
@@ -23,6 +24,7 @@ mod flow_statistics;
 mod flow_trace;
 mod folder;
 pub mod folder_lock;
+mod held_flow;
 mod hpcc;
 mod link_delay;
 mod manifest;
@@ -45,13 +47,14 @@ mod throughput;
 mod unfinished;
 mod window;
 
+pub use active_flows::{ActiveFlows, ActiveFlowsSummary};
 pub use buffer_series::{BufferChart, BufferLevel, BufferSeries};
-pub use capture::{CAPTURE_FILE, CaptureWire};
+pub use capture::{CAPTURE_FILE, Capture, CaptureWire};
 pub use column::{Column, columns_markdown, section};
 pub use csv::Text as CsvText;
 pub use deadlock::{DeadlockMember, DeadlockRow, DeadlockTotals};
 pub use distribution::Distribution;
-pub use drop::{DropClass, DropRow};
+pub use drop::{DropClass, DropRow, DropTotals};
 pub use egress_queue::EgressQueueRow;
 pub use error::ResultsError;
 pub use fct_by_size::{FctBySizeRow, GroupTimes};
@@ -60,6 +63,7 @@ pub use flow_queue::{FlowQueueTotals, FlowQueuesRow};
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
 pub use flow_trace::FlowTraceRow;
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
+pub use held_flow::HeldFlowRow;
 pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueSampling};
 pub use link_delay::{LinkDelayRange, LinkDelayRow};
 pub use manifest::Manifest;
@@ -78,7 +82,7 @@ pub use report::{
 };
 pub use size_class::{SizeClassSlowdown, SizeClassSummary, SizeClasses};
 pub use slowdown::Slowdown;
-pub use summary::{DropTotals, RunEnd, Summary};
+pub use summary::{RunEnd, Summary};
 pub use throughput::{ThroughputMeter, ThroughputRow};
 pub use unfinished::{Keeper, appoint};
 pub use window::{Window, WindowSummary};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Nanos, Picos};
 
+use super::active_flows::ActiveFlowsMeter;
 use super::buffer_series::{BufferLevel, BufferSeries};
 use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
@@ -14,6 +15,7 @@ use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
 use super::flow_trace::FlowTraceRow;
 use super::folder::ResultsFolder;
+use super::held_flow::HeldFlowRow;
 use super::hpcc::{FlowStart, HpccFiles};
 use super::link_delay::{LinkDelayRange, LinkDelayRow};
 use super::manifest::Manifest;
@@ -46,6 +48,7 @@ pub struct Record {
     throughput: Option<ThroughputMeter>,
     pause_times: PauseTimes,
     queue_pauses: Option<QueuePauses>,
+    active_flows: Option<ActiveFlowsMeter>,
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
@@ -70,8 +73,8 @@ pub struct RecordOptions {
     pub capacities: BTreeMap<String, Bytes>,
     /// A part of the run to look at by itself.
     pub window: Option<Window>,
-    /// Whether switches pause single queues.
-    pub queue_pauses: bool,
+    /// Where switches pause single queues: the time between two samples of their flows.
+    pub flow_queues: Option<Nanos>,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -97,7 +100,7 @@ impl Record {
             size_classes,
             capacities,
             window,
-            queue_pauses,
+            flow_queues,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
@@ -108,7 +111,8 @@ impl Record {
             window: window.map(|window| (window, in_window)),
             worst_flows: Vec::new(),
             pause_times: PauseTimes::new(window),
-            queue_pauses: queue_pauses.then(QueuePauses::default),
+            queue_pauses: flow_queues.map(|_| QueuePauses::default()),
+            active_flows: flow_queues.map(|period| ActiveFlowsMeter::new(period, window)),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
@@ -246,6 +250,9 @@ impl Record {
 
     /// Adds a sample of how flows are spread over a port's queues.
     pub fn flow_queues(&mut self, row: &FlowQueuesRow) -> Result<(), ResultsError> {
+        if let Some(meter) = &mut self.active_flows {
+            meter.record(row);
+        }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.flow_queues(row))
     }
 
@@ -253,6 +260,11 @@ impl Record {
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.get_or_insert_default().record(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
+    /// Adds a flow that a pause of one queue holds.
+    pub fn held_flow(&mut self, row: &HeldFlowRow) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.held_flow(row))
     }
 
     /// Adds a frame that went no further. Totals come from counters, by [`Summary::drops`].
@@ -338,6 +350,7 @@ impl Record {
             pause_ordered_ns: sum(|row| row.ordered.total.paused),
             pause_ordered_by_level: ordered(|ordered| ordered.by_level),
             queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
+            active_flows: self.active_flows.and_then(|meter| meter.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,

@@ -18,6 +18,7 @@ pub use self::quantity::{counted, span};
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
+use super::drop::DropTotals;
 use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
@@ -27,7 +28,7 @@ use super::pause_intervals::PauseTotal;
 use super::paused_peer::PausedPeer;
 use super::queue::QueueKind;
 use super::slowdown::Slowdown;
-use super::summary::{DropTotals, RunEnd, Summary};
+use super::summary::{RunEnd, Summary};
 
 /// Rows of a table at most; what is left out is counted in a last line.
 pub const TABLE_ROWS: usize = 20;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
-use super::drop::DropClass;
+use super::drop::DropTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
@@ -55,6 +56,9 @@ pub struct Summary {
     /// How often flows came to share a queue, if switches give flows queues.
     #[serde(default)]
     pub flow_queues: Option<FlowQueueTotals>,
+    /// How many flows had packets at ports, if switches give flows queues and any had some.
+    #[serde(default)]
+    pub active_flows: Option<ActiveFlows>,
     /// Bytes that switches held, each switch at each instant of the run, if the scenario asks for them.
     #[serde(default)]
     pub buffer_bytes: Option<OccupancySummary>,
@@ -181,6 +185,16 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
     },
     Column {
+        name: "active_flows",
+        about: "Flows with packets that wait to leave by a port of a switch with `switch.backpressure`, counted and sampled as in \
+                `flow_queues.csv` (labelled incasts not, flows with one entry of the table once), weighted by time, from `results.from` to `results.to` if they are given: `mean`, the \
+                numbers `p50`, `p90` and `p99` that were not exceeded for 50, 90 and 99 % of the time, and `max`, of all \
+                `ports` that ever had some and of the `busiest`, which had most in the mean: `busiest_port`, as `s0:17`. \
+                `busiest_share_change` is how much a flow's fair share there (the rate by the number of \
+                flows) changed in the mean from one sample to the next, as a part of the earlier share. Null without such \
+                flows.",
+    },
+    Column {
         name: "buffer_bytes",
         about: "With `results.occupancy`: bytes that switches held, over all switches and weighted by time, as `buffer` in \
                 `occupancy.csv`: `mean`, the levels `p50`, `p95` and `p99` that were not exceeded for 50, 95 and 99 % of \
@@ -287,45 +301,6 @@ impl Summary {
     }
 }
 
-/// Frames that went no further, by reason and by who is to blame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DropTotals {
-    /// Frames for each reason that occurred.
-    pub by_reason: BTreeMap<String, u64>,
-    /// By the buffer's rules.
-    pub policy: u64,
-    /// Malformed, or not for this switch.
-    pub frame: u64,
-    /// Control frames without effect: not lost.
-    pub ignored: u64,
-    /// By the machine below the emulation.
-    pub substrate: u64,
-    /// By a fault that the scenario asked for.
-    pub injected: u64,
-}
-
-impl DropTotals {
-    /// Adds `frames` of one reason; zero frames leave no entry.
-    pub fn add(&mut self, reason: &str, class: DropClass, frames: u64) {
-        if frames == 0 {
-            return;
-        }
-        *self.by_reason.entry(reason.to_owned()).or_default() += frames;
-        *match class {
-            DropClass::Policy => &mut self.policy,
-            DropClass::Frame => &mut self.frame,
-            DropClass::Ignored => &mut self.ignored,
-            DropClass::Substrate => &mut self.substrate,
-            DropClass::Injected => &mut self.injected,
-        } += frames;
-    }
-
-    /// Frames lost: all but the ignored.
-    pub const fn lost(&self) -> u64 {
-        self.policy + self.frame + self.substrate + self.injected
-    }
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((seconds * 1e3).round() / 1e3)
@@ -334,6 +309,7 @@ fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drop::DropClass;
     use crate::slowdown::Slowdown;
 
     fn summary() -> Summary {
@@ -390,6 +366,7 @@ mod tests {
       },
       "queue_pauses": null,
       "flow_queues": null,
+      "active_flows": null,
       "buffer_bytes": null,
       "window": null,
       "deadlock": {
@@ -451,34 +428,6 @@ mod tests {
     fn it_reads_back() {
         let read: Summary = serde_json::from_str(&summary().to_json()).unwrap();
         assert_eq!(read, Summary { wall_seconds: 1.235, ..summary() });
-    }
-
-    #[test]
-    fn ignored_frames_are_not_lost() {
-        let mut drops = DropTotals::default();
-        drops.add("global-pause", DropClass::Ignored, 5);
-        assert_eq!(drops.lost(), 0);
-        drops.add("injected-loss", DropClass::Injected, 1);
-        assert_eq!(drops.lost(), 1);
-    }
-
-    #[test]
-    fn all_frames_that_went_no_further_but_the_ignored_are_lost() {
-        let mut drops = DropTotals::default();
-        for (frames, class) in [
-            (1, DropClass::Policy),
-            (20, DropClass::Frame),
-            (300, DropClass::Ignored),
-            (4000, DropClass::Substrate),
-            (50_000, DropClass::Injected),
-        ] {
-            drops.add("some-reason", class, frames);
-            drops.add("some-reason", class, frames);
-        }
-        assert_eq!(drops.by_reason["some-reason"], 2 * 54_321);
-        let DropTotals { policy, frame, ignored, substrate, injected, .. } = drops;
-        assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
-        assert_eq!(drops.lost(), 108_042);
     }
 
     #[test]

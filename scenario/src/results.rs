@@ -39,6 +39,9 @@ pub struct Results {
     pub occupancy: bool,
     /// Whether `distributions.csv` is written.
     pub distributions: bool,
+    /// Whether `held_flows.csv` is written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held_flows: bool,
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -131,6 +134,9 @@ pub(super) struct ResultsKeys {
     /// Whether `distributions.csv` is written, which measures headroom and paused queues at every arrival
     /// and departure. Default false.
     distributions: bool,
+    /// Whether `held_flows.csv` is written: which flows each pause of a single queue finds in it, not those that come later. Needs `switch.backpressure`. Default
+    /// false.
+    held_flows: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
     /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
@@ -180,6 +186,7 @@ impl Default for ResultsKeys {
             size_classes: Vec::new(),
             occupancy: false,
             distributions: false,
+            held_flows: false,
             throughput: None,
             flow_trace: None,
             hpcc: None,
@@ -221,6 +228,7 @@ impl ResultsKeys {
             size_classes,
             occupancy: self.occupancy,
             distributions: self.distributions,
+            held_flows: self.held_flows,
             throughput,
             flow_trace,
             hpcc,

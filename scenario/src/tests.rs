@@ -8,6 +8,7 @@ mod flow_streams;
 mod good;
 mod headroom;
 mod names;
+mod results;
 mod routes;
 mod scheduling;
 mod shape;

@@ -1,5 +1,7 @@
 //! Deadlock: circles of paused queues that wait for each other, found while the run goes on.
 //!
+//! This is about pauses of classes and ports; [`paused_queues`] has those of single queues.
+//!
 //! A circle can close only when a pause of a class or port begins, or by a packet that was on its way then. It
 //! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
 //! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, a circle that
@@ -9,6 +11,8 @@
 //! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses later, by
 //! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
 //! are newer. So it leaves out a pause that is younger than that: of an older one it has heard all.
+
+mod paused_queues;
 
 use fabric_core::hop_control::PauseLevel;
 use fabric_core::priority::{self, Priority};
@@ -22,6 +26,7 @@ use super::recorder::pause_level;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
+use paused_queues::QueueCircles;
 
 /// Emulated time between two looks at circles that may still dissolve.
 const LOOK_PERIOD: Picos = Picos(10_000_000);
@@ -57,6 +62,8 @@ pub struct DeadlockWatch {
     circles: u32,
     /// Whether a look is scheduled.
     looking: bool,
+    /// Circles of queues that are paused one by one.
+    queues: QueueCircles,
 }
 
 impl DeadlockWatch {
@@ -83,7 +90,13 @@ impl DeadlockWatch {
 
     /// Whether there is a circle that is known to be permanent.
     pub fn is_deadlocked(&self) -> bool {
-        self.open.iter().any(|circle| circle.confirmed.is_some())
+        !self.queues.confirmed.is_empty()
+            || self.open.iter().any(|circle| circle.confirmed.is_some())
+    }
+
+    /// Whether the pauses of some wire matter.
+    pub fn follows_any(&self) -> bool {
+        !self.on_cycle.is_empty()
     }
 
     /// Whether the pauses of a wire matter.
@@ -163,12 +176,14 @@ impl<W: Wires> Engine<'_, W> {
         for circle in &open {
             self.circle_row(circle, None)?;
         }
-        let deadlocks = open.iter().filter(|circle| circle.confirmed.is_some());
-        Ok(deadlocks.min_by_key(|circle| circle.onset).map(|circle| {
+        let of_queues = self.finish_paused_queues()?;
+        let of_classes = open.iter().filter(|circle| circle.confirmed.is_some()).map(|circle| {
             let names: Vec<&str> =
                 circle.lanes.iter().map(|lane| self.fabric_wire(lane.wire).name.as_str()).collect();
-            format!("deadlocked since {} ns ({})", circle.onset.0, names.join(" "))
-        }))
+            (circle.onset, names.join(" "))
+        });
+        let first = of_classes.chain(of_queues).min_by_key(|(onset, _)| *onset);
+        Ok(first.map(|(onset, names)| format!("deadlocked since {} ns ({names})", onset.0)))
     }
 
     /// Ends the circles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and
@@ -269,6 +284,7 @@ impl<W: Wires> Engine<'_, W> {
                 wire: &self.scenario.fabric().wire(WireId(lane.wire)).name,
                 priority: lane.class,
                 level: pause_level(level),
+                flow_queue: None,
             })
             .collect();
         self.recorder.record.deadlock(&DeadlockRow {

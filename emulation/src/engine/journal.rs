@@ -91,6 +91,15 @@ pub enum Note {
         /// Why.
         reason: Reason,
     },
+    /// A pause of a queue came in, and holds a flow.
+    Held {
+        /// The port of the queue.
+        port: u16,
+        /// The queue.
+        queue: u8,
+        /// The flow.
+        flow: u32,
+    },
     /// A class of a PFC frame has crossed a wire; the pause ends at `until`, which for a RESUME is not after its
     /// arrival.
     PauseReceived {

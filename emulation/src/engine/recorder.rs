@@ -8,8 +8,8 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, LinkDelayRow, PauseEvent,
-    PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
+    DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
+    PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;
@@ -73,6 +73,14 @@ impl<'a> Recorder<'a> {
                 length: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
             }),
+            Note::Held { port, queue, flow } => record.held_flow(&HeldFlowRow {
+                time,
+                node,
+                port,
+                by: &fabric.node(fabric.peer(entry.node, port).node).name,
+                queue,
+                flow,
+            }),
             Note::PauseReceived { wire, priority, until } => {
                 let wire = fabric.wire(wire);
                 let response = scenario.pause_response_ns(wire.to, wire.rate);
@@ -88,15 +96,7 @@ impl<'a> Recorder<'a> {
             }
             Note::Dropped { port, priority, reason, length } => {
                 self.count_drop(entry.node, priority, reason);
-                self.record.drop_event(&DropRow {
-                    time,
-                    node,
-                    port: Some(port),
-                    priority,
-                    reason: reason.name(),
-                    class: drop_class(reason),
-                    bytes: Bytes(u64::from(length)),
-                })
+                self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
             }
             Note::Lost { wire, priority, length, is_pause } => {
                 if let (true, NodeKind::Switch(SwitchId(switch))) =
@@ -104,15 +104,8 @@ impl<'a> Recorder<'a> {
                 {
                     *self.lost_pauses.entry(switch).or_default() += 1;
                 }
-                record.drop_event(&DropRow {
-                    time,
-                    node: &fabric.wire(wire).name,
-                    port: None,
-                    priority,
-                    reason: DropReason::InjectedLoss.name(),
-                    class: drop_class(DropReason::InjectedLoss),
-                    bytes: Bytes(u64::from(length)),
-                })
+                let (wire, reason) = (&fabric.wire(wire).name, DropReason::InjectedLoss);
+                record.drop_event(&drop_row(time, wire, None, priority, reason, length))
             }
             Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
                 time,
@@ -189,6 +182,18 @@ impl Recorder<'_> {
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {
     let SampledCounter { kind, port, priority, bytes } = *counter;
     QueueRow { time, node, kind, port, priority, bytes: Bytes(bytes) }
+}
+
+fn drop_row(
+    time: Nanos,
+    node: &str,
+    port: Option<u16>,
+    priority: Option<u8>,
+    reason: DropReason,
+    length: u32,
+) -> DropRow<'_> {
+    let (class, bytes) = (drop_class(reason), Bytes(length.into()));
+    DropRow { time, node, port, priority, reason: reason.name(), class, bytes }
 }
 
 fn flow_queues_row<'a>(time: Nanos, node: &'a str, port: u16, of: &FlowUse) -> FlowQueuesRow<'a> {

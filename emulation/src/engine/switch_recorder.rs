@@ -20,6 +20,8 @@ use super::journal::{Journal, Note};
 
 /// What results follow of a switch.
 pub struct Followed {
+    /// The switch.
+    node: NodeId,
     /// Whether each packet that it admits and sends has to be looked at.
     packets: bool,
     /// How full its pools were.
@@ -43,6 +45,7 @@ impl Followed {
         let ports = results.hpcc.is_some();
         let wires = &scenario.fabric().switch(switch).ports;
         Self {
+            node: scenario.fabric().switch_node(switch),
             packets: occupancy.is_some() || study.is_some() || ports,
             occupancy,
             study,
@@ -53,15 +56,14 @@ impl Followed {
 }
 
 impl Followed {
-    /// The observer of the switch, which is node `node`.
+    /// The observer of the switch.
     #[inline]
     pub fn recorder<'a>(
         &'a mut self,
-        node: NodeId,
         journal: &'a mut Journal,
         measured: &'a mut Option<Box<Measurements>>,
     ) -> SwitchRecorder<'a> {
-        SwitchRecorder { followed: self, journal, measured, node }
+        SwitchRecorder { followed: self, journal, measured }
     }
 }
 
@@ -73,8 +75,6 @@ pub struct SwitchRecorder<'a> {
     pub journal: &'a mut Journal,
     /// What is measured of headroom.
     pub measured: &'a mut Option<Box<Measurements>>,
-    /// The switch.
-    pub node: NodeId,
 }
 
 impl SwitchRecorder<'_> {
@@ -95,7 +95,7 @@ impl SwitchRecorder<'_> {
     #[inline]
     fn waiting(&mut self, now: Picos, port: u16, change: i64) {
         if self.followed.ports {
-            self.journal.note(now, self.node, Note::Waiting { port, change });
+            self.journal.note(now, self.followed.node, Note::Waiting { port, change });
         }
     }
 
@@ -133,7 +133,8 @@ impl Observer for SwitchRecorder<'_> {
         packet: Admitted,
     ) -> Result<(), Infallible> {
         if self.followed.packets {
-            self.follow_admitted(now, tables, &packet);
+            // A copy is made here alone: a reference to `packet` itself would keep every packet out of registers.
+            self.follow_admitted(now, tables, &{ packet });
         }
         Ok(())
     }
@@ -146,7 +147,7 @@ impl Observer for SwitchRecorder<'_> {
         packet: Departed,
     ) -> Result<(), Infallible> {
         if self.followed.packets {
-            self.follow_departed(now, tables, &packet);
+            self.follow_departed(now, tables, &{ packet });
         }
         Ok(())
     }
@@ -160,7 +161,11 @@ impl Observer for SwitchRecorder<'_> {
         length: u32,
     ) -> Result<(), Infallible> {
         let priority = priority.map(Priority::number);
-        self.journal.note(now, self.node, Note::Dropped { port, priority, reason, length });
+        self.journal.note(
+            now,
+            self.followed.node,
+            Note::Dropped { port, priority, reason, length },
+        );
         Ok(())
     }
 
@@ -176,7 +181,7 @@ impl Observer for SwitchRecorder<'_> {
         for class in priority::of_mask(pauses.named) {
             let until = tables.pause_expiry(port.into(), class);
             let what = Note::PauseReceived { wire, priority: class.number(), until };
-            self.journal.note(now, self.node, what);
+            self.journal.note(now, self.followed.node, what);
         }
         Ok(())
     }
@@ -194,7 +199,7 @@ impl Observer for SwitchRecorder<'_> {
         event: ControlEvent,
     ) -> Result<(), Infallible> {
         let what = Note::Told { port, classes, event, reason: order.into() };
-        self.journal.note(now, self.node, what);
+        self.journal.note(now, self.followed.node, what);
         Ok(())
     }
 
@@ -207,7 +212,7 @@ impl Observer for SwitchRecorder<'_> {
         paused: bool,
     ) -> Result<(), Infallible> {
         let (queue, reason) = (queue.number(), order.into());
-        self.journal.note(now, self.node, Note::QueueTold { port, queue, paused, reason });
+        self.journal.note(now, self.followed.node, Note::QueueTold { port, queue, paused, reason });
         Ok(())
     }
 
@@ -224,7 +229,7 @@ impl Observer for SwitchRecorder<'_> {
         headroom: Bytes,
         measured: Option<Measurement>,
     ) -> Result<(), Infallible> {
-        self.journal.note(now, self.node, Note::LinkDelay { port, headroom, measured });
+        self.journal.note(now, self.followed.node, Note::LinkDelay { port, headroom, measured });
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! What a host and the neighbour at its port tell each other of their link: hop control and link delay frames.
 
 use fabric_core::hop_control::HopControl;
-use fabric_core::queue::QueueSet;
+use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
 use units::Picos;
@@ -33,7 +33,7 @@ impl Host {
             }
             HopControl::Queues { paused } => {
                 let [low, high] = paused.map(u128::from);
-                (QueueSet::of_data(u128::MAX), QueueSet::of_data(low | high << 64))
+                (QueueSet::of_flow_queues(u128::MAX), QueueSet::of_flow_queues(low | high << 64))
             }
             HopControl::Flows { .. } | HopControl::Rate { .. } => {
                 counters.unexpected_hop_control += 1;
@@ -45,6 +45,23 @@ impl Host {
             PauseOutcome::Resumed => counters.queue_resumes_received += 1,
             PauseOutcome::Nothing => counters.unexpected_hop_control += 1,
         }
+    }
+
+    /// The transmit queues that the neighbour has paused one by one.
+    pub fn paused_queues(&self) -> QueueSet {
+        self.nic.pauses().paused_queues()
+    }
+
+    /// The flows that have a transmit queue and something left to send (TCP: to be acknowledged), in the order of their
+    /// numbers.
+    pub fn flows_of(&self, queue: QueueId) -> Vec<u32> {
+        let sending = self.senders.iter();
+        let sending = sending.filter(|sending| {
+            sending.queue == queue && sending.end.remaining() > 0 && !sending.end.is_complete()
+        });
+        let mut flows: Vec<u32> = sending.map(|sending| sending.end.request().flow).collect();
+        flows.sort_unstable();
+        flows
     }
 
     /// Takes a link delay frame whose last bit arrived at `now`: a request is answered, when the port is

@@ -17,6 +17,7 @@ fn options() -> ResultsOptions {
         link_delay: true,
         egress_queues: true,
         queue_pauses: true,
+        held_flows: true,
         hpcc: Some(hpcc()),
     }
 }
@@ -170,6 +171,8 @@ fn a_row_of_each_kind_is_in_its_file() {
     let row =
         FlowQueuesRow { time, node, port, flows, queues, paused, pausing, activations, collisions };
     results.flow_queues(&row).unwrap();
+    let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
+    results.held_flow(&held).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
@@ -181,6 +184,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (FlowRow::FILE, "41,incast,h1,h0,3,"),
         (PauseRow::FILE, "42,s0,1,h1,3,xoff,"),
         (QueueRow::FILE, "43,s0,buffer,,,9"),
+        (HeldFlowRow::FILE, "67,s0,2,s2,68,69"),
         (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
         (DeadlockRow::FILE, "45,46,,47,"),
         (ThroughputRow::FILE, "48,50,51,49"),

@@ -3,8 +3,7 @@ use units::BitsPerSecond;
 use super::*;
 use crate::PoolLevels;
 use crate::folder::ResultsOptions;
-use crate::summary::DropTotals;
-use crate::{CaptureWire, DropClass, PauseLevel, Style};
+use crate::{CaptureWire, DropClass, DropTotals, PauseLevel, Style};
 use std::fs;
 use std::path::Path;
 
@@ -43,6 +42,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         link_delay,
         egress_queues: false,
         queue_pauses: false,
+        held_flows: false,
         hpcc: None,
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
@@ -50,7 +50,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         flow_size_bins: vec![Bytes(1_000)],
         size_classes: SizeClasses::new(vec![Bytes(1_000)]),
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
-        queue_pauses: false,
+        flow_queues: None,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };
@@ -183,8 +183,18 @@ fn two_runs_leave_and_show_the_same() {
 
 fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'static> {
     const MEMBERS: &[crate::DeadlockMember<'_>] = &[
-        crate::DeadlockMember { wire: "a->b", priority: 3, level: PauseLevel::Queue },
-        crate::DeadlockMember { wire: "b->a", priority: 5, level: PauseLevel::Queue },
+        crate::DeadlockMember {
+            wire: "a->b",
+            priority: 3,
+            level: PauseLevel::Queue,
+            flow_queue: None,
+        },
+        crate::DeadlockMember {
+            wire: "b->a",
+            priority: 5,
+            level: PauseLevel::Queue,
+            flow_queue: None,
+        },
     ];
     let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));
     DeadlockRow {

@@ -76,6 +76,54 @@ pub fn no_head_of_line_blocking(run: Runner) {
     assert!(longest(&alone) < 60_000, "{} B", longest(&alone));
 }
 
+/// Of the same flows: each pause tells which it holds where it comes in, and in one queue that is also the one that goes
+/// elsewhere.
+pub fn pauses_tell_what_they_hold(run: Runner) {
+    let sources = ["h0", "h1", "h5", "h6"];
+    let flows: String = sources.iter().map(|source| flow(source, "h4", 1000, 3)).collect();
+    let text = dumbbell(&(flows + &flow("h2", "h7", 1000, 3)));
+    for (queues, held_by_s0, busiest) in
+        [(16, vec![0, 1], ("s1", 4)), (1, vec![0, 1, 4], ("s0", 3))]
+    {
+        let queues = format!("switch.backpressure.queues={queues}");
+        let run = run(&text, &["results.held_flows=true", &queues]);
+        let pauses = run.table("queue_pauses.csv");
+        let begins: BTreeSet<_> = pauses
+            .with("event", "xoff")
+            .map(|row| (row.text("peer"), row.text("node"), row.number("queue")))
+            .collect();
+        let held = run.table("held_flows.csv");
+        let mut flows: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for row in held.rows() {
+            let place = (row.text("node"), row.number("queue"), row.number("flow"));
+            assert!(seen.insert((row.number("time_ns"), place)), "one row for a flow: {row:?}");
+            flows.entry(row.text("node")).or_default().insert(row.number("flow"));
+            let pause = (row.text("node"), row.text("by"), row.number("queue"));
+            assert!(begins.contains(&pause), "{pause:?}");
+        }
+        assert!(flows["s0"].iter().copied().eq(held_by_s0), "{flows:?}");
+        for (flow, source) in (0..).zip(sources) {
+            assert!(flows[source].iter().eq(&[flow]), "{flows:?}");
+        }
+        let active = run.summary.active_flows.expect("flows were active");
+        let (node, _) = active.busiest_port.split_once(':').expect("a switch and a port");
+        let found = (node, active.busiest.max);
+        assert_eq!((found, active.ports.max), (busiest, 4), "h4 has four senders: {active:?}");
+    }
+}
+
+/// Flows of 20 kB have left their hosts when the first pauses come in there.
+pub fn pauses_hold_nothing_that_is_sent(run: Runner) {
+    let sources = ["h0", "h1", "h2", "h3", "h5", "h6", "h7"];
+    let flows: String = sources.iter().map(|source| flow(source, "h4", 20, 3)).collect();
+    let run = run(&dumbbell(&flows), &["results.held_flows=true"]);
+    let pauses = run.table("queue_pauses.csv");
+    assert!(pauses.rows().iter().any(|row| row.text("peer").starts_with('h')), "hosts are paused");
+    let held = run.table("held_flows.csv");
+    assert!(held.rows().iter().all(|row| !row.text("node").starts_with('h')), "{held:?}");
+}
+
 /// Lossless, with PFC beneath; and lossy in a buffer that is too small, where go-back-N repairs.
 pub fn over_pfc_and_over_a_small_buffer(run: Runner) {
     let flows: String = (0..4)
@@ -206,6 +254,15 @@ pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
         |row: &&Row| row.text("node").starts_with('s') && row.text("peer").starts_with('s');
     let stuck = run(RING, &ONE_LOSSY_QUEUE);
     assert_eq!((stuck.summary.ended, stuck.summary.flows_completed), (RunEnd::Duration, 0));
+    let deadlocks = stuck.table("deadlocks.csv");
+    let deadlock = deadlocks.only("levels", &["flow-queue-0"; 4].join(" "));
+    let wires: BTreeSet<&str> = deadlock.text("queues").split(' ').collect();
+    assert!(wires.into_iter().eq(["s0->s1", "s1->s2", "s2->s3", "s3->s0"]), "{deadlock:?}");
+    assert!(stuck.summary.deadlock.at_end && stuck.summary.deadlock.deadlocks == 1);
+    let stopped = run(RING, &[&["stop=deadlock"], &ONE_LOSSY_QUEUE[1..]].concat());
+    assert_eq!(stopped.summary.ended, RunEnd::Deadlock);
+    let confirmed = deadlock.number("confirmed_ns");
+    assert!(confirmed < 500_000 && stopped.summary.emulated_ns == confirmed, "{confirmed}");
     let totals = stuck.summary.queue_pauses.expect("switches pause queues");
     assert!(totals.longest_ns > 19_900_000, "{totals:?}");
     let pauses = stuck.table("queue_pauses.csv");
@@ -219,6 +276,7 @@ pub fn a_ring_deadlocks_unless_it_is_prevented(run: Runner) {
     let freed = run(RING, &[&ONE_LOSSY_QUEUE[..], &[PREVENTED]].concat());
     assert_eq!((freed.summary.ended, freed.summary.flows_completed), (RunEnd::Drained, 4));
     assert_paired(&freed);
+    assert!(freed.table("deadlocks.csv").rows().is_empty());
     let pauses = freed.table("queue_pauses.csv");
     let pausing = pauses.rows().iter().filter(between).map(|row| row.text("node"));
     let pausing: BTreeSet<&str> = pausing.collect();

@@ -8,6 +8,16 @@ fn a_flow_does_not_wait_for_paused_ones() {
 }
 
 #[test]
+fn pauses_tell_what_they_hold() {
+    backpressure::pauses_tell_what_they_hold(in_memory);
+}
+
+#[test]
+fn pauses_hold_nothing_that_is_sent() {
+    backpressure::pauses_hold_nothing_that_is_sent(in_memory);
+}
+
+#[test]
 fn bfc_over_pfc_and_over_a_small_buffer() {
     backpressure::over_pfc_and_over_a_small_buffer(in_memory);
 }

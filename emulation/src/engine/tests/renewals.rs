@@ -33,7 +33,6 @@ fn a_port_that_its_renewal_turns_on_was_off_until_then() {
         followed: &mut followed,
         journal: &mut Journal::default(),
         measured: &mut measured,
-        node: scenario.fabric().switch_node(SwitchId(0)),
     };
     recorder.port_renewed(Picos(25_000), tables, 1);
     let mut measured = measured.expect("above");

@@ -1,0 +1,182 @@
+//! Circles of queues that BFC has paused one by one.
+//!
+//! Such a queue resumes when its pause counter at the other end is zero, that is when every packet that it counts has
+//! left. So it waits for each paused queue there in which one of them lies, and a circle of waiting is a deadlock. Unless
+//! a resume is on its way, which tables do not show: so a circle counts if it is found twice, with the same packets at
+//! the heads of its queues and so much time between that every resume has come in.
+//!
+//! Only deadlocks are looked for, not circles that may dissolve.
+
+use std::collections::BTreeMap;
+
+use fabric_core::priority;
+use fabric_core::queue::QueueId;
+use fabric_core::scheme::bfc::note::Note;
+use fabric_core::tables::Tables;
+use results::{DeadlockMember, PauseLevel};
+use topology::{SwitchId, WireId, shortest_cycle};
+use units::{Nanos, Picos};
+
+use super::{DeadlockRow, Engine, LOOK_PERIOD, RunError, Task};
+use crate::datapath::Wires;
+
+/// An egress queue between switches that is paused by itself and holds packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PausedQueue {
+    /// The wire that it sends on.
+    wire: u32,
+    queue: QueueId,
+}
+
+/// The first packet of a queue: its slot, and when it came in.
+type Head = (u32, u64);
+
+/// A circle of waiting.
+#[derive(Debug)]
+pub struct QueueCircle {
+    /// In the order of waiting, from the lowest on.
+    queues: Vec<PausedQueue>,
+    heads: Vec<Head>,
+    /// The look that found it first.
+    found: Picos,
+}
+
+/// What the watch knows of such circles.
+#[derive(Debug, Default)]
+pub struct QueueCircles {
+    /// Found once.
+    candidates: Vec<QueueCircle>,
+    /// Deadlocks, with the instants at which they were known to be.
+    pub confirmed: Vec<(QueueCircle, Nanos)>,
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// Looks for circles now, and again as long as there are flows.
+    pub(in crate::engine) fn look_at_paused_queues(&mut self) {
+        let found = self.circles_of_paused_queues();
+        let earlier = std::mem::take(&mut self.deadlocks.queues.candidates);
+        for mut circle in found {
+            let same =
+                |other: &&QueueCircle| other.queues == circle.queues && other.heads == circle.heads;
+            if let Some(earlier) = earlier.iter().find(same) {
+                circle.found = earlier.found;
+            }
+            let wires = circle.queues.iter().map(|it| self.settling_time(it.wire));
+            let settled = wires.max().is_some_and(|time| self.now >= circle.found + time);
+            if settled {
+                self.deadlocks.queues.confirmed.push((circle, self.now.to_nanos()));
+            } else {
+                self.deadlocks.queues.candidates.push(circle);
+            }
+        }
+        self.repeat(Task::PausedQueuesLook, Some(LOOK_PERIOD));
+    }
+
+    /// The circles through queues of which none is in a deadlock already.
+    fn circles_of_paused_queues(&self) -> Vec<QueueCircle> {
+        let heads_of = self.paused_queues();
+        let nodes: Vec<PausedQueue> = heads_of.keys().copied().collect();
+        let mut edges = vec![Vec::new(); nodes.len()];
+        for (place, queue) in (0..).zip(&nodes) {
+            for waiting in self.waiting_for(*queue) {
+                if let Ok(from) = nodes.binary_search(&waiting) {
+                    edges[from].push(place);
+                }
+            }
+        }
+        for edges in &mut edges {
+            edges.dedup();
+        }
+        let confirmed = self.deadlocks.queues.confirmed.iter().flat_map(|(it, _)| &it.queues);
+        let mut taken: Vec<PausedQueue> = confirmed.copied().collect();
+        let mut circles = Vec::new();
+        for (place, queue) in (0..).zip(&nodes) {
+            if taken.contains(queue) {
+                continue;
+            }
+            let Some(mut cycle) = shortest_cycle(&edges, place) else { continue };
+            let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+            cycle.rotate_left(lowest);
+            let queues: Vec<_> = cycle.iter().map(|&place| nodes[place as usize]).collect();
+            let heads = queues.iter().map(|queue| heads_of[queue]).collect();
+            taken.extend(&queues);
+            circles.push(QueueCircle { queues, heads, found: self.now });
+        }
+        circles
+    }
+
+    /// All paused queues on the wires that are watched, with their heads.
+    fn paused_queues(&self) -> BTreeMap<PausedQueue, Head> {
+        let mut paused = BTreeMap::new();
+        for &wire in &self.deadlocks.between_switches {
+            if !self.deadlocks.follows(wire) {
+                continue;
+            }
+            let port = self.fabric_wire(wire).from_port;
+            let switch = self.sending_switch(wire);
+            for queue in switch.paused_queues(port, self.now).iter() {
+                if let Some(slot) = switch.queues().slots(port.into(), queue).next() {
+                    let packet = switch.tables().descriptor(slot);
+                    let arrival = packet.map_or(0, |packet| packet.arrival_ns.load());
+                    paused.insert(PausedQueue { wire, queue }, (slot, arrival));
+                }
+            }
+        }
+        paused
+    }
+
+    /// The queues of neighbours whose counters count packets in a paused queue.
+    fn waiting_for(&self, PausedQueue { wire, queue }: PausedQueue) -> Vec<PausedQueue> {
+        let switch = self.sending_switch(wire);
+        let ports = &self.scenario.fabric().switch(SwitchId(self.sender(wire))).ports;
+        let slots = switch.queues().slots(self.fabric_wire(wire).from_port.into(), queue);
+        let waiting = slots.filter_map(|slot| {
+            let packet = switch.tables().descriptor(slot)?;
+            let queue = Note::of_bits(packet.note.load()).counted()?;
+            let wire = ports[packet.ingress_port.load() as usize].reverse().0;
+            Some(PausedQueue { wire, queue })
+        });
+        waiting.collect()
+    }
+
+    /// The run ends: writes a row for each deadlock, and returns the first.
+    pub(super) fn finish_paused_queues(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
+        self.look_at_paused_queues();
+        let confirmed = std::mem::take(&mut self.deadlocks.queues.confirmed);
+        let fabric = self.scenario.fabric();
+        let mut first: Option<(Nanos, String)> = None;
+        for (circle, at) in &confirmed {
+            let wire = |queue: &PausedQueue| fabric.wire(WireId(queue.wire)).name.as_str();
+            let member = |queue: &PausedQueue| DeadlockMember {
+                wire: wire(queue),
+                priority: self.priority_of(queue.queue),
+                level: PauseLevel::Queue,
+                flow_queue: Some(queue.queue.number()),
+            };
+            let members: Vec<DeadlockMember<'_>> = circle.queues.iter().map(member).collect();
+            let onset = circle.found.to_nanos();
+            self.recorder.record.deadlock(&DeadlockRow {
+                circle: self.deadlocks.circles,
+                onset,
+                confirmed: Some(*at),
+                survives_refresh: true,
+                end: None,
+                members: &members,
+            })?;
+            self.deadlocks.circles += 1;
+            if first.as_ref().is_none_or(|(earliest, _)| onset < *earliest) {
+                let names: Vec<&str> = circle.queues.iter().map(wire).collect();
+                first = Some((onset, names.join(" ")));
+            }
+        }
+        Ok(first)
+    }
+
+    /// The priority that has a queue.
+    fn priority_of(&self, queue: QueueId) -> u8 {
+        let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
+        let queues = crate::switch_settings::queues(self.scenario);
+        let own = |class: &priority::Priority| queues[class.index()].queues().contains(queue);
+        priority::of_mask(paused).find(own).map_or(0, priority::Priority::number)
+    }
+}
