@@ -1,16 +1,20 @@
-//! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1 to 6 and 30 show no measurement
-//! of it.
+//! P. Goyal et al., "Backpressure Flow Control", NSDI 2022. Figures 1, 2, 5, 6 and 30 show no
+//! measurement.
 
+mod active;
 mod classes;
 mod clos;
+mod data_centers;
 mod elephants;
 mod links;
 mod variants;
 
 use super::{Bound, Claim, Criterion, Expected, Paper, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
+use active::{FIG03, FIG04, FIG10C};
 use classes::FIG20;
 use clos::{FIG09, FIG10, FIG12, FIG13, FIG27, FIG28};
+use data_centers::FIG26;
 use elephants::FIG15;
 use links::{FIG07, FIG08, TABLE1};
 use variants::{FIG16, FIG16_WITHOUT, FIG19, FIG24, FIG25};
@@ -27,15 +31,19 @@ pub const PAPER: Paper = Paper {
     title: "P. Goyal et al., Backpressure Flow Control, 19th USENIX Symposium on Networked Systems Design and \
             Implementation (NSDI), 2022",
     files: files![
+        "active-flows.toml",
         "classes.toml",
         "clos.toml",
         "clos-incast.toml",
-        "clos-long.toml",
         "elephants.toml",
+        "fair-share.toml",
+        "fig03.toml",
+        "fig04.toml",
         "fig07.toml",
         "fig08.toml",
         "fig09.toml",
         "fig10.toml",
+        "fig10c.toml",
         "fig12.toml",
         "fig13.toml",
         "fig15.toml",
@@ -45,19 +53,24 @@ pub const PAPER: Paper = Paper {
         "fig20.toml",
         "fig24.toml",
         "fig25.toml",
+        "fig26.toml",
         "fig27.toml",
         "fig28.toml",
         "link.toml",
         "spreading.toml",
         "table1.toml",
+        "two-data-centers.toml",
         "two-flows.toml",
     ],
     figures: &[
         TABLE1,
+        FIG03,
+        FIG04,
         FIG07,
         FIG08,
         FIG09,
         FIG10,
+        FIG10C,
         FIG12,
         FIG13,
         FIG15,
@@ -67,6 +80,7 @@ pub const PAPER: Paper = Paper {
         FIG20,
         FIG24,
         FIG25,
+        FIG26,
         FIG27,
         FIG28,
     ],
@@ -78,8 +92,25 @@ const HPCC: (&str, &str) = ("scheme", "hpcc");
 const DCTCP: (&str, &str) = ("scheme", "dctcp");
 const DCQCN: (&str, &str) = ("scheme", "dcqcn");
 
-const DROPS: Quantity =
-    Quantity { name: "drops", unit: Unit::Plain, source: Source::Metric("drops.policy") };
+const DROPS: Quantity = plain("drops", "drops.policy");
+/// Over links and priorities.
+const PFC_PAUSES: Quantity = Quantity {
+    name: "time paused by PFC",
+    unit: Unit::Milliseconds,
+    source: Source::Metric("window.paused_ns"),
+};
+
+/// A number of the summary, as it is there.
+const fn plain(name: &'static str, metric: &'static str) -> Quantity {
+    Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
+}
+
+/// How often a flow that came to have packets at a port shared its queue with others.
+const COLLISIONS: Quantity = Quantity {
+    name: "share of queue collisions",
+    unit: Unit::Percent,
+    source: Source::Ratio("flow_queues.collisions", "flow_queues.activations"),
+};
 
 /// Choices by axis.
 type Cells = &'static [(&'static str, &'static str)];

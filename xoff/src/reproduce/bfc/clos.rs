@@ -1,81 +1,54 @@
 //! The simulations of 128 hosts (Sections 6.2 and 6.3, Appendices A.10 to A.12).
 
-use super::{BFC, Cells, DCQCN, DCTCP, DROPS, HPCC, NO_DROPS, NONE, SIMILAR, WORSE, claim, times};
+use super::{
+    BFC, COLLISIONS, Cells, DCQCN, DCTCP, DROPS, HPCC, NO_DROPS, NONE, PFC_PAUSES, SIMILAR, WORSE,
+    claim, plain, times,
+};
 use crate::reproduce::{Bound, Claim, Criterion, Figure, Quantity, Source, Unit, View};
 use crate::sweep::Decimal;
 
-const fn slowdown(name: &'static str, metric: &'static str) -> Quantity {
-    Quantity { name, unit: Unit::Plain, source: Source::Metric(metric) }
-}
-
-pub(super) const SHORT: Quantity =
-    slowdown("slowdown up to 3 kB p99", "labels.background.sizes.up-to-3kB.slowdown.p99");
-pub(super) const SHORT_P95: Quantity =
-    slowdown("slowdown up to 3 kB p95", "labels.background.sizes.up-to-3kB.slowdown.p95");
-pub(super) const SHORT_MEAN: Quantity =
-    slowdown("slowdown up to 3 kB mean", "labels.background.sizes.up-to-3kB.slowdown.mean");
-pub(super) const TO_30_KB: Quantity =
-    slowdown("slowdown 3 to 30 kB p99", "labels.background.sizes.3kB-to-30kB.slowdown.p99");
-pub(super) const TO_200_KB: Quantity =
-    slowdown("slowdown 30 to 200 kB p99", "labels.background.sizes.30kB-to-200kB.slowdown.p99");
-pub(super) const MEDIUM: Quantity =
-    slowdown("slowdown 200 kB to 1 MB p99", "labels.background.sizes.200kB-to-1MB.slowdown.p99");
-pub(super) const LONG: Quantity =
-    slowdown("slowdown above 3 MB mean", "labels.background.sizes.above-3MB.slowdown.mean");
-pub(super) const LONG_P99: Quantity =
-    slowdown("slowdown above 3 MB p99", "labels.background.sizes.above-3MB.slowdown.p99");
-pub(super) const INCAST_MEAN: Quantity =
-    slowdown("slowdown of incast mean", "labels.incast.slowdown.mean");
-pub(super) const INCAST: Quantity =
-    slowdown("slowdown of incast p99", "labels.incast.slowdown.p99");
-pub(super) const BUFFER: Quantity = Quantity {
+const SHORT: Quantity =
+    plain("slowdown up to 3 kB p99", "labels.background.sizes.up-to-3kB.slowdown.p99");
+const SHORT_P95: Quantity =
+    plain("slowdown up to 3 kB p95", "labels.background.sizes.up-to-3kB.slowdown.p95");
+const SHORT_MEAN: Quantity =
+    plain("slowdown up to 3 kB mean", "labels.background.sizes.up-to-3kB.slowdown.mean");
+const TO_30_KB: Quantity =
+    plain("slowdown 3 to 30 kB p99", "labels.background.sizes.3kB-to-30kB.slowdown.p99");
+const TO_200_KB: Quantity =
+    plain("slowdown 30 to 200 kB p99", "labels.background.sizes.30kB-to-200kB.slowdown.p99");
+const MEDIUM: Quantity =
+    plain("slowdown 200 kB to 1 MB p99", "labels.background.sizes.200kB-to-1MB.slowdown.p99");
+const LONG: Quantity =
+    plain("slowdown above 3 MB mean", "labels.background.sizes.above-3MB.slowdown.mean");
+const LONG_P99: Quantity =
+    plain("slowdown above 3 MB p99", "labels.background.sizes.above-3MB.slowdown.p99");
+const INCAST_MEAN: Quantity = plain("slowdown of incast mean", "labels.incast.slowdown.mean");
+const INCAST: Quantity = plain("slowdown of incast p99", "labels.incast.slowdown.p99");
+const BUFFER: Quantity = Quantity {
     name: "what a switch holds p99",
     unit: Unit::Kilobytes,
     source: Source::Metric("window.buffer_bytes.p99"),
 };
-pub(super) const BUFFER_MOST: Quantity = Quantity {
+const BUFFER_MOST: Quantity = Quantity {
     name: "most that a switch holds",
     unit: Unit::Kilobytes,
     source: Source::Metric("window.buffer_bytes.max"),
 };
-/// Over links and priorities.
-pub(super) const PFC_PAUSES: Quantity = Quantity {
-    name: "time paused by PFC",
-    unit: Unit::Milliseconds,
-    source: Source::Metric("window.paused_ns"),
-};
-pub(super) const RESENT: Quantity = Quantity {
+const RESENT: Quantity = Quantity {
     name: "packets sent again",
     unit: Unit::Plain,
     source: Source::Metric("retransmitted_packets"),
 };
 
-/// Places in [`QUANTITIES`] and [`WITH_INCAST`].
-pub(super) const SHORT_TAIL: usize = 0;
-const MEDIUM_TAIL: usize = 5;
-pub(super) const LONG_MEAN: usize = 6;
-pub(super) const LONG_TAIL: usize = 7;
-pub(super) const HELD: usize = 8;
-const PFC_PAUSED: usize = 10;
-pub(super) const DROPPED: usize = 11;
-const INCAST_TAIL: usize = 14;
+const RESENT_OF_HOPS: Quantity = Quantity {
+    name: "packets sent again by packet-hops",
+    unit: Unit::Percent,
+    source: Source::Ratio("retransmitted_packets", "packet_hops"),
+};
 
-pub(super) const QUANTITIES: &[Quantity] = &[
-    SHORT,
-    SHORT_P95,
-    SHORT_MEAN,
-    TO_30_KB,
-    TO_200_KB,
-    MEDIUM,
-    LONG,
-    LONG_P99,
-    BUFFER,
-    BUFFER_MOST,
-    PFC_PAUSES,
-    DROPS,
-    RESENT,
-];
-const WITH_INCAST: &[Quantity] = &[
+/// Every quantity of these figures; a figure has as many of the first as it can use.
+const ALL: &[Quantity] = &[
     SHORT,
     SHORT_P95,
     SHORT_MEAN,
@@ -91,7 +64,29 @@ const WITH_INCAST: &[Quantity] = &[
     RESENT,
     INCAST_MEAN,
     INCAST,
+    COLLISIONS,
+    RESENT_OF_HOPS,
 ];
+pub(super) const QUANTITIES: &[Quantity] = ALL.split_at(RESENT_PACKETS + 1).0;
+const WITH_INCAST: &[Quantity] = ALL.split_at(INCAST_TAIL + 1).0;
+pub(super) const VARIANTS: &[Quantity] = ALL.split_at(COLLIDED + 1).0;
+pub(super) const DEPLOYMENT: &[Quantity] = ALL;
+
+/// Places in [`ALL`].
+pub(super) const SHORT_TAIL: usize = 0;
+pub(super) const SHORT_AVERAGE: usize = 2;
+const MEDIUM_TAIL: usize = 5;
+pub(super) const LONG_MEAN: usize = 6;
+pub(super) const LONG_TAIL: usize = 7;
+pub(super) const HELD: usize = 8;
+pub(super) const HELD_MOST: usize = 9;
+const PFC_PAUSED: usize = 10;
+pub(super) const DROPPED: usize = 11;
+const RESENT_PACKETS: usize = 12;
+pub(super) const INCAST_AVERAGE: usize = 13;
+const INCAST_TAIL: usize = 14;
+pub(super) const COLLIDED: usize = 15;
+pub(super) const RESENT_SHARE: usize = 16;
 
 const FAIR_QUEUES: (&str, &str) = ("scheme", "fair queues");
 const GOOGLE: (&str, &str) = ("workload", "google");
@@ -161,9 +156,9 @@ pub(super) const FIG09: Figure = Figure {
     name: "fig09",
     also: &["fig9", "fig11", "fig29"],
     title: "Fig. 9, 11(a) and 29: flows by size with incasts (6.2.2, A.12)",
-    notes: "Loads of 55 % and 5 %, arrivals for 5 ms. \"fair queues\" is the nearest to the paper's Ideal-FQ: 120 dynamic queues, no \
+    notes: "Loads of 55 % and 5 %, arrivals for 5 ms. \"fair queues\" is the nearest to the paper's Ideal-FQ: 128 dynamic queues, no \
             pauses, 200 MB, a window of one BDP. \"hpcc without pfc\" repairs losses by selective repeat, where the paper's \
-            switches tell the sender. \"bfc 120\" has 120 queues, the most that xoff has, for the paper's 128. \"one bdp\" caps flows \
+            switches tell the sender. \"one bdp\" caps flows \
             at a window, which the paper says of no scheme but Ideal-FQ. \
             \"not sticky\" is no choice of the paper's: a flow that has nothing in a switch for a moment gives up its queue. \
             ExpressPass is not there.",
@@ -220,8 +215,7 @@ pub(super) const FIG10: Figure = Figure {
     name: "fig10",
     also: &["fig11b"],
     title: "Fig. 10 and 11(b): flows by size without incasts (6.2.2)",
-    notes: "A load of 60 %, arrivals for 5 ms; schemes as in the figure before. How many flows are active at a port (Fig. 10(c)) is \
-            not measured.",
+    notes: "A load of 60 %, arrivals for 5 ms; schemes as in the figure before.",
     has_small: true,
     baseline: BFC,
     quantities: QUANTITIES,
@@ -275,8 +269,8 @@ pub(super) const FIG12: Figure = Figure {
     name: "fig12",
     also: &[],
     title: "Fig. 12: by load (6.3)",
-    notes: "Facebook, no incasts, arrivals for 50 ms, for a fabric at 95 % fills slowly: a load at which flows pile up without bound is \
-            not told from one at which they do not. \"bfc 120\" is the paper's BFC 128.",
+    notes: "Facebook, no incasts, arrivals for 5 ms. A fabric at 95 % fills for longer: a load at which flows pile up without bound is \
+            not told from one at which they do not.",
     has_small: true,
     baseline: BFC,
     quantities: QUANTITIES,
@@ -304,10 +298,10 @@ pub(super) const FIG12: Figure = Figure {
         ),
         claim(
             "6.3",
-            "p99 of short flows with BFC 120 below BFC 32's, loads from 90 %",
+            "p99 of short flows with BFC 128 below BFC 32's, loads from 90 %",
             ("BFC 128 has the better one", WORSE),
             (SHORT_TAIL, View::Reduction),
-            &[("scheme", "bfc 120"), ("load", "0.9"), ("load", "0.95")],
+            &[("scheme", "bfc 128"), ("load", "0.9"), ("load", "0.95")],
         ),
     ],
     check: &[BFC, ("load", "0.95")],
@@ -317,8 +311,8 @@ pub(super) const FIG13: Figure = Figure {
     name: "fig13",
     also: &[],
     title: "Fig. 13: by degree of incasts (6.3)",
-    notes: "Facebook, 55 % and 5 %, arrivals for 5 ms. The degrees between 10 and 2000 are ours. \"bfc 120\" is the paper's BFC 128.",
-    has_small: false,
+    notes: "Facebook, 55 % and 5 %, arrivals for 5 ms. The degrees between 10 and 2000 are ours.",
+    has_small: true,
     baseline: BFC,
     quantities: WITH_INCAST,
     claims: &[
@@ -338,10 +332,10 @@ pub(super) const FIG13: Figure = Figure {
         ),
         claim(
             "6.3",
-            "p99 of short flows with BFC 120 below BFC 32's",
+            "p99 of short flows with BFC 128 below BFC 32's",
             ("increasing the number of queues reduces collisions", WORSE),
             (SHORT_TAIL, View::Reduction),
-            &[("scheme", "bfc 120"), ("degree", "500"), ("degree", "1000"), ("degree", "2000")],
+            &[("scheme", "bfc 128"), ("degree", "500"), ("degree", "1000"), ("degree", "2000")],
         ),
     ],
     check: &[BFC, ("degree", "2000")],

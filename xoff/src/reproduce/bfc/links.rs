@@ -206,7 +206,7 @@ pub(super) const FIG08: Figure = Figure {
         claim(
             "Fig. 8",
             "group 1's FCT with a single queue, increase",
-            ("single is the worst", WORSE),
+            ("single is the worst: here, worse than dynamic", WORSE),
             (0, View::Increase),
             &[SINGLE],
         ),

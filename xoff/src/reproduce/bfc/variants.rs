@@ -2,70 +2,12 @@
 //! incasts, NICs without backpressure, and sampling (Appendices A.1, A.2, A.7 and A.8).
 
 use super::clos::{
-    BUFFER, BUFFER_MOST, DROPPED, HELD, INCAST, INCAST_MEAN, LONG, LONG_MEAN, LONG_P99, LONG_TAIL,
-    MEDIUM, PFC_PAUSES, QUANTITIES, RESENT, SHORT, SHORT_MEAN, SHORT_P95, SHORT_TAIL, TO_30_KB,
-    TO_200_KB, each, increase,
+    COLLIDED, DEPLOYMENT, DROPPED, HELD, HELD_MOST, INCAST_AVERAGE, LONG_MEAN, LONG_TAIL,
+    QUANTITIES, RESENT_SHARE, SHORT_AVERAGE, SHORT_TAIL, VARIANTS, each, increase,
 };
-use super::{BFC, Cells, DROPS, NO_DROPS, NONE, SIMILAR, WORSE, claim};
-use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, Quantity, Source, Unit, View};
+use super::{BFC, Cells, NO_DROPS, NONE, SIMILAR, WORSE, claim};
+use crate::reproduce::{Bound, Claim, Criterion, Expected, Figure, View};
 use crate::sweep::Decimal;
-
-/// How often a flow that came to have packets at a port shared its queue with others.
-const COLLISIONS: Quantity = Quantity {
-    name: "share of queue collisions",
-    unit: Unit::Percent,
-    source: Source::Ratio("flow_queues.collisions", "flow_queues.activations"),
-};
-const RESENT_OF_HOPS: Quantity = Quantity {
-    name: "packets sent again by packet-hops",
-    unit: Unit::Percent,
-    source: Source::Ratio("retransmitted_packets", "packet_hops"),
-};
-
-/// Places in [`VARIANTS`] and [`DEPLOYMENT`], beside those of `clos.rs`.
-const SHORT_AVERAGE: usize = 2;
-const HELD_MOST: usize = 9;
-const INCAST_AVERAGE: usize = 13;
-const COLLIDED: usize = 15;
-const RESENT_SHARE: usize = 16;
-
-const VARIANTS: &[Quantity] = &[
-    SHORT,
-    SHORT_P95,
-    SHORT_MEAN,
-    TO_30_KB,
-    TO_200_KB,
-    MEDIUM,
-    LONG,
-    LONG_P99,
-    BUFFER,
-    BUFFER_MOST,
-    PFC_PAUSES,
-    DROPS,
-    RESENT,
-    INCAST_MEAN,
-    INCAST,
-    COLLISIONS,
-];
-const DEPLOYMENT: &[Quantity] = &[
-    SHORT,
-    SHORT_P95,
-    SHORT_MEAN,
-    TO_30_KB,
-    TO_200_KB,
-    MEDIUM,
-    LONG,
-    LONG_P99,
-    BUFFER,
-    BUFFER_MOST,
-    PFC_PAUSES,
-    DROPS,
-    RESENT,
-    INCAST_MEAN,
-    INCAST,
-    COLLISIONS,
-    RESENT_OF_HOPS,
-];
 
 const WITH_RTT_TARGET: (&str, &str) = ("scheme", "bfc 32, rtt target");
 
@@ -126,8 +68,8 @@ pub(super) const FIG19: Figure = Figure {
     also: &[],
     title: "Fig. 19: shortest remaining flow first, with incasts (A.2)",
     notes: "Loads of 55 % and 5 %, as in Fig. 9. Homa and IdealSRF are not there. \"no pauses, srf\" is the nearest to \
-            IdealSRF+ECMP: 120 dynamic queues, no pauses, 200 MB, a window of one BDP. The paper's average is above that of the \
-            other schemes; here it is compared with \"no pauses, srf\". \"bfc 120, srf\" is ours.",
+            IdealSRF+ECMP: 128 dynamic queues, no pauses, 200 MB, a window of one BDP. The paper's average is above that of the \
+            other schemes; here it is compared with \"no pauses, srf\". \"bfc 128, srf\" is ours.",
     has_small: true,
     baseline: SRF_WITHOUT_PAUSES,
     quantities: VARIANTS,
@@ -161,7 +103,7 @@ pub(super) const FIG24: Figure = Figure {
     notes: "The setup of Fig. 13, whose degrees between 10 and 2000 are ours. Labelled flows share the last of a port's 32 \
             queues, which no other flow gets, and do not count among collisions. NICs have 32 queues as well, and do not keep \
             labelled flows apart.",
-    has_small: false,
+    has_small: true,
     baseline: BFC,
     quantities: VARIANTS,
     claims: &[
