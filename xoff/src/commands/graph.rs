@@ -1,0 +1,76 @@
+//! `xoff graph`: a picture of a scenario's fabric.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::Exit;
+use crate::graph::{Graph, Hosts, dot, mermaid, svg};
+
+/// Arguments of `xoff graph`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The scenario, or the name of a live fabric.
+    file: PathBuf,
+    /// Replaces a key of the scenario, such as `topology.leaves=4`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// What it is drawn as.
+    #[arg(long, value_name = "FORMAT", default_value = "svg")]
+    format: Format,
+    /// Which hosts have a node of their own. Default: all, if there are not more than 64; otherwise those of a switch have
+    /// one together.
+    #[arg(long, value_name = "WHICH")]
+    hosts: Option<Which>,
+    /// Writes to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// A picture for browsers
+    Svg,
+    /// For Graphviz
+    Dot,
+    /// A flowchart for Markdown
+    Mermaid,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Which {
+    /// Each
+    All,
+    /// Those of a switch together
+    Racks,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    let scenario = match super::load_or_find(&arguments.file, &arguments.sets) {
+        Ok(scenario) => scenario,
+        Err(exit) => return exit,
+    };
+    let hosts = match arguments.hosts {
+        None => Hosts::IfFew,
+        Some(Which::All) => Hosts::All,
+        Some(Which::Racks) => Hosts::Racks,
+    };
+    let graph = Graph::of(&scenario, hosts);
+    let text = match arguments.format {
+        Format::Svg => svg(&graph),
+        Format::Dot => dot(&graph),
+        Format::Mermaid => mermaid(&graph),
+    };
+    let Some(out) = &arguments.out else { return super::print(&text, Exit::Success) };
+    let written = super::require_folder(out).and_then(|()| {
+        fs::write(out, text.trim_end().to_owned() + "\n")
+            .map_err(|error| format!("cannot write {}: {error}", out.display()))
+    });
+    match written {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            super::say(format_args!("error: {error}"));
+            Exit::BadInput
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A picture.
+
+use svg::node::element::{Group, Line, Path, Rectangle, Text, path::Data};
+use svg::{Document, Node as _};
+
+use super::{Graph, Link, Place};
+
+/// Of a box, in pixels.
+const HEIGHT: f64 = 26.0;
+const MARGIN: f64 = 24.0;
+/// Between two boxes of a row.
+const GAP: f64 = 12.0;
+/// Between two rows.
+const ROW: f64 = 110.0;
+const LETTER: f64 = 7.5;
+const LINE: f64 = 18.0;
+/// Of kinds of links, in their order; the last is for all others.
+const COLORS: [&str; 5] = ["#5b6770", "#1f77b4", "#2ca02c", "#9467bd", "#8c564b"];
+const ON_CYCLE: &str = "#d62728";
+
+/// The graph as an SVG document.
+pub fn svg(graph: &Graph) -> String {
+    let layout = Layout::of(graph);
+    let legend = legend(graph);
+    let height = layout.height + LINE * legend.len() as f64 + MARGIN;
+    let mut document = Document::new()
+        .set("viewBox", (0, 0, layout.width.ceil(), height.ceil()))
+        .set("width", layout.width.ceil())
+        .set("height", height.ceil())
+        .set("font-family", "sans-serif")
+        .set("font-size", 13);
+    let white = Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "white");
+    document.append(white);
+    document.append(
+        Text::new(&graph.title).set("x", MARGIN).set("y", MARGIN).set("font-weight", "bold"),
+    );
+    let mut links = Group::new().set("fill", "none");
+    graph.links.iter().for_each(|link| layout.draw(link, &mut links));
+    document.append(links);
+    for (place, node) in graph.nodes() {
+        let (x, y) = layout.center(place);
+        let width = layout.widths[place.row];
+        let corner = if node.is_switch { 3.0 } else { HEIGHT / 2.0 };
+        let fill = if node.is_switch { "#dbe9f6" } else { "#f2f2f2" };
+        let shape = Rectangle::new()
+            .set("x", x - width / 2.0)
+            .set("y", y - HEIGHT / 2.0)
+            .set("width", width)
+            .set("height", HEIGHT)
+            .set("rx", corner)
+            .set("fill", fill)
+            .set("stroke", "#5b6770");
+        document.append(shape);
+        let label =
+            Text::new(&node.label).set("x", x).set("y", y + 4.5).set("text-anchor", "middle");
+        document.append(label);
+    }
+    for (number, (color, text)) in legend.into_iter().enumerate() {
+        let y = layout.height + LINE * number as f64;
+        let line = Line::new()
+            .set("x1", MARGIN)
+            .set("x2", 2.0 * MARGIN)
+            .set("y1", y - 4.5)
+            .set("y2", y - 4.5)
+            .set("stroke", color)
+            .set("stroke-width", 2);
+        document.append(line);
+        document.append(Text::new(text).set("x", 2.0 * MARGIN + 8.0).set("y", y));
+    }
+    document.to_string()
+}
+
+fn color(kind: usize) -> &'static str {
+    COLORS[kind.min(COLORS.len() - 1)]
+}
+
+/// What the colours of links say.
+fn legend(graph: &Graph) -> Vec<(&'static str, String)> {
+    let mut legend: Vec<_> = graph
+        .kinds
+        .iter()
+        .enumerate()
+        .map(|(number, kind)| (color(number), kind.clone()))
+        .collect();
+    if graph.links.iter().any(|link| link.on_cycle) {
+        legend.push((ON_CYCLE, "on a cycle of buffer dependency".into()));
+    }
+    legend
+}
+
+struct Layout {
+    /// Of a box, by row.
+    widths: Vec<f64>,
+    /// Boxes, by row.
+    counts: Vec<usize>,
+    width: f64,
+    /// Without the legend.
+    height: f64,
+}
+
+impl Layout {
+    fn of(graph: &Graph) -> Self {
+        let longest = |row: &Vec<super::Node>| {
+            row.iter().map(|node| node.label.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<f64> =
+            graph.rows.iter().map(|row| longest(row) as f64 * LETTER + 18.0).collect();
+        let counts: Vec<usize> = graph.rows.iter().map(Vec::len).collect();
+        let rows = widths.iter().zip(&counts).map(|(width, count)| *count as f64 * (width + GAP));
+        let title = graph.title.chars().count() as f64 * (LETTER + 1.0);
+        let width = rows.fold(title.max(300.0), f64::max) + 2.0 * MARGIN;
+        let height = 2.0 * MARGIN + ROW * counts.len() as f64;
+        Self { widths, counts, width, height }
+    }
+
+    /// Of a box. Row 0 is at the bottom.
+    fn center(&self, Place { row, column }: Place) -> (f64, f64) {
+        let step = (self.width - 2.0 * MARGIN) / self.counts[row] as f64;
+        let x = MARGIN + step * (column as f64 + 0.5);
+        let y = self.height - ROW * (row as f64 + 0.5);
+        (x, y)
+    }
+
+    fn draw(&self, link: &Link, group: &mut Group) {
+        let ((x1, y1), (x2, y2)) = (self.center(link.low), self.center(link.high));
+        let stroke = if link.on_cycle { ON_CYCLE } else { color(link.kind) };
+        let width = 1.0 + f64::from(link.count.min(8)).log2();
+        let data = if link.low.row == link.high.row {
+            // Over the boxes between.
+            let top = y1 - HEIGHT / 2.0;
+            let rise = (ROW / 2.0 - HEIGHT / 2.0).min(12.0 + (x2 - x1).abs() / 6.0);
+            Data::new().move_to((x1, top)).quadratic_curve_to((
+                f64::midpoint(x1, x2),
+                top - 2.0 * rise,
+                x2,
+                top,
+            ))
+        } else {
+            Data::new().move_to((x1, y1 - HEIGHT / 2.0)).line_to((x2, y2 + HEIGHT / 2.0))
+        };
+        group.append(Path::new().set("d", data).set("stroke", stroke).set("stroke-width", width));
+    }
+}
