@@ -47,6 +47,8 @@ pub enum FrameKind {
     HopControl,
     /// Link delay frame, a request or a response.
     LinkDelay,
+    /// What a program in a host's namespace has sent.
+    Foreign,
 }
 
 /// The hop control frames that an arrival makes due, and their frames where the pipeline has built them.
@@ -61,6 +63,8 @@ pub enum HostArrival {
     HopControl(HopControl),
     /// A link delay frame.
     LinkDelay(LinkDelayFrame),
+    /// A frame for the host's kernel stack.
+    Foreign,
 }
 
 /// A frame that has crossed a wire.
@@ -209,6 +213,8 @@ pub trait FrameStore {
     }
     /// A frame's priority; `None` of one that is not a packet.
     fn priority(&self, frame: FrameId) -> Option<u8>;
+    /// The flow of a packet; `None` of another frame.
+    fn flow(&self, frame: FrameId) -> Option<u32>;
     /// What a frame is.
     fn kind(&self, frame: FrameId) -> FrameKind;
     /// The bytes of a frame as it crosses `wire`. A store that keeps no bytes writes them to `buffer`.

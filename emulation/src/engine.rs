@@ -26,12 +26,19 @@ mod flows;
 mod headroom_study;
 mod host_node;
 mod journal;
+#[cfg(feature = "kernel")]
+mod live;
 mod losses;
 mod off_state;
 mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
 mod sampler;
+#[cfg_attr(
+    not(feature = "kernel"),
+    expect(dead_code, reason = "live fabrics run on the kernel datapath")
+)]
+mod stack;
 mod stamper;
 mod switch_node;
 mod switch_recorder;
@@ -86,6 +93,16 @@ pub enum RunError {
     /// The user asked for it before the fabric was up, or the caller wants no results of a part of a run.
     #[error("interrupted; nothing was written")]
     Interrupted,
+    /// A live fabric has lasted as long as one can.
+    #[cfg(feature = "kernel")]
+    #[error(
+        "a live fabric lasts for 18 hours of emulated time, and they are over; deploy it again"
+    )]
+    LivedOut,
+    /// A live fabric cannot wait for programs and requests.
+    #[cfg(feature = "kernel")]
+    #[error("waiting for programs and requests: {0}")]
+    Live(std::io::Error),
 }
 
 /// How far a run has come.
@@ -132,6 +149,8 @@ pub struct Engine<'a, W: Wires> {
     // In boxes, because they move to the threads that run them.
     parts: Vec<Box<Part<W>>>,
     agenda: Agenda,
+    /// Tasks that repeat as long as there are flows, with their periods, while there are none.
+    resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
     recorder: Recorder<'a>,
     /// Priorities that a packet has had, a bit each.
@@ -153,6 +172,12 @@ pub struct Engine<'a, W: Wires> {
     window_had_flows: bool,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
+    /// Who waits for flows of a live fabric.
+    #[cfg(feature = "kernel")]
+    waiting: live::Waiting,
+    /// Who captures what crosses wires of a live fabric.
+    #[cfg(feature = "kernel")]
+    captures: crate::live::captures::Captures,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -219,6 +244,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             partition,
             parts,
             agenda: Agenda::default(),
+            resting: Vec::new(),
             deadlocks: DeadlockWatch::new(fabric),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
@@ -231,6 +257,10 @@ impl<'a, W: Wires> Engine<'a, W> {
             flows_of_window: 0,
             window_had_flows: false,
             entries: Vec::new(),
+            #[cfg(feature = "kernel")]
+            waiting: live::Waiting::new(),
+            #[cfg(feature = "kernel")]
+            captures: crate::live::captures::Captures::default(),
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
@@ -243,6 +273,9 @@ impl<'a, W: Wires> Engine<'a, W> {
         }
         if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
             engine.agenda.schedule(period, Task::ControlPlane);
+        }
+        if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
+            engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
         if let Some(period) = scenario.bitmap_period() {
             engine.agenda.schedule(period, Task::Bitmaps);
@@ -318,9 +351,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// The next window, if it is not after the duration. What is due for the whole fabric at its beginning has been
     /// done, or is its opening.
     fn next_window(&mut self) -> Result<Option<Window>, RunError> {
-        let of_parts = self.parts.iter().map(|part| part.core.next()).min();
-        let of_flows = self.stream.next_start();
-        let start = [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min);
+        let start = self.next_due();
         let duration = self.scenario.duration;
         if start > duration {
             return Ok(None);
@@ -335,11 +366,19 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(Some(Window { start, end, opening }))
     }
 
+    /// When something happens next.
+    fn next_due(&self) -> Picos {
+        let of_parts = self.parts.iter().map(|part| part.core.next()).min();
+        let of_flows = self.stream.next_start();
+        [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min)
+    }
+
     fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
         match task {
             Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
             Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
             Task::DeadlockLook => self.look_for_deadlock(),
+            Task::PausedQueuesLook => self.look_at_paused_queues(),
             Task::Sample => {
                 opening.samples = Some(self.classes);
                 let next = self.now + self.scenario.results.queue_period;
@@ -363,11 +402,12 @@ impl<'a, W: Wires> Engine<'a, W> {
         Ok(())
     }
 
-    /// Schedules a task again, as long as there are flows.
+    /// Schedules a task again, as long as there are flows; without any it rests.
     fn repeat(&mut self, task: Task, period: Option<Picos>) {
-        if (!self.active.is_empty() || self.stream.next_start().is_some())
-            && let Some(period) = period
-        {
+        let Some(period) = period else { return };
+        if self.active.is_empty() && self.stream.next_start().is_none() {
+            self.resting.push((task, period));
+        } else {
             self.agenda.schedule(self.now + period, task);
         }
     }
@@ -399,6 +439,10 @@ impl<'a, W: Wires> Engine<'a, W> {
                 Note::PausesChanged { wire, paused } => {
                     let task = Task::PausesChanged { wire, paused, at: entry.at };
                     self.agenda.schedule(entry.at + self.lookahead, task);
+                }
+                #[cfg(feature = "kernel")]
+                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
+                    self.captures.take(interface, entry.at.to_nanos(), bytes);
                 }
                 _ => self.recorder.tell(&entry)?,
             }

@@ -2,7 +2,7 @@
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::{self, Priority};
-use fabric_core::queue::{QueueRanges, one_per_priority};
+use fabric_core::queue::{FLOW_QUEUES, QueueRanges, one_per_priority, one_per_priority_from};
 use host_agent::congestion_control::{
     Algorithm, Fraction, Multiple, cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely,
 };
@@ -98,7 +98,7 @@ impl<'a> HostSettings<'a> {
         }
         let spread = switch_settings::queues(self.scenario);
         let paused = self.scenario.switch.backpressure.map_or(0, |kind| kind.priorities().0);
-        let mut queues = one_per_priority(None);
+        let mut queues = one_per_priority_from(FLOW_QUEUES, None);
         for priority in priority::of_mask(paused) {
             queues[priority.index()] = spread[priority.index()];
         }

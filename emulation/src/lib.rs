@@ -6,8 +6,8 @@
 //! flow and [`ideal`] its completion time there alone.
 //!
 //! Nothing here reads a file, a command line or a signal, or prints: that is for whoever calls `run`. With
-//! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces; without it, in
-//! memory alone.
+//! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces, and stay up there
+//! (`live`); without it, in memory alone.
 
 pub mod cpu_time;
 pub mod datapath;
@@ -15,6 +15,8 @@ pub mod engine;
 pub mod host_settings;
 mod hpcc_options;
 pub mod ideal;
+#[cfg(feature = "kernel")]
+pub mod live;
 pub mod partition;
 pub mod path_groups;
 pub mod paths;

@@ -2,7 +2,7 @@
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
-use fabric_core::wire::{Packet, Psn};
+use fabric_core::wire::{Packet, Psn, RocePacket, TcpSegment};
 use host_agent::{FlowRequest, ResponderRequest};
 use scenario::{Scenario, flow_routes};
 use workload::Flow;
@@ -35,14 +35,21 @@ pub fn queue_pair(scenario: &Scenario, flow: &Flow) -> (FlowRequest, ResponderRe
     (request, responder)
 }
 
-/// The flow that a packet belongs to, which a host of it has taken.
+/// The flow that a packet belongs to, which a host of the fabric has made.
 pub fn flow_of_packet(packet: &Packet) -> u32 {
-    let qp = match packet {
-        Packet::Roce(packet) => packet.destination_qp,
-        Packet::Tcp(segment) => {
-            let (connection, _) = segment.ports.connection().expect("a host has taken it");
-            connection
-        }
-    };
-    flow_routes::flow_of(qp)
+    match packet {
+        Packet::Roce(packet) => flow_of_roce(packet),
+        Packet::Tcp(segment) => flow_of_segment(segment),
+    }
+}
+
+/// That of a RoCEv2 packet.
+pub fn flow_of_roce(packet: &RocePacket) -> u32 {
+    flow_routes::flow_of(packet.destination_qp)
+}
+
+/// That of a TCP segment.
+pub fn flow_of_segment<S>(segment: &TcpSegment<S>) -> u32 {
+    let (connection, _) = segment.ports.connection().expect("a host of the fabric has made it");
+    flow_routes::flow_of(connection)
 }

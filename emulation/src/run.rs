@@ -18,7 +18,7 @@ use units::{BitsPerSecond, Bytes};
 
 use crate::cpu_time;
 #[cfg(feature = "kernel")]
-use crate::datapath::kernel::{DeployError, KernelWires};
+use crate::datapath::kernel::{DeployError, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
@@ -79,7 +79,7 @@ impl Threads {
     /// One thread.
     pub const ONE: Self = Self::Exactly(NonZeroUsize::MIN);
 
-    fn for_a_run(self, scenario: &Scenario) -> ThreadUse {
+    pub(crate) fn for_a_run(self, scenario: &Scenario) -> ThreadUse {
         match self {
             Self::Exactly(threads) => ThreadUse { most: threads.get(), least_frames: 0 },
             Self::Auto => {
@@ -147,7 +147,7 @@ fn run_or_part(
     let started = Started::now();
     #[cfg(feature = "kernel")]
     if scenario.datapath.kind == DatapathKind::Kernel {
-        let datapath = deploy(scenario);
+        let datapath = deploy(scenario, Programs::Beside);
         let deployed = started.wall.elapsed();
         // A signal makes some system calls fail; then the interrupt is the cause to report.
         if watch.interrupted.load(std::sync::atomic::Ordering::Relaxed) {
@@ -164,7 +164,10 @@ fn run_or_part(
 
 /// A deployed and configured fabric.
 #[cfg(feature = "kernel")]
-pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError> {
+pub fn deploy(
+    scenario: &Scenario,
+    programs: Programs,
+) -> Result<Deployed<KernelWires>, DeployError> {
     let fabric = scenario.fabric();
     let switches = || (0..fabric.switch_count()).map(SwitchId);
     let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
@@ -172,7 +175,7 @@ pub fn deploy(scenario: &Scenario) -> Result<Deployed<KernelWires>, DeployError>
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
     let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
     let mut datapath =
-        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths)?;
+        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths, programs)?;
     let order = scenario.deadlock_prevention();
     for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
         switch_settings::configure(scenario, switch, routes, order.as_ref(), tables);
@@ -208,7 +211,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
         ThroughputMeter::new(throughput.interval, labels.map(str::to_owned).collect())
     };
     let options = RecordOptions {
-        queue_pauses: scenario.switch.backpressure.is_some(),
+        flow_queues: scenario.switch.backpressure.map(|_| results.queue_period.to_nanos()),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
         size_classes: SizeClasses::new(results.size_classes.clone()),
@@ -306,6 +309,7 @@ fn claim(
         link_delay,
         egress_queues,
         queue_pauses: scenario.switch.backpressure.is_some(),
+        held_flows: scenario.results.held_flows,
         hpcc,
     };
     ResultsFolder::create(folder, &options)

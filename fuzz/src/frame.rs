@@ -142,6 +142,7 @@ fn parsers_agree(bytes: &[u8]) {
             assert_eq!(at_switch, Ok(Parsed::HopControl(control)));
         }
         Ok(HostArrival::LinkDelay(_)) => assert_eq!(at_switch, Ok(Parsed::LinkDelay)),
+        Ok(HostArrival::Foreign) => panic!("bytes alone never tell that a program has sent them"),
         Err(error) => {
             assert_ne!(at_switch, Ok(Parsed::LinkDelay), "{error}");
             assert!(!error.to_string().is_empty());

@@ -108,6 +108,7 @@ impl Flow {
     }
 
     /// Packet `number`, always the same.
+    #[inline]
     pub fn packet(&self, number: u64) -> RocePacket {
         let (message, position) = self.segmentation.place(number);
         let last = self.segmentation.ends_message(number, position);

@@ -306,6 +306,13 @@ impl Host {
         self.nic.has_news()
     }
 
+    /// The first instant from `from` on at which a frame of `priority` may start, if nothing else arrives;
+    /// `Picos::MAX` if its pause does not end by itself.
+    pub fn open_from(&self, priority: Priority, from: Picos) -> Picos {
+        let pauses = self.nic.pauses();
+        pauses.open_from(pauses.queue(priority), from)
+    }
+
     /// Whether nothing is left to be sent or to be acknowledged.
     pub fn is_idle(&self) -> bool {
         self.next_timer().is_none() && self.nic.is_empty()
@@ -316,6 +323,12 @@ impl Host {
     #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
         self.timers.first()
+    }
+
+    /// Whether there is an event.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The next event, oldest first.

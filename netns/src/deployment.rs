@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::fabric::{FabricId, FabricLock};
 use crate::namespace::{self, Namespace};
 use crate::offload;
-use crate::plan::{EndSpec, LinkKind, NamespaceSpec, Plan};
+use crate::plan::{EndSpec, LinkKind, NamespaceSpec, Plan, StackSpec};
 use crate::privilege;
 use crate::request::{AskState, BirthOfEnd, Configure, MakeLink, Step};
 use crate::route_socket::RouteSocket;
@@ -21,6 +21,9 @@ use crate::tap::Tap;
 /// How often an interface without a carrier is looked at. Linkwatch runs at least once a second,
 /// and a loaded machine may let it wait.
 const CARRIER_ATTEMPTS: u32 = 5000;
+/// Frames that a stack may send before the owner reads them; what it sends beyond that is dropped, as by a NIC whose
+/// ring is full. The kernel's default for an Ethernet interface.
+const STACK_QUEUE: u32 = 1000;
 /// Time between two looks.
 const CARRIER_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -32,6 +35,8 @@ const CARRIER_INTERVAL: Duration = Duration::from_millis(1);
 pub struct Deployment {
     /// By link, if links are tap devices. Declared first, because each keeps its namespace alive.
     taps: Vec<[Tap; 2]>,
+    /// By stack.
+    stacks: Vec<Tap>,
     /// Declared before `lock`: the fabric is its owner's until its namespaces are gone.
     namespaces: Vec<Namespace>,
     interface_indexes: Vec<[u32; 2]>,
@@ -53,6 +58,7 @@ pub fn deploy(plan: &Plan) -> Result<Deployment, Error> {
     run_directory::prepare_namespaces()?;
     let mut deployment = Deployment {
         taps: Vec::new(),
+        stacks: Vec::new(),
         namespaces: Vec::with_capacity(plan.namespaces.len()),
         interface_indexes: plan.interface_indexes(),
         lock: FabricLock::allocate()?,
@@ -89,6 +95,11 @@ impl Deployment {
         std::mem::take(&mut self.taps)
     }
 
+    /// Takes the interfaces of stacks out, in the plan's order. They keep their namespaces alive, as links do.
+    pub fn take_stacks(&mut self) -> Vec<Tap> {
+        std::mem::take(&mut self.stacks)
+    }
+
     /// Removes everything, as dropping does, and tells what could not be removed.
     ///
     /// # Errors
@@ -114,6 +125,9 @@ impl Deployment {
         }
         for (namespace, ends) in self.namespaces.iter().zip(&ends) {
             configure(namespace, ends, plan.link_kind)?;
+        }
+        for stack in &plan.stacks {
+            self.make_stack(stack)?;
         }
         // A tap device has its carrier from the beginning.
         if plan.link_kind == LinkKind::Tap {
@@ -162,23 +176,38 @@ impl Deployment {
         socket.execute(&requests)
     }
 
+    fn make_stack(&mut self, StackSpec { end, mtu }: &StackSpec) -> Result<(), Error> {
+        let namespace = &self.namespaces[end.namespace];
+        let index = end.index.expect("the plan's check asks for it");
+        namespace.enter_with_this_thread()?;
+        self.stacks.push(make_tap(namespace, end, index)?);
+        let finish = Step::FinishTap { end, index, mtu: *mtu, queue: STACK_QUEUE };
+        let steps = [finish].into_iter().chain(Step::of_end(end, index));
+        let requests: Vec<_> =
+            steps.map(|step| Configure { namespace: namespace.name(), step }).collect();
+        open_socket(namespace.name())?.execute(&requests)
+    }
+
     /// `ends` has those of each namespace, in the plan's order.
     fn make_taps(&mut self, plan: &Plan, ends: &[Vec<End<'_>>]) -> Result<(), Error> {
         let mut taps = Vec::with_capacity(ends.len());
         for (namespace, ends) in self.namespaces.iter().zip(ends) {
             namespace.enter_with_this_thread()?;
-            let make = |&End { spec, index, .. }: &End<'_>| {
-                Tap::make(&spec.interface, index).map_err(|(step, source)| {
-                    let action = format!("make the tap device {}: {step}", spec.interface);
-                    Error::namespace(namespace.name(), action, source)
-                })
-            };
+            let make = |&End { spec, index, .. }: &End<'_>| make_tap(namespace, spec, index);
             taps.push(ends.iter().map(make).collect::<Result<Vec<_>, _>>()?.into_iter());
         }
         let mut next = |end: &EndSpec| taps[end.namespace].next().expect("each end has its tap");
         self.taps = plan.links.iter().map(|link| link.ends().map(&mut next)).collect();
         Ok(())
     }
+}
+
+/// Makes a tap device in the namespace that the calling thread is in.
+fn make_tap(namespace: &Namespace, end: &EndSpec, index: u32) -> Result<Tap, Error> {
+    Tap::make(&end.interface, index).map_err(|(step, source)| {
+        let action = format!("make the tap device {}: {step}", end.interface);
+        Error::namespace(namespace.name(), action, source)
+    })
 }
 
 /// One end of a link in its namespace.
@@ -193,7 +222,8 @@ impl<'a> End<'a> {
     /// All that the end is asked once its interface exists.
     fn steps(self, kind: LinkKind) -> impl Iterator<Item = Step<'a>> {
         let Self { spec, index, mtu } = self;
-        let finish = (kind == LinkKind::Tap).then_some(Step::FinishTap { end: spec, index, mtu });
+        let finish =
+            (kind == LinkKind::Tap).then_some(Step::FinishTap { end: spec, index, mtu, queue: 0 });
         finish.into_iter().chain(Step::of_end(spec, index))
     }
 }

@@ -10,7 +10,7 @@
 //! - `request`, `route_socket`: netlink requests, sent many to a system call.
 //! - `namespace`, `run_directory`, `privilege`: namespaces, their names under `/run/netns`, how to
 //!   enter them, and what a process needs for that.
-//! - `tap`: links of tap devices, whose owner carries the frames.
+//! - `tap`: links of tap devices, and interfaces of stacks, whose owner carries the frames.
 //! - `offload`, `settings`: what an interface and a namespace are told through ioctl and sysctl.
 //! - `fabric`, `inventory`: which fabric is whose, and which have lost their owner.
 //!
@@ -38,6 +38,6 @@ pub use error::Error;
 pub use fabric::FabricId;
 pub use inventory::{FabricStatus, Owner, Report, destroy, destroy_abandoned, list};
 pub use namespace::Namespace;
-pub use plan::{EndSpec, LinkKind, LinkSpec, NamespaceSpec, Plan, RouteSpec};
+pub use plan::{EndSpec, LinkKind, LinkSpec, NamespaceSpec, Plan, RouteSpec, StackSpec};
 pub use plan_check::PlanError;
 pub use tap::{Tap, TapError};

@@ -15,6 +15,8 @@ pub struct Plan {
     pub links: Vec<LinkSpec>,
     /// What all of them are made of.
     pub link_kind: LinkKind,
+    /// Interfaces for programs that run in the namespaces.
+    pub stacks: Vec<StackSpec>,
 }
 
 /// What a link is made of.
@@ -57,7 +59,17 @@ impl LinkSpec {
     }
 }
 
-/// One end of a link.
+/// An interface between a namespace's network stack and the owner of the deployment, a tap device: what programs in the
+/// namespace send, the owner reads by [`crate::Tap::receive`], and what it hands to [`crate::Tap::deliver`], they receive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackSpec {
+    /// The interface. It needs an index.
+    pub end: EndSpec,
+    /// MTU in bytes, 68 to 65535.
+    pub mtu: u32,
+}
+
+/// One end of a link, or an interface of a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndSpec {
     /// Position of its namespace in [`Plan::namespaces`].

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use crate::fabric::FabricId;
-use crate::plan::{EndSpec, FIRST_INDEX, Plan, RouteSpec};
+use crate::plan::{EndSpec, FIRST_INDEX, Plan, RouteSpec, StackSpec};
 
 /// Longest interface name that the kernel takes: `IFNAMSIZ` less the terminating zero.
 const INTERFACE_NAME_MAX: usize = 15;
@@ -45,14 +45,18 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// A link's end names a namespace that the plan does not have.
+    /// The interface of a stack has no index.
+    #[error("interface {interface:?}: an interface of a stack needs an index; choose one")]
+    NoIndex {
+        /// The interface.
+        interface: String,
+    },
+    /// An interface names a namespace that the plan does not have.
     #[error(
-        "link {link}, interface {interface:?}: it lies in namespace number {namespace}, but the \
-         plan has {namespaces}, counted from 0"
+        "interface {interface:?}: it lies in namespace number {namespace}, but the plan has {namespaces}, \
+         counted from 0"
     )]
     NamespaceOutOfRange {
-        /// The link's position in the plan.
-        link: usize,
         /// The interface.
         interface: String,
         /// The number given.
@@ -161,30 +165,34 @@ impl Plan {
         }
         let mut interfaces = BTreeSet::new();
         let mut indexes = BTreeSet::new();
-        for (number, link) in self.links.iter().enumerate() {
-            for end in link.ends() {
-                let Some(namespace) = self.namespaces.get(end.namespace) else {
-                    return Err(PlanError::NamespaceOutOfRange {
-                        link: number,
-                        interface: end.interface.clone(),
-                        namespace: end.namespace,
-                        namespaces: self.namespaces.len(),
-                    });
-                };
-                let (namespace, interface) = (namespace.name.clone(), end.interface.clone());
-                check_end(end, &namespace)?;
-                if !(MTU_MIN..=MTU_MAX).contains(&link.mtu) {
-                    return Err(PlanError::Mtu { namespace, interface, mtu: link.mtu });
-                }
-                if !interfaces.insert((end.namespace, end.interface.as_str())) {
-                    return Err(PlanError::DuplicateInterface { namespace, interface });
-                }
-                if let Some(index) = end.index
-                    && !indexes.insert((end.namespace, index))
-                {
-                    return Err(PlanError::DuplicateIndex { namespace, interface, index });
-                }
+        let of_links = self.links.iter().flat_map(|link| link.ends().map(|end| (end, link.mtu)));
+        let of_stacks = self.stacks.iter().map(|stack| (&stack.end, stack.mtu));
+        for (end, mtu) in of_links.chain(of_stacks) {
+            let Some(namespace) = self.namespaces.get(end.namespace) else {
+                return Err(PlanError::NamespaceOutOfRange {
+                    interface: end.interface.clone(),
+                    namespace: end.namespace,
+                    namespaces: self.namespaces.len(),
+                });
+            };
+            let (namespace, interface) = (namespace.name.clone(), end.interface.clone());
+            check_end(end, &namespace)?;
+            if !(MTU_MIN..=MTU_MAX).contains(&mtu) {
+                return Err(PlanError::Mtu { namespace, interface, mtu });
             }
+            if !interfaces.insert((end.namespace, end.interface.as_str())) {
+                return Err(PlanError::DuplicateInterface { namespace, interface });
+            }
+            if let Some(index) = end.index
+                && !indexes.insert((end.namespace, index))
+            {
+                return Err(PlanError::DuplicateIndex { namespace, interface, index });
+            }
+        }
+        if let Some(StackSpec { end, .. }) =
+            self.stacks.iter().find(|stack| stack.end.index.is_none())
+        {
+            return Err(PlanError::NoIndex { interface: end.interface.clone() });
         }
         Ok(())
     }
@@ -301,7 +309,7 @@ mod tests {
     fn numbers() {
         assert!(matches!(
             error(|plan| plan.links[0].b.namespace = 2),
-            PlanError::NamespaceOutOfRange { link: 0, namespace: 2, namespaces: 2, .. }
+            PlanError::NamespaceOutOfRange { namespace: 2, namespaces: 2, .. }
         ));
         for index in [0, 1, 1 << 31] {
             let found = error(|plan| plan.links[0].a.index = Some(index));

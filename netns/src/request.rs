@@ -93,6 +93,8 @@ pub(crate) enum Step<'a> {
         end: &'a EndSpec,
         index: u32,
         mtu: u32,
+        /// How many frames that the interface sends may wait to be read.
+        queue: u32,
     },
     Address {
         end: &'a EndSpec,
@@ -145,14 +147,14 @@ impl RouteRequest for Configure<'_> {
                 let up = flags_message(LOOPBACK_INDEX, LinkFlags::Up);
                 (RouteNetlinkMessage::SetLink(up), 0)
             }
-            Step::FinishTap { end, index, mtu } => {
+            Step::FinishTap { end, index, mtu, queue } => {
                 let mut message = LinkMessage::default();
                 message.header.index = index;
                 message.attributes = vec![
                     LinkAttribute::Address(end.mac.to_vec()),
                     LinkAttribute::Mtu(mtu),
-                    // No queueing discipline, and no room for what nobody reads.
-                    LinkAttribute::TxQueueLen(0),
+                    // With 0 there is no queueing discipline, and no room for what nobody reads.
+                    LinkAttribute::TxQueueLen(queue),
                 ];
                 (RouteNetlinkMessage::SetLink(message), 0)
             }

@@ -12,6 +12,8 @@ pub(crate) fn write(forwarding: bool) -> Result<(), (&'static str, io::Error)> {
     set("/proc/sys/net/ipv4/ip_forward", forwarding)?;
     set("/proc/sys/net/ipv4/conf/all/rp_filter", "0")?;
     set("/proc/sys/net/ipv4/conf/default/rp_filter", "0")?;
+    // Ask for ECN as well as accept it, so that programs' TCP sees marks.
+    set("/proc/sys/net/ipv4/tcp_ecn", "1")?;
     for path in
         ["/proc/sys/net/ipv6/conf/all/disable_ipv6", "/proc/sys/net/ipv6/conf/default/disable_ipv6"]
     {

@@ -1,15 +1,15 @@
-//! Tap devices: interfaces that receive what a process writes to a descriptor.
+//! Tap devices: interfaces that receive what a process writes to a descriptor, and send what it reads.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::mem;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// `linux/if_tun.h`: `TUNSETIFINDEX`, which `libc` lacks.
 const TUNSETIFINDEX: libc::Ioctl = 0x4004_54da;
 
-/// One end of a link of tap devices.
+/// One end of a link of tap devices, or the interface of a stack.
 ///
 /// Its interface has a carrier while this exists. Then the interface goes with its namespace: one that goes by itself
 /// keeps the process waiting for 20 ms.
@@ -69,6 +69,18 @@ impl Tap {
         Ok(Self { device, interface: interface.to_owned() })
     }
 
+    /// The next frame that the interface has sent, if there is one: its length in `buffer`, which a longer frame fills.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match (&self.device).read(buffer) {
+                Ok(length) => return Ok(Some(length)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Lets the interface receive a frame. On return its XDP program has run on it, even if the interface is down.
     pub fn deliver(&self, frame: &[u8]) -> Result<(), TapError> {
         loop {
@@ -81,6 +93,13 @@ impl Tap {
                 }
             }
         }
+    }
+}
+
+/// To be waited for.
+impl AsRawFd for Tap {
+    fn as_raw_fd(&self) -> RawFd {
+        self.device.as_raw_fd()
     }
 }
 

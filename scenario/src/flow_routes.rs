@@ -94,6 +94,12 @@ impl FlowRoutes {
         Ok(known)
     }
 
+    /// Forgets workloads but the first `kept`, and adds one without a class.
+    pub(super) fn add_classless(&mut self, kept: usize, is_tcp: bool) {
+        self.workloads.truncate(kept);
+        self.workloads.push((None, is_tcp));
+    }
+
     fn add_paths(&mut self, sources: &[Source], fabric: &Fabric, routes: &mut StaticRoutes) {
         let labels = self.workloads.iter().filter_map(|(class, _)| *class).max();
         let first = labels.map_or(0, |FlowClass(last)| last + 1);

@@ -159,6 +159,16 @@ pub(super) struct Expansion<'a> {
     pub(super) folder: &'a Path,
     pub(super) duration: Picos,
     pub(super) read: &'a ReadFile<'a>,
+    pub(super) needs_flows: NeedsFlows,
+}
+
+/// Whether a scenario is for something that would do nothing without flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NeedsFlows {
+    /// A run.
+    Yes,
+    /// A live fabric.
+    No,
 }
 
 /// The entries of `[[flows]]`, expanded.
@@ -190,7 +200,7 @@ impl NamedFile {
 impl Expansion<'_> {
     /// The entries with all defaults, and what comes of them.
     pub(super) fn expand(&self, entries: Vec<WorkloadKeys>) -> Result<Expanded, ScenarioError> {
-        if entries.is_empty() {
+        if entries.is_empty() && self.needs_flows == NeedsFlows::Yes {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
                         that `xoff schema` describes";
             return Err(self.document.error("flows", "a scenario without flows", help));

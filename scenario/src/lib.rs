@@ -30,6 +30,7 @@ mod hpcc;
 mod incasts;
 mod load;
 mod names;
+mod on_demand;
 mod pairs;
 mod pause;
 mod priority;
@@ -80,6 +81,7 @@ pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
 pub use names::Names;
+pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, Priorities};
@@ -101,7 +103,7 @@ pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
 use flow_routes::FlowRoutes;
-use flows::{Expanded, Expansion};
+use flows::{Expanded, Expansion, NeedsFlows};
 use quantity::{Quantity, Time};
 use routes::{ResolvedRoutes, set_routes};
 use switches::SwitchKinds;
@@ -285,11 +287,7 @@ impl Scenario {
         overrides: &[String],
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
-        let text = read(path).map_err(|error| {
-            let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };
-            let help = "give the path of a scenario, a TOML file";
-            ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
-        })?;
+        let text = text_of(path, read)?;
         Self::parse_with(&text, path, overrides, Settings::default(), read)
     }
 
@@ -312,7 +310,26 @@ impl Scenario {
         let kind = DocumentKind::SCENARIO;
         let document = Document::parse(kind, &file, text, overrides, settings)?;
         let keys: ScenarioKeys = document.read()?;
-        keys.resolve(path, &document, read)
+        keys.resolve(path, &document, read, NeedsFlows::Yes)
+    }
+
+    /// Like [`parse`](Self::parse), of a scenario for a live fabric, which needs no flows.
+    pub fn parse_live(
+        text: &str,
+        path: &Path,
+        overrides: &[String],
+    ) -> Result<Self, ScenarioError> {
+        let file = path.to_string_lossy();
+        let kind = DocumentKind::SCENARIO;
+        let document = Document::parse(kind, &file, text, overrides, Settings::default())?;
+        let keys: ScenarioKeys = document.read()?;
+        keys.resolve(path, &document, &from_disk, NeedsFlows::No)
+    }
+
+    /// Like [`load`](Self::load), of a scenario for a live fabric.
+    pub fn load_live(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let text = text_of(path, &from_disk)?;
+        Self::parse_live(&text, path, overrides)
     }
 
     /// The scenario as a file with every default written out; it loads into an equal scenario.
@@ -364,12 +381,22 @@ impl Scenario {
     }
 }
 
+/// The text of a scenario.
+fn text_of(path: &Path, read: &ReadFile<'_>) -> Result<String, ScenarioError> {
+    read(path).map_err(|error| {
+        let place = report::Place { name: &path.to_string_lossy(), text: "", span: None };
+        let help = "give the path of a scenario, a TOML file";
+        ScenarioError::at(&place, &format!("cannot read the scenario: {error}"), Some(help))
+    })
+}
+
 impl ScenarioKeys {
     fn resolve(
         self,
         path: &Path,
         document: &Document<'_>,
         read: &ReadFile<'_>,
+        needs_flows: NeedsFlows,
     ) -> Result<Scenario, ScenarioError> {
         if self.duration.0 == Picos::ZERO {
             let help =
@@ -403,6 +430,7 @@ impl ScenarioKeys {
             folder,
             duration,
             read,
+            needs_flows,
         };
         let Expanded { mut workloads, sources, expected_paths } = expansion.expand(self.flows)?;
         let (routes, flow_routes) =

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use topology::Racks;
 
 use super::telemetry;
-use super::{Backpressure, CongestionControl, Ecn, Scenario, Scheduler, Source, Stop, Transport};
+use super::{Backpressure, CongestionControl, Ecn, Scenario, Scheduler, Source, Transport};
 
 impl Scenario {
     /// What a user probably did not mean, a sentence each, without a full stop. A warning about an entry ends with its
@@ -96,13 +96,6 @@ impl Scenario {
                 warnings.push(
                     "`prevent_deadlocks` prevents circles of paused queues, and not of the PFC beneath them: where routes \
                      make one, write `switch.lossless` without BFC's priorities"
-                        .into(),
-                );
-            }
-            if self.stop == Stop::Deadlock {
-                warnings.push(
-                    "the watch for deadlocks follows PFC only, so `stop = \"deadlock\"` does not end a run whose queues BFC has \
-                     paused for good"
                         .into(),
                 );
             }

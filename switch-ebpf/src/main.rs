@@ -206,9 +206,18 @@ pub fn host_port(context: XdpContext) -> u32 {
         ethernet::ETHER_TYPE_IPV4 => is_our_packet(&bytes),
         _ => false,
     };
-    if !is_ours {
-        return xdp_action::XDP_PASS;
-    }
+    if is_ours { to_socket(&context) } else { xdp_action::XDP_PASS }
+}
+
+/// A host's NIC whose kernel stack is behind its AF_XDP socket: every frame goes there.
+#[xdp]
+pub fn whole_host_port(context: XdpContext) -> u32 {
+    to_socket(&context)
+}
+
+/// Hands a frame to the socket of the host whose interface it came in at.
+#[inline(always)]
+fn to_socket(context: &XdpContext) -> u32 {
     let Some(config) = MapTables.config() else { return xdp_action::XDP_ABORTED };
     // SAFETY: `context.ctx` is the program's own context, valid while it runs.
     let interface = unsafe { (*context.ctx).ingress_ifindex };

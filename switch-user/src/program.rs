@@ -256,33 +256,51 @@ pub struct PortLinks {
     _auditor: SchedClassifierLinkId,
 }
 
+/// Which of the frames that come in at a host's NIC go to its AF_XDP socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketTakes {
+    /// Those of the emulation; the interface's stack has the others.
+    Ours,
+    /// All.
+    All,
+}
+
 /// The program of a fabric's hosts.
 pub struct HostProgram {
     ebpf: Ebpf,
     first_interface_index: u32,
+    name: &'static str,
 }
 
 impl HostProgram {
     /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on.
-    pub fn load(hosts: u32, first_interface_index: u32) -> Result<Self, ProgramError> {
+    pub fn load(
+        hosts: u32,
+        first_interface_index: u32,
+        takes: SocketTakes,
+    ) -> Result<Self, ProgramError> {
+        let name = match takes {
+            SocketTakes::Ours => HOST_PORT,
+            SocketTakes::All => WHOLE_HOST_PORT,
+        };
         let mut ebpf = EbpfLoader::new().map_max_entries(names::SOCKETS, hosts).load(OBJECT)?;
-        let program = xdp(&mut ebpf, HOST_PORT)?;
-        program.load().map_err(|source| load_error(HOST_PORT, source))?;
+        let program = xdp(&mut ebpf, name)?;
+        program.load().map_err(|source| load_error(name, source))?;
         let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
             return Err(ProgramError::Missing(names::CONFIG));
         };
         let mut config = Region::<SwitchConfig>::of_array(config.fd().as_fd(), 1)?;
         config.write(0, SwitchConfig { first_interface_index, ..SwitchConfig::default() });
-        Ok(Self { ebpf, first_interface_index })
+        Ok(Self { ebpf, first_interface_index, name })
     }
 
     /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
     /// `socket`.
     pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
         let target = format!("interface {interface_index}");
-        xdp(&mut self.ebpf, HOST_PORT)?
+        xdp(&mut self.ebpf, self.name)?
             .attach_to_if_index(interface_index, XdpMode::Driver)
-            .map_err(|source| attach_error(HOST_PORT, &target, source))?;
+            .map_err(|source| attach_error(self.name, &target, source))?;
         let sockets =
             self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
         let mut sockets = XskMap::try_from(sockets).map_err(|source| ProgramError::Map {
@@ -307,6 +325,7 @@ impl AsRawFd for BorrowedSocket {
 const SWITCH_PORT: &str = "switch_port";
 const EGRESS_AUDITOR: &str = "egress_auditor";
 const HOST_PORT: &str = "host_port";
+const WHOLE_HOST_PORT: &str = "whole_host_port";
 
 fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {
     record

@@ -57,7 +57,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 20] = [
+const SAME_FILES: [&str; 21] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -68,6 +68,7 @@ const SAME_FILES: [&str; 20] = [
     "egress_queues.csv",
     "queue_pauses.csv",
     "flow_queues.csv",
+    "held_flows.csv",
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",

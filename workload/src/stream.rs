@@ -152,10 +152,24 @@ impl FlowStream {
         let Reverse((_, number)) = self.order.pop()?;
         let mut flow = self.heads[number].take()?;
         self.refill(number);
-        flow.id = self.next_id;
+        flow.id = self.take_number();
         flow.workload = number.try_into().expect("a scenario has few workloads");
-        self.next_id = self.next_id.checked_add(1).expect("flows have 32-bit numbers");
         Some((number, flow))
+    }
+
+    /// How many numbers are taken.
+    pub fn numbers_taken(&self) -> u32 {
+        self.next_id
+    }
+
+    /// Takes the next number, for a flow that comes from no source.
+    ///
+    /// # Panics
+    /// As [`next_from`](Self::next_from).
+    pub fn take_number(&mut self) -> u32 {
+        let number = self.next_id;
+        self.next_id = number.checked_add(1).expect("flows have 32-bit numbers");
+        number
     }
 
     /// What it holds on the heap, in entries.

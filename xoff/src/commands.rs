@@ -1,12 +1,23 @@
 //! The commands of the binary, one file each, and what they share.
 
 #[cfg(feature = "kernel")]
+pub mod capture;
+#[cfg(feature = "kernel")]
+pub mod deploy;
+#[cfg(feature = "kernel")]
 pub mod destroy;
 #[cfg(feature = "kernel")]
 pub mod doctor;
+#[cfg(feature = "kernel")]
+pub mod exec;
+pub mod graph;
 pub mod import;
 pub mod inspect;
 mod interrupt;
+#[cfg(feature = "kernel")]
+pub mod link;
+#[cfg(feature = "kernel")]
+pub mod list;
 #[cfg(not(feature = "kernel"))]
 mod memory_only;
 mod open_files;
@@ -14,6 +25,8 @@ pub mod reproduce;
 pub mod run;
 mod run_progress;
 pub mod schema;
+#[cfg(feature = "kernel")]
+pub mod send;
 pub mod sweep;
 mod sweep_progress;
 pub mod validate;
@@ -25,12 +38,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
-use scenario::Scenario;
+use scenario::{Scenario, ScenarioError};
 
 use crate::guardian;
+#[cfg(feature = "kernel")]
+use crate::live::folder::LiveFolder;
 
 #[cfg(not(feature = "kernel"))]
-pub use memory_only::{destroy, doctor};
+pub use memory_only::{capture, deploy, destroy, doctor, exec, link, list, send};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -55,12 +70,31 @@ enum Command {
     /// Shows what a scenario's fabric is like: links, paths, base RTTs, headroom, expected load, and cycles
     /// of buffer dependency.
     Inspect(inspect::Arguments),
+    /// Draws a scenario's fabric, as SVG, DOT or Mermaid.
+    Graph(graph::Arguments),
     /// Prints the JSON Schema of scenarios, or of sweeps.
     Schema(schema::Arguments),
     /// Checks that this machine can run fabrics, and says what to do where it cannot.
     Doctor(doctor::Arguments),
-    /// Removes namespaces that killed runs have left; living fabrics are left alone.
-    Destroy,
+    /// Brings a scenario's fabric up on the real clock, for programs and RoCE traffic, until it is destroyed.
+    Deploy(deploy::Arguments),
+    /// Lists live fabrics.
+    List(list::Arguments),
+    /// Runs a program in a host of a live fabric.
+    Exec(exec::Arguments),
+    /// Sends RoCE flows from one host of a live fabric to another.
+    Send(send::Arguments),
+    /// Sends RoCE flows from many hosts of a live fabric to one, all at once.
+    Incast(send::IncastArguments),
+    /// Captures what crosses wires of a live fabric, as pcapng.
+    Capture(capture::Arguments),
+    /// Takes a wire of a live fabric down, or up again.
+    Link(link::Arguments),
+    /// Takes live fabrics down, or removes what killed runs have left.
+    Destroy(destroy::Arguments),
+    /// Keeps a live fabric up; `deploy` starts it.
+    #[command(name = deploy::SUPERVISE, hide = true)]
+    Supervise(deploy::SuperviseArguments),
     /// Waits for the end of a run and removes what it leaves; runs start it themselves.
     #[command(name = guardian::COMMAND, hide = true)]
     Guardian(guardian::Arguments),
@@ -77,9 +111,18 @@ impl Arguments {
             Command::Validate(arguments) => validate::execute(arguments),
             Command::Import(arguments) => import::execute(arguments),
             Command::Inspect(arguments) => inspect::execute(arguments),
+            Command::Graph(arguments) => graph::execute(arguments),
             Command::Schema(arguments) => schema::execute(arguments),
             Command::Doctor(arguments) => doctor::execute(arguments),
-            Command::Destroy => destroy::execute(),
+            Command::Deploy(arguments) => deploy::execute(arguments),
+            Command::List(arguments) => list::execute(arguments),
+            Command::Exec(arguments) => exec::execute(arguments),
+            Command::Send(arguments) => send::execute(arguments),
+            Command::Incast(arguments) => send::incast(arguments),
+            Command::Capture(arguments) => capture::execute(arguments),
+            Command::Link(arguments) => link::execute(arguments),
+            Command::Destroy(arguments) => destroy::execute(arguments),
+            Command::Supervise(arguments) => deploy::supervise(arguments),
             Command::Guardian(arguments) => {
                 guardian::watch(arguments);
                 Exit::Success
@@ -153,9 +196,58 @@ fn print(text: &str, exit: Exit) -> Exit {
     }
 }
 
+/// Says why a command does nothing.
+fn refuse(message: &str) -> Exit {
+    say(format_args!("error: {message}"));
+    Exit::BadInput
+}
+
+/// The folder of the live fabric that is meant, if there is no such file.
+#[cfg(feature = "kernel")]
+fn live_fabric(file: &Path) -> Option<LiveFolder> {
+    let folder = LiveFolder::of(file.to_str()?).ok()?;
+    (!file.exists() && folder.file("lock").exists()).then_some(folder)
+}
+
+/// Lets whoever waits for this process's output know that no more comes.
+#[cfg(feature = "kernel")]
+fn close_output() {
+    // SAFETY: both descriptors are open for as long as they are used; from here on standard output goes nowhere.
+    unsafe {
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
+        libc::dup2(nowhere, libc::STDOUT_FILENO);
+        libc::close(nowhere);
+    }
+}
+
 /// Reads a scenario, and says what is wrong with it or hardly meant.
 fn load(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
-    let scenario = Scenario::load(file, sets).map_err(|error| {
+    checked(Scenario::load(file, sets))
+}
+
+/// Reads a scenario, or that of the live fabric that is meant.
+fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
+    #[cfg(feature = "kernel")]
+    if let Some(folder) = live_fabric(file) {
+        return checked(Scenario::load_live(&folder.file("scenario.toml"), sets));
+    }
+    require_file(file)?;
+    load(file, sets)
+}
+
+/// Says so if there is neither a file nor a live fabric.
+fn require_file(file: &Path) -> Result<(), Exit> {
+    if file.exists() {
+        return Ok(());
+    }
+    let file = file.display();
+    Err(refuse(&format!(
+        "there is neither a file nor a live fabric {file}; give the path of a scenario, or a name that `xoff list` shows"
+    )))
+}
+
+fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
+    let scenario = read.map_err(|error| {
         say(error);
         Exit::BadInput
     })?;

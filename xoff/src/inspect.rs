@@ -24,6 +24,7 @@ pub use emulation::path_groups::{PathGroup, path_groups};
 pub use links::LinkGroup;
 pub use static_routes::{FlowPath, StaticRoute, StaticRoutes};
 pub use text::Report;
+pub(crate) use text::{rate, time};
 pub use tier_load::TierLoad;
 
 use topology::{Cycle, Racks, cycles};

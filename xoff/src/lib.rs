@@ -2,12 +2,15 @@
 //!
 //! [`commands`] has one module for each of them. A [`sweep`] is many runs, [`reproduce`] has the sweeps of
 //! papers, [`import`] reads the files of other programs, [`inspect`] says what a scenario will do before it
-//! runs. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
+//! runs, `live` keeps fabrics up. A run's [`guardian`] and the binary's [`heap`] see to it that nothing is left behind.
 
 pub mod commands;
+pub mod graph;
 pub mod guardian;
 pub mod heap;
 pub mod import;
 pub mod inspect;
+#[cfg(feature = "kernel")]
+pub mod live;
 pub mod reproduce;
 pub mod sweep;

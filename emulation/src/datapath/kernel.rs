@@ -20,14 +20,15 @@ use fabric_core::policy::Policy;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::telemetry::Stamp;
 use fabric_core::wire::{
-    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, hop_control, link_delay, telemetry,
+    HopControlFrame, LinkAddresses, LinkDelayFrame, Packet, ethernet, hop_control, link_delay,
+    telemetry,
 };
 use host_agent::af_xdp;
 use host_agent::frame_length::FrameLengths;
 use netns::{Deployment, Tap};
 use scenario::LinkKind;
 use switch_user::packet_socket::PacketSocket;
-use switch_user::program::{HostProgram, SwitchProgram};
+use switch_user::program::{HostProgram, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
 use units::Nanos;
@@ -38,10 +39,11 @@ use super::{
     HostArrival, Orders, Wires, counted,
 };
 use crate::partition::{Members, Partition};
+use crate::queue_pairs;
 use crate::stations::{self, naming};
 use crate::switch_settings::FIRST_INTERFACE;
 
-pub use deploy::{DeployError, FIRST_HOST_INTERFACE};
+pub use deploy::{DeployError, FIRST_HOST_INTERFACE, Programs, STACK_INTERFACE};
 use deploy::{open_links, plan, start_hosts, start_switches};
 
 /// Looks into a ring before sleeping.
@@ -92,6 +94,8 @@ pub struct KernelWires {
     /// Attached as long as it is here.
     host_program: Arc<HostProgram>,
     wire_names: Arc<[String]>,
+    /// By host, if hosts have stacks behind their NICs, until they are taken.
+    stacks: Vec<Tap>,
 }
 
 /// What frames are sent through.
@@ -109,6 +113,8 @@ pub struct KernelFrame {
     bytes: Vec<u8>,
     /// How long it counts.
     length: u32,
+    /// Whether a program in a host's namespace has sent it.
+    is_foreign: bool,
 }
 
 /// The bytes of frames.
@@ -131,17 +137,23 @@ impl KernelWires {
         capacities: &[Capacity],
         policy: Policy,
         lengths: FrameLengths,
+        programs: Programs,
     ) -> Result<Deployed<Self>, DeployError> {
         let addresses = stations::addresses(fabric);
-        let mut deployment = netns::deploy(&plan(fabric, links, &addresses))?;
+        let mut deployment = netns::deploy(&plan(fabric, links, &addresses, programs))?;
         let mut switches = Vec::with_capacity(capacities.len());
         let mut tables = Vec::with_capacity(capacities.len());
         for started in start_switches(fabric, links, &deployment, capacities, policy)? {
             switches.push(Some(started.switch));
             tables.push(started.tables);
         }
-        let (host_program, hosts) = start_hosts(fabric, &deployment)?;
+        let takes = match programs {
+            Programs::Beside => SocketTakes::Ours,
+            Programs::Behind { .. } => SocketTakes::All,
+        };
+        let (host_program, hosts) = start_hosts(fabric, &deployment, takes)?;
         let wires = Self {
+            stacks: deployment.take_stacks(),
             hosts: Sockets(hosts.into_iter().map(Some).collect()),
             links: open_links(fabric, links, &mut deployment)?,
             deployment: Arc::new(deployment),
@@ -164,6 +176,11 @@ impl KernelWires {
 
     fn host_mut(&mut self, host: u32) -> &mut af_xdp::Socket {
         self.hosts.0[host as usize].as_mut().expect("the host, or its switch, is in this part")
+    }
+
+    /// Takes the interfaces of the hosts' stacks, by the hosts' numbers; none if programs are beside the NICs.
+    pub fn take_stacks(&mut self) -> Vec<Tap> {
+        std::mem::take(&mut self.stacks)
     }
 
     /// The namespaces.
@@ -196,10 +213,31 @@ impl KernelFrames {
     /// A frame between neighbours.
     fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
         fill(buffer, bytes);
         *length = self.lengths.hop_control(length_of(bytes));
+        *is_foreign = false;
         frame
+    }
+
+    /// A frame that a program in a host's namespace has sent, padded to the shortest that there is; with how long it
+    /// counts.
+    pub fn foreign(&mut self, bytes: &[u8]) -> (FrameId, u32) {
+        let frame = self.frames.add();
+        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        fill(buffer, bytes);
+        if buffer.len() < ethernet::MINIMUM_FRAME_LENGTH {
+            buffer.resize(ethernet::MINIMUM_FRAME_LENGTH, 0);
+        }
+        *length = length_of(buffer);
+        *is_foreign = true;
+        (frame, *length)
+    }
+
+    /// What a NIC or a port makes of a frame; nothing of a foreign one.
+    fn parse(&self, frame: FrameId) -> Option<HostArrival> {
+        let KernelFrame { bytes, is_foreign, .. } = &self.frames[frame];
+        if *is_foreign { None } else { HostArrival::parse(bytes).ok() }
     }
 }
 
@@ -230,7 +268,8 @@ impl FrameStore for KernelFrames {
         stamps: &[Stamp],
     ) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        *is_foreign = false;
         buffer.resize(packet.frame_length(), 0);
         *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
         packet
@@ -280,19 +319,26 @@ impl FrameStore for KernelFrames {
     }
 
     fn priority(&self, frame: FrameId) -> Option<u8> {
-        match HostArrival::parse(&self.frames[frame].bytes) {
-            Ok(HostArrival::Packet(packet)) => Some(packet.dscp() >> 3),
+        match self.parse(frame) {
+            Some(HostArrival::Packet(packet)) => Some(packet.dscp() >> 3),
+            _ => None,
+        }
+    }
+
+    fn flow(&self, frame: FrameId) -> Option<u32> {
+        match self.parse(frame) {
+            Some(HostArrival::Packet(packet)) => Some(queue_pairs::flow_of_packet(&packet)),
             _ => None,
         }
     }
 
     fn kind(&self, frame: FrameId) -> FrameKind {
-        match HostArrival::parse(&self.frames[frame].bytes) {
-            Ok(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
-            Ok(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
-            Ok(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
-            // Only frames that hosts and switches of the fabric made are ever asked about.
-            Err(_) => FrameKind::Data,
+        match self.parse(frame) {
+            Some(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
+            Some(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
+            Some(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
+            // Hosts and switches of the fabric make no other frames.
+            Some(HostArrival::Foreign) | None => FrameKind::Foreign,
         }
     }
 
@@ -317,6 +363,7 @@ impl Wires for KernelWires {
                 switches: self.switches.iter().map(|_| None).collect(),
                 host_program: Arc::clone(&self.host_program),
                 wire_names: Arc::clone(&self.wire_names),
+                stacks: Vec::new(),
             };
             for host in members.hosts.iter().map(|host| host.0 as usize) {
                 part.hosts.0[host] = self.hosts.0[host].take();
@@ -432,14 +479,16 @@ impl Wires for KernelWires {
         let NodeKind::Host(HostId(host)) = crossing.ends.to else {
             unreachable!("the wire ends at a host")
         };
-        let sent = frames.frames[frame].bytes.as_slice();
+        let KernelFrame { bytes: sent, is_foreign, .. } = &frames.frames[frame];
         let mut parsed = None;
         // Nothing counts what enters a host, so the frame itself is compared with the one that was sent.
         let mut read = |bytes: &[u8]| {
-            parsed = Some(if bytes == sent {
-                HostArrival::parse(bytes).map_err(|error| error.to_string())
-            } else {
+            parsed = Some(if bytes != sent {
                 Err("a frame that no node of the fabric sent".to_owned())
+            } else if *is_foreign {
+                Ok(HostArrival::Foreign)
+            } else {
+                HostArrival::parse(bytes).map_err(|error| error.to_string())
             });
         };
         self.host_mut(host).receive(&mut read);

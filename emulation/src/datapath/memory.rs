@@ -74,6 +74,7 @@ impl Wires for MemoryWires {
 
     // Called from one place; copying its result would cost more than the function.
     #[inline(always)]
+    #[expect(clippy::let_and_return, reason = "the arms write to places of their own, see below")]
     fn poll_switch(
         &mut self,
         frames: &mut MemoryFrames,
@@ -93,7 +94,13 @@ impl Wires for MemoryWires {
                 let mut packet = PacketView { packet, length, station, named: &mut named };
                 arrival(&mut packet, tables, policy, port, now, send)
             }
-            other => arrival_of_any(other, (length, &mut named), port, now, tables, policy, send),
+            other => {
+                // A call leaves its result in memory. In a place of its own it is not that of the arm above, which
+                // would be written field by field and then read as a whole, before the fields have got there.
+                let named = (length, &mut named);
+                let outcome = arrival_of_any(other, named, port, now, tables, policy, send);
+                outcome
+            }
         };
         frames.set_named(frame, named);
         Ok(Some(outcome))

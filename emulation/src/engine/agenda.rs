@@ -26,6 +26,8 @@ pub enum Task {
     },
     /// Circles of paused queues are looked at again.
     DeadlockLook,
+    /// Circles of queues that are paused one by one are looked for.
+    PausedQueuesLook,
     /// Queues are sampled.
     Sample,
     /// Switches' thresholds are computed.
@@ -43,10 +45,11 @@ impl Task {
             Self::PausesChanged { .. } => 0,
             Self::PauseSettled { .. } => 1,
             Self::DeadlockLook => 2,
-            Self::Sample => 3,
-            Self::ControlPlane => 4,
-            Self::LinkDelays => 5,
-            Self::Bitmaps => 6,
+            Self::PausedQueuesLook => 3,
+            Self::Sample => 4,
+            Self::ControlPlane => 5,
+            Self::LinkDelays => 6,
+            Self::Bitmaps => 7,
         }
     }
 }

@@ -5,20 +5,33 @@ use units::Picos;
 use crate::datapath::FrameId;
 
 /// A frame on its way to a node. Its key orders a node's arrivals: the time of its last bit, then the port.
+///
+/// Two words, which stay in two registers. Of three fields the compiler makes a copy in memory, and the processor would
+/// wait for its parts before it can load the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arrival {
     /// See [`port_key`].
     pub key: u64,
-    /// The frame.
-    pub frame: FrameId,
-    /// Its counted length, as the sender computed it.
-    pub length: u32,
+    /// The frame's number, and in the low half its length.
+    what: u64,
 }
 
 impl Arrival {
     #[inline]
     pub fn new(at: Picos, port: u16, frame: FrameId, length: u32) -> Self {
-        Self { key: port_key(at, port), frame, length }
+        Self { key: port_key(at, port), what: u64::from(frame.0) << 32 | u64::from(length) }
+    }
+
+    /// The frame.
+    #[inline]
+    pub fn frame(self) -> FrameId {
+        FrameId((self.what >> 32) as u32)
+    }
+
+    /// Its counted length, as the sender computed it.
+    #[inline]
+    pub fn length(self) -> u32 {
+        (self.what & u64::from(u32::MAX)) as u32
     }
 
     /// When its last bit arrives.
@@ -62,9 +75,9 @@ impl Sorter {
     /// With more in an interval they are not spread evenly, and compared after all.
     const CROWD: u32 = 32;
 
-    /// By key.
-    pub fn sort(&mut self, arrivals: &mut Vec<Arrival>) {
-        if arrivals.len() > Self::FEW && !self.distribute(arrivals) {
+    /// By key. The arrivals are those of a window from `start` to `end`.
+    pub fn sort(&mut self, arrivals: &mut Vec<Arrival>, start: Picos, end: Picos) {
+        if arrivals.len() > Self::FEW && !self.distribute(arrivals, start, end) {
             return arrivals.sort_unstable_by_key(|arrival| arrival.key);
         }
         for at in 1..arrivals.len() {
@@ -79,11 +92,8 @@ impl Sorter {
     }
 
     /// Puts arrivals into the order of their intervals, unless one of these has a crowd.
-    fn distribute(&mut self, arrivals: &mut Vec<Arrival>) -> bool {
-        let (mut first, mut last) = (u64::MAX, 0);
-        for arrival in &*arrivals {
-            (first, last) = (first.min(arrival.key), last.max(arrival.key));
-        }
+    fn distribute(&mut self, arrivals: &mut Vec<Arrival>, start: Picos, end: Picos) -> bool {
+        let (first, last) = (port_key(start, 0), port_key(end, 0));
         let intervals = arrivals.len().next_power_of_two();
         // As narrow as they can be, if the last key is to be in one of them.
         let bits = u64::BITS - (last - first).leading_zeros();
@@ -134,11 +144,12 @@ mod tests {
             let mut expected: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
             expected.sort_unstable();
             let mut sorter = Sorter::default();
-            sorter.sort(&mut arrivals.iter().rev().copied().collect());
-            sorter.sort(&mut arrivals);
+            let end = Picos(5_000_000 << scale);
+            sorter.sort(&mut arrivals.iter().rev().copied().collect(), Picos::ZERO, end);
+            sorter.sort(&mut arrivals, Picos::ZERO, end);
             let sorted: Vec<u64> = arrivals.iter().map(|arrival| arrival.key).collect();
             prop_assert_eq!(&sorted, &expected);
-            let mut frames: Vec<u32> = arrivals.iter().map(|arrival| arrival.frame.0).collect();
+            let mut frames: Vec<u32> = arrivals.iter().map(|arrival| arrival.frame().0).collect();
             frames.sort_unstable();
             prop_assert!(frames.into_iter().eq(0..keys.len() as u32));
         }

@@ -76,7 +76,9 @@ pub struct Core<W: Wires> {
     pub tally: Tally,
     /// What was measured of headroom, if it is.
     pub measured: Option<Box<Measurements>>,
-    /// The end of the window that runs.
+    /// The beginning of the window that runs.
+    window_start: Picos,
+    /// Its end.
     window_end: Picos,
     /// Frames in all inboxes.
     flying: usize,
@@ -116,6 +118,7 @@ impl<W: Wires> Core<W> {
             journal: Journal::default(),
             tally: Tally::default(),
             measured: None,
+            window_start: Picos::ZERO,
             window_end: Picos::ZERO,
             flying: 0,
             inboxes: vec![Vec::new(); nodes].into(),
@@ -189,6 +192,7 @@ impl<W: Wires> Core<W> {
             drop(aside);
             self.spare.push(mail);
         }
+        self.window_start = window.start;
         self.window_end = window.end;
         self.soon_until = Picos(window.end.0.saturating_add(self.soon.0));
     }
@@ -244,7 +248,7 @@ impl<W: Wires> Core<W> {
         }
         self.flying -= due.len();
         if !is_sorted {
-            self.sorter.sort(&mut due);
+            self.sorter.sort(&mut due, self.window_start, end);
         }
         // The node that runs takes them all.
         self.tally.packet_hops += due.len() as u64;

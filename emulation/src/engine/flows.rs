@@ -29,26 +29,31 @@ impl<W: Wires> Engine<'_, W> {
             }
             started += 1;
             let flow = self.stream.next().expect("it has a start");
-            self.classes |= 1 << flow.priority;
-            let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
-            self.command(flow.destination, flow.start, Command::Open(responder));
-            let trace = self.scenario.results.flow_trace.as_ref();
-            let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
-            self.command(flow.source, flow.start, Command::Start { request, traced });
-            let fabric = self.scenario.fabric();
-            self.recorder.record.flow_started(&FlowStart {
-                flow: flow.id,
-                label: &flow.label,
-                src: &fabric.host(flow.source).name,
-                dst: &fabric.host(flow.destination).name,
-            });
-            if self.is_of_window(&flow) {
-                self.flows_of_window += 1;
-                self.window_had_flows = true;
-            }
-            self.active.insert(flow.id, flow);
+            self.start_flow(flow);
         }
         started
+    }
+
+    /// Tells the hosts of a flow.
+    pub(super) fn start_flow(&mut self, flow: Flow) {
+        self.classes |= 1 << flow.priority;
+        let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
+        self.command(flow.destination, flow.start, Command::Open(responder));
+        let trace = self.scenario.results.flow_trace.as_ref();
+        let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
+        self.command(flow.source, flow.start, Command::Start { request, traced });
+        let fabric = self.scenario.fabric();
+        self.recorder.record.flow_started(&FlowStart {
+            flow: flow.id,
+            label: &flow.label,
+            src: &fabric.host(flow.source).name,
+            dst: &fabric.host(flow.destination).name,
+        });
+        if self.is_of_window(&flow) {
+            self.flows_of_window += 1;
+            self.window_had_flows = true;
+        }
+        self.active.insert(flow.id, flow);
     }
 
     /// Whether a flow starts in the scenario's window, and is to complete.
@@ -77,12 +82,13 @@ impl<W: Wires> Engine<'_, W> {
         self.command(flow.destination, completion.at + self.lookahead, close);
         self.flows_completed += 1;
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
-        self.recorder.record.flow(&flow_row(
-            self.scenario,
-            &flow,
-            Some(completion.at),
-            completion.counts,
-        ))?;
+        let row = flow_row(self.scenario, &flow, Some(completion.at), completion.counts);
+        #[cfg(feature = "kernel")]
+        if let Some(answer) = self.waiting.remove(&number) {
+            // Whoever asked for it may have gone.
+            let _ = answer.send(super::live::delivery(&row));
+        }
+        self.recorder.record.flow(&row)?;
         Ok(())
     }
 

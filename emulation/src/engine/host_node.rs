@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority;
+use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
 use fabric_core::wire::pfc::quantum_duration;
 use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest, SenderCounts};
@@ -15,6 +16,9 @@ use units::Picos;
 use super::arrivals::Arrival;
 use super::core::Core;
 use super::journal::Note;
+#[cfg(feature = "kernel")]
+use super::stack::ToStack;
+use super::stack::{Stack, StackFrame};
 use super::transmitter::{Receiver, Transmitter};
 use crate::datapath::{DatapathError, FrameStore, HostArrival, Wires};
 use crate::host_settings::HostSettings;
@@ -70,6 +74,10 @@ pub struct HostNode {
     follows_deliveries: bool,
     /// Whether flows are traced: then a packet that it sends can be an event.
     traces: bool,
+    /// Whether results follow what pauses of queues hold.
+    follows_held: bool,
+    /// The kernel's network stack behind the NIC, in a live fabric.
+    stack: Option<Box<Stack>>,
 }
 
 impl HostNode {
@@ -94,6 +102,8 @@ impl HostNode {
             node: fabric.host_node(host),
             follows_deliveries: scenario.results.throughput.is_some(),
             traces: scenario.results.flow_trace.is_some(),
+            follows_held: scenario.results.held_flows,
+            stack: None,
         }
     }
 
@@ -102,8 +112,53 @@ impl HostNode {
         (&self.out, &self.inward)
     }
 
-    /// The wire that leaves, for tests that change it.
-    #[cfg(test)]
+    /// The wire that comes, to be changed.
+    #[cfg(feature = "kernel")]
+    pub fn inward_mut(&mut self) -> &mut Receiver {
+        &mut self.inward
+    }
+
+    /// Puts the kernel's network stack behind the NIC.
+    #[cfg(feature = "kernel")]
+    pub fn connect_stack(&mut self, to_stack: ToStack) {
+        self.stack = Some(Box::new(Stack::new(to_stack)));
+    }
+
+    /// The stack behind the NIC.
+    #[cfg(feature = "kernel")]
+    pub fn stack(&self) -> Option<&Stack> {
+        self.stack.as_deref()
+    }
+
+    /// A program sends a frame that is too long.
+    #[cfg(feature = "kernel")]
+    pub fn refuse_of_stack(&mut self) {
+        if let Some(stack) = &mut self.stack {
+            stack.counters.too_long += 1;
+        }
+    }
+
+    /// A program sends a frame, now. Returns when the host next has something to do.
+    #[cfg(feature = "kernel")]
+    pub fn send_of_stack<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        frame: StackFrame,
+    ) -> Picos {
+        let refused = match &mut self.stack {
+            Some(stack) => stack.enqueue(now, &self.host, frame),
+            None => Some(frame.frame),
+        };
+        if let Some(frame) = refused {
+            core.frames.discard(frame);
+        }
+        self.kick(core, now);
+        self.next()
+    }
+
+    /// The wire that leaves, to be changed.
+    #[cfg(any(test, feature = "kernel"))]
     pub fn out_mut(&mut self) -> &mut Transmitter {
         &mut self.out
     }
@@ -144,7 +199,7 @@ impl HostNode {
                     self.arrive(core, frame)?;
                     arrival = arrivals.next();
                     if let Some(following) = arrivals.as_slice().first() {
-                        core.frames.prefetch(following.frame);
+                        core.frames.prefetch(following.frame());
                     }
                 }
                 _ if first.min(self.command_at) >= end => break,
@@ -200,29 +255,39 @@ impl HostNode {
         core: &mut Core<W>,
         arrival: &Arrival,
     ) -> Result<(), DatapathError> {
-        let (now, frame) = (arrival.at(), arrival.frame);
-        let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length);
+        let (now, frame) = (arrival.at(), arrival.frame());
+        let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length());
         let arrival = core.cross(&crossing, frame, |medium, frames, _| {
             medium.poll_host(frames, &crossing, frame)
         })?;
-        match arrival {
+        match &arrival {
             HostArrival::Packet(packet) => {
                 let before = self.host.counters().delivered_bytes;
                 let stamps = packet.telemetry().map_or(&[][..], |_| core.frames.stamps(frame));
-                match &packet {
+                match packet {
                     Packet::Roce(packet) => self.host.handle_stamped(now, packet, stamps),
                     Packet::Tcp(segment) => self.host.handle_segment(now, segment, stamps),
                 }
                 let bytes = self.host.counters().delivered_bytes - before;
                 if self.follows_deliveries && bytes > 0 {
-                    let flow = queue_pairs::flow_of_packet(&packet);
+                    let flow = queue_pairs::flow_of_packet(packet);
                     core.journal.note(now, self.node, Note::Delivered { flow, bytes });
                 }
             }
-            HostArrival::LinkDelay(frame) => self.host.handle_link_delay(now, &frame),
+            HostArrival::LinkDelay(frame) => self.host.handle_link_delay(now, frame),
+            HostArrival::Foreign => {
+                if let Some(stack) = &mut self.stack {
+                    let mut buffer = Vec::new();
+                    stack.deliver(core.frames.bytes(crossing.wire, frame, &mut buffer));
+                }
+            }
             HostArrival::HopControl(control) => {
-                self.host.handle_hop_control(now, &control);
-                self.note_pauses(core, now, &control);
+                let before = self.follows_held.then(|| self.host.paused_queues());
+                self.host.handle_hop_control(now, control);
+                if let Some(before) = before {
+                    self.note_held(core, now, before);
+                }
+                self.note_pauses(core, now, control);
             }
         }
         core.frames.discard(frame);
@@ -230,13 +295,23 @@ impl HostNode {
             self.kick(core, now);
         } else {
             let free = self.out.busy_until.max(now);
-            debug_assert_eq!(
-                self.ready_at,
-                self.host.next_transmission(free).unwrap_or(Picos::MAX)
+            debug_assert!(
+                self.stack.is_some()
+                    || self.ready_at == self.host.next_transmission(free).unwrap_or(Picos::MAX)
             );
         }
         self.take_events(core);
         Ok(())
+    }
+
+    /// Notes what the pauses of queues hold that have begun, where these queues were paused `before`.
+    fn note_held<W: Wires>(&self, core: &mut Core<W>, now: Picos, before: QueueSet) {
+        for queue in self.host.paused_queues().without(before).iter() {
+            for flow in self.host.flows_of(queue) {
+                let what = Note::Held { port: 0, queue: queue.number(), flow };
+                core.journal.note(now, self.node, what);
+            }
+        }
     }
 
     /// Writes down the pauses that it has received.
@@ -258,23 +333,67 @@ impl HostNode {
                 let frame = core.frames.link_delay(&response);
                 let length = core.frames.length(frame);
                 core.transmit(now, self.node, &mut self.out, frame, length);
-            } else if let Some(packet) = self.host.poll_transmit(now) {
-                let stamps = self.host.stamps_of(&packet);
-                let queue = self.host.named_queue();
-                let frame = core.frames.packet(self.out.wire, &packet, queue, stamps);
-                let length = core.frames.length_of(&packet);
-                core.transmit(now, self.node, &mut self.out, frame, length);
-                if self.traces {
-                    self.take_events(core);
-                }
+            } else if self.stack.is_none() {
+                self.send_packet(core, now);
+            } else {
+                self.send_in_turn(core, now);
             }
         }
         let free = self.out.busy_until.max(now);
         self.ready_at = self.host.plan_transmission(free).unwrap_or(Picos::MAX);
+        if let Some(stack) = &self.stack {
+            self.ready_at = self.ready_at.min(stack.next_transmission(free, &self.host));
+        }
     }
 
-    #[inline]
+    /// Sends the NIC's next packet, if one may go.
+    #[inline(always)]
+    fn send_packet<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) -> bool {
+        let Some(packet) = self.host.poll_transmit(now) else { return false };
+        let stamps = self.host.stamps_of(&packet);
+        let queue = self.host.named_queue();
+        let frame = core.frames.packet(self.out.wire, &packet, queue, stamps);
+        let length = core.frames.length_of(&packet);
+        core.transmit(now, self.node, &mut self.out, frame, length);
+        if self.traces {
+            self.take_events(core);
+        }
+        true
+    }
+
+    /// Sends a packet of the NIC or a frame of the stack, in turns if both may go.
+    #[cold]
+    fn send_in_turn<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        let is_first = self.stack.as_ref().is_some_and(|stack| stack.is_first());
+        if is_first && self.send_of_programs(core, now) {
+            return;
+        }
+        if self.send_packet(core, now) {
+            if let Some(stack) = &mut self.stack {
+                stack.let_pass();
+            }
+        } else if !is_first {
+            self.send_of_programs(core, now);
+        }
+    }
+
+    /// Sends the stack's next frame, if one may go.
+    fn send_of_programs<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) -> bool {
+        let next = self.stack.as_mut().and_then(|stack| stack.pop(now, &self.host));
+        let Some(StackFrame { frame, length, .. }) = next else { return false };
+        core.transmit(now, self.node, &mut self.out, frame, length);
+        true
+    }
+
+    #[inline(always)]
     fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
+        if self.host.has_events() {
+            self.note_events(core);
+        }
+    }
+
+    #[inline(never)]
+    fn note_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
             match event {
                 HostEvent::FlowCompleted { flow, at, counts } => {

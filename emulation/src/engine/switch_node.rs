@@ -1,11 +1,11 @@
 //! A switch at work: it is handed its arrivals and timers in order, and what it sends is put onto wires.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use fabric_core::arrival::Outcome;
 use fabric_core::priority::{self, Priority};
-use fabric_core::queue::QueueId;
+use fabric_core::queue::{QueueId, QueueSet};
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::{Arrival, ControlTransmission, Due, Switch, Transmission};
 use switch_user::tables::SwitchTables;
@@ -46,6 +46,9 @@ pub struct SwitchNode {
     sampler: Sampler,
     /// If packets have telemetry.
     stamper: Option<Stamper>,
+    /// By port: its queues that were paused one by one when the last hop control frame had come in. Empty unless results
+    /// follow what such pauses hold.
+    paused: Box<[QueueSet]>,
 }
 
 impl SwitchNode {
@@ -73,6 +76,8 @@ impl SwitchNode {
             .iter()
             .any(|transport| transport.telemetry_hops() > 0)
             .then(|| Stamper::new(rates, scenario.switch.telemetry_steps));
+        let paused =
+            vec![QueueSet::EMPTY; if scenario.results.held_flows { ports.len() } else { 0 }];
         Self {
             switch,
             wakes: BinaryHeap::with_capacity(ports.len()),
@@ -82,6 +87,7 @@ impl SwitchNode {
             followed: Followed::new(scenario, id),
             sampler,
             stamper,
+            paused: paused.into(),
         }
     }
 
@@ -96,10 +102,16 @@ impl SwitchNode {
         (out, inward)
     }
 
-    /// The sending end of the wire at a port, for tests that change it.
-    #[cfg(test)]
+    /// The sending end of the wire at a port, to be changed.
+    #[cfg(any(test, feature = "kernel"))]
     pub fn out_mut(&mut self, port: u16) -> &mut Transmitter {
         &mut self.ports[usize::from(port)].out
+    }
+
+    /// The receiving end of the wire at a port, to be changed.
+    #[cfg(feature = "kernel")]
+    pub fn inward_mut(&mut self, port: u16) -> &mut Receiver {
+        &mut self.ports[usize::from(port)].inward
     }
 
     /// Makes a note whenever what may be sent of `classes` out of a port changes.
@@ -131,17 +143,16 @@ impl SwitchNode {
         end: Picos,
     ) -> Result<Picos, DatapathError> {
         let (due, later) = core.take_due(index, end);
-        let mut arrivals = due.iter();
-        let mut arrival = arrivals.next();
+        let mut arrivals = &due[..];
         loop {
             let (timer, wake) = (self.next_timer(), self.next_wake());
             let first = timer.min(wake);
-            match arrival {
-                Some(frame) if frame.at() <= first => {
-                    self.arrive(core, frame)?;
-                    arrival = arrivals.next();
-                    if let Some(following) = arrivals.as_slice().first() {
-                        core.frames.prefetch(following.frame);
+            match arrivals {
+                [arrival, rest @ ..] if arrival.at() <= first => {
+                    self.arrive(core, arrival)?;
+                    arrivals = rest;
+                    if let [_, following, ..] = rest {
+                        core.frames.prefetch(following.frame());
                     }
                 }
                 _ if first >= end => break,
@@ -164,9 +175,9 @@ impl SwitchNode {
         core: &mut Core<W>,
         arrival: &WireArrival,
     ) -> Result<(), DatapathError> {
-        let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame);
+        let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame());
         let inward = &mut self.ports[usize::from(port)].inward;
-        let crossing = core.arrive(now, self.node, inward, frame, arrival.length);
+        let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
         let outcome = self.cross(core, &crossing, frame)?;
         let (mut link_delay, mut priority) = (None, None);
@@ -181,10 +192,13 @@ impl SwitchNode {
         let (outcome, orders) = (&outcome, &core.orders[..]);
         let link_delay = link_delay.as_ref();
         let arrival = Arrival { frame, length, outcome, orders, link_delay, priority };
-        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
         if !reaction.keeps_frame {
             core.frames.discard(frame);
+            if matches!(outcome, Outcome::ControlReceived(_)) {
+                self.note_held(core, now, port);
+            }
         }
         let [first, second] = reaction.wake;
         if let Some(port) = first {
@@ -217,11 +231,11 @@ impl SwitchNode {
     /// Sends the next frame of a port, if the port is free and has one that may go.
     #[inline(always)]
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
-        let out = &self.ports[usize::from(port)].out;
+        let out = &mut self.ports[usize::from(port)].out;
         if out.busy_until <= now {
             self.send_next(core, now, port);
         } else if !out.wakes && !self.switch.is_idle(port) {
-            self.push_wake(port);
+            Self::push_wake(&mut self.wakes, out, port);
         }
     }
 
@@ -237,25 +251,18 @@ impl SwitchNode {
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
             let length = self.switch.control_length();
-            self.transmit(core, now, port, frame, length, None);
-            if !rests {
-                self.wake_when_free(port);
-            }
-            return;
+            return self.transmit(core, now, port, frame, length, None, !rests);
         }
-        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(sent) = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
         if let Some(Transmission { frame, length, queue, mark, more }) = sent {
             if mark {
                 core.frames.mark(frame);
             }
-            self.transmit(core, now, port, frame, length, Some(queue));
-            if more {
-                self.wake_when_free(port);
-                if let Some(next) = self.switch.prefetch_next(port) {
-                    core.frames.prefetch(next);
-                }
+            self.transmit(core, now, port, frame, length, Some(queue), more);
+            if more && let Some(next) = self.switch.prefetch_next(port) {
+                core.frames.prefetch(next);
             }
         }
         if has_news {
@@ -263,7 +270,9 @@ impl SwitchNode {
         }
     }
 
+    /// Puts a frame onto the wire. If there is `more` to send, the port wakes up when it is free.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "a frame, where it leaves and when")]
     fn transmit<W: Wires>(
         &mut self,
         core: &mut Core<W>,
@@ -272,6 +281,7 @@ impl SwitchNode {
         frame: FrameId,
         length: u32,
         queue: Option<QueueId>,
+        more: bool,
     ) {
         if self.stamper.is_some() {
             self.stamp(core, now, port, frame, length, queue);
@@ -284,7 +294,11 @@ impl SwitchNode {
             now: now.to_nanos(),
         };
         core.medium.depart(&mut core.frames, &departing, frame);
-        core.transmit(now, self.node, &mut self.ports[usize::from(port)].out, frame, length);
+        let out = &mut self.ports[usize::from(port)].out;
+        core.transmit(now, self.node, out, frame, length);
+        if more && !out.wakes {
+            Self::push_wake(&mut self.wakes, out, port);
+        }
     }
 
     /// Stamps a frame that has left `queue`, if it has telemetry, and counts it in any case.
@@ -319,7 +333,7 @@ impl SwitchNode {
     /// A timer is due.
     #[cold]
     fn handle_deadline<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
-        let mut observer = self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+        let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(due) = self.switch.handle_deadline(now, &mut observer);
         let Some(Due { port, pauses_changed }) = due else { return };
         self.take_discarded(core);
@@ -332,8 +346,7 @@ impl SwitchNode {
     /// Every port asks its neighbour for the link's delay.
     pub fn measure_links<W: Wires>(&mut self, now: Picos, core: &mut Core<W>) {
         for port in 0..self.ports() {
-            let mut observer =
-                self.followed.recorder(self.node, &mut core.journal, &mut core.measured);
+            let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
             let Ok(()) = self.switch.measure_link(now, port, &mut observer);
             self.kick(core, now, port);
         }
@@ -359,19 +372,27 @@ impl SwitchNode {
         }
     }
 
+    /// Has a port that does not wake yet wake when it is free.
     #[inline]
-    fn wake_when_free(&mut self, port: u16) {
-        if !self.ports[usize::from(port)].out.wakes {
-            self.push_wake(port);
-        }
+    fn push_wake(wakes: &mut BinaryHeap<Reverse<u64>>, out: &mut Transmitter, port: u16) {
+        out.wakes = true;
+        wakes.push(Reverse(port_key(out.busy_until, port)));
     }
 
-    /// The same of a port that does not wake yet.
-    #[inline]
-    fn push_wake(&mut self, port: u16) {
-        let out = &mut self.ports[usize::from(port)].out;
-        out.wakes = true;
-        self.wakes.push(Reverse(port_key(out.busy_until, port)));
+    /// A hop control frame came in at a port: notes what the pauses of queues hold that began with it.
+    fn note_held<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, port: u16) {
+        let Some(before) = self.paused.get_mut(usize::from(port)) else { return };
+        let paused = self.switch.paused_queues(port, now);
+        let begun = paused.without(std::mem::replace(before, paused));
+        for queue in begun.and(self.switch.queues().non_empty(port.into())).iter() {
+            let waiting = self.switch.waiting(port, queue);
+            let flows: BTreeSet<u32> =
+                waiting.filter_map(|&frame| core.frames.flow(frame)).collect();
+            for flow in flows {
+                let what = Note::Held { port, queue: queue.number(), flow };
+                core.journal.note(now, self.node, what);
+            }
+        }
     }
 
     /// A PFC frame was received, or a pause ran out, at a port.

@@ -31,6 +31,8 @@ pub struct Transmitter {
     /// Frames that faults took.
     pub lost: u64,
     faults: Box<[LossInjector]>,
+    /// Whether it carries frames.
+    is_up: bool,
 }
 
 impl Transmitter {
@@ -51,6 +53,7 @@ impl Transmitter {
             wire,
             lost: 0,
             faults,
+            is_up: true,
         }
     }
 
@@ -65,7 +68,20 @@ impl Transmitter {
     /// Whether a fault drops the next frame.
     pub fn loses(&mut self, kind: FrameKind) -> bool {
         // Every fault counts every frame that it matches, even one that another fault drops.
-        self.faults.iter_mut().fold(false, |lost, fault| fault.takes(kind) | lost)
+        self.faults.iter_mut().fold(!self.is_up, |lost, fault| fault.takes(kind) | lost)
+    }
+
+    /// Whether the wire carries frames.
+    #[cfg(feature = "kernel")]
+    pub fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// Lets the wire carry frames, or lose them all. What is on its way arrives.
+    #[cfg(feature = "kernel")]
+    pub fn set_up(&mut self, up: bool) {
+        self.is_up = up;
+        self.is_faulty = !up || !self.faults.is_empty();
     }
 }
 
@@ -81,7 +97,7 @@ pub struct Receiver {
     /// Frames that arrived.
     pub received: u64,
     /// Interfaces of the capture, and the filter of each.
-    pub captures: Box<[(u32, CaptureFilter)]>,
+    pub captures: Vec<(u32, CaptureFilter)>,
 }
 
 impl Receiver {

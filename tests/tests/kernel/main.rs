@@ -24,4 +24,5 @@ mod fabric_tcp;
 mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
+mod live;
 mod netns;

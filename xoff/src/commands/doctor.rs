@@ -12,7 +12,7 @@ use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::Scenario;
-use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
+use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::Capacity;
 
 use super::Exit;
@@ -222,7 +222,9 @@ fn programs() -> Result<String, Problem> {
     for policy in policies() {
         switch_program(policy)?;
     }
-    HostProgram::load(2, PAIR_INTERFACE)?;
+    for takes in [SocketTakes::Ours, SocketTakes::All] {
+        HostProgram::load(2, PAIR_INTERFACE, takes)?;
+    }
     Ok("the programs of hosts load, and those of switches with every scheme".to_owned())
 }
 

@@ -8,7 +8,7 @@ use crate::inspect;
 /// Arguments of `xoff inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The scenario.
+    /// The scenario, or the name of a live fabric.
     file: PathBuf,
     /// Replaces a key of the scenario, such as `switch.buffer=4MB`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -20,11 +20,39 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    match super::load(&arguments.file, &arguments.sets) {
+    #[cfg(feature = "kernel")]
+    if let Some(folder) = super::live_fabric(&arguments.file) {
+        return look(folder.name(), arguments.json);
+    }
+    match super::load_or_find(&arguments.file, &arguments.sets) {
         Ok(scenario) => {
             let report = if arguments.json { inspect::json } else { inspect::report };
             super::print(&report(&scenario), Exit::Success)
         }
         Err(exit) => exit,
+    }
+}
+
+/// Shows how a live fabric is.
+#[cfg(feature = "kernel")]
+fn look(name: &str, json: bool) -> Exit {
+    use crate::live::client::{self, Client};
+    use crate::live::protocol::{Answer, Request};
+    use crate::live::report;
+
+    let seen = Client::connect(name).and_then(|mut client| {
+        let (_, description) = client::find(name)?;
+        Ok((description, client.ask_once(&Request::Look {})?))
+    });
+    match seen {
+        Ok((_, Answer::View(view))) if json => {
+            let text = serde_json::to_string_pretty(&view).expect("a view is plain data");
+            super::print(&text, Exit::Success)
+        }
+        Ok((description, Answer::View(view))) => {
+            super::print(&report::render(&description, &view), Exit::Success)
+        }
+        Ok(_) => super::refuse("the supervisor answered something else; is it of another version?"),
+        Err(message) => super::refuse(&message),
     }
 }

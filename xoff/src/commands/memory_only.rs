@@ -1,19 +1,64 @@
 //! What the commands of the kernel datapath say in a build that has none.
 
+use std::ffi::OsString;
+
+use emulation::NO_KERNEL_DATAPATH;
+
+use super::Exit;
+
+/// Arguments of a command that needs the kernel: any.
+#[derive(Debug, clap::Args)]
+pub struct Anything {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Refuses.
+pub fn refuse(_: &Anything) -> Exit {
+    super::refuse(NO_KERNEL_DATAPATH)
+}
+
+/// In place of `xoff deploy`.
+pub mod deploy {
+    pub use super::{Anything as Arguments, Anything as SuperviseArguments};
+    pub use super::{refuse as execute, refuse as supervise};
+
+    /// Name of the supervisor's command.
+    pub const SUPERVISE: &str = "supervise";
+}
+
+/// In place of `xoff list`.
+pub mod list {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff exec`.
+pub mod exec {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff send` and `xoff incast`.
+pub mod send {
+    pub use super::{Anything as Arguments, Anything as IncastArguments};
+    pub use super::{refuse as execute, refuse as incast};
+}
+
+/// In place of `xoff capture`.
+pub mod capture {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff link`.
+pub mod link {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
 /// In place of `xoff destroy`.
 pub mod destroy {
-    use emulation::NO_KERNEL_DATAPATH;
-
-    use super::super::{Exit, say};
+    pub use super::{Anything as Arguments, refuse as execute};
 
     /// Nothing: a run in memory leaves no namespace.
     pub fn remove_what_can_be() {}
-
-    /// Runs the command.
-    pub fn execute() -> Exit {
-        say(format_args!("error: {NO_KERNEL_DATAPATH}"));
-        Exit::BadInput
-    }
 }
 
 /// In place of `xoff doctor`.

@@ -70,7 +70,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 /// What `--threads` says.
-fn threads(text: &str) -> Result<Threads, String> {
+pub(super) fn threads(text: &str) -> Result<Threads, String> {
     if text == "auto" {
         return Ok(Threads::Auto);
     }

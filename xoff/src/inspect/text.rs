@@ -331,11 +331,11 @@ fn path_group(f: &mut fmt::Formatter<'_>, group: &PathGroup) -> fmt::Result {
     writeln!(f, "  {links} links: {pairs} pairs, {paths}, base RTT {rtt}, BDP {bdp}")
 }
 
-fn rate(rate: BitsPerSecond) -> String {
+pub(crate) fn rate(rate: BitsPerSecond) -> String {
     scaled(rate.0 as f64, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"])
 }
 
-fn time(time: Picos) -> String {
+pub(crate) fn time(time: Picos) -> String {
     scaled(time.0 as f64, &["ps", "ns", "us", "ms", "s"])
 }
 

@@ -9,12 +9,12 @@ use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::wire::{LinkAddresses, ethernet};
 use host_agent::af_xdp;
-use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, Tap};
+use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, StackSpec, Tap};
 use scenario::LinkKind;
 use switch_user::packet_socket::PacketSocket;
-use switch_user::program::{HostProgram, ProgramError, SwitchProgram};
+use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
-use topology::{Fabric, NodeId, NodeKind, Wire};
+use topology::{Fabric, HostId, NodeId, NodeKind, Wire};
 
 use super::{Links, Switch};
 use crate::switch_settings::FIRST_INTERFACE;
@@ -57,8 +57,29 @@ pub enum DeployError {
     },
 }
 
+/// Where programs in a host's namespace are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// At the host's port, beside the emulated NIC: what they send goes onto the wire as it comes, and disturbs a run.
+    Beside,
+    /// Behind the NIC, at an interface of their own.
+    Behind {
+        /// Its MTU, in bytes.
+        mtu: u32,
+    },
+}
+
+/// The interface of programs behind the NIC, and its index.
+pub const STACK_INTERFACE: &str = "eth0";
+const STACK_INDEX: u32 = 2;
+
 /// The namespaces and links of a fabric.
-pub(super) fn plan(fabric: &Fabric, kind: LinkKind, addresses: &[LinkAddresses]) -> Plan {
+pub(super) fn plan(
+    fabric: &Fabric,
+    kind: LinkKind,
+    addresses: &[LinkAddresses],
+    programs: Programs,
+) -> Plan {
     let namespaces = fabric
         .nodes()
         .iter()
@@ -77,18 +98,33 @@ pub(super) fn plan(fabric: &Fabric, kind: LinkKind, addresses: &[LinkAddresses])
             NodeKind::Switch(_) => {
                 EndSpec { index: Some(FIRST_INTERFACE + u32::from(port)), ..common }
             }
-            NodeKind::Host(host) => EndSpec {
-                index: Some(FIRST_HOST_INTERFACE + host.0),
-                address: Some((Ipv4Addr::from(FIRST_HOST_ADDRESS + host.0), 8)),
-                neighbours: (0..fabric.host_count())
-                    .filter(|other| *other != host.0)
-                    .map(|other| {
-                        (Ipv4Addr::from(FIRST_HOST_ADDRESS + other), addresses.destination)
-                    })
-                    .collect(),
-                ..common
-            },
+            NodeKind::Host(host) => {
+                let index = Some(FIRST_HOST_INTERFACE + host.0);
+                match programs {
+                    Programs::Beside => {
+                        EndSpec { index, ..reachable(fabric, host, addresses, common) }
+                    }
+                    Programs::Behind { .. } => EndSpec { index, ..common },
+                }
+            }
         }
+    };
+    let stacks = match programs {
+        Programs::Beside => Vec::new(),
+        Programs::Behind { mtu } => (0..fabric.host_count())
+            .map(HostId)
+            .map(|host| {
+                let addresses = &addresses[fabric.host(host).ports[0].0 as usize];
+                let interface = EndSpec {
+                    namespace: fabric.host_node(host).0 as usize,
+                    interface: STACK_INTERFACE.to_owned(),
+                    index: Some(STACK_INDEX),
+                    mac: addresses.source,
+                    ..EndSpec::default()
+                };
+                StackSpec { end: reachable(fabric, host, addresses, interface), mtu }
+            })
+            .collect(),
     };
     let links = forth(fabric)
         .map(|wire| LinkSpec {
@@ -101,7 +137,23 @@ pub(super) fn plan(fabric: &Fabric, kind: LinkKind, addresses: &[LinkAddresses])
         LinkKind::Veth => netns::LinkKind::Veth,
         LinkKind::Tap => netns::LinkKind::Tap,
     };
-    Plan { namespaces, links, link_kind }
+    Plan { namespaces, links, link_kind, stacks }
+}
+
+/// A host's interface with its address and the way to all other hosts, which is its switch.
+fn reachable(
+    fabric: &Fabric,
+    host: HostId,
+    addresses: &LinkAddresses,
+    interface: EndSpec,
+) -> EndSpec {
+    let address = |host| Ipv4Addr::from(FIRST_HOST_ADDRESS + host);
+    let others = (0..fabric.host_count()).filter(|other| *other != host.0);
+    EndSpec {
+        address: Some((address(host.0), 8)),
+        neighbours: others.map(|other| (address(other), addresses.destination)).collect(),
+        ..interface
+    }
 }
 
 /// Of the two wires of each link the one from the lower node.
@@ -215,9 +267,10 @@ type Loaded = (SwitchProgram, SwitchTables);
 pub(super) fn start_hosts(
     fabric: &Fabric,
     deployment: &Deployment,
+    takes: SocketTakes,
 ) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
-    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE)
+    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes)
         .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
     let mut hosts = Vec::with_capacity(count);
     for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {

@@ -18,6 +18,7 @@ use topology::WireId;
 
 use crate::datapath::slab::Slab;
 use crate::datapath::{Aside, FrameId, FrameKind, FrameStore, HostArrival, counted};
+use crate::queue_pairs;
 use crate::stations::naming;
 
 /// A frame as a value.
@@ -211,11 +212,11 @@ impl FrameStore for MemoryFrames {
     #[inline(always)]
     fn take(&mut self, frame: FrameId, aside: &mut Vec<Aside>) -> (MemoryFrame, QueueId) {
         self.frames.remove(frame);
-        let taken = self.frames[frame].0;
-        if taken.has_aside() {
+        // Asked of the frame in its place: asked of a copy, the copy goes through registers field by field.
+        if self.frames[frame].0.has_aside() {
             aside.push(self.aside(frame));
         }
-        (taken, self.named(frame))
+        (self.frames[frame].0, self.named(frame))
     }
 
     #[inline]
@@ -226,7 +227,7 @@ impl FrameStore for MemoryFrames {
     ) -> FrameId {
         let id = self.insert(frame);
         self.set_named(id, queue);
-        if frame.has_aside()
+        if self.frames[id].0.has_aside()
             && let Some(aside) = aside.next()
         {
             self.set_aside(id, aside);
@@ -323,6 +324,14 @@ impl FrameStore for MemoryFrames {
         match &self.frames[frame].0 {
             MemoryFrame::Roce(packet) => Some(packet.dscp >> 3),
             MemoryFrame::Tcp(segment) => Some(segment.dscp >> 3),
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => None,
+        }
+    }
+
+    fn flow(&self, frame: FrameId) -> Option<u32> {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => Some(queue_pairs::flow_of_roce(packet)),
+            MemoryFrame::Tcp(segment) => Some(queue_pairs::flow_of_segment(segment)),
             MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => None,
         }
     }

@@ -119,7 +119,7 @@ fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     state.free_slots = vec![0; SLOTS as usize];
     state.ports[EGRESS as usize].peer_address = port_address(PORT);
     if policy.scheme() == SchemeKind::Bfc {
-        state.config.queues[3] = QueueRange::data(8, 32);
+        state.config.queues[3] = QueueRange::flow_queues(8, 32);
         // Every packet but the first is beyond Th, and counts.
         let (options, threshold) = (bfc::Options::of(policy), Nanos(90));
         let settings = bfc::Settings { options, threshold, ..bfc::Settings::default() };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use aya::sys::{Stats, enable_stats};
+use emulation::datapath::kernel::Programs;
 use emulation::datapath::{Deployed, Wires};
 use emulation::engine::{Engine, Finished, ThreadUse, Watch};
 use emulation::run;
@@ -40,7 +41,8 @@ pub struct KernelRun {
 /// Deploys the scenario's fabric and runs it.
 pub fn on_kernel(scenario: &Scenario) -> Result<KernelRun> {
     let stopwatch = Stopwatch::start();
-    let datapath = run::deploy(scenario).context("the kernel benchmark needs root")?;
+    let datapath =
+        run::deploy(scenario, Programs::Beside).context("the kernel benchmark needs root")?;
     let deploy = stopwatch.elapsed();
     let (rate, _) = drive(scenario, datapath)?;
     Ok(KernelRun { rate, deploy })
@@ -49,7 +51,7 @@ pub fn on_kernel(scenario: &Scenario) -> Result<KernelRun> {
 /// What an arrival takes on average in a run on the kernel datapath, in nanoseconds. Counting that slows
 /// the run down, so it is a run of its own.
 pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
-    let datapath = run::deploy(scenario)?;
+    let datapath = run::deploy(scenario, Programs::Beside)?;
     let _while_open = enable_stats(Stats::RunTime)?;
     let (_, mut wires) = drive(scenario, datapath)?;
     let (mut time, mut runs) = (Duration::ZERO, 0);

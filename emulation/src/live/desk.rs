@@ -1,0 +1,139 @@
+//! What users ask of a live fabric, from other threads.
+
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Weak};
+
+use mio::Waker;
+use scenario::CaptureFilter;
+use serde::{Deserialize, Serialize};
+use topology::{HostId, WireId};
+use units::{Bytes, Nanos};
+
+use super::view::View;
+
+/// A request, and where its answer goes.
+#[derive(Debug)]
+pub enum Request {
+    /// How the fabric is.
+    Look(Sender<Box<View>>),
+    /// Flows, all at once. Each is answered when its last ACK has arrived.
+    Send(Vec<Order>, Sender<Delivery>),
+    /// Takes a wire down, or up again.
+    SetWire {
+        /// The wire.
+        wire: WireId,
+        /// Whether it carries frames.
+        up: bool,
+        /// Answered once it does, or does not.
+        done: Sender<()>,
+    },
+    /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
+    /// has no room are lost, and counted: a capture never holds the fabric up.
+    Capture {
+        /// The wires, at most 65,536.
+        wires: Vec<WireId>,
+        /// Which frames.
+        filter: CaptureFilter,
+        /// Where they go.
+        sink: SyncSender<CapturedFrame>,
+        /// Gone with whoever reads.
+        reader: Weak<()>,
+    },
+    /// The fabric is no longer needed.
+    Stop,
+}
+
+/// A frame that has crossed a wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedFrame {
+    /// The wire's place in the request.
+    pub wire: u32,
+    /// When its last bit arrived.
+    pub time: Nanos,
+    /// The frame, without FCS.
+    pub bytes: Box<[u8]>,
+    /// Frames that the capture has lost before it.
+    pub lost: u64,
+}
+
+/// A flow that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The sender.
+    pub source: HostId,
+    /// The receiver; not the sender.
+    pub destination: HostId,
+    /// Above zero.
+    pub bytes: Bytes,
+    /// 0 to 7.
+    pub priority: u8,
+}
+
+/// A flow that is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Its number.
+    pub flow: u32,
+    /// The sender's name.
+    pub src: String,
+    /// The receiver's name.
+    pub dst: String,
+    /// What it has transferred.
+    pub bytes: u64,
+    /// Its priority.
+    pub priority: u8,
+    /// From its start to its last ACK, in nanoseconds of emulated time.
+    pub fct_ns: u64,
+    /// What it would have taken alone.
+    pub ideal_ns: u64,
+    /// `fct_ns / ideal_ns`.
+    pub slowdown: f64,
+    /// Packets that were sent again.
+    pub retransmitted_packets: u64,
+}
+
+/// Where requests come in.
+#[derive(Debug)]
+pub struct Desk {
+    requests: Receiver<Request>,
+}
+
+/// What reaches a live fabric.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    requests: Sender<Request>,
+    waker: Arc<Waker>,
+}
+
+/// The fabric is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the fabric is gone")]
+pub struct Gone;
+
+impl Desk {
+    /// A desk, and what reaches it; `waker` ends the wait of whoever serves it.
+    pub(super) fn new(waker: Waker) -> (Self, Handle) {
+        let (sender, requests) = mpsc::channel();
+        (Self { requests }, Handle { requests: sender, waker: Arc::new(waker) })
+    }
+
+    /// The next request, if there is one.
+    pub fn take(&mut self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+}
+
+impl Handle {
+    /// Asks for something.
+    pub fn ask(&self, request: Request) -> Result<(), Gone> {
+        self.requests.send(request).map_err(|_| Gone)?;
+        self.waker.wake().map_err(|_| Gone)
+    }
+
+    /// How the fabric is.
+    pub fn look(&self) -> Result<Box<View>, Gone> {
+        let (sender, answer) = mpsc::channel();
+        self.ask(Request::Look(sender))?;
+        answer.recv().map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,160 @@
+//! `xoff capture`: what crosses the wires of a live fabric, as pcapng.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use results::{Capture, CaptureWire};
+use scenario::CaptureFilter;
+use units::{BitsPerSecond, Nanos};
+
+use super::Exit;
+use crate::live::client::Client;
+use crate::live::protocol::{Answer, Request};
+
+/// Arguments of `xoff capture`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The live fabric.
+    name: String,
+    /// Wires, such as "h0->leaf0"; `*` stands for any text and `?` for one character. Default: all.
+    wires: Vec<String>,
+    /// Writes to this file; `-` is standard output, for `| wireshark -k -i -`.
+    #[arg(short, long, value_name = "FILE")]
+    write: PathBuf,
+    /// Which frames.
+    #[arg(long, value_name = "FRAMES", default_value = "all")]
+    filter: Filter,
+    /// Ends after so many frames.
+    #[arg(short, long, value_name = "N")]
+    count: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Filter {
+    /// Every frame
+    All,
+    /// PAUSE and RESUME
+    Pfc,
+    /// Hop control frames other than PFC
+    HopControl,
+    /// Congestion notification packets
+    Cnp,
+    /// Data packets of RoCE and TCP flows
+    Data,
+}
+
+impl From<Filter> for CaptureFilter {
+    fn from(filter: Filter) -> Self {
+        match filter {
+            Filter::All => Self::All,
+            Filter::Pfc => Self::Pfc,
+            Filter::HopControl => Self::HopControl,
+            Filter::Cnp => Self::Cnp,
+            Filter::Data => Self::Data,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Exit {
+    match capture(arguments) {
+        Ok(()) => Exit::Success,
+        Err(message) => super::refuse(&message),
+    }
+}
+
+fn capture(arguments: &Arguments) -> Result<(), String> {
+    let Arguments { name, wires, write, filter, count } = arguments;
+    let wires = if wires.is_empty() { vec!["*".to_owned()] } else { wires.clone() };
+    let mut client = Client::connect(name)?;
+    let request = Request::Capture { wires, filter: (*filter).into() };
+    let Answer::Capturing { wires } = client.ask_once(&request)? else {
+        return Err("the supervisor answered something else; is it of another version?".to_owned());
+    };
+    let wire = |wire: crate::live::protocol::Wire| CaptureWire {
+        name: wire.name,
+        rate: BitsPerSecond(wire.rate_bps),
+    };
+    let wires: Vec<CaptureWire> = wires.into_iter().map(wire).collect();
+    let output = open(write)?;
+    let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
+    let mut file =
+        Capture::new(output, write, application, &wires, 0).map_err(|it| it.to_string())?;
+    let (mut frames, mut all_lost) = (0, 0);
+    let ended = loop {
+        if Some(frames) == *count {
+            break Ok(());
+        }
+        // Whoever follows the file sees what there is.
+        if !client.has_more()
+            && let Err(error) = file.flush()
+        {
+            break Err(error.to_string());
+        }
+        match client.answer() {
+            Ok(Answer::Frame { wire, time_ns, bytes, lost }) => {
+                let bytes = of_digits(&bytes).filter(|_| (wire as usize) < wires.len());
+                let bytes =
+                    bytes.ok_or("the supervisor sent no frame; is it of another version?")?;
+                all_lost = lost;
+                frames += 1;
+                if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes) {
+                    break Err(error.to_string());
+                }
+            }
+            Ok(_) => break Ok(()),
+            Err(message) => break Err(message),
+        }
+    };
+    super::say(format_args!("{}", summary(frames, all_lost)));
+    let finished = file.finish().map_err(|error| error.to_string());
+    ended.and(finished)
+}
+
+fn summary(frames: u64, lost: u64) -> String {
+    let frames = results::counted(frames, "frame");
+    match lost {
+        0 => frames,
+        lost => format!(
+            "{frames}; {lost} more were lost, because they came faster than they were written"
+        ),
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Write>, String> {
+    if path != Path::new("-") {
+        let file = File::create(path);
+        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        return Ok(Box::new(file));
+    }
+    if io::stdout().is_terminal() {
+        return Err(
+            "a capture is not for a terminal; pipe it into a program, or name a file".to_owned()
+        );
+    }
+    Ok(Box::new(io::stdout()))
+}
+
+/// The bytes of hexadecimal digits.
+fn of_digits(digits: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| {
+        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_bytes() {
+        assert_eq!(of_digits("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!(of_digits(""), Some(Vec::new()));
+        for wrong in ["0", "000", "zz", "\u{e9}\u{e9}"] {
+            assert_eq!(of_digits(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Where live fabrics are found: a folder for each under `/run/xoff/live`, by the fabric's name.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `lock` | the supervisor's process number; locked as long as it lives |
+//! | `fabric.json` | [`Description`], once the fabric is up |
+//! | `scenario.toml` | the resolved scenario |
+//! | `hosts` | `/etc/hosts` of programs that `xoff exec` starts |
+//! | `socket` | where the supervisor listens |
+//! | `log` | what the supervisor has to say |
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// All folders are in it.
+const LIVE: &str = "/run/xoff/live";
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+/// How often a lock is tried that may be held for a moment only.
+const LOCK_ATTEMPTS: u32 = 10;
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The folder of one fabric; it need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFolder {
+    name: String,
+    path: PathBuf,
+}
+
+/// What there is to know of a fabric that is up, as far as it does not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// Its name.
+    pub name: String,
+    /// The supervisor.
+    pub process: u32,
+    /// The identifier in the names of its namespaces.
+    pub fabric: String,
+    /// Seconds of the wall clock in an emulated second.
+    pub dilation: u32,
+    /// Its shape, in a line.
+    pub shape: String,
+    /// In the order of the scenario.
+    pub hosts: Vec<HostDescription>,
+}
+
+/// A host of a fabric that is up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDescription {
+    /// Its name.
+    pub name: String,
+    /// Its IPv4 address.
+    pub address: String,
+    /// The name of its namespace, as `ip netns exec` takes it.
+    pub namespace: String,
+}
+
+/// How it is with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No fabric has it.
+    Absent,
+    /// A supervisor deploys, or takes down, the fabric.
+    Changing {
+        /// The supervisor, unless it has not said so yet.
+        process: Option<u32>,
+    },
+    /// The fabric is up.
+    Up(Box<Description>),
+    /// The supervisor died, and has left things.
+    Abandoned,
+}
+
+/// The folder of a fabric, taken. It goes when this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    folder: LiveFolder,
+    /// Holds the lock for as long as it is open.
+    lock: File,
+}
+
+/// Why a name cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// A fabric has the name.
+    #[error(
+        "there is a live fabric {name}; destroy it first (`xoff destroy {name}`), or give this one another name (`--name`)"
+    )]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// Files.
+    #[error("{path}: {source}; live fabrics need root, and some room in /run")]
+    Files {
+        /// Of what.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl LiveFolder {
+    /// The folder of the fabric of this name.
+    ///
+    /// # Errors
+    /// A sentence, if nothing can have this name.
+    pub fn of(name: &str) -> Result<Self, String> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !begins || name.len() > LONGEST_NAME || !name.bytes().all(is_allowed) {
+            return Err(format!(
+                "{name:?} is not the name of a fabric: a name has 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, \
+                 and begins with a letter or digit"
+            ));
+        }
+        Ok(Self { name: name.to_owned(), path: Path::new(LIVE).join(name) })
+    }
+
+    /// Those of all fabrics, by name.
+    pub fn all() -> Result<Vec<Self>, String> {
+        let entries = match fs::read_dir(LIVE) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(format!("{LIVE}: {error}; live fabrics need root")),
+            Ok(entries) => entries,
+        };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut folders: Vec<Self> = names.filter_map(|name| Self::of(&name).ok()).collect();
+        folders.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(folders)
+    }
+
+    /// The fabric's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One of its files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// How it is with the name.
+    pub fn state(&self) -> Result<State, String> {
+        let failed =
+            |error: io::Error| format!("{}: {error}; live fabrics need root", self.path.display());
+        let mut lock = match File::open(self.file("lock")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let left = self.path.exists();
+                return Ok(if left { State::Abandoned } else { State::Absent });
+            }
+            lock => lock.map_err(failed)?,
+        };
+        // Shared, so that those who look do not see each other.
+        match lock.try_lock_shared() {
+            // The owner removed the file after it was opened here, and ended.
+            Ok(()) if lock.metadata().map_err(failed)?.nlink() == 0 => return Ok(State::Absent),
+            Ok(()) => return Ok(State::Abandoned),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let described = fs::read_to_string(self.file("fabric.json")).ok();
+        if let Some(described) = described.and_then(|text| serde_json::from_str(&text).ok()) {
+            return Ok(State::Up(Box::new(described)));
+        }
+        let mut process = String::new();
+        lock.read_to_string(&mut process).map_err(failed)?;
+        Ok(State::Changing { process: process.trim().parse().ok() })
+    }
+
+    /// Takes the name.
+    pub fn claim(&self) -> Result<Claim, ClaimError> {
+        let failed = |source| ClaimError::Files { path: self.path.clone(), source };
+        let lock = self.lock().map_err(failed)?.ok_or_else(|| self.taken())?;
+        // From here on dropping it removes the folder, if something fails.
+        let claim = Claim { folder: self.clone(), lock };
+        let mut lock = &claim.lock;
+        lock.set_len(0).map_err(failed)?;
+        writeln!(lock, "{}", std::process::id()).map_err(failed)?;
+        // What an abandoned fabric has left would be taken for this one's.
+        for left in ["fabric.json", "socket", "hosts", "scenario.toml", "log"] {
+            match fs::remove_file(self.file(left)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        Ok(claim)
+    }
+
+    /// The error of a name that a fabric has.
+    pub fn taken(&self) -> ClaimError {
+        ClaimError::Taken { name: self.name.clone() }
+    }
+
+    /// Locks the folder, which is made if it is missing; `None` if another process holds the lock.
+    fn lock(&self) -> io::Result<Option<File>> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        for _ in 0..LOCK_ATTEMPTS {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
+            let lock = match options.open(self.file("lock")) {
+                // The last owner has just removed the folder.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
+            match lock.try_lock() {
+                Ok(()) if lock.metadata()?.nlink() > 0 => return Ok(Some(lock)),
+                Err(TryLockError::Error(error)) => return Err(error),
+                // Who looks at the lock holds it for a moment.
+                Ok(()) | Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes what an abandoned fabric has left here.
+    pub fn remove(&self) -> Result<(), String> {
+        // Held while the files go, so that nobody deploys a fabric into them.
+        match self.lock() {
+            Ok(Some(_lock)) => self.remove_files(),
+            Ok(None) => Err(format!("{} is being deployed or destroyed by others", self.name)),
+            Err(error) => Err(format!("cannot remove {}: {error}", self.path.display())),
+        }
+    }
+
+    fn remove_files(&self) -> Result<(), String> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(format!("cannot remove {}: {error}", self.path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The last that the supervisor of an abandoned fabric had to say.
+    pub fn last_words(&self) -> Option<String> {
+        let log = fs::read_to_string(self.file("log")).ok()?;
+        log.lines().last().map(str::to_owned)
+    }
+}
+
+impl Claim {
+    /// The folder.
+    pub fn folder(&self) -> &LiveFolder {
+        &self.folder
+    }
+
+    /// Leaves the folder to be found as abandoned, with the log that says why.
+    pub fn abandon(self) {
+        // Otherwise it would be found as up until the process has ended.
+        self.withdraw();
+        // The lock goes with the process.
+        std::mem::forget(self);
+    }
+
+    /// The fabric is no longer up.
+    pub fn withdraw(&self) {
+        let _ = fs::remove_file(self.folder.file("fabric.json"));
+    }
+
+    /// Writes a file into it, whole or not at all. The folder is for root alone; what is mounted elsewhere is for all.
+    pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        let begun = self.folder.file(&format!("{name}.begun"));
+        fs::write(&begun, text)?;
+        fs::set_permissions(&begun, fs::Permissions::from_mode(0o644))?;
+        fs::rename(begun, self.folder.file(name))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // What stays is found as abandoned.
+        let _ = self.folder.remove_files();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_names_of_files() {
+        for name in ["lab", "a", "0.x-y_z"] {
+            assert_eq!(LiveFolder::of(name).map(|it| it.name).as_deref(), Ok(name));
+        }
+        for name in ["", ".", "..", "a/b", "/", "-x", "ä", "a b", &"x".repeat(65)] {
+            let error = LiveFolder::of(name).expect_err(name);
+            assert!(error.contains("is not the name of a fabric"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What commands ask a supervisor, and what it answers: a line of JSON each.
+
+use emulation::live::desk::Delivery;
+use emulation::live::view::View;
+use scenario::CaptureFilter;
+use serde::{Deserialize, Serialize};
+
+/// A request's line is at most so long, in bytes: that of an incast from 4096 hosts is shorter.
+pub const LONGEST_REQUEST: u64 = 1 << 20;
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// How the fabric is: [`Answer::View`].
+    Look {},
+    /// Flows, all at once: an [`Answer::Delivered`] for each, as they are done.
+    Send {
+        /// The flows.
+        flows: Vec<Flow>,
+    },
+    /// Lets a wire, or both of a link, carry frames, or lose them all: [`Answer::Done`].
+    Link {
+        /// The wire's name, such as "h0->leaf0", or the link's, such as "h0-leaf0".
+        wire: String,
+        /// Whether it carries frames.
+        up: bool,
+    },
+    /// What crosses wires: an [`Answer::Capturing`], and an [`Answer::Frame`] for each frame, until the connection ends.
+    /// Empty lines in between say that nothing has crossed them.
+    Capture {
+        /// Names of wires, in which `*` is any text and `?` any character.
+        wires: Vec<String>,
+        /// Which frames.
+        filter: CaptureFilter,
+    },
+    /// Takes the fabric down: [`Answer::Done`], before it has.
+    Stop {},
+}
+
+/// A flow that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// The sender's name.
+    pub src: String,
+    /// The receiver's name.
+    pub dst: String,
+    /// Bytes to transfer, above zero.
+    pub bytes: u64,
+    /// 0 to 7.
+    pub priority: u8,
+}
+
+/// A wire that is captured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wire {
+    /// Its name.
+    pub name: String,
+    /// Its rate in bit/s.
+    pub rate_bps: u64,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Answer {
+    /// How the fabric is.
+    View(Box<View>),
+    /// A flow is done.
+    Delivered(Delivery),
+    /// Frames follow.
+    Capturing {
+        /// The wires, in the order of their numbers.
+        wires: Vec<Wire>,
+    },
+    /// A frame has crossed a wire.
+    Frame {
+        /// The wire's number.
+        wire: u32,
+        /// When its last bit arrived, in nanoseconds of emulated time.
+        time_ns: u64,
+        /// The frame, without FCS, in hexadecimal digits.
+        bytes: String,
+        /// Frames that were lost before it, because they were not read in time.
+        lost: u64,
+    },
+    /// It is done.
+    Done,
+    /// It is not: a sentence.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
