@@ -28,6 +28,8 @@ mod host_node;
 mod journal;
 #[cfg(feature = "kernel")]
 mod live;
+#[cfg(feature = "kernel")]
+mod live_view;
 mod losses;
 mod off_state;
 mod part;
@@ -67,6 +69,9 @@ use crate::datapath::{DatapathError, Deployed, FrameId, Wires};
 use crate::host_settings::{self, HostSettings};
 use crate::partition::{Partition, Place};
 use crate::switch_settings;
+
+#[cfg(feature = "kernel")]
+pub use live::{Ended, Surroundings};
 
 use agenda::{Agenda, Task};
 use crew::Crew;
@@ -172,12 +177,9 @@ pub struct Engine<'a, W: Wires> {
     window_had_flows: bool,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
-    /// Who waits for flows of a live fabric.
+    /// What is known of a live fabric.
     #[cfg(feature = "kernel")]
-    waiting: live::Waiting,
-    /// Who captures what crosses wires of a live fabric.
-    #[cfg(feature = "kernel")]
-    captures: crate::live::captures::Captures,
+    live: live::Live,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -258,9 +260,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             window_had_flows: false,
             entries: Vec::new(),
             #[cfg(feature = "kernel")]
-            waiting: live::Waiting::new(),
-            #[cfg(feature = "kernel")]
-            captures: crate::live::captures::Captures::default(),
+            live: live::Live::default(),
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
@@ -381,13 +381,12 @@ impl<'a, W: Wires> Engine<'a, W> {
             Task::PausedQueuesLook => self.look_at_paused_queues(),
             Task::Sample => {
                 opening.samples = Some(self.classes);
-                let next = self.now + self.scenario.results.queue_period;
-                self.agenda.schedule(next, Task::Sample);
+                self.go_on(task, self.scenario.results.queue_period);
             }
             Task::ControlPlane => {
                 opening.computes = true;
                 if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
-                    self.agenda.schedule(self.now + period, Task::ControlPlane);
+                    self.go_on(task, period);
                 }
             }
             Task::LinkDelays => {
@@ -400,6 +399,15 @@ impl<'a, W: Wires> Engine<'a, W> {
             }
         }
         Ok(())
+    }
+
+    /// Schedules a task again. In a live fabric it may rest.
+    fn go_on(&mut self, task: Task, period: Picos) {
+        #[cfg(feature = "kernel")]
+        if self.lets_rest(task, period) {
+            return;
+        }
+        self.agenda.schedule(self.now + period, task);
     }
 
     /// Schedules a task again, as long as there are flows; without any it rests.
@@ -441,8 +449,8 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
-                    self.captures.take(interface, entry.at.to_nanos(), bytes);
+                Note::Captured { interface, ref bytes } if !self.live.captures.is_empty() => {
+                    self.live.captures.take(interface, entry.at.to_nanos(), bytes);
                 }
                 _ => self.recorder.tell(&entry)?,
             }
@@ -461,14 +469,17 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     /// Whether no flow is left and no frame is on its way.
     fn has_drained(&self) -> bool {
+        self.stream.next_start().is_none() && self.has_drained_so_far()
+    }
+
+    /// Whether no flow is under way and no frame.
+    fn has_drained_so_far(&self) -> bool {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
                 && part.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
                 && part.hosts.iter().all(|node| node.host.is_idle())
         };
-        self.active.is_empty()
-            && self.stream.next_start().is_none()
-            && self.parts.iter().all(|part| is_empty(part))
+        self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))
     }
 
     /// Whether the scenario asks to stop when the flows that start in its window are done, and they are; all that lies

@@ -8,18 +8,22 @@ use std::time::{Duration, Instant};
 
 use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunEnd, RunReport, SizeClasses, ThroughputMeter, Window, counted,
+    RunDescription, RunEnd, RunReport, SizeClasses, Summary, ThroughputMeter, Window, counted,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
+#[cfg(feature = "kernel")]
+use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
-use units::{BitsPerSecond, Bytes};
+use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::cpu_time;
 #[cfg(feature = "kernel")]
-use crate::datapath::kernel::{DeployError, KernelWires, Programs};
+use crate::datapath::kernel::{DeployError, KernelFrames, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
+#[cfg(feature = "kernel")]
+use crate::datapath::FrameId;
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
 use crate::hpcc_options::hpcc_options;
@@ -176,11 +180,34 @@ pub fn deploy(
     let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
     let mut datapath =
         KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths, programs)?;
+    configure(scenario, routes, &mut datapath.tables);
+    Ok(datapath)
+}
+
+/// Sets up the tables of all switches, which are empty.
+#[cfg(feature = "kernel")]
+fn configure(scenario: &Scenario, routes: Vec<RouteTables>, tables: &mut [SwitchTables]) {
     let order = scenario.deadlock_prevention();
-    for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
+    for ((switch, routes), tables) in (0..).map(SwitchId).zip(routes).zip(tables) {
         switch_settings::configure(scenario, switch, routes, order.as_ref(), tables);
     }
-    Ok(datapath)
+}
+
+/// Makes a fabric as new that has carried frames, none of which is under way.
+#[cfg(feature = "kernel")]
+pub(crate) fn renew(
+    scenario: &Scenario,
+    wires: KernelWires,
+    switches: Vec<Switch<FrameId>>,
+) -> Deployed<KernelWires> {
+    let fabric = scenario.fabric();
+    let mut tables: Vec<_> = switches.into_iter().map(Switch::into_tables).collect();
+    tables.iter_mut().for_each(SwitchTables::clear);
+    let switches = (0..fabric.switch_count()).map(SwitchId);
+    let routes = switches.map(|switch| RouteTables::of(scenario, switch)).collect();
+    configure(scenario, routes, &mut tables);
+    let frames = KernelFrames::new(&stations::addresses(fabric), scenario.frames.lengths);
+    Deployed { frames, wires, tables }
 }
 
 /// A configured fabric in memory.
@@ -256,18 +283,46 @@ fn drive<W: Wires>(
         return Err(RunError::Interrupted.into());
     }
     counted.threads = threads;
-    counted.wall_seconds = started.wall.elapsed().as_secs_f64();
-    let own_cpu = cpu_time::of_thread().saturating_sub(started.cpu);
-    counted.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
-    let manifest = manifest(scenario);
+    started.tell(&mut counted, others_cpu);
+    let report = finish(scenario, record, end, counted, Clock::Virtual)?;
+    Ok(Outcome { report, deploy, loop_cpu })
+}
+
+/// What a run follows, or followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Events follow each other as fast as they can.
+    Virtual,
+    /// The wall clock.
+    #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "that of live fabrics"))]
+    Real,
+}
+
+impl Clock {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Real => "real",
+        }
+    }
+}
+
+/// Makes the results appear.
+pub(crate) fn finish(
+    scenario: &Scenario,
+    record: Record,
+    end: Picos,
+    counted: Summary,
+    clock: Clock,
+) -> Result<RunReport, ResultsError> {
+    let manifest = manifest(scenario, clock);
     let description = RunDescription {
         scenario_toml: &scenario.to_toml(),
         manifest: &manifest,
-        fabric: describe(scenario),
+        fabric: describe(scenario, clock),
         lossless: scenario.switch.lossless.iter().collect(),
     };
-    let report = record.finish(end, description, counted)?;
-    Ok(Outcome { report, deploy, loop_cpu })
+    record.finish(end, description, counted)
 }
 
 /// The wires of the capture: each (wire, filter) once, in the order of the wires.
@@ -284,7 +339,8 @@ fn captured_wires(scenario: &Scenario) -> Vec<(WireId, CaptureFilter)> {
     captured
 }
 
-fn claim(
+/// Takes the folder of results.
+pub(crate) fn claim(
     scenario: &Scenario,
     folder: &Path,
     captured: &[(WireId, CaptureFilter)],
@@ -315,7 +371,7 @@ fn claim(
     ResultsFolder::create(folder, &options)
 }
 
-fn manifest(scenario: &Scenario) -> Manifest {
+fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
     let (datapath, ebpf_object) = match scenario.datapath.kind {
         #[cfg(feature = "kernel")]
         DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
@@ -328,7 +384,7 @@ fn manifest(scenario: &Scenario) -> Manifest {
         git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
         seed: scenario.seed,
         datapath: datapath.to_owned(),
-        clock: "virtual".to_owned(),
+        clock: clock.name().to_owned(),
         ..Manifest::of_this_process()
     }
 }
@@ -340,7 +396,7 @@ fn ebpf_object() -> String {
 }
 
 /// The fabric and how it runs, in a line.
-fn describe(scenario: &Scenario) -> String {
+fn describe(scenario: &Scenario, clock: Clock) -> String {
     let fabric = scenario.fabric();
     let shape = &scenario.shape;
     let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
@@ -356,22 +412,30 @@ fn describe(scenario: &Scenario) -> String {
         DatapathKind::Memory => "memory",
     };
     format!(
-        "{shape}, {}, {}, {links}; {datapath} datapath, virtual clock",
+        "{shape}, {}, {}, {links}; {datapath} datapath, {} clock",
         counted(fabric.switch_count().into(), "switch"),
-        counted(fabric.host_count().into(), "host")
+        counted(fabric.host_count().into(), "host"),
+        clock.name()
     )
 }
 
 /// When a run began. Processor time is its threads', because other threads may run other scenarios.
-struct Started {
+pub(crate) struct Started {
     wall: Instant,
     cpu: Duration,
 }
 
 impl Started {
     #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
-    fn now() -> Self {
+    pub fn now() -> Self {
         Self { wall: Instant::now(), cpu: cpu_time::of_thread() }
+    }
+
+    /// Tells the summary how long it took; other threads took `others_cpu`.
+    pub fn tell(&self, summary: &mut Summary, others_cpu: Duration) {
+        summary.wall_seconds = self.wall.elapsed().as_secs_f64();
+        let own_cpu = cpu_time::of_thread().saturating_sub(self.cpu);
+        summary.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
     }
 }
 

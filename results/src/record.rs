@@ -126,6 +126,11 @@ impl Record {
         }
     }
 
+    /// Leaves no folder behind after all, and frees what it has taken on the disk.
+    pub fn abandon_folder(&mut self) {
+        (self.folder, self.throughput) = (None, None);
+    }
+
     /// A flow begins. Flows begin in the order of their numbers.
     pub fn flow_started(&mut self, start: &FlowStart) {
         if let Some(meter) = &mut self.throughput {

@@ -8,6 +8,7 @@ use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
+use super::fidelity::FidelitySummary;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
@@ -16,7 +17,7 @@ use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
 use super::window::WindowSummary;
 
-/// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
+/// The results of a run in numbers. All but `fidelity` and [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
 /// not interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -96,6 +97,9 @@ pub struct Summary {
     /// Files that end before the run does because they have a bound, and what to change; empty when none does.
     #[serde(default)]
     pub truncated: Vec<String>,
+    /// How punctual a live fabric was; none of a run, which has all the time that it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<FidelitySummary>,
     /// Threads that ran the fabric.
     #[serde(default)]
     pub threads: u32,
@@ -268,6 +272,15 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 missing and what to change. Empty when none does. The run itself is as good as any.",
     },
     Column {
+        name: "fidelity",
+        about: "Of a live fabric only: how punctual it was, from its start to its end. Times of flows and pauses are exact \
+                in any case; this says whether programs in the hosts saw the fabric as it was. `is_good` (`lost_ns` is 0, \
+                and at most one of 100 deadlines was met late), `dilation`, `deadlines` (each is what a node had to do in a \
+                window), `late` (met more than 250 us after the first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of \
+                lateness, in emulated time, give or take 1/16), `lost_ns` (by which the emulated clock was set back, in \
+                wall time), and `nodes`: the same by node.",
+    },
+    Column {
         name: "threads",
         about: "Threads that ran the fabric, as `--threads` allowed and the run had work for. Results do not depend \
                 on it.",
@@ -310,6 +323,7 @@ fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S:
 mod tests {
     use super::*;
     use crate::drop::DropClass;
+    use crate::fidelity::Lateness;
     use crate::slowdown::Slowdown;
 
     fn summary() -> Summary {
@@ -412,13 +426,17 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
-        let json = summary().to_json();
+        let lateness = Lateness { deadlines: 1, ..Lateness::default() };
+        let (lost_ns, nodes) = (0, [("leaf0".into(), lateness)].into());
+        let fidelity = FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes };
+        let json = Summary { fidelity: Some(fidelity), ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });
         assert!(positions.is_sorted());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
+        assert!(!summary().to_json().contains("fidelity"), "runs have none");
         let machine = Summary::MACHINE_KEYS.len();
         let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(machine).map(|key| key.name).collect();
         assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));

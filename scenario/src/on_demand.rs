@@ -13,9 +13,9 @@ pub const LONGEST_LIFE: Picos = Picos(64_800_000_000_000_000);
 
 impl Scenario {
     /// The same fabric for [as long as can be](LONGEST_LIFE), and with room for flows that are asked for while it runs. Its own flows are kept
-    /// only if it `plays` them.
+    /// only if it `plays` them, and samples are taken only if it leaves results.
     #[must_use]
-    pub fn on_demand(mut self, plays: bool) -> Self {
+    pub fn on_demand(mut self, plays: bool, leaves_results: bool) -> Self {
         let kept = if plays { self.sources.len() } else { 0 };
         let is_tcp = matches!(self.host.transport, Transport::Tcp(_));
         self.sources.truncate(kept);
@@ -27,8 +27,10 @@ impl Scenario {
         self.flow_routes.add_classless(kept, is_tcp);
         self.flows = super::MaterialisedFlows::default();
         (self.duration, self.stop) = (LONGEST_LIFE, Stop::Done);
-        self.results.window = None;
-        self.results.queue_period = SAMPLES;
+        if !leaves_results {
+            self.results.window = None;
+            self.results.queue_period = SAMPLES;
+        }
         self
     }
 

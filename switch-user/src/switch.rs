@@ -108,6 +108,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
+    /// Leaves its tables behind, as they are.
+    pub fn into_tables(self) -> SwitchTables {
+        self.tables
+    }
+
     /// Its tables.
     #[inline]
     pub fn tables(&self) -> &SwitchTables {

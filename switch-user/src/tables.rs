@@ -174,6 +174,40 @@ impl SwitchTables {
         self.is_mapped
     }
 
+    /// Makes all tables as empty as they were when they were made. Nothing may work on them meanwhile.
+    pub fn clear(&mut self) {
+        let Rows {
+            config,
+            switch,
+            ports,
+            ingress_queues,
+            egress_queues,
+            egress_classes,
+            routes,
+            next_hops,
+            policy_routes,
+            descriptors,
+            free_slots,
+            drops,
+            scheme_lines,
+            scheme_blocks,
+        } = &mut self.rows;
+        config.clear();
+        switch.clear();
+        ports.clear();
+        ingress_queues.clear();
+        egress_queues.clear();
+        egress_classes.clear();
+        routes.clear();
+        next_hops.clear();
+        policy_routes.clear();
+        descriptors.clear();
+        free_slots.clear();
+        drops.clear();
+        scheme_lines.clear();
+        scheme_blocks.clear();
+    }
+
     /// The same tables for a thread that works on them alone.
     ///
     /// # Panics

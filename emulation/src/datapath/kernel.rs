@@ -161,7 +161,7 @@ impl KernelWires {
             host_program: Arc::new(host_program),
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
         };
-        let frames = KernelFrames { frames: Slab::default(), lengths, addresses: addresses.into() };
+        let frames = KernelFrames::new(&addresses, lengths);
         Ok(Deployed { frames, wires, tables })
     }
 
@@ -210,6 +210,11 @@ fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 impl KernelFrames {
+    /// An empty store. `addresses` has one entry per wire.
+    pub fn new(addresses: &[LinkAddresses], lengths: FrameLengths) -> Self {
+        Self { frames: Slab::default(), lengths, addresses: addresses.into() }
+    }
+
     /// A frame between neighbours.
     fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
         let frame = self.frames.add();

@@ -287,7 +287,7 @@ impl<W: Wires> Engine<'_, W> {
                 flow_queue: None,
             })
             .collect();
-        self.recorder.record.deadlock(&DeadlockRow {
+        self.recorder.deadlock(&DeadlockRow {
             circle: circle.number,
             onset: circle.onset,
             confirmed: circle.confirmed,

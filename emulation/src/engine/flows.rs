@@ -84,11 +84,8 @@ impl<W: Wires> Engine<'_, W> {
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
         let row = flow_row(self.scenario, &flow, Some(completion.at), completion.counts);
         #[cfg(feature = "kernel")]
-        if let Some(answer) = self.waiting.remove(&number) {
-            // Whoever asked for it may have gone.
-            let _ = answer.send(super::live::delivery(&row));
-        }
-        self.recorder.record.flow(&row)?;
+        self.tell_waiter(&row);
+        self.recorder.flow(&row)?;
         Ok(())
     }
 
@@ -99,7 +96,7 @@ impl<W: Wires> Engine<'_, W> {
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
             let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
-            self.recorder.record.flow(&flow_row(self.scenario, flow, None, counts))?;
+            self.recorder.flow(&flow_row(self.scenario, flow, None, counts))?;
         }
         Ok(())
     }

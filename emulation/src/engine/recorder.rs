@@ -8,7 +8,7 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
+    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
     PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
 };
 use scenario::Scenario;
@@ -29,6 +29,10 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
+    /// Whether the fabric goes on without results that cannot be written.
+    pub survives: bool,
+    /// Why they could not be.
+    pub lost: Option<ResultsError>,
 }
 
 impl<'a> Recorder<'a> {
@@ -40,11 +44,42 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
+            survives: false,
+            lost: None,
         }
     }
 
     /// Tells the record of one note. Notes come in the order of time.
     pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
+        let told = self.tell_record(entry);
+        self.survive(told)
+    }
+
+    /// Tells the record of a flow that is over.
+    pub fn flow(&mut self, row: &FlowRow<'_>) -> Result<(), ResultsError> {
+        let told = self.record.flow(row);
+        self.survive(told)
+    }
+
+    /// Tells the record of a circle of waiting that is over.
+    pub fn deadlock(&mut self, row: &DeadlockRow<'_>) -> Result<(), ResultsError> {
+        let told = self.record.deadlock(row);
+        self.survive(told)
+    }
+
+    /// Gives up the results if they could not be written and the fabric is to go on.
+    fn survive(&mut self, told: Result<(), ResultsError>) -> Result<(), ResultsError> {
+        match told {
+            Err(error) if self.survives => {
+                self.record.abandon_folder();
+                self.lost.get_or_insert(error);
+                Ok(())
+            }
+            told => told,
+        }
+    }
+
+    fn tell_record(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());

@@ -90,6 +90,21 @@ pub struct Delivery {
     pub slowdown: f64,
     /// Packets that were sent again.
     pub retransmitted_packets: u64,
+    /// How punctual the fabric was meanwhile. The flow itself takes as long however late the fabric is.
+    pub fidelity: Meanwhile,
+}
+
+/// How punctual a fabric was while a flow was under way: what programs saw of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meanwhile {
+    /// Whether programs saw the fabric as it was: no time was lost, and 99 of 100 deadlines were met soon enough.
+    pub is_good: bool,
+    /// Deadlines of all nodes.
+    pub deadlines: u64,
+    /// Those that were met too late.
+    pub late: u64,
+    /// How much the emulated clock was set back, in nanoseconds of the wall clock.
+    pub lost_ns: u64,
 }
 
 /// Where requests come in.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use results::Lateness;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Fidelity;
@@ -19,10 +20,32 @@ pub struct View {
     pub completed_flows: u64,
     /// Frames that have crossed a wire.
     pub packet_hops: u64,
+    /// Where results go at the end, if the fabric leaves some.
+    pub results: Option<ResultsView>,
     /// In the order of the scenario.
     pub switches: Vec<SwitchView>,
     /// In the order of the scenario.
     pub hosts: Vec<HostView>,
+}
+
+/// The results that a fabric leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultsView {
+    /// The folder that they go to.
+    pub folder: String,
+    /// Why there will be none after all.
+    pub stopped: Option<String>,
+}
+
+/// How punctual a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeFidelity {
+    /// Whether 99 of 100 deadlines were met soon enough in the last one or two seconds.
+    pub is_good: bool,
+    /// Deadlines in that time.
+    pub recent: Lateness,
+    /// Deadlines since the fabric is up.
+    pub all: Lateness,
 }
 
 /// A switch.
@@ -40,6 +63,8 @@ pub struct SwitchView {
     pub ecn_marked: u64,
     /// Frames that were dropped, by reason.
     pub drops: BTreeMap<String, u64>,
+    /// How punctual it is.
+    pub fidelity: NodeFidelity,
     /// By number.
     pub ports: Vec<PortView>,
 }
@@ -90,6 +115,8 @@ pub struct HostView {
     pub program_frames_too_long: u64,
     /// Frames of programs that were dropped while their priority was paused, because too many waited.
     pub program_frames_dropped: u64,
+    /// How punctual it is.
+    pub fidelity: NodeFidelity,
     /// Priorities that the switch has paused.
     pub paused: Vec<u8>,
 }
