@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::num::NonZeroU32;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use emulation::live::stacks::Waiting;
+use emulation::live::{Dilation, Options};
 use emulation::run::Threads;
 use scenario::Scenario;
 
@@ -14,7 +15,7 @@ use super::Exit;
 use super::run::threads;
 use crate::live::client;
 use crate::live::folder::{Description, LiveFolder, State};
-use crate::live::supervisor::{self, Settings};
+use crate::live::supervisor;
 
 /// Name of the supervisor's command.
 pub const SUPERVISE: &str = "supervise";
@@ -35,6 +36,9 @@ pub struct Arguments {
     /// Also starts the scenario's flows.
     #[arg(long)]
     play: bool,
+    /// Leaves results in this folder when the fabric is destroyed, as `xoff run` does.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     pace: Pace,
 }
@@ -43,9 +47,13 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Pace {
     /// Seconds of the wall clock in an emulated second: with 10 programs see a fabric that is ten times slower, and a busy
-    /// machine disturbs it ten times less.
-    #[arg(long, value_name = "N", default_value = "1")]
-    dilation: NonZeroU32,
+    /// machine disturbs it ten times less. `auto`: the smallest one at which this machine is punctual under load, which is
+    /// tried out for about a second.
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = dilation)]
+    dilation: Dilation,
+    /// Keeps a processor busy with looking for what is due, instead of sleeping until then: it is served sooner.
+    #[arg(long)]
+    busy_poll: bool,
     /// How many threads run the fabric.
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads)]
     threads: Threads,
@@ -58,8 +66,19 @@ pub struct SuperviseArguments {
     name: String,
     #[arg(long)]
     play: bool,
+    #[arg(long)]
+    out: Option<PathBuf>,
     #[command(flatten)]
     pace: Pace,
+}
+
+/// What `--dilation` says.
+fn dilation(text: &str) -> Result<Dilation, String> {
+    if text == "auto" {
+        return Ok(Dilation::Auto);
+    }
+    let dilation = text.parse().map(Dilation::Exactly);
+    dilation.map_err(|_| "a whole number of seconds from 1 on, or `auto`".to_owned())
 }
 
 /// Runs the command.
@@ -116,13 +135,22 @@ fn deploy(scenario: &Scenario, name: &str, arguments: &Arguments) -> Result<Desc
 fn start(scenario: &Scenario, name: &str, arguments: &Arguments) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("xoff").args([SUPERVISE, name]);
-    command.arg("--dilation").arg(arguments.pace.dilation.to_string());
-    command.arg("--threads").arg(match arguments.pace.threads {
+    let Pace { dilation, busy_poll, threads } = arguments.pace;
+    command.arg("--dilation").arg(match dilation {
+        Dilation::Auto => "auto".to_owned(),
+        Dilation::Exactly(dilation) => dilation.to_string(),
+    });
+    command.arg("--threads").arg(match threads {
         Threads::Auto => "auto".to_owned(),
         Threads::Exactly(threads) => threads.to_string(),
     });
-    if arguments.play {
-        command.arg("--play");
+    for (is_wanted, option) in [(arguments.play, "--play"), (busy_poll, "--busy-poll")] {
+        if is_wanted {
+            command.arg(option);
+        }
+    }
+    if let Some(folder) = &arguments.out {
+        command.arg("--out").arg(path::absolute(folder)?);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The folder that a user is in is not kept in use; the scenario names files by absolute paths.
@@ -142,11 +170,14 @@ fn start(scenario: &Scenario, name: &str, arguments: &Arguments) -> io::Result<C
 
 /// What a person can do with a fabric that has just come up.
 fn welcome(description: &Description) -> String {
-    let Description { name, hosts, shape, dilation, .. } = description;
+    let Description { name, hosts, shape, dilation, calibration, .. } = description;
     let mut text = format!("{name} is up: {shape}, {} hosts", hosts.len());
     if *dilation > 1 {
         write!(text, ", an emulated second takes {dilation} seconds")
             .expect("a String takes every write");
+    }
+    if let Some(why) = calibration {
+        write!(text, "\n{why}").expect("a String takes every write");
     }
     let [first, .., last] = hosts.as_slice() else { return text };
     write!(
@@ -174,12 +205,10 @@ pub fn supervise(arguments: &SuperviseArguments) -> Exit {
         Ok(interrupted) => interrupted,
         Err(message) => return super::refuse(&message),
     };
-    let settings = Settings {
-        name: &arguments.name,
-        dilation: arguments.pace.dilation,
-        threads: arguments.pace.threads,
-        plays: arguments.play,
-    };
+    let Pace { dilation, busy_poll, threads } = arguments.pace;
+    let waiting = if busy_poll { Waiting::Spin } else { Waiting::Sleep };
+    let (plays, results) = (arguments.play, arguments.out.as_deref());
+    let options = Options { plays, dilation, threads, waiting, results };
     let ready = || {
         let mut output = io::stdout().lock();
         let told = writeln!(output, "{READY}").and_then(|()| output.flush());
@@ -190,7 +219,7 @@ pub fn supervise(arguments: &SuperviseArguments) -> Exit {
         // Nobody waits for more.
         super::close_output();
     };
-    match supervisor::supervise(scenario, &settings, interrupted, ready) {
+    match supervisor::supervise(scenario, &arguments.name, options, interrupted, ready) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(&message),
     }

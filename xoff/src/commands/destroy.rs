@@ -47,7 +47,13 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let mut exit = Exit::Success;
     for folder in &folders {
         match take_down(folder) {
-            Ok(()) => lines.push(format!("destroyed {}", folder.name())),
+            Ok(taken) => {
+                lines.push(taken.line(folder.name()));
+                if let Some(why) = taken.failed {
+                    super::say(format_args!("error: {} did not end well: {why}", folder.name()));
+                    exit = Exit::Unsound;
+                }
+            }
             Err(message) => exit = super::refuse(&message),
         }
     }
@@ -60,9 +66,28 @@ pub fn execute(arguments: &Arguments) -> Exit {
     super::print(&lines.join("\n"), exit)
 }
 
+/// A fabric that was taken down.
+#[derive(Debug, Default)]
+struct Taken {
+    /// The folder with its results.
+    results: Option<String>,
+    /// What its supervisor had to say when it died over it.
+    failed: Option<String>,
+}
+
+impl Taken {
+    fn line(&self, name: &str) -> String {
+        match &self.results {
+            Some(folder) if self.failed.is_none() => format!("destroyed {name}; {folder} has its results"),
+            _ => format!("destroyed {name}"),
+        }
+    }
+}
+
 /// Takes one fabric down, or removes what it has left.
-fn take_down(folder: &LiveFolder) -> Result<(), String> {
+fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
     let name = folder.name();
+    let mut taken = Taken::default();
     match folder.state()? {
         State::Absent => {
             return Err(format!(
@@ -71,9 +96,10 @@ fn take_down(folder: &LiveFolder) -> Result<(), String> {
         }
         State::Abandoned => {
             netns::destroy_abandoned().map_err(|error| error.to_string())?;
-            return folder.remove();
+            return folder.remove().map(|()| taken);
         }
         State::Up(description) => {
+            taken.results.clone_from(&description.results);
             let asked = Client::connect(name).and_then(|mut it| it.ask_once(&Request::Stop {}));
             // A supervisor that does not listen, such as one with too many clients, obeys signals.
             if asked.is_err() {
@@ -84,9 +110,13 @@ fn take_down(folder: &LiveFolder) -> Result<(), String> {
     }
     for _ in 0..LOOKS {
         match folder.state()? {
-            State::Absent => return Ok(()),
+            State::Absent => return Ok(taken),
             // It died over it.
-            State::Abandoned => return take_down(folder),
+            State::Abandoned => {
+                let said = folder.last_words().unwrap_or_else(|| "it said nothing".to_owned());
+                let failed = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
+                return take_down(folder).map(|taken| Taken { failed: Some(failed), ..taken });
+            }
             _ => thread::sleep(LOOK_INTERVAL),
         }
     }

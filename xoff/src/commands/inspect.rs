@@ -45,8 +45,9 @@ fn look(name: &str, json: bool) -> Exit {
         Ok((description, client.ask_once(&Request::Look {})?))
     });
     match seen {
-        Ok((_, Answer::View(view))) if json => {
-            let text = serde_json::to_string_pretty(&view).expect("a view is plain data");
+        Ok((description, Answer::View(view))) if json => {
+            let seen = report::Seen { calibration: description.calibration, view };
+            let text = serde_json::to_string_pretty(&seen).expect("a view is plain data");
             super::print(&text, Exit::Success)
         }
         Ok((description, Answer::View(view))) => {

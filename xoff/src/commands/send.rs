@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 use super::Exit;
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
+use crate::live::report;
 
 /// Arguments of `xoff send`.
 #[derive(Debug, clap::Args)]
@@ -111,8 +112,8 @@ fn send(name: &str, flows: Vec<Flow>, json: bool) -> Exit {
 }
 
 fn line(delivery: &Delivery) -> String {
-    let Delivery { src, dst, bytes, priority, fct_ns, slowdown, retransmitted_packets, .. } =
-        delivery;
+    let Delivery { src, dst, bytes, priority, fct_ns, slowdown, fidelity, .. } = delivery;
+    let retransmitted_packets = &delivery.retransmitted_packets;
     let gigabits = *bytes as f64 * 8.0 / (*fct_ns).max(1) as f64;
     let rate = if gigabits < 1.0 {
         format!("{:.3} Mbit/s", gigabits * 1000.0)
@@ -124,7 +125,8 @@ fn line(delivery: &Delivery) -> String {
         packets => format!(", {packets} packets sent again"),
     };
     format!(
-        "{src} -> {dst}: {bytes} B in priority {priority}, FCT {}, {rate}, slowdown {slowdown:.2}{again}",
-        span(Nanos(*fct_ns))
+        "{src} -> {dst}: {bytes} B in priority {priority}, FCT {}, {rate}, slowdown {slowdown:.2}{again}; {}",
+        span(Nanos(*fct_ns)),
+        report::meanwhile(fidelity)
     )
 }

@@ -44,6 +44,12 @@ pub struct Description {
     pub fabric: String,
     /// Seconds of the wall clock in an emulated second.
     pub dilation: u32,
+    /// How that was found out, unless it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<String>,
+    /// The folder that gets results when the fabric is destroyed, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<String>,
     /// Its shape, in a line.
     pub shape: String,
     /// In the order of the scenario.

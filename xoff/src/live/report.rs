@@ -2,12 +2,25 @@
 
 use std::fmt::Write;
 
-use emulation::live::clock::{Fidelity, GOOD_LATENESS, Lateness};
-use emulation::live::view::{HostView, PortView, SwitchView, View};
-use results::span;
+use emulation::live::clock::{Fidelity, GOOD_LATENESS};
+use emulation::live::desk::Meanwhile;
+use emulation::live::view::{HostView, NodeFidelity, PortView, SwitchView, View};
+use results::{Lateness, span};
+use serde::Serialize;
 use units::Nanos;
 
 use super::folder::Description;
+
+/// How a fabric is, in JSON.
+#[derive(Debug, Serialize)]
+pub struct Seen {
+    /// Why it has its dilation, unless that was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<String>,
+    /// How it is.
+    #[serde(flatten)]
+    pub view: Box<View>,
+}
 
 /// How a fabric is.
 pub fn render(description: &Description, view: &View) -> String {
@@ -21,13 +34,23 @@ pub fn render(description: &Description, view: &View) -> String {
         view.completed_flows,
         view.packet_hops,
     );
+    if let Some(why) = &description.calibration {
+        writeln!(text, "{why}").expect(WRITES);
+    }
+    if let Some(results) = &view.results {
+        match &results.stopped {
+            None => writeln!(text, "results: at the end, in {}", results.folder),
+            Some(why) => writeln!(text, "results: NONE: {why}; the fabric goes on without"),
+        }
+        .expect(WRITES);
+    }
     for switch in &view.switches {
         render_switch(&mut text, switch);
     }
     let width = width(view.hosts.iter().map(|host| host.name.len()));
     writeln!(
         text,
-        "\n{:width$}  address         frames out    frames in  programs out  programs in  state",
+        "\n{:width$}  address         frames out    frames in  programs out  programs in  99 of 100 met in  state",
         "host"
     )
     .expect(WRITES);
@@ -49,8 +72,11 @@ pub fn render(description: &Description, view: &View) -> String {
         let HostView { name, address, sent_frames, received_frames, .. } = host;
         writeln!(
             text,
-            "{name:width$}  {address:14} {sent_frames:11}  {received_frames:11}  {:12}  {:11}  {}",
-            host.program_frames_sent, host.program_frames_received, state,
+            "{name:width$}  {address:14} {sent_frames:11}  {received_frames:11}  {:12}  {:11}  {:>17}  {}",
+            host.program_frames_sent,
+            host.program_frames_received,
+            punctuality(&host.fidelity),
+            state,
         )
         .expect(WRITES);
     }
@@ -61,14 +87,10 @@ const WRITES: &str = "a String takes every write";
 
 /// Whether programs see the fabric as it is.
 pub fn verdict(fidelity: &Fidelity) -> String {
-    let Fidelity { is_good, dilation, recent, all, recently_slipped_ns, slipped_ns } = fidelity;
+    let Fidelity { is_good, dilation, recent, all, lost_ns, recently_lost_ns, .. } = fidelity;
     let good = if *is_good { "good" } else { "NOT GOOD" };
     let limit = span(Nanos(u64::try_from(GOOD_LATENESS.as_nanos()).unwrap_or(u64::MAX)));
-    let within = |lateness: &Lateness| {
-        let (p99, most) = (span(Nanos(lateness.p99_ns)), span(Nanos(lateness.most_ns)));
-        format!("99 of 100 deadlines were served within {p99}, all within {most}")
-    };
-    let mut text = match (recent.windows, all.windows) {
+    let mut text = match (recent.deadlines, all.deadlines) {
         (_, 0) => format!("fidelity: {good}: nothing was due so far"),
         (0, _) => format!(
             "fidelity: {good}: nothing was due in the last seconds; since the start {}",
@@ -80,12 +102,23 @@ pub fn verdict(fidelity: &Fidelity) -> String {
             within(all)
         ),
     };
-    if *slipped_ns > 0 {
+    let sleeps = &fidelity.recent_sleeps;
+    if !sleeps.is_good() {
+        write!(
+            text,
+            "; the machine woke the engine up late: {} of {} times, by up to {}",
+            sleeps.late,
+            sleeps.deadlines,
+            span(Nanos(sleeps.most_ns))
+        )
+        .expect(WRITES);
+    }
+    if *lost_ns > 0 {
         write!(
             text,
             "; the emulated clock lost {} because the machine could not keep up, {} of it lately",
-            span(Nanos(*slipped_ns)),
-            span(Nanos(*recently_slipped_ns))
+            span(Nanos(*lost_ns)),
+            span(Nanos(*recently_lost_ns))
         )
         .expect(WRITES);
     }
@@ -93,7 +126,47 @@ pub fn verdict(fidelity: &Fidelity) -> String {
         write!(text, "; an emulated second takes {dilation} seconds").expect(WRITES);
     }
     if !is_good {
-        text += "; a larger --dilation asks less of the machine";
+        text += "; a larger --dilation, or --busy-poll, asks less of the machine";
+    }
+    text
+}
+
+fn within(lateness: &Lateness) -> String {
+    let (p99, most) = (span(Nanos(lateness.p99_ns)), span(Nanos(lateness.most_ns)));
+    format!("99 of 100 deadlines were met within {p99}, all within {most}")
+}
+
+/// How punctual a node is, in a line.
+fn node_verdict(fidelity: &NodeFidelity) -> String {
+    let NodeFidelity { is_good, recent, all } = fidelity;
+    let good = if *is_good { "good" } else { "NOT GOOD" };
+    match (recent.deadlines, all.deadlines) {
+        (_, 0) => format!("fidelity {good}: nothing was due"),
+        (0, _) => format!("fidelity {good}: since the start {}", within(all)),
+        _ => format!("fidelity {good}: lately {}", within(recent)),
+    }
+}
+
+/// How late 99 of 100 deadlines of a host were at most, and a mark if that is too late.
+fn punctuality(fidelity: &NodeFidelity) -> String {
+    let NodeFidelity { is_good, recent, all } = fidelity;
+    let lateness = if recent.deadlines > 0 { recent } else { all };
+    match (lateness.deadlines, is_good) {
+        (0, _) => "-".to_owned(),
+        (_, true) => span(Nanos(lateness.p99_ns)),
+        (_, false) => format!("{} LATE", span(Nanos(lateness.p99_ns))),
+    }
+}
+
+/// What programs saw of the fabric while a flow was under way.
+pub fn meanwhile(fidelity: &Meanwhile) -> String {
+    let Meanwhile { is_good, deadlines, late, lost_ns } = *fidelity;
+    if is_good {
+        return "fidelity good".to_owned();
+    }
+    let mut text = format!("fidelity NOT GOOD: {late} of {deadlines} deadlines met late");
+    if lost_ns > 0 {
+        write!(text, ", {} lost", span(Nanos(lost_ns))).expect(WRITES);
     }
     text
 }
@@ -109,6 +182,7 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
     for (reason, frames) in &switch.drops {
         write!(text, "; {frames} dropped: {reason}").expect(WRITES);
     }
+    write!(text, "\n  {}", node_verdict(&switch.fidelity)).expect(WRITES);
     let width = width(switch.ports.iter().map(|port| port.peer.len()));
     writeln!(
         text,

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::num::NonZeroU32;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,8 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
-use emulation::live::{self, Up};
-use emulation::run::Threads;
+use emulation::live::{self, Options, Up};
 use scenario::{Scenario, glob};
 use topology::{HostId, WireId};
 use units::Bytes;
@@ -37,37 +35,25 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
 
-/// What a supervisor is told.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// The fabric's name.
-    pub name: &'a str,
-    /// Seconds of the wall clock in an emulated second.
-    pub dilation: NonZeroU32,
-    /// Threads that run the fabric.
-    pub threads: Threads,
-    /// Whether the scenario's flows start.
-    pub plays: bool,
-}
-
 /// Keeps a fabric up until it is told to stop, or `interrupted`. Calls `ready` once it forwards.
 ///
 /// # Errors
 /// A sentence.
 pub fn supervise(
     scenario: Scenario,
-    settings: &Settings<'_>,
+    name: &str,
+    options: Options<'_>,
     interrupted: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<(), String> {
-    let claim = LiveFolder::of(settings.name)?.claim().map_err(|error| error.to_string())?;
+    let claim = LiveFolder::of(name)?.claim().map_err(|error| error.to_string())?;
     claim
         .write("scenario.toml", &scenario.to_toml())
         .map_err(|error| cannot_write(&claim, &error))?;
     let listener = listen(&claim).map_err(|error| cannot_write(&claim, &error))?;
     let mut told = Ok(());
     let up = |scenario: &Scenario, up: Up| {
-        told = announce(&claim, settings, scenario, &up)
+        told = announce(&claim, scenario, &options, &up)
             .and_then(|()| log_from_now_on(claim.folder()))
             .map_err(|error| cannot_write(&claim, &error));
         if told.is_err() {
@@ -81,8 +67,7 @@ pub fn supervise(
         ready();
     };
     let ending = || claim.withdraw();
-    let pace = (settings.dilation, settings.threads);
-    let served = live::serve(scenario, settings.plays, pace, interrupted, up, ending);
+    let served = live::serve(scenario, options, interrupted, up, ending);
     match served {
         Ok(()) => told,
         // Nobody waits for the message any more: it goes to the log, which stays.
@@ -119,8 +104,8 @@ fn listen(claim: &Claim) -> io::Result<UnixListener> {
 /// Writes down that the fabric is up.
 fn announce(
     claim: &Claim,
-    settings: &Settings<'_>,
     scenario: &Scenario,
+    options: &Options<'_>,
     up: &Up,
 ) -> io::Result<()> {
     let fabric = scenario.fabric();
@@ -139,10 +124,12 @@ fn announce(
     }
     claim.write("hosts", &names)?;
     let description = Description {
-        name: settings.name.to_owned(),
+        name: claim.folder().name().to_owned(),
         process: process::id(),
         fabric: up.fabric.to_string(),
-        dilation: settings.dilation.get(),
+        dilation: up.dilation.get(),
+        calibration: up.calibration.as_ref().map(ToString::to_string),
+        results: options.results.map(|folder| folder.display().to_string()),
         shape: scenario.shape.to_string(),
         hosts,
     };
