@@ -11,7 +11,7 @@ pub mod clock;
 pub mod desk;
 pub(crate) mod lateness;
 pub mod stacks;
-mod thread;
+pub mod thread;
 pub mod view;
 
 use std::net::Ipv4Addr;
@@ -35,7 +35,7 @@ use crate::run::{self, Clock, Started, Threads};
 use calibration::Calibration;
 use desk::{Desk, Handle};
 use stacks::{Stacks, Waiting};
-use thread::Hurry;
+use thread::{Hurry, Priority};
 
 pub use crate::datapath::kernel::STACK_INTERFACE;
 
@@ -51,6 +51,9 @@ pub enum Error {
     /// What programs send and users ask for cannot be waited for.
     #[error("waiting for programs and requests: {0}")]
     Wait(#[from] std::io::Error),
+    /// The system does not let its threads go before others.
+    #[error("cannot run the fabric in real time: {0}; leave --real-time out, or allow it (`ulimit -r`, cpu.rt_runtime_us)")]
+    RealTime(#[source] std::io::Error),
     /// It failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -79,6 +82,8 @@ pub struct Options<'a> {
     pub threads: Threads,
     /// How it waits for what comes next.
     pub waiting: Waiting,
+    /// How its threads compete with others.
+    pub priority: Priority,
     /// Where it leaves its results, if it does.
     pub results: Option<&'a Path>,
 }
@@ -121,9 +126,12 @@ pub fn serve(
     let longest = usize::try_from(longest).unwrap_or(usize::MAX);
     let mut stacks = Stacks::new(fabric.wires.take_stacks(), longest, options.waiting)?;
     let (mut desk, handle) = Desk::new(stacks.waker()?);
+    // Given back at the end of each: a client's thread is not to go before programs.
+    let hurry = || Hurry::begin(options.priority).map_err(Error::RealTime);
     let (dilation, calibration) = match options.dilation {
         Dilation::Exactly(dilation) => (dilation, None),
         Dilation::Auto => {
+            let _hurry = hurry()?;
             let (stacks, desk) = (&mut stacks, &mut desk);
             let tried = calibration::calibrate(
                 &declared,
@@ -145,9 +153,11 @@ pub fn serve(
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
+    // Refused before anybody is told that the fabric is up.
+    drop(hurry()?);
     up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration });
     let (stacks, desk) = (&mut stacks, &mut desk);
-    let hurry = Hurry::begin();
+    let hurry = hurry()?;
     let (from, time) = (Picos::ZERO, Duration::MAX);
     let around = Surroundings { dilation, from, time, stacks, desk, interrupted };
     let ended = engine.run_live(around);

@@ -21,7 +21,6 @@ use super::Error;
 use super::clock::nanos;
 use super::desk::{Desk, Handle, Order, Request};
 use super::stacks::Stacks;
-use super::thread::Hurry;
 use crate::datapath::Deployed;
 use crate::datapath::kernel::KernelWires;
 use crate::engine::{Ended, Engine, Finished, RunError, Surroundings};
@@ -91,7 +90,6 @@ pub(super) fn calibrate(
 ) -> Result<Tried, Error> {
     let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
     let scenario = scenario.clone().on_demand(load == Load::Flows, false);
-    let _hurry = Hurry::begin();
     let mut trials = Vec::new();
     let mut dilation = NonZeroU32::MIN;
     while trials.len() < MOST_TRIALS {

@@ -7,6 +7,7 @@ use std::path::{self, Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use emulation::live::stacks::Waiting;
+use emulation::live::thread::Priority;
 use emulation::live::{Dilation, Options};
 use emulation::run::Threads;
 use scenario::Scenario;
@@ -54,6 +55,10 @@ pub struct Pace {
     /// Keeps a processor busy with looking for what is due, instead of sleeping until then: it is served sooner.
     #[arg(long)]
     busy_poll: bool,
+    /// Lets the fabric go before all ordinary programs of the machine, which makes it punctual where these keep the
+    /// processors busy.
+    #[arg(long)]
+    real_time: bool,
     /// How many threads run the fabric.
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = threads)]
     threads: Threads,
@@ -135,7 +140,7 @@ fn deploy(scenario: &Scenario, name: &str, arguments: &Arguments) -> Result<Desc
 fn start(scenario: &Scenario, name: &str, arguments: &Arguments) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("xoff").args([SUPERVISE, name]);
-    let Pace { dilation, busy_poll, threads } = arguments.pace;
+    let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
     command.arg("--dilation").arg(match dilation {
         Dilation::Auto => "auto".to_owned(),
         Dilation::Exactly(dilation) => dilation.to_string(),
@@ -144,11 +149,9 @@ fn start(scenario: &Scenario, name: &str, arguments: &Arguments) -> io::Result<C
         Threads::Auto => "auto".to_owned(),
         Threads::Exactly(threads) => threads.to_string(),
     });
-    for (is_wanted, option) in [(arguments.play, "--play"), (busy_poll, "--busy-poll")] {
-        if is_wanted {
-            command.arg(option);
-        }
-    }
+    let switches =
+        [(arguments.play, "--play"), (busy_poll, "--busy-poll"), (real_time, "--real-time")];
+    command.args(switches.iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, option)| option));
     if let Some(folder) = &arguments.out {
         command.arg("--out").arg(path::absolute(folder)?);
     }
@@ -205,10 +208,11 @@ pub fn supervise(arguments: &SuperviseArguments) -> Exit {
         Ok(interrupted) => interrupted,
         Err(message) => return super::refuse(&message),
     };
-    let Pace { dilation, busy_poll, threads } = arguments.pace;
+    let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
     let waiting = if busy_poll { Waiting::Spin } else { Waiting::Sleep };
     let (plays, results) = (arguments.play, arguments.out.as_deref());
-    let options = Options { plays, dilation, threads, waiting, results };
+    let priority = if real_time { Priority::RealTime } else { Priority::Ordinary };
+    let options = Options { plays, dilation, threads, waiting, priority, results };
     let ready = || {
         let mut output = io::stdout().lock();
         let told = writeln!(output, "{READY}").and_then(|()| output.flush());

@@ -126,7 +126,7 @@ pub fn verdict(fidelity: &Fidelity) -> String {
         write!(text, "; an emulated second takes {dilation} seconds").expect(WRITES);
     }
     if !is_good {
-        text += "; a larger --dilation, or --busy-poll, asks less of the machine";
+        text += "; a larger --dilation asks less of the machine, and --real-time gives the fabric more of it";
     }
     text
 }

@@ -1,7 +1,8 @@
-//! How fast xoff is on this machine: `cargo xtask bench kernel` or `cargo xtask bench memory`.
+//! How fast xoff is on this machine: `cargo xtask bench kernel`, `memory` or `live`.
 //!
 //! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
 //! - [`fabric`]: a scenario on the kernel datapath.
+//! - [`live`]: fabrics that programs use.
 //! - [`websearch`]: a paper's workload in memory, on fabrics of three sizes.
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
 //! - [`figure`]: medians, aims and how they are printed.
@@ -15,6 +16,7 @@ mod bare_program;
 mod ceiling;
 mod fabric;
 mod figure;
+mod live;
 mod websearch;
 
 use anyhow::Result;
@@ -43,6 +45,8 @@ enum Datapath {
     Kernel,
     /// In this process.
     Memory,
+    /// Live fabrics, as root.
+    Live,
     /// One run of the memory benchmark, whose figures the parent process reads.
     #[value(hide = true)]
     MemoryRun,
@@ -53,6 +57,7 @@ fn main() -> Result<()> {
     match datapath {
         Datapath::Kernel => kernel(),
         Datapath::Memory => memory(),
+        Datapath::Live => live::run(),
         Datapath::MemoryRun => websearch::run(&single_run),
     }
 }
