@@ -125,13 +125,13 @@ impl RealClock {
         }
     }
 
-    /// A sleep of `asked` that began at `began` has ended; `in_full` if nobody ended it early.
+    /// A sleep of `asked` that began at `began` has ended; `in_full` if nobody else has ended it.
     pub fn slept(&mut self, began: Instant, asked: Duration, in_full: bool) {
         let now = wall();
         let slept = now.saturating_duration_since(began);
         self.rested += slept;
-        if in_full {
-            let late = slept.saturating_sub(asked);
+        let late = slept.saturating_sub(asked);
+        if in_full || !late.is_zero() {
             self.sleeps.record(now, nanos(late) / u64::from(self.pace.dilation));
         }
     }

@@ -135,7 +135,7 @@ fn a_fabric_without_flows_is_tried_out_with_all_its_hosts() {
 
 #[test]
 fn a_full_disk_stops_the_results_and_not_the_fabric() {
-    let lab = Lab::prepare(&pausing().replace("100us", "1us"));
+    let lab = Lab::prepare(&pausing().replace("100us", "1us").replace("100kB", "1MB"));
     let disk = lab.folder.path("disk");
     fs::create_dir(&disk).unwrap();
     mount_small_disk(Path::new(&disk), 100_000);
@@ -222,9 +222,9 @@ fn every_node_says_how_punctual_it_is() {
         assert!(fidelity["is_good"].is_boolean(), "{fidelity}");
         fidelity["all"]["deadlines"].as_u64().unwrap()
     };
-    // A hundred packets and their ACKs cross three nodes, and others none.
+    // A hundred packets cross three nodes, and others none.
     assert!(deadlines("hosts", 0) >= 100 && deadlines("hosts", 1) >= 100, "{view}");
-    assert!(deadlines("switches", 0) >= 200, "{view}");
+    assert!(deadlines("switches", 0) >= 100, "{view}");
     assert_eq!((deadlines("hosts", 2), deadlines("switches", 3)), (0, 0), "{view}");
     let all = view["fidelity"]["all"]["deadlines"].as_u64();
     assert_eq!(all, Some(deadlines("hosts", 0) + deadlines("hosts", 1) + deadlines("switches", 0)));
@@ -278,9 +278,9 @@ fn timers_of_an_idle_fabric_rest() {
     let busy = cpu_ticks(process) - before;
     assert!(busy < 30, "an idle fabric took {busy} ticks of processor time in a second");
     // They go on with the next frame.
-    ping("h3", "1", "h0").assert_code(0);
+    command(&["incast", "lab", "h0", "--bytes", "28kB"]).assert_code(0);
     destroy_with_results(&lab, &out);
-    assert!(read(&out, "queues.csv").lines().count() > 10, "frames of programs are sampled");
+    assert!(read(&out, "queues.csv").lines().count() > 100, "a full buffer is sampled");
     assert_eq!(summary(&out)["ended"], "drained");
 }
 
