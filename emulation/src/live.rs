@@ -27,10 +27,11 @@ use scenario::{DatapathKind, LinkKind, Scenario};
 use topology::HostId;
 use units::Picos;
 
+use crate::closing::{self, Clock};
 use crate::datapath::Deployed;
 use crate::datapath::kernel::{DeployError, KernelWires, Programs};
 use crate::engine::{Ended, Engine, Finished, RunError, Surroundings};
-use crate::run::{self, Clock, Started, Threads};
+use crate::run::{self, Started, Threads};
 
 use calibration::Calibration;
 use desk::{Desk, Handle};
@@ -52,7 +53,9 @@ pub enum Error {
     #[error("waiting for programs and requests: {0}")]
     Wait(#[from] std::io::Error),
     /// The system does not let its threads go before others.
-    #[error("cannot run the fabric in real time: {0}; leave --real-time out, or allow it (`ulimit -r`, cpu.rt_runtime_us)")]
+    #[error(
+        "cannot run the fabric in real time: {0}; leave --real-time out, or allow it (`ulimit -r`, cpu.rt_runtime_us)"
+    )]
     RealTime(#[source] std::io::Error),
     /// It failed.
     #[error(transparent)]
@@ -183,7 +186,7 @@ fn finish(
         counted.threads = threads;
         counted.fidelity = Some(fidelity);
         started.tell(&mut counted, others_cpu);
-        run::finish(scenario, record, end, counted, Clock::Real)?;
+        closing::publish(scenario, record, end, counted, Clock::Real)?;
     }
     Ok(())
 }

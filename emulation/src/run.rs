@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use results::{
-    CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunEnd, RunReport, SizeClasses, Summary, ThroughputMeter, Window, counted,
+    CaptureWire, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions, RunEnd,
+    RunReport, SizeClasses, Summary, ThroughputMeter, Window,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
@@ -16,14 +16,15 @@ use switch_user::region::Arena;
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
-use units::{BitsPerSecond, Bytes, Picos};
+use units::Bytes;
 
+use crate::closing::{self, Clock};
 use crate::cpu_time;
+#[cfg(feature = "kernel")]
+use crate::datapath::FrameId;
 #[cfg(feature = "kernel")]
 use crate::datapath::kernel::{DeployError, KernelFrames, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
-#[cfg(feature = "kernel")]
-use crate::datapath::FrameId;
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
 use crate::hpcc_options::hpcc_options;
@@ -284,45 +285,8 @@ fn drive<W: Wires>(
     }
     counted.threads = threads;
     started.tell(&mut counted, others_cpu);
-    let report = finish(scenario, record, end, counted, Clock::Virtual)?;
+    let report = closing::publish(scenario, record, end, counted, Clock::Virtual)?;
     Ok(Outcome { report, deploy, loop_cpu })
-}
-
-/// What a run follows, or followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// Events follow each other as fast as they can.
-    Virtual,
-    /// The wall clock.
-    #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "that of live fabrics"))]
-    Real,
-}
-
-impl Clock {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Virtual => "virtual",
-            Self::Real => "real",
-        }
-    }
-}
-
-/// Makes the results appear.
-pub(crate) fn finish(
-    scenario: &Scenario,
-    record: Record,
-    end: Picos,
-    counted: Summary,
-    clock: Clock,
-) -> Result<RunReport, ResultsError> {
-    let manifest = manifest(scenario, clock);
-    let description = RunDescription {
-        scenario_toml: &scenario.to_toml(),
-        manifest: &manifest,
-        fabric: describe(scenario, clock),
-        lossless: scenario.switch.lossless.iter().collect(),
-    };
-    record.finish(end, description, counted)
 }
 
 /// The wires of the capture: each (wire, filter) once, in the order of the wires.
@@ -369,54 +333,6 @@ pub(crate) fn claim(
         hpcc,
     };
     ResultsFolder::create(folder, &options)
-}
-
-fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
-    let (datapath, ebpf_object) = match scenario.datapath.kind {
-        #[cfg(feature = "kernel")]
-        DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
-        #[cfg(not(feature = "kernel"))]
-        DatapathKind::Kernel => unreachable!("`run` has refused it"),
-        DatapathKind::Memory => ("memory", None),
-    };
-    Manifest {
-        ebpf_object,
-        git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
-        seed: scenario.seed,
-        datapath: datapath.to_owned(),
-        clock: clock.name().to_owned(),
-        ..Manifest::of_this_process()
-    }
-}
-
-/// What tells the switches' programs from others.
-#[cfg(feature = "kernel")]
-fn ebpf_object() -> String {
-    format!("crc32:{:08x}", crc32fast::hash(switch_user::program::OBJECT))
-}
-
-/// The fabric and how it runs, in a line.
-fn describe(scenario: &Scenario, clock: Clock) -> String {
-    let fabric = scenario.fabric();
-    let shape = &scenario.shape;
-    let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
-    let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
-    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0.0, |rate| rate.0 as f64 / 1e9);
-    let links = if slowest == fastest {
-        format!("{} Gbit/s", gigabits(slowest))
-    } else {
-        format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
-    };
-    let datapath = match scenario.datapath.kind {
-        DatapathKind::Kernel => "kernel",
-        DatapathKind::Memory => "memory",
-    };
-    format!(
-        "{shape}, {}, {}, {links}; {datapath} datapath, {} clock",
-        counted(fabric.switch_count().into(), "switch"),
-        counted(fabric.host_count().into(), "host"),
-        clock.name()
-    )
 }
 
 /// When a run began. Processor time is its threads', because other threads may run other scenarios.

@@ -64,7 +64,9 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if datapath == Datapath::Live {
         if against.is_some() {
-            bail!("the figures of live fabrics depend on what else the machine does: run `bench live` at both commits");
+            bail!(
+                "the figures of live fabrics depend on what else the machine does: run `bench live` at both commits"
+            );
         }
         // Deployed as a user does.
         process::run(process::cargo("build").args(["--release", "--package", "xoff"]))?;

@@ -107,21 +107,22 @@ impl Engine<'_, KernelWires> {
     /// Runs until its time is over, or a request or an interrupt ends it.
     pub fn run_live(mut self, mut around: Surroundings<'_>) -> Result<Ended, RunError> {
         self.live.rests = true;
-        let began = wall();
-        let (others_cpu, mut clock) = thread::scope(|scope| {
+        let (others_cpu, mut clock, took) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
             while self.next_due() < around.from {
                 self.run_next_window(&crew)?;
             }
+            let began = wall();
             let mut clock = RealClock::start(around.dilation, around.from);
             for part in &mut self.parts {
                 let nodes = part.hosts.len() + part.switches.len();
                 part.punctuality = Some(Box::new(Punctuality::new(clock.pace(), nodes)));
             }
             self.follow(&crew, &mut clock, &mut around)?;
-            Ok::<_, RunError>((crew.dismiss(), clock))
+            let took = wall().saturating_duration_since(began);
+            Ok::<_, RunError>((crew.dismiss(), clock, took))
         })?;
-        let busy = wall().saturating_duration_since(began).saturating_sub(clock.rested());
+        let busy = took.saturating_sub(clock.rested());
         let fidelity = self.fidelity_summary(&mut clock);
         let end = if self.stream.next_start().is_none() && self.is_at_rest() {
             self.now = self.tally().last_activity;

@@ -8,8 +8,9 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
-    PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
+    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
+    HeldFlowRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow,
+    Record, ResultsError,
 };
 use scenario::Scenario;
 use switch_user::switch::ControlEvent;

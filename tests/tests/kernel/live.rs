@@ -13,12 +13,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tests::command::{
-    Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped, traces,
-    without_capabilities, xoff,
+    Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped,
+    traces, without_capabilities, xoff,
 };
-use tests::live::{
-    Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor,
-};
+use tests::live::{Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor};
 
 #[test]
 fn a_fabric_is_deployed_looked_at_and_destroyed() {

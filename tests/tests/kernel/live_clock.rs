@@ -107,8 +107,11 @@ fn a_dilation_is_found_out_and_leaves_no_trace() {
     let options = ["--dilation", "auto", "--play", "--out", &out];
     let deployed = command(&[&["deploy", &file], &options[..]].concat()).assert_code(0).stdout;
     let chosen = "--dilation auto chose ";
-    assert!(deployed.contains(&format!("{chosen}1: with the scenario's flows"))
-        || deployed.contains("an emulated second takes "), "{deployed}");
+    assert!(
+        deployed.contains(&format!("{chosen}1: with the scenario's flows"))
+            || deployed.contains("an emulated second takes "),
+        "{deployed}"
+    );
     await_flows(3);
     let (text, view) = (command(&["inspect", "lab"]).assert_code(0).stdout, inspect());
     assert!(text.contains(chosen), "{text}");
@@ -201,7 +204,10 @@ fn a_supervisor_that_stalls_says_so() {
     assert_eq!(view["fidelity"]["is_good"], false, "{view}");
     assert!(view["fidelity"]["lost_ns"].as_u64() > Some(0), "{view}");
     let text = command(&["inspect", "lab"]).assert_code(0).stdout;
-    assert!(text.contains("fidelity: NOT GOOD") && text.contains("the emulated clock lost "), "{text}");
+    assert!(
+        text.contains("fidelity: NOT GOOD") && text.contains("the emulated clock lost "),
+        "{text}"
+    );
     let sent = lines.finish().assert_code(0).stdout;
     let sent: Value = serde_json::from_str(&sent).unwrap();
     // What the flow takes is not the machine's doing.
@@ -267,7 +273,8 @@ fn cpu_ticks(process: u32) -> u64 {
 #[test]
 fn timers_of_an_idle_fabric_rest() {
     let periodic = SLOW.replace("headroom", "thresholds = { period = \"1us\" }\nheadroom");
-    let lab = Lab::prepare(&format!("name = \"lab\"\n[results]\nqueue_period = \"1us\"\n{periodic}"));
+    let lab =
+        Lab::prepare(&format!("name = \"lab\"\n[results]\nqueue_period = \"1us\"\n{periodic}"));
     let out = lab.folder.path("live");
     command(&["deploy", &lab.folder.path("lab.toml"), "--out", &out]).assert_code(0);
     ping("h3", "1", "h0").assert_code(0);

@@ -78,7 +78,9 @@ struct Taken {
 impl Taken {
     fn line(&self, name: &str) -> String {
         match &self.results {
-            Some(folder) if self.failed.is_none() => format!("destroyed {name}; {folder} has its results"),
+            Some(folder) if self.failed.is_none() => {
+                format!("destroyed {name}; {folder} has its results")
+            }
             _ => format!("destroyed {name}"),
         }
     }

@@ -102,12 +102,7 @@ fn listen(claim: &Claim) -> io::Result<UnixListener> {
 }
 
 /// Writes down that the fabric is up.
-fn announce(
-    claim: &Claim,
-    scenario: &Scenario,
-    options: &Options<'_>,
-    up: &Up,
-) -> io::Result<()> {
+fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) -> io::Result<()> {
     let fabric = scenario.fabric();
     let hosts = (0..fabric.host_count()).map(HostId).zip(&up.namespaces);
     let hosts: Vec<HostDescription> = hosts

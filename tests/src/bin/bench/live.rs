@@ -19,11 +19,8 @@ const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/live/lab.to
 /// Rates of its links.
 const RATES: [&str; 4] = ["100Mbps", "200Mbps", "500Mbps", "1Gbps"];
 /// How a fabric can run.
-const MODES: [(&str, &[&str]); 3] = [
-    ("sleeping", &[]),
-    ("--busy-poll", &["--busy-poll"]),
-    ("--real-time", &["--real-time"]),
-];
+const MODES: [(&str, &[&str]); 3] =
+    [("sleeping", &[]), ("--busy-poll", &["--busy-poll"]), ("--real-time", &["--real-time"])];
 /// How long a program sends, and how much of that is not measured.
 const SENDING: Duration = Duration::from_secs(3);
 const STARTING: Duration = Duration::from_millis(500);
@@ -76,7 +73,8 @@ struct Goodput {
 }
 
 fn goodput(rate: &str, options: &[&str]) -> Result<Goodput> {
-    let rates = [format!("topology.host_link.rate={rate}"), format!("topology.fabric_link.rate={rate}")];
+    let rates =
+        [format!("topology.host_link.rate={rate}"), format!("topology.fabric_link.rate={rate}")];
     let mut deploy = vec!["deploy", LAB];
     deploy.extend(rates.iter().flat_map(|rate| ["--set", rate]));
     deploy.extend(options);
