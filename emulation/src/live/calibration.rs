@@ -204,9 +204,10 @@ impl fmt::Display for Calibration {
         if !tried.is_empty() {
             write!(f, "the fabric was too late with {}, ", tried.join(" and "))?;
         }
-        match is_good {
-            true => write!(f, "in a trial of {} ms it was punctual", TRIAL.as_millis()),
-            false => write!(f, "and was still too late in the last trial: the machine is busy"),
+        if is_good {
+            write!(f, "in a trial of {} ms it was punctual", TRIAL.as_millis())
+        } else {
+            write!(f, "and was still too late in the last trial: the machine is busy")
         }
     }
 }

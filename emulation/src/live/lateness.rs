@@ -87,6 +87,8 @@ impl Meter {
     }
 }
 
+const ALIKE: &str = "all have the same bounds";
+
 /// Meters of several nodes together.
 #[derive(Debug)]
 pub struct Sum {
@@ -112,7 +114,6 @@ impl Sum {
         if now.saturating_duration_since(meter.spell_began) >= SPELL {
             meter.begin_spell(now);
         }
-        const ALIKE: &str = "all have the same bounds";
         self.all.0.add(&meter.all).expect(ALIKE);
         self.all.1 += meter.all_late;
         self.recent.0.add(&meter.last).expect(ALIKE);
