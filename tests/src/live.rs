@@ -74,6 +74,15 @@ impl Lab {
     }
 }
 
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // A test that fails leaves no supervisor in the background. What it could not destroy is not what it reports.
+        if thread::panicking() {
+            let _ = xoff(["destroy", "--all"]).output();
+        }
+    }
+}
+
 /// The folders of live fabrics.
 pub fn live() -> Vec<String> {
     let entries = fs::read_dir("/run/xoff/live").expect("it was made");
