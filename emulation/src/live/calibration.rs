@@ -202,12 +202,12 @@ impl fmt::Display for Calibration {
         let earlier = &self.trials[..self.trials.len() - 1];
         let tried: Vec<String> = earlier.iter().map(|trial| trial.dilation.to_string()).collect();
         if !tried.is_empty() {
-            write!(f, "the fabric was too late with {}, ", tried.join(" and "))?;
+            write!(f, "the fabric was too late with {}, and ", tried.join(", "))?;
         }
         if is_good {
-            write!(f, "in a trial of {} ms it was punctual", TRIAL.as_millis())
+            write!(f, "punctual with {dilation} in a trial of {} ms", TRIAL.as_millis())
         } else {
-            write!(f, "and was still too late in the last trial: the machine is busy")
+            write!(f, "still too late with {dilation}: the machine is busy")
         }
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(
             calibration.to_string(),
             "--dilation auto chose 20: with every host sending at the rate of its link an emulated second needs 9.33 s of \
-             work here, and a packet-hop 2.00 us; the fabric was too late with 1, in a trial of 150 ms it was punctual"
+             work here, and a packet-hop 2.00 us; the fabric was too late with 1, and punctual with 20 in a trial of 150 ms"
         );
     }
 }

@@ -30,10 +30,19 @@ const IDLE: Duration = Duration::from_secs(20);
 const LARGE: [&str; 3] = ["leaves=16", "spines=16", "hosts_per_leaf=16"];
 const SMALL: [&str; 3] = ["leaves=2", "spines=2", "hosts_per_leaf=4"];
 
-/// Prints all of it.
+/// Prints all of it. Leaves no fabric behind if it fails.
 pub fn run() -> Result<()> {
     isolate();
     fs::create_dir_all("/run/netns")?;
+    let measured = measure();
+    if measured.is_err() {
+        // What it cannot destroy is not what it reports.
+        let _ = xoff(&["destroy", "--all"]);
+    }
+    measured
+}
+
+fn measure() -> Result<()> {
     println!("live fabrics on {} processors", thread::available_parallelism()?);
     println!("\none TCP connection over 4 links, and its ACKs back, for {} s", SENDING.as_secs());
     println!(
@@ -43,14 +52,14 @@ pub fn run() -> Result<()> {
     for rate in RATES {
         for (mode, options) in MODES {
             let Goodput { megabits, fidelity, micros_per_hop } = goodput(rate, options)?;
-            let time = |key: &str| format!("{:?}", Duration::from_nanos(number(&fidelity, key)));
+            let lost = Duration::from_nanos(number(&fidelity, "lost_ns"));
             let all = &fidelity["all"];
             let late = |key: &str| format!("{:.1?}", Duration::from_nanos(number(all, key)));
             println!(
                 "{rate:<10}{mode:<14}{megabits:>10.1}{:>12}{:>12}{:>12}{micros_per_hop:>12.2}",
                 late("p99_ns"),
                 late("most_ns"),
-                time("lost_ns").split('.').next().unwrap_or_default(),
+                format!("{} ms", lost.as_millis()),
             );
         }
     }
