@@ -113,8 +113,8 @@ impl SwitchProgram {
         policy: Policy,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let Policy { threshold, marking, scheme, options } = policy;
-        let words = [threshold, marking, scheme, options];
+        let Policy { threshold, marking, scheme, options, storm_action } = policy;
+        let words = [threshold, marking, scheme, options, storm_action];
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);
@@ -127,6 +127,7 @@ impl SwitchProgram {
                 .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
                 .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
                 .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
+                .map_max_entries(names::STORMS, capacity.class_rows())
                 .map_max_entries(names::ROUTES, capacity.hosts)
                 .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
                 .map_max_entries(names::POLICY_ROUTES, capacity.policies)
