@@ -44,6 +44,7 @@ mod scheduling;
 mod schema;
 mod shape;
 mod sizes;
+mod storm;
 mod switch;
 mod switches;
 mod telemetry;
@@ -53,6 +54,7 @@ pub mod transport;
 mod transports;
 mod unused_routes;
 mod warnings;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
@@ -94,11 +96,13 @@ pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
+pub use storm::Storm;
 pub use switch::{AlphaOfRate, LossyThreshold, PrivateFill, Scheduler, Switch, Threshold};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
+pub use watchdog::{Watchdog, WatchdogAction};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
@@ -157,6 +161,9 @@ pub struct Scenario {
     pub captures: Vec<Capture>,
     /// What goes wrong on purpose.
     pub faults: Vec<Fault>,
+    /// Hosts that pause without end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storms: Vec<Storm>,
     /// What is written.
     pub results: Results,
     #[serde(skip)]
@@ -258,6 +265,9 @@ struct ScenarioKeys {
     /// What goes wrong on purpose. Default: nothing.
     #[serde(default)]
     faults: Vec<fault::FaultKeys>,
+    /// Hosts that pause their switch without end. Default: none.
+    #[serde(default)]
+    storms: Vec<storm::StormKeys>,
     /// What is written.
     #[serde(default)]
     results: results::ResultsKeys,
@@ -446,6 +456,12 @@ impl ScenarioKeys {
             keys.resolve(&format!("faults.{number}"), &fabric, document)
         };
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
+        let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
+            let path = format!("storms.{number}");
+            keys.resolve(&path, switch.lossless, duration, &fabric, document)
+        };
+        let storms = self.storms.into_iter().enumerate().map(resolve_storm);
+        let storms = storms.collect::<Result<_, _>>()?;
         let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
         let mut scenario = Scenario {
             name: run_name(self.name, path, document)?,
@@ -463,6 +479,7 @@ impl ScenarioKeys {
             routes: self.routes,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
+            storms,
             results,
             fabric,
             switch_kinds,
