@@ -266,6 +266,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             part.core.set_longest_window(lookahead);
         }
         engine.watch_pauses();
+        engine.announce_storms();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
         if switch_settings::measures_links(scenario) {
             // Before the first flow, so that ports measure their links before they send packets.

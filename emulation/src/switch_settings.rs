@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use fabric_core::buffer::slots_for;
 use fabric_core::map_abi::{self, port_shift};
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{
     FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
 };
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
-    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
+    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate, Watchdog,
+    WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
+use switch_user::watchdog::WatchdogConfig;
 use topology::{HostId, RouteMatch, SwitchId, UpDown};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
@@ -40,7 +42,17 @@ pub fn policy(scenario: &Scenario) -> Policy {
             MarkAt::Dequeue => MarkingScheme::AtDequeue,
         },
     };
-    scheme(scenario).select(Policy::new(threshold, marking))
+    let policy = scheme(scenario).select(Policy::new(threshold, marking));
+    policy.with_storm_action(storm_action(scenario))
+}
+
+/// What the watchdog of switches does, as far as arrivals notice it.
+fn storm_action(scenario: &Scenario) -> StormAction {
+    match scenario.switch.watchdog.map(|watchdog| watchdog.action) {
+        None | Some(WatchdogAction::Alert) => StormAction::None,
+        Some(WatchdogAction::Drop) => StormAction::Drop,
+        Some(WatchdogAction::Forward) => StormAction::Forward,
+    }
 }
 
 /// The policy by which the control plane computes thresholds.
@@ -236,6 +248,15 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
+        watchdog: settings.watchdog.map(|watchdog| {
+            let Watchdog { detection_time, restoration_time, poll_interval, .. } = watchdog;
+            WatchdogConfig {
+                action: storm_action(scenario),
+                detection: detection_time,
+                restoration: restoration_time,
+                poll_interval,
+            }
+        }),
     }
 }
 

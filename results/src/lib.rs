@@ -45,6 +45,7 @@ mod summary;
 mod text_file;
 mod throughput;
 mod unfinished;
+mod watchdog;
 mod window;
 
 pub use active_flows::{ActiveFlows, ActiveFlowsSummary};
@@ -85,4 +86,5 @@ pub use slowdown::Slowdown;
 pub use summary::{RunEnd, Summary};
 pub use throughput::{ThroughputMeter, ThroughputRow};
 pub use unfinished::{Keeper, appoint};
+pub use watchdog::{StormTraffic, WatchdogRow, WatchdogTotals};
 pub use window::{Window, WindowSummary};

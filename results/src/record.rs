@@ -34,6 +34,7 @@ use super::size_class::SizeClasses;
 use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
+use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
@@ -54,6 +55,7 @@ pub struct Record {
     resume_frames: u64,
     deadlocks: DeadlockTotals,
     first_deadlock: Option<ReportedDeadlock>,
+    watchdog: Option<WatchdogTotals>,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     /// What each switch's buffer can hold.
     capacities: BTreeMap<String, Bytes>,
@@ -75,6 +77,8 @@ pub struct RecordOptions {
     pub window: Option<Window>,
     /// Where switches pause single queues: the time between two samples of their flows.
     pub flow_queues: Option<Nanos>,
+    /// Whether switches have a watchdog.
+    pub watchdog: bool,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -101,6 +105,7 @@ impl Record {
             capacities,
             window,
             flow_queues,
+            watchdog,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
@@ -118,6 +123,7 @@ impl Record {
             resume_frames: 0,
             deadlocks: DeadlockTotals::default(),
             first_deadlock: None,
+            watchdog: watchdog.then(WatchdogTotals::default),
             buffers: BTreeMap::new(),
             capacities,
             link_delays: None,
@@ -289,6 +295,12 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
     }
 
+    /// Adds a PFC storm, once it is over or the run has ended, which has come to `now`.
+    pub fn storm(&mut self, row: &WatchdogRow, now: Nanos) -> Result<(), ResultsError> {
+        self.watchdog.get_or_insert_default().record(row, now);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.storm(row))
+    }
+
     /// Adds what was measured of headroom, if it was.
     pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
@@ -354,6 +366,7 @@ impl Record {
             buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,
+            watchdog: self.watchdog,
             lossless: counted.drops.lost() == 0,
             truncated: self.folder.as_ref().map(ResultsFolder::truncated).unwrap_or_default(),
             ..counted

@@ -6,6 +6,7 @@ mod quantity;
 mod queue_pauses;
 mod style;
 mod text_table;
+mod watchdog;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,6 +127,9 @@ impl RunReport {
         out.push('\n');
         self.pauses(out, style)?;
         self.deadlocks(out, style)?;
+        if let Some(totals) = &self.summary.watchdog {
+            watchdog::storms(out, totals, style)?;
+        }
         out.push('\n');
         self.buffer(out, style)?;
         self.link_delays(out)?;
@@ -334,7 +338,13 @@ impl RunReport {
         if let Some(first) = &self.first_deadlock {
             let until = first.end.map_or_else(
                 || format!("certain at {}", quantity::span(first.confirmed)),
-                |end| format!("until a PAUSE ran out at {}", quantity::span(end)),
+                |end| {
+                    let end = quantity::span(end);
+                    match self.summary.watchdog {
+                        None => format!("until a PAUSE ran out at {end}"),
+                        Some(_) => format!("until {end}, when a PAUSE ran out or a watchdog acted"),
+                    }
+                },
             );
             let numbers: Vec<String> = first.priorities.iter().map(u8::to_string).collect();
             let line = format!(
@@ -480,6 +490,7 @@ fn blame(drops: &DropTotals) -> String {
         (drops.frame, "for what they were"),
         (drops.substrate, "by the machine below"),
         (drops.injected, "by injected faults"),
+        (drops.watchdog, "by watchdogs"),
     ];
     let by_class: Vec<String> = classes
         .iter()

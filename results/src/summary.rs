@@ -14,6 +14,7 @@ use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
 use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
+use super::watchdog::WatchdogTotals;
 use super::window::WindowSummary;
 
 /// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
@@ -67,6 +68,9 @@ pub struct Summary {
     pub window: Option<WindowSummary>,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
+    /// PFC storms, if switches have a watchdog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<WatchdogTotals>,
     /// Packets that switches marked with Congestion Experienced, each counted once.
     pub ecn_marked: u64,
     /// Congestion notification packets sent.
@@ -217,6 +221,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
     Column {
+        name: "watchdog",
+        about: "PFC storms (see `watchdog.csv`): `storms` that were detected, `restored` before the run's end, `storm_ns` from \
+                each detection until then, in sum, and the sums of the columns `egress_dropped_packets`, \
+                `egress_dropped_bytes`, `ingress_dropped_packets`, `ingress_dropped_bytes`, `forwarded_packets` and \
+                `forwarded_bytes`. Missing without `switch.watchdog`.",
+    },
+    Column {
         name: "ecn_marked",
         about: "Packets that switches marked Congestion Experienced; one that several marked counts \
                 once.",
@@ -226,7 +237,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
-                `ignored`, `substrate`, `injected` (see `drops.csv`).",
+                `ignored`, `substrate`, `injected`, and `watchdog` if there are any (see `drops.csv`).",
     },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
@@ -259,8 +270,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
-                reason and what to change. Empty when none did; frames that injected faults took do \
-                not count.",
+                reason and what to change. Empty when none did; frames that injected faults or a \
+                watchdog took do not count.",
     },
     Column {
         name: "truncated",
@@ -412,7 +423,8 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
-        let json = summary().to_json();
+        let watchdog = Some(WatchdogTotals::default());
+        let json = Summary { watchdog, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });

@@ -36,6 +36,7 @@ pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
 pub mod static_routes;
+pub mod storm;
 pub mod switch_buffers;
 pub mod tcp;
 pub mod telemetry;
@@ -57,7 +58,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 21] = [
+const SAME_FILES: [&str; 22] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -72,6 +73,7 @@ const SAME_FILES: [&str; 21] = [
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",
+    "watchdog.csv",
     "deadlocks.csv",
     "distributions.csv",
     "fct.txt",

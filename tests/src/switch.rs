@@ -32,7 +32,7 @@ pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
 pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
-    PauseRow, PortRow, SwitchRow,
+    PauseRow, PortRow, StormRow, SwitchRow,
 };
 pub use state::{State, first_difference};
 

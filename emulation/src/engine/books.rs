@@ -12,6 +12,7 @@ use topology::{NodeKind, WireId};
 use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
+use super::switch_node::SwitchNode;
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 
@@ -36,6 +37,7 @@ impl<W: Wires> Engine<'_, W> {
         let mut books = std::mem::take(&mut self.recorder.misdelivered);
         let deadlock = self.finish_deadlocks()?;
         self.finish_measurements()?;
+        self.finish_storms()?;
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
@@ -113,6 +115,18 @@ impl<W: Wires> Engine<'_, W> {
             self.recorder.record.occupancy(&fabric.switch(id).name, *occupancy, self.now);
         }
         Ok(all.map_or(Ok(()), |all| self.recorder.record.measurements(&all))?)
+    }
+
+    /// Tells the record of PFC storms that are not over, in the order of switches.
+    fn finish_storms(&mut self) -> Result<(), RunError> {
+        let fabric = self.scenario.fabric();
+        let of_switch =
+            |node: &SwitchNode| node.switch.storms().map(|storm| (node.id, storm)).collect::<Vec<_>>();
+        let storms: Vec<_> = self.switches().flat_map(of_switch).collect();
+        for (switch, storm) in storms {
+            self.recorder.storm(fabric.switch_node(switch), &storm, self.now)?;
+        }
+        Ok(())
     }
 
     fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {

@@ -10,9 +10,10 @@ use host_agent::SenderState;
 use results::{
     DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
     PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
+    StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
-use switch_user::switch::ControlEvent;
+use switch_user::switch::{ControlEvent, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
@@ -107,6 +108,8 @@ impl<'a> Recorder<'a> {
                 let (wire, reason) = (&fabric.wire(wire).name, DropReason::InjectedLoss);
                 record.drop_event(&drop_row(time, wire, None, priority, reason, length))
             }
+            Note::StormDetected(_) => Ok(()),
+            Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
             Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
                 time,
                 node,
@@ -135,6 +138,29 @@ impl<'a> Recorder<'a> {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// Tells the record of a PFC storm that is over, or that the run's end has found, at `now`.
+    pub fn storm(&mut self, node: NodeId, storm: &Storm, now: Picos) -> Result<(), ResultsError> {
+        let Self { scenario, record, .. } = self;
+        let fabric = scenario.fabric();
+        let Storm { port, priority, detected, restored, .. } = *storm;
+        let action = scenario.switch.watchdog.map_or("", |watchdog| watchdog.action.name());
+        let traffic = |Traffic { packets, bytes }| StormTraffic { packets, bytes };
+        let row = WatchdogRow {
+            detected: detected.to_nanos(),
+            restored: restored.map(Picos::to_nanos),
+            node: &fabric.node(node).name,
+            port,
+            peer: &fabric.node(fabric.peer(node, port).node).name,
+            priority: priority.number(),
+            action,
+            waiting: traffic(storm.waiting),
+            egress_dropped: traffic(storm.egress_dropped),
+            ingress_dropped: traffic(storm.ingress_dropped),
+            forwarded: traffic(storm.forwarded),
+        };
+        record.storm(&row, now.to_nanos())
     }
 
     /// Tells the record of a decision to pause or resume classes.
@@ -168,8 +194,11 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Remembers lossless packets that a switch drops.
+    /// Remembers lossless packets that a switch drops, unless its watchdog does, as the scenario asks.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
+        if reason.class() == drop_reason::DropClass::Watchdog {
+            return;
+        }
         let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);
         if priority.is_some_and(is_lossless)
             && let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(node).kind
@@ -215,6 +244,7 @@ pub fn drop_class(reason: DropReason) -> DropClass {
         drop_reason::DropClass::Ignored => DropClass::Ignored,
         drop_reason::DropClass::Substrate => DropClass::Substrate,
         drop_reason::DropClass::Injected => DropClass::Injected,
+        drop_reason::DropClass::Watchdog => DropClass::Watchdog,
     }
 }
 

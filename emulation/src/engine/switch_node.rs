@@ -321,7 +321,7 @@ impl SwitchNode {
         core.frames.stamp(frame, stamp);
     }
 
-    /// Lets ports send hop control frames that a departure has queued there.
+    /// Lets ports send hop control frames that departures have queued there.
     #[cold]
     fn kick_woken<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         self.take_discarded(core);
@@ -341,6 +341,9 @@ impl SwitchNode {
             self.note_changed_pauses(&mut core.journal, now, port);
         }
         self.kick(core, now, port);
+        if self.switch.has_news() {
+            self.kick_woken(core, now);
+        }
     }
 
     /// Every port asks its neighbour for the link's delay.

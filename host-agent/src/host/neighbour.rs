@@ -89,6 +89,11 @@ impl Host {
         self.nic.queue_class_pauses(resumes);
     }
 
+    /// Its station address.
+    pub const fn station(&self) -> [u8; 6] {
+        self.config.station
+    }
+
     /// The classes that it pauses without end, a bit each.
     pub fn storm_classes(&self) -> u8 {
         self.storms.classes()

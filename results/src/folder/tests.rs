@@ -18,6 +18,7 @@ fn options() -> ResultsOptions {
         egress_queues: true,
         queue_pauses: true,
         held_flows: true,
+        watchdog: true,
         hpcc: Some(hpcc()),
     }
 }
@@ -92,6 +93,7 @@ fn run(folder: &Path) -> ResultFiles {
     }
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
@@ -186,6 +188,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (QueueRow::FILE, "43,s0,buffer,,,9"),
         (HeldFlowRow::FILE, "67,s0,2,s2,68,69"),
         (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
+        (WatchdogRow::FILE, "500,,leaf0,3,h3,4,drop,1,1000,"),
         (DeadlockRow::FILE, "45,46,,47,"),
         (ThroughputRow::FILE, "48,50,51,49"),
         (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),

@@ -20,6 +20,7 @@ mod fabric_selective_repeat;
 mod fabric_shapes;
 mod fabric_simulator_files;
 mod fabric_static_routes;
+mod fabric_storm;
 mod fabric_tcp;
 mod fabric_telemetry;
 mod fabric_transport;

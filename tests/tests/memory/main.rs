@@ -24,6 +24,7 @@ mod selective_repeat;
 mod shapes;
 mod simulator_files;
 mod static_routes;
+mod storm;
 mod tcp;
 mod telemetry;
 mod transport;
