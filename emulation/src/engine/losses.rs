@@ -11,14 +11,31 @@ impl<W: Wires> Engine<'_, W> {
     /// The limits that lossless packets met, in the order of switches and reasons.
     pub(super) fn limits_reached(&self) -> Vec<String> {
         let headroom = &self.scenario.switch.headroom;
+        let forwarded = in_spite_of_pauses(self.forwarded_packets());
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
             let faults = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
             let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
-            format!("{switch} dropped {packets} ({reason}): {advice}{faults}")
+            format!("{switch} dropped {packets} ({reason}): {advice}{faults}{forwarded}")
         };
         self.recorder.lossless_drops.iter().map(line).collect()
+    }
+
+    /// Packets that switches have sent in spite of pauses, as their watchdogs told them.
+    fn forwarded_packets(&self) -> u64 {
+        let histories = self.switches().flat_map(|node| node.switch.storm_histories());
+        histories.map(|(_, _, history, _)| history.forwarded.packets).sum()
+    }
+}
+
+/// Whether watchdogs may be the cause: how many packets they have forwarded.
+fn in_spite_of_pauses(packets: u64) -> String {
+    match packets {
+        0 => String::new(),
+        packets => {
+            format!("; watchdogs sent {} in spite of pauses", counted(packets, "packet"))
+        }
     }
 }
 
@@ -38,6 +55,8 @@ mod tests {
 
     #[test]
     fn pauses_that_faults_took_are_named_and_other_frames_are_not() {
+        assert_eq!(in_spite_of_pauses(0), "");
+        assert_eq!(in_spite_of_pauses(1), "; watchdogs sent 1 packet in spite of pauses");
         assert_eq!(lost_pauses(None), "");
         assert_eq!(lost_pauses(Some(2)), "; faults took 2 PAUSE frames of the switch");
     }
