@@ -11,8 +11,8 @@ use fabric_core::queue::{
 };
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
-    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate, Watchdog,
-    WatchdogAction,
+    Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
+    Watchdog, WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;

@@ -37,12 +37,7 @@ pub fn end<T: Tables>(tables: &T, port: u32, priority: Priority) -> Option<()> {
 
 /// Whether a PAUSE of (port, priority) stops nothing, because the watchdog forwards in spite of it.
 #[inline(always)]
-pub fn ignores_pause<T: Tables>(
-    tables: &T,
-    policy: Policy,
-    port: u32,
-    priority: Priority,
-) -> bool {
+pub fn ignores_pause<T: Tables>(tables: &T, policy: Policy, port: u32, priority: Priority) -> bool {
     matches!(policy.storm_action(), StormAction::Forward)
         && tables.storm(class_row(port, priority)).is_some_and(is_active)
 }

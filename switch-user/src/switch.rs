@@ -42,8 +42,8 @@ pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
 pub use observer::{Admitted, ControlEvent, Departed, Observer};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
-pub use storms::{Storm, StormHistory, Traffic};
 use storms::Storms;
+pub use storms::{Storm, StormHistory, Traffic};
 use timers::{Timer, Timers};
 
 /// Length of the frames that a switch makes itself.

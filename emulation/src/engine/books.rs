@@ -120,8 +120,9 @@ impl<W: Wires> Engine<'_, W> {
     /// Tells the record of PFC storms that are not over, in the order of switches.
     fn finish_storms(&mut self) -> Result<(), RunError> {
         let fabric = self.scenario.fabric();
-        let of_switch =
-            |node: &SwitchNode| node.switch.storms().map(|storm| (node.id, storm)).collect::<Vec<_>>();
+        let of_switch = |node: &SwitchNode| {
+            node.switch.storms().map(|storm| (node.id, storm)).collect::<Vec<_>>()
+        };
         let storms: Vec<_> = self.switches().flat_map(of_switch).collect();
         for (switch, storm) in storms {
             self.recorder.storm(fabric.switch_node(switch), &storm, self.now)?;

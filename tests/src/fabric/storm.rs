@@ -35,7 +35,11 @@ fn end_of(run: &Run, label: &str) -> u64 {
 /// How long a sender was paused by its neighbour.
 fn paused_ns(run: &Run, node: &str, by: &str) -> u64 {
     let table = run.table("pause_time.csv");
-    table.with("node", node).filter(|row| row.text("by") == by).map(|it| it.number("paused_ns")).sum()
+    table
+        .with("node", node)
+        .filter(|row| row.text("by") == by)
+        .map(|it| it.number("paused_ns"))
+        .sum()
 }
 
 /// The storm was detected in time, at the port to h3.

@@ -139,6 +139,7 @@ impl State {
             ingress_queues: vec![IngressQueueRow::default(); CLASS_ROWS],
             egress_queues: vec![EgressQueueRow::default(); QUEUE_ROWS],
             pauses: vec![PauseRow::default(); CLASS_ROWS],
+            storms: vec![StormRow::default(); CLASS_ROWS],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
             free_slots: vec![0; CAPACITY.slots as usize],
             ..Self::default()

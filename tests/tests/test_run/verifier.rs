@@ -1,6 +1,6 @@
 //! What the verifier makes of the XDP program under each scheme.
 
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::scheme::SchemeSettings;
 use tests::switch::{CAPACITY, KernelSwitch, in_namespace};
 
@@ -17,6 +17,13 @@ fn every_scheme_stays_far_below_the_verifiers_limit() {
             let steps = KernelSwitch::load(CAPACITY, policy, None).verified_instructions();
             println!("{steps} instructions: {scheme:?}");
             assert!((1000..MOST).contains(&steps), "{steps} instructions: {scheme:?}");
+        }
+        for action in [StormAction::Drop, StormAction::Forward] {
+            let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
+            let policy = policy.with_storm_action(action);
+            let steps = KernelSwitch::load(CAPACITY, policy, None).verified_instructions();
+            println!("{steps} instructions: a watchdog's {action:?}");
+            assert!((1000..MOST).contains(&steps), "{steps} instructions: {action:?}");
         }
     });
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
@@ -228,13 +228,15 @@ fn programs() -> Result<String, Problem> {
     Ok("the programs of hosts load, and those of switches with every scheme".to_owned())
 }
 
-/// Policies in which each scheme, threshold and marking occurs: the verifier sees no others than those that a
+/// Policies in which each scheme, threshold, marking and action of a watchdog occurs: the verifier sees no others than those that a
 /// switch runs.
 fn policies() -> impl Iterator<Item = Policy> {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
     use ThresholdScheme::{Dynamic, Static, Stored};
     let plain = [(Dynamic, Off), (Static, AtEnqueue), (Stored, AtDequeue)].into_iter().cycle();
     let plain = plain.map(|(threshold, marking)| Policy::new(threshold, marking));
+    let actions = [StormAction::None, StormAction::Drop, StormAction::Forward].into_iter().cycle();
+    let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
     SchemeSettings::every().zip(plain).map(|(scheme, plain)| scheme.select(plain))
 }
 

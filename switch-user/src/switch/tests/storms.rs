@@ -64,12 +64,8 @@ fn what_waits_is_dropped_and_whom_it_had_paused_is_resumed() {
     let reason = DropReason::WatchdogEgress;
     let dropped = Told::Dropped { port: IN, reason, priority: Some(CLASS), length: LENGTH };
     let left = departed([IN, OUT], LENGTH);
-    let resumed = Told::Classes {
-        port: IN,
-        classes: CLASS.bit(),
-        event: ControlEvent::Resume,
-        pause: 1,
-    };
+    let resumed =
+        Told::Classes { port: IN, classes: CLASS.bit(), event: ControlEvent::Resume, pause: 1 };
     let queued = Told::Queued(ControlEvent::Resume);
     let now = Storm { egress_dropped: some(3), ..storm() };
     let told = [left, queued, resumed, dropped, left, dropped, left, dropped, Told::Detected(now)];
@@ -145,12 +141,8 @@ fn a_second_storm_has_counts_of_its_own() {
     for look in 7..=9 {
         bench.due(Picos(look * LOOK.0));
     }
-    let second = Storm {
-        detected: Picos(9 * LOOK.0),
-        waiting: some(1),
-        egress_dropped: some(1),
-        ..storm()
-    };
+    let second =
+        Storm { detected: Picos(9 * LOOK.0), waiting: some(1), egress_dropped: some(1), ..storm() };
     assert_eq!(bench.told().last(), Some(&Told::Detected(second)));
     let (.., history, present) = bench.switch.storm_histories().next().unwrap();
     assert_eq!((history.detected, history.restored, present), (2, 1, true));
