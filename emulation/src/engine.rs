@@ -178,6 +178,9 @@ pub struct Engine<'a, W: Wires> {
     /// Who captures what crosses wires of a live fabric.
     #[cfg(feature = "kernel")]
     captures: crate::live::captures::Captures,
+    /// Who hears of PFC storms in a live fabric.
+    #[cfg(feature = "kernel")]
+    storm_events: Option<live::storms::StormEvents>,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -261,6 +264,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             waiting: live::Waiting::new(),
             #[cfg(feature = "kernel")]
             captures: crate::live::captures::Captures::default(),
+            #[cfg(feature = "kernel")]
+            storm_events: None,
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
@@ -444,6 +449,13 @@ impl<'a, W: Wires> Engine<'a, W> {
                 #[cfg(feature = "kernel")]
                 Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
                     self.captures.take(interface, entry.at.to_nanos(), bytes);
+                }
+                #[cfg(feature = "kernel")]
+                Note::StormDetected(ref storm) | Note::StormRestored(ref storm)
+                    if self.storm_events.is_some() =>
+                {
+                    self.tell_of_storm(&entry, storm);
+                    self.recorder.tell(&entry)?;
                 }
                 _ => self.recorder.tell(&entry)?,
             }

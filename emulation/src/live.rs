@@ -14,6 +14,7 @@ pub mod view;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use netns::FabricId;
@@ -28,6 +29,7 @@ use crate::run::{self, Threads};
 use clock::RealClock;
 use desk::{Desk, Handle};
 use stacks::Stacks;
+use view::StormEvent;
 
 pub use crate::datapath::kernel::STACK_INTERFACE;
 
@@ -49,7 +51,7 @@ pub enum Error {
 }
 
 /// A fabric that is up.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Up {
     /// What reaches it.
     pub handle: Handle,
@@ -57,6 +59,8 @@ pub struct Up {
     pub fabric: FabricId,
     /// By host: the full name of its namespace.
     pub namespaces: Vec<String>,
+    /// What watchdogs tell of PFC storms.
+    pub storm_events: Receiver<StormEvent>,
 }
 
 /// Deploys a scenario's fabric and keeps it up, until a request or `interrupted` ends it. `dilation`: how many seconds of the
@@ -91,10 +95,11 @@ pub fn serve(
     let record = run::record(&scenario, None);
     let mut engine = Engine::new(&scenario, fabric, record, &[], ThreadUse { most, least_frames });
     engine.connect_stacks(&stacks);
+    let storm_events = engine.tell_of_storms();
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
-    up(&scenario, Up { handle, fabric: id, namespaces });
+    up(&scenario, Up { handle, fabric: id, namespaces, storm_events });
     let mut clock = RealClock::start(dilation);
     let finished = engine.run_live(&mut clock, &mut stacks, &mut desk, interrupted);
     ending();

@@ -27,6 +27,8 @@ mod run_progress;
 pub mod schema;
 #[cfg(feature = "kernel")]
 pub mod send;
+#[cfg(feature = "kernel")]
+pub mod storm;
 pub mod sweep;
 mod sweep_progress;
 pub mod validate;
@@ -45,7 +47,7 @@ use crate::guardian;
 use crate::live::folder::LiveFolder;
 
 #[cfg(not(feature = "kernel"))]
-pub use memory_only::{capture, deploy, destroy, doctor, exec, link, list, send};
+pub use memory_only::{capture, deploy, destroy, doctor, exec, link, list, send, storm};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -90,6 +92,8 @@ enum Command {
     Capture(capture::Arguments),
     /// Takes a wire of a live fabric down, or up again.
     Link(link::Arguments),
+    /// Has a host of a live fabric pause its switch without end: a PFC storm.
+    Storm(storm::Arguments),
     /// Takes live fabrics down, or removes what killed runs have left.
     Destroy(destroy::Arguments),
     /// Keeps a live fabric up; `deploy` starts it.
@@ -121,6 +125,7 @@ impl Arguments {
             Command::Incast(arguments) => send::incast(arguments),
             Command::Capture(arguments) => capture::execute(arguments),
             Command::Link(arguments) => link::execute(arguments),
+            Command::Storm(arguments) => storm::execute(arguments),
             Command::Destroy(arguments) => destroy::execute(arguments),
             Command::Supervise(arguments) => deploy::supervise(arguments),
             Command::Guardian(arguments) => {

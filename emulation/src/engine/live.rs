@@ -1,5 +1,7 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+pub(super) mod storms;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -99,6 +101,13 @@ impl Engine<'_, KernelWires> {
                     Request::SetWire { wire, up, done } => {
                         self.set_wire(wire, up);
                         let _ = done.send(());
+                    }
+                    Request::Storm { host, classes, span, done } => {
+                        self.begin_storm(at, host, classes, span);
+                        let _ = done.send(());
+                    }
+                    Request::EndStorm { host, classes, ended } => {
+                        let _ = ended.send(self.end_storm(at, host, classes));
                     }
                     Request::Capture { wires, filter, sink, reader } => {
                         let interfaces = self.captures.add(wires, sink, reader);
@@ -248,6 +257,7 @@ impl Engine<'_, KernelWires> {
             packet_hops: self.tally().packet_hops,
             switches: self.switches().map(|node| self.view_of_switch(node)).collect(),
             hosts: hosts.map(|host| self.view_of_host(host)).collect(),
+            storm_events: self.recent_storm_events(),
         }
     }
 
@@ -268,6 +278,7 @@ impl Engine<'_, KernelWires> {
             ecn_marked: state.ecn_marked.load(),
             drops: DropReason::ALL.iter().filter_map(dropped).collect(),
             ports: (0..node.ports()).map(|port| self.view_of_port(node, port)).collect(),
+            storms: self.view_of_storms(node),
         }
     }
 
@@ -309,6 +320,7 @@ impl Engine<'_, KernelWires> {
         let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
         let (counters, waiting) = of_programs.unwrap_or_default();
         let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
+        let storms = priority::of_mask(node.host.storm_classes());
         HostView {
             name: self.scenario.fabric().host(host).name.clone(),
             address: address(host).to_string(),
@@ -321,6 +333,8 @@ impl Engine<'_, KernelWires> {
             program_frames_too_long: counters.too_long,
             program_frames_dropped: counters.dropped,
             paused: paused.map(Priority::number).collect(),
+            storms: storms.map(Priority::number).collect(),
+            pfc_frames_sent: node.host.counters().pfc_frames_sent,
         }
     }
 

@@ -7,7 +7,7 @@ use mio::Waker;
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 use topology::{HostId, WireId};
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Picos};
 
 use super::view::View;
 
@@ -26,6 +26,26 @@ pub enum Request {
         up: bool,
         /// Answered once it does, or does not.
         done: Sender<()>,
+    },
+    /// A host's NIC begins to pause its switch without end.
+    Storm {
+        /// The host.
+        host: HostId,
+        /// The classes, a bit each.
+        classes: u8,
+        /// How long, of emulated time; `None`: until that is ended.
+        span: Option<Picos>,
+        /// Answered once it does.
+        done: Sender<()>,
+    },
+    /// It no longer does. Answered with the classes whose storms this has ended.
+    EndStorm {
+        /// The host.
+        host: HostId,
+        /// The classes, a bit each.
+        classes: u8,
+        /// Answered at once; their RESUME may still wait for the port.
+        ended: Sender<u8>,
     },
     /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
     /// has no room are lost, and counted: a capture never holds the fabric up.

@@ -72,6 +72,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     if !scenario.captures.is_empty() {
         super::say("warning: a live fabric does not make [[captures]]; `xoff capture` does");
     }
+    if !arguments.play && !scenario.storms.is_empty() {
+        super::say("warning: [[storms]] begin with --play only; `xoff storm` begins one");
+    }
     if arguments.play && scenario.workloads.is_empty() {
         super::say("warning: there are no [[flows]] to play");
     }

@@ -26,6 +26,22 @@ pub enum Request {
         /// Whether it carries frames.
         up: bool,
     },
+    /// A host's NIC begins to pause its switch without end: [`Answer::Storm`].
+    Storm {
+        /// The host's name.
+        host: String,
+        /// Lossless priorities; all of them if there is none.
+        priorities: Vec<u8>,
+        /// How long, in picoseconds of emulated time; until it is ended if there is none.
+        span_ps: Option<u64>,
+    },
+    /// It no longer does: [`Answer::Storm`].
+    EndStorm {
+        /// The host's name.
+        host: String,
+        /// Priorities; all of them if there is none.
+        priorities: Vec<u8>,
+    },
     /// What crosses wires: an [`Answer::Capturing`], and an [`Answer::Frame`] for each frame, until the connection ends.
     /// Empty lines in between say that nothing has crossed them.
     Capture {
@@ -69,6 +85,11 @@ pub enum Answer {
     View(Box<View>),
     /// A flow is done.
     Delivered(Delivery),
+    /// A storm has begun, or is ended.
+    Storm {
+        /// Its priorities.
+        priorities: Vec<u8>,
+    },
     /// Frames follow.
     Capturing {
         /// The wires, in the order of their numbers.

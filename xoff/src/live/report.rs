@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use emulation::live::clock::{Fidelity, GOOD_LATENESS, Lateness};
-use emulation::live::view::{HostView, PortView, SwitchView, View};
+use emulation::live::view::{HostView, PortView, StormView, SwitchView, View};
 use results::span;
 use units::Nanos;
 
@@ -24,6 +24,7 @@ pub fn render(description: &Description, view: &View) -> String {
     for switch in &view.switches {
         render_switch(&mut text, switch);
     }
+    render_storms(&mut text, view);
     let width = width(view.hosts.iter().map(|host| host.name.len()));
     writeln!(
         text,
@@ -33,6 +34,9 @@ pub fn render(description: &Description, view: &View) -> String {
     .expect(WRITES);
     for host in &view.hosts {
         let mut state = state(host.is_up, &host.paused);
+        for priority in &host.storms {
+            write!(state, "; pauses priority {priority} without end").expect(WRITES);
+        }
         if host.program_frames_too_long > 0 {
             write!(
                 state,
@@ -127,6 +131,30 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
             state(port.is_up, &port.paused),
         )
         .expect(WRITES);
+    }
+}
+
+/// What watchdogs have seen; nothing if that is nothing.
+fn render_storms(text: &mut String, view: &View) {
+    let mut histories = view
+        .switches
+        .iter()
+        .flat_map(|switch| switch.storms.iter().map(move |storm| (&switch.name, storm)));
+    if view.storm_events.is_empty() && histories.clone().next().is_none() {
+        return;
+    }
+    writeln!(text, "\nPFC storms").expect(WRITES);
+    histories.try_for_each(|(switch, storm)| {
+        let StormView { port, peer, priority, detected, restored, counts, .. } = storm;
+        let now = if storm.is_present { "NOW" } else { "not now" };
+        writeln!(
+            text,
+            "  {switch} port {port} to {peer}, priority {priority}: {now}; {detected} detected, {restored} over; {counts}"
+        )
+    })
+    .expect(WRITES);
+    for event in &view.storm_events {
+        writeln!(text, "  {event}").expect(WRITES);
     }
 }
 

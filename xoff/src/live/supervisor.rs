@@ -15,11 +15,12 @@ use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
+use emulation::live::view::StormEvent;
 use emulation::live::{self, Up};
 use emulation::run::Threads;
-use scenario::{Scenario, glob};
+use scenario::{Priorities, Scenario, glob};
 use topology::{HostId, WireId};
-use units::Bytes;
+use units::{Bytes, Picos};
 
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, Flow, LONGEST_REQUEST, Request, Wire};
@@ -33,6 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// Events of watchdogs in the log, which nobody empties.
+const MOST_LOGGED: usize = 10_000;
 
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
@@ -75,8 +79,10 @@ pub fn supervise(
             let _ = up.handle.ask(Asked::Stop);
             return;
         }
+        let events = up.storm_events;
+        // Both threads end with the process.
+        thread::spawn(move || log_storms(&events));
         let names = Arc::new(Names::of(scenario));
-        // The thread ends with the process.
         thread::spawn(move || serve(&listener, &up.handle, &names));
         ready();
     };
@@ -96,6 +102,16 @@ pub fn supervise(
 
 fn cannot_write(claim: &Claim, error: &io::Error) -> String {
     format!("{}: {error}", claim.folder().file("").display())
+}
+
+/// Writes what watchdogs tell of storms to the log.
+fn log_storms(events: &Receiver<StormEvent>) {
+    for event in events.iter().take(MOST_LOGGED) {
+        eprintln!("{event}");
+    }
+    if events.recv().is_ok() {
+        eprintln!("further PFC storms are not logged; `xoff inspect` has the latest");
+    }
 }
 
 /// From now on messages go to the fabric's log.
@@ -155,6 +171,7 @@ fn announce(
 struct Names {
     hosts: Vec<String>,
     wires: Vec<Wire>,
+    lossless: Priorities,
 }
 
 impl Names {
@@ -163,7 +180,8 @@ impl Names {
         let hosts = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).name.clone());
         let wires = fabric.wires().iter();
         let wires = wires.map(|wire| Wire { name: wire.name.clone(), rate_bps: wire.rate.0 });
-        Self { hosts: hosts.collect(), wires: wires.collect() }
+        let lossless = scenario.switch.lossless;
+        Self { hosts: hosts.collect(), wires: wires.collect(), lossless }
     }
 
     fn host(&self, name: &str) -> Result<HostId, String> {
@@ -174,6 +192,25 @@ impl Names {
                 first.zip(last).map(|(first, last)| format!("; its hosts are {first} to {last}"));
             format!("the fabric has no host {name:?}{}", known.unwrap_or_default())
         })
+    }
+
+    /// The classes of a storm, a bit each: these priorities, or all lossless ones.
+    fn storm_classes(&self, priorities: &[u8]) -> Result<u8, String> {
+        if priorities.is_empty() && self.lossless.count() > 0 {
+            return Ok(self.lossless.0);
+        }
+        let known: Vec<String> = self.lossless.iter().map(|it| it.to_string()).collect();
+        let is_lossy = |priority: &&u8| **priority > 7 || !self.lossless.contains(**priority);
+        match priorities.iter().find(is_lossy) {
+            Some(lossy) => Err(format!(
+                "switches obey no pause of priority {lossy}: the lossless priorities of the fabric are {}",
+                known.join(", ")
+            )),
+            None if priorities.is_empty() => {
+                Err("the fabric has no lossless priority, so switches obey no pause".to_owned())
+            }
+            None => Ok(priorities.iter().fold(0, |classes, priority| classes | 1 << priority)),
+        }
     }
 
     /// A wire by its name, or both wires of a link, "h0-leaf0".
@@ -321,6 +358,42 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
             }
             tell(client, &Answer::Done)
         }
+        Request::Storm { host, priorities, span_ps } => {
+            let meant =
+                names.host(&host).and_then(|host| Ok((host, names.storm_classes(&priorities)?)));
+            let (host, classes) = match meant {
+                Ok(meant) => meant,
+                Err(why) => return refuse(client, &why),
+            };
+            let (done, is_done) = mpsc::channel();
+            let span = span_ps.map(Picos);
+            if handle.ask(Asked::Storm { host, classes, span, done }).is_err()
+                || is_done.recv().is_err()
+            {
+                return refuse(client, GONE);
+            }
+            tell(client, &Answer::Storm { priorities: Priorities(classes).iter().collect() })
+        }
+        Request::EndStorm { host, priorities } => {
+            let meant =
+                names.host(&host).and_then(|host| Ok((host, names.storm_classes(&priorities)?)));
+            let (number, classes) = match meant {
+                Ok(meant) => meant,
+                Err(why) => return refuse(client, &why),
+            };
+            let (ended, answer) = mpsc::channel();
+            if handle.ask(Asked::EndStorm { host: number, classes, ended }).is_err() {
+                return refuse(client, GONE);
+            }
+            match answer.recv() {
+                Err(_) => refuse(client, GONE),
+                Ok(0) => refuse(client, &format!("{host} has no storm to stop")),
+                Ok(ended) => {
+                    let priorities = Priorities(ended).iter().collect();
+                    tell(client, &Answer::Storm { priorities })
+                }
+            }
+        }
         Request::Capture { wires, filter } => {
             let wires = match names.matching(&wires) {
                 Ok(wires) => wires,
@@ -400,7 +473,7 @@ mod tests {
         let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let wire = |name: &str| Wire { name: name.to_owned(), rate_bps: 1 };
         let wires = ["h0->a-b", "a-b->h0", "a-b->c"].map(wire).into();
-        Names { hosts: text(&["h0", "h1"]), wires }
+        Names { hosts: text(&["h0", "h1"]), wires, lossless: Priorities(0b11000) }
     }
 
     #[test]
@@ -414,6 +487,19 @@ mod tests {
             let error = numbers(unknown).expect_err(unknown);
             assert!(error.contains("a wire is named like h0->a-b"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_storm_is_of_lossless_priorities() {
+        assert_eq!(names().storm_classes(&[]), Ok(0b11000));
+        assert_eq!(names().storm_classes(&[4]), Ok(0b10000));
+        for lossy in [0, 5, 8, 255] {
+            let error = names().storm_classes(&[3, lossy]).expect_err("it is lossy");
+            assert!(error.contains(&format!("priority {lossy}: ")), "{error}");
+            assert!(error.ends_with("are 3, 4"), "{error}");
+        }
+        let lossy = Names { lossless: Priorities(0), ..names() };
+        assert!(lossy.storm_classes(&[]).is_err());
     }
 
     #[test]
