@@ -26,4 +26,5 @@ mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
 mod live;
+mod live_storm;
 mod netns;
