@@ -26,5 +26,6 @@ mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
 mod live;
+mod live_programs;
 mod live_storm;
 mod netns;
