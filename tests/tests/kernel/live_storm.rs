@@ -3,14 +3,12 @@
 use std::fs;
 
 use serde_json::Value;
-use tests::command::{
-    Finished, Running, ScenarioFolder, await_that, finish, isolate, traces, xoff,
-};
+use tests::command::{Running, await_that, xoff};
+use tests::live::{Lab, command, json};
 
 /// A sender, a victim and two receivers behind a leaf each. A PAUSE asks for a moment only, so that what is paused for long
 /// is so by renewals.
 const LAB: &str = r#"
-name = "lab"
 [topology]
 kind = "leaf-spine"
 leaves = 2
@@ -31,29 +29,8 @@ transport = { kind = "roce-rc", congestion_control = "none" }
 retransmission_timeout = "200ms"
 "#;
 
-fn command(arguments: &[&str]) -> Finished {
-    finish(&mut xoff(arguments.iter().copied()))
-}
-
 fn view() -> Value {
-    let finished = command(&["inspect", "lab", "--json"]).assert_code(0);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
-}
-
-/// Deploys the fabric, and says what was there before.
-fn deploy(settings: &[&str]) -> (ScenarioFolder, Vec<String>) {
-    isolate();
-    fs::create_dir_all("/run/netns").unwrap();
-    fs::create_dir_all("/run/xoff/live").unwrap();
-    let (before, folder) = (traces(), ScenarioFolder::new());
-    let file = folder.write("lab.toml", LAB);
-    command(&[&["deploy", &file][..], settings].concat()).assert_code(0);
-    (folder, before)
-}
-
-fn destroy(before: &[String]) {
-    command(&["destroy", "lab"]).assert_code(0);
-    assert_eq!(traces(), before);
+    json(&["inspect", "lab", "--json"])
 }
 
 /// A switch by its name.
@@ -70,7 +47,7 @@ fn storms(view: &Value, name: &str) -> Vec<Value> {
 /// The victim is held up while nobody does anything, and goes on when the storm is stopped.
 #[test]
 fn a_storm_holds_up_a_victim_until_it_is_stopped() {
-    let (_folder, before) = deploy(&["--set", "switch.watchdog.action=alert"]);
+    let lab = Lab::deploy(LAB, &["--set", "switch.watchdog.action=alert"]);
     let begun = command(&["storm", "lab", "h3", "--priority", "3"]).assert_code(0);
     assert_eq!(begun.stdout, "h3 pauses priority 3 until `xoff storm lab h3 --stop`\n");
     await_that("the leaf is paused", || switch(&view(), "leaf1")["ports"][1]["paused"][0] == 3);
@@ -93,13 +70,13 @@ fn a_storm_holds_up_a_victim_until_it_is_stopped() {
     assert_eq!(drops.as_object().map(serde_json::Map::len), Some(0), "{drops}");
     assert!(view["hosts"][3]["storms"].as_array().unwrap().is_empty());
     command(&["storm", "lab", "h3", "--stop"]).assert_refused(&["h3 has no storm to stop"]);
-    destroy(&before);
+    lab.destroy();
 }
 
 /// The watchdog drops what is for h3, the victim goes on during the storm, and the port is as before when it is over.
 #[test]
 fn a_watchdog_ends_the_spread_of_a_storm() {
-    let (_folder, before) = deploy(&[]);
+    let lab = Lab::deploy(LAB, &[]);
     command(&["storm", "lab", "h3"]).assert_code(0);
     let culprit = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1MB"]));
     await_that("the watchdog acts", || {
@@ -128,12 +105,12 @@ fn a_watchdog_ends_the_spread_of_a_storm() {
     let log = fs::read_to_string("/run/xoff/live/lab/log").unwrap();
     assert!(log.contains("leaf1: PFC storm of h3 in priority 3, action drop: "), "{log}");
     assert!(log.contains("leaf1: the storm of h3 in priority 3 is over: "), "{log}");
-    destroy(&before);
+    lab.destroy();
 }
 
 #[test]
 fn storms_that_cannot_be_are_refused() {
-    let (_folder, before) = deploy(&[]);
+    let lab = Lab::deploy(LAB, &[]);
     for (arguments, words) in [
         (vec!["storm", "lab", "h4"], vec!["no host \"h4\"", "h0 to h3"]),
         (vec!["storm", "lab", "h0", "--priority", "5"], vec!["priority 5", "are 3"]),
@@ -156,5 +133,5 @@ fn storms_that_cannot_be_are_refused() {
             && view["hosts"][0]["pfc_frames_sent"].as_u64() >= Some(2)
     });
     assert!(storms(&view(), "leaf0").is_empty(), "nothing waited");
-    destroy(&before);
+    lab.destroy();
 }
