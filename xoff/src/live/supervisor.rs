@@ -1,5 +1,7 @@
 //! The process that keeps a live fabric up. `xoff deploy` starts it.
 
+mod storms;
+
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,7 +17,6 @@ use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
-use emulation::live::view::StormEvent;
 use emulation::live::{self, Up};
 use emulation::run::Threads;
 use scenario::{Priorities, Scenario, glob};
@@ -35,8 +36,8 @@ const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// Events of watchdogs in the log, which nobody empties.
-const MOST_LOGGED: usize = 10_000;
+/// Why a request to a fabric that has ended fails.
+const GONE: &str = "the fabric is gone";
 
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
@@ -81,7 +82,7 @@ pub fn supervise(
         }
         let events = up.storm_events;
         // Both threads end with the process.
-        thread::spawn(move || log_storms(&events));
+        thread::spawn(move || storms::log(&events));
         let names = Arc::new(Names::of(scenario));
         thread::spawn(move || serve(&listener, &up.handle, &names));
         ready();
@@ -102,16 +103,6 @@ pub fn supervise(
 
 fn cannot_write(claim: &Claim, error: &io::Error) -> String {
     format!("{}: {error}", claim.folder().file("").display())
-}
-
-/// Writes what watchdogs tell of storms to the log.
-fn log_storms(events: &Receiver<StormEvent>) {
-    for event in events.iter().take(MOST_LOGGED) {
-        eprintln!("{event}");
-    }
-    if events.recv().is_ok() {
-        eprintln!("further PFC storms are not logged; `xoff inspect` has the latest");
-    }
 }
 
 /// From now on messages go to the fabric's log.
@@ -192,25 +183,6 @@ impl Names {
                 first.zip(last).map(|(first, last)| format!("; its hosts are {first} to {last}"));
             format!("the fabric has no host {name:?}{}", known.unwrap_or_default())
         })
-    }
-
-    /// The classes of a storm, a bit each: these priorities, or all lossless ones.
-    fn storm_classes(&self, priorities: &[u8]) -> Result<u8, String> {
-        if priorities.is_empty() && self.lossless.count() > 0 {
-            return Ok(self.lossless.0);
-        }
-        let known: Vec<String> = self.lossless.iter().map(|it| it.to_string()).collect();
-        let is_lossy = |priority: &&u8| **priority > 7 || !self.lossless.contains(**priority);
-        match priorities.iter().find(is_lossy) {
-            Some(lossy) => Err(format!(
-                "switches obey no pause of priority {lossy}: the lossless priorities of the fabric are {}",
-                known.join(", ")
-            )),
-            None if priorities.is_empty() => {
-                Err("the fabric has no lossless priority, so switches obey no pause".to_owned())
-            }
-            None => Ok(priorities.iter().fold(0, |classes, priority| classes | 1 << priority)),
-        }
     }
 
     /// A wire by its name, or both wires of a link, "h0-leaf0".
@@ -315,7 +287,6 @@ fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<(
 }
 
 fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
-    const GONE: &str = "the fabric is gone";
     match request {
         Request::Look {} => match handle.look() {
             Ok(view) => tell(client, &Answer::View(view)),
@@ -359,39 +330,15 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
             tell(client, &Answer::Done)
         }
         Request::Storm { host, priorities, span_ps } => {
-            let meant =
-                names.host(&host).and_then(|host| Ok((host, names.storm_classes(&priorities)?)));
-            let (host, classes) = match meant {
-                Ok(meant) => meant,
-                Err(why) => return refuse(client, &why),
-            };
-            let (done, is_done) = mpsc::channel();
-            let span = span_ps.map(Picos);
-            if handle.ask(Asked::Storm { host, classes, span, done }).is_err()
-                || is_done.recv().is_err()
-            {
-                return refuse(client, GONE);
+            match names.begin_storm(handle, &host, &priorities, span_ps.map(Picos)) {
+                Ok(classes) => tell(client, &storms::answer(classes)),
+                Err(why) => refuse(client, &why),
             }
-            tell(client, &Answer::Storm { priorities: Priorities(classes).iter().collect() })
         }
         Request::EndStorm { host, priorities } => {
-            let meant =
-                names.host(&host).and_then(|host| Ok((host, names.storm_classes(&priorities)?)));
-            let (number, classes) = match meant {
-                Ok(meant) => meant,
-                Err(why) => return refuse(client, &why),
-            };
-            let (ended, answer) = mpsc::channel();
-            if handle.ask(Asked::EndStorm { host: number, classes, ended }).is_err() {
-                return refuse(client, GONE);
-            }
-            match answer.recv() {
-                Err(_) => refuse(client, GONE),
-                Ok(0) => refuse(client, &format!("{host} has no storm to stop")),
-                Ok(ended) => {
-                    let priorities = Priorities(ended).iter().collect();
-                    tell(client, &Answer::Storm { priorities })
-                }
+            match names.end_storm(handle, &host, &priorities) {
+                Ok(classes) => tell(client, &storms::answer(classes)),
+                Err(why) => refuse(client, &why),
             }
         }
         Request::Capture { wires, filter } => {
@@ -487,19 +434,6 @@ mod tests {
             let error = numbers(unknown).expect_err(unknown);
             assert!(error.contains("a wire is named like h0->a-b"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_storm_is_of_lossless_priorities() {
-        assert_eq!(names().storm_classes(&[]), Ok(0b11000));
-        assert_eq!(names().storm_classes(&[4]), Ok(0b10000));
-        for lossy in [0, 5, 8, 255] {
-            let error = names().storm_classes(&[3, lossy]).expect_err("it is lossy");
-            assert!(error.contains(&format!("priority {lossy}: ")), "{error}");
-            assert!(error.ends_with("are 3, 4"), "{error}");
-        }
-        let lossy = Names { lossless: Priorities(0), ..names() };
-        assert!(lossy.storm_classes(&[]).is_err());
     }
 
     #[test]
