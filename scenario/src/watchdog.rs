@@ -48,8 +48,7 @@ impl WatchdogAction {
     }
 }
 
-/// The PFC watchdog of every switch, as operators know it from SONiC: docs/watchdog.md. It looks at each lossless
-/// priority of each port.
+/// The PFC watchdog of every switch, see docs/watchdog.md. It looks at each lossless priority of each port.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WatchdogKeys {
@@ -57,8 +56,7 @@ pub(super) struct WatchdogKeys {
     /// leave there later, and those that come in there. "forward": it sends in spite of the pause. "alert": it only
     /// tells. Default "drop".
     action: WatchdogAction,
-    /// How long one pause, renewed or not, has to hold packets until that is a storm. Default "2ms", a hundredth of
-    /// SONiC's usual 200 ms.
+    /// How long one pause, renewed or not, has to hold packets until that is a storm. Default "2ms".
     detection_time: Time,
     /// How long no pause is in force until the storm is over. Default "2ms".
     restoration_time: Time,

@@ -1,6 +1,6 @@
 //! The PFC watchdog of a switch: when a (port, priority) is taken to be held by a storm, and when it no longer is.
 //!
-//! As in SONiC it looks periodically. A storm is detected if the queue was paused and had packets at each look for the
+//! It looks periodically. A storm is detected if the queue was paused and had packets at each look for the
 //! detection time, and sent nothing: one pause lasted from the first look to the last. It is over if no pause was in force
 //! for the restoration time. The times of looks are multiples of the poll interval, so they depend on nothing else; there
 //! are none while no queue is paused.
@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use fabric_core::map_abi::class_row;
+use fabric_core::map_abi::{PRIORITIES, class_row};
 use fabric_core::policy::StormAction;
 use fabric_core::priority::Priority;
 use units::Picos;
@@ -63,7 +63,7 @@ pub struct Watchdog {
     /// By [`class_row`].
     watched: Box<[Watched]>,
     /// Those that the next look is for.
-    suspects: BTreeSet<u32>,
+    suspects: BTreeSet<(u16, Priority)>,
     /// Whether a look is due some time.
     looks: bool,
 }
@@ -75,8 +75,7 @@ impl Watchdog {
     /// If it would look all the time.
     pub fn new(config: WatchdogConfig, ports: usize) -> Self {
         assert!(config.poll_interval > Picos::ZERO, "looks have a distance in time");
-        let end = class_row(ports as u32, Priority::new(0)) as usize;
-        let watched = vec![Watched::default(); end].into();
+        let watched = vec![Watched::default(); ports * PRIORITIES].into();
         Self { config, watched, suspects: BTreeSet::new(), looks: false }
     }
 
@@ -90,8 +89,7 @@ impl Watchdog {
         binds: Picos,
         until: Picos,
     ) -> Option<Picos> {
-        let row = class_row(port.into(), priority);
-        let watched = &mut self.watched[row as usize];
+        let watched = &mut self.watched[class_row(port.into(), priority) as usize];
         let was_running = watched.until > now;
         if !was_running && until <= now {
             return None;
@@ -100,7 +98,7 @@ impl Watchdog {
             watched.binds = binds;
         }
         watched.until = until;
-        self.suspects.insert(row);
+        self.suspects.insert((port, priority));
         self.look_again(now)
     }
 
@@ -125,9 +123,9 @@ impl Watchdog {
         let mut changes = Vec::new();
         let WatchdogConfig { detection, restoration, .. } = self.config;
         let watched = &mut self.watched;
-        self.suspects.retain(|&row| {
-            let (port, priority) = ((row >> 3) as u16, Priority::of_bits(row));
-            let Watched { binds, until, state } = &mut watched[row as usize];
+        self.suspects.retain(|&(port, priority)| {
+            let Watched { binds, until, state } =
+                &mut watched[class_row(port.into(), priority) as usize];
             let (is_in_force, has_ended) = (*binds <= now && now < *until, *until <= now);
             match *state {
                 State::Storm if has_ended && now.since(*until) >= restoration => {
