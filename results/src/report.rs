@@ -1,5 +1,6 @@
 //! What `xoff run` shows a person.
 
+mod blame;
 mod chart;
 mod files;
 mod quantity;
@@ -19,7 +20,6 @@ pub use self::quantity::{counted, span};
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
-use super::drop::DropTotals;
 use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
@@ -419,8 +419,11 @@ impl RunReport {
             let ignored = quantity::counted(drops.ignored, "control frame");
             writeln!(out, "{ignored} without effect, which are no loss")?;
         }
-        let verdict =
-            if drops.lost() == 0 { style.good("none: lossless") } else { style.bad(&blame(drops)) };
+        let verdict = if drops.lost() == 0 {
+            style.good("none: lossless")
+        } else {
+            style.bad(&blame::lost(drops))
+        };
         writeln!(out, "{verdict}")?;
         writeln!(
             out,
@@ -481,24 +484,6 @@ fn pause_row(
         quantity::micros(imposed.paused),
         quantity::micros(imposed.longest),
     ]
-}
-
-/// `2 frames lost: 1 by policy, 1 by the machine below`.
-fn blame(drops: &DropTotals) -> String {
-    let classes = [
-        (drops.policy, "by policy"),
-        (drops.frame, "for what they were"),
-        (drops.substrate, "by the machine below"),
-        (drops.injected, "by injected faults"),
-        (drops.watchdog, "by watchdogs"),
-    ];
-    let by_class: Vec<String> = classes
-        .iter()
-        .filter(|(frames, _)| *frames > 0)
-        .map(|(frames, class)| format!("{} {class}", quantity::count(*frames)))
-        .collect();
-    let lost = quantity::counted(drops.lost(), "frame");
-    format!("{lost} lost: {}", by_class.join(", "))
 }
 
 #[cfg(test)]

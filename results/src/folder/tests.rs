@@ -175,6 +175,7 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.flow_queues(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.held_flow(&held).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
     results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();

@@ -388,9 +388,9 @@ fn storms_are_summed_up_where_there_is_a_watchdog() {
     let text = report.render(Style::plain());
     for line in [
         "2 storms detected, 0 over before the end, 2 us in sum",
-        "4 packets (4 kB) for stormed ports were dropped",
-        "6 packets (6 kB) from stormed ports were dropped",
-        "8 packets (8 kB) were sent in spite of pauses",
+        "dropped, for stormed ports: 4 packets (4 kB)",
+        "dropped, from stormed ports: 6 packets (6 kB)",
+        "sent in spite of pauses: 8 packets (8 kB)",
         "2 frames lost: 2 by watchdogs",
     ] {
         assert!(text.contains(line), "{line}: {text}");

@@ -21,23 +21,49 @@ pub(super) fn storms(out: &mut String, totals: &WatchdogTotals, style: Style) ->
         quantity::span(Nanos(storm_ns)),
     );
     writeln!(out, "{}", style.bad(&line))?;
-    for (packets, bytes, what) in [
+    for (what, packets, bytes) in [
+        ("dropped, for stormed ports", totals.egress_dropped_packets, totals.egress_dropped_bytes),
         (
-            totals.egress_dropped_packets,
-            totals.egress_dropped_bytes,
-            "for stormed ports were dropped",
-        ),
-        (
+            "dropped, from stormed ports",
             totals.ingress_dropped_packets,
             totals.ingress_dropped_bytes,
-            "from stormed ports were dropped",
         ),
-        (totals.forwarded_packets, totals.forwarded_bytes, "were sent in spite of pauses"),
+        ("sent in spite of pauses", totals.forwarded_packets, totals.forwarded_bytes),
     ] {
         if packets > 0 {
             let packets = quantity::counted(packets, "packet");
-            writeln!(out, "{packets} ({}) {what}", quantity::bytes(Bytes(bytes)))?;
+            writeln!(out, "{what}: {packets} ({})", quantity::bytes(Bytes(bytes)))?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(totals: WatchdogTotals) -> String {
+        let mut out = String::new();
+        storms(&mut out, &totals, Style::plain()).unwrap();
+        out
+    }
+
+    #[test]
+    fn storms_are_counted_and_what_they_cost_is_said() {
+        let totals = WatchdogTotals {
+            storms: 2,
+            restored: 1,
+            storm_ns: 5_000_000,
+            egress_dropped_packets: 1,
+            egress_dropped_bytes: 1058,
+            forwarded_packets: 2,
+            forwarded_bytes: 2000,
+            ..WatchdogTotals::default()
+        };
+        let expected = "\nPFC storms\n2 storms detected, 1 over before the end, 5 ms in sum\n\
+                        dropped, for stormed ports: 1 packet (1.058 kB)\n\
+                        sent in spite of pauses: 2 packets (2 kB)\n";
+        assert_eq!(text(totals), expected);
+        assert_eq!(text(WatchdogTotals::default()), "\nPFC storms\nno watchdog detected one\n");
+    }
 }
