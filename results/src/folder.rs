@@ -12,6 +12,7 @@ use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
@@ -50,6 +51,7 @@ const FILES: &[&str] = &[
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
+    FaultRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
     HpccFiles::FILES[0],

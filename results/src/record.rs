@@ -10,6 +10,7 @@ use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
@@ -287,6 +288,11 @@ impl Record {
             });
         }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
+    }
+
+    /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`].
+    pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
     }
 
     /// Adds what was measured of headroom, if it was.

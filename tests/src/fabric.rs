@@ -57,7 +57,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 21] = [
+const SAME_FILES: [&str; 22] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -72,6 +72,7 @@ const SAME_FILES: [&str; 21] = [
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",
+    "faults.csv",
     "deadlocks.csv",
     "distributions.csv",
     "fct.txt",

@@ -31,7 +31,7 @@ use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
-use units::Nanos;
+use units::{Nanos, Picos};
 
 use super::slab::Slab;
 use super::{
@@ -115,6 +115,8 @@ pub struct KernelFrame {
     length: u32,
     /// Whether a program in a host's namespace has sent it.
     is_foreign: bool,
+    /// How much faults delay it on the wire that it is on; zero once it has crossed it.
+    late: Picos,
 }
 
 /// The bytes of frames.
@@ -213,7 +215,7 @@ impl KernelFrames {
     /// A frame between neighbours.
     fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         fill(buffer, bytes);
         *length = self.lengths.hop_control(length_of(bytes));
         *is_foreign = false;
@@ -224,7 +226,7 @@ impl KernelFrames {
     /// counts.
     pub fn foreign(&mut self, bytes: &[u8]) -> (FrameId, u32) {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         fill(buffer, bytes);
         if buffer.len() < ethernet::MINIMUM_FRAME_LENGTH {
             buffer.resize(ethernet::MINIMUM_FRAME_LENGTH, 0);
@@ -268,7 +270,7 @@ impl FrameStore for KernelFrames {
         stamps: &[Stamp],
     ) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         *is_foreign = false;
         buffer.resize(packet.frame_length(), 0);
         *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
@@ -304,6 +306,10 @@ impl FrameStore for KernelFrames {
 
     fn stamps(&self, frame: FrameId) -> &[Stamp] {
         telemetry::stamps(&self.frames[frame].bytes)
+    }
+
+    fn set_late(&mut self, frame: FrameId, late: Picos) {
+        self.frames[frame].late = late;
     }
 
     fn discard(&mut self, frame: FrameId) {
@@ -421,14 +427,15 @@ impl Wires for KernelWires {
             program.set_clock(crossing.now.to_nanos());
             program.set_frame_length(crossing.length);
         }
-        let frame = frames.frames[frame].bytes.as_slice();
+        let KernelFrame { bytes: frame, late, .. } = &mut frames.frames[frame];
+        let late = std::mem::take(late);
         let sent = match (&self.links, wire.from) {
             (Links::Tap(taps), _) => {
                 taps[crossing.wire.0 as usize].deliver(frame).map_err(Into::into)
             }
             (Links::Veth(sockets), NodeKind::Switch(SwitchId(switch))) => {
                 let interface = FIRST_INTERFACE + u32::from(wire.from_port);
-                let mark = low_half(crossing.started());
+                let mark = low_half(crossing.started(late));
                 sockets[switch as usize].send(interface, frame, mark).map_err(Into::into)
             }
             (Links::Veth(_), NodeKind::Host(HostId(host))) => {

@@ -256,6 +256,10 @@ impl HostNode {
         arrival: &Arrival,
     ) -> Result<(), DatapathError> {
         let (now, frame) = (arrival.at(), arrival.frame());
+        if arrival.is_damaged() {
+            core.drop_damaged(now, self.node, &mut self.inward, *arrival);
+            return Ok(());
+        }
         let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length());
         let arrival = core.cross(&crossing, frame, |medium, frames, _| {
             medium.poll_host(frames, &crossing, frame)

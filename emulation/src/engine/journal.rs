@@ -138,6 +138,8 @@ pub enum Note {
         length: u32,
         /// Whether it is a PAUSE.
         is_pause: bool,
+        /// How: where it arrived, if its FCS was wrong, or else on the wire.
+        reason: DropReason,
     },
     /// A link was measured, or its measurement is out of date.
     LinkDelay {

@@ -1,5 +1,7 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod wires;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -96,9 +98,11 @@ impl Engine<'_, KernelWires> {
                             self.order(at, order, &answer);
                         }
                     }
-                    Request::SetWire { wire, up, done } => {
-                        self.set_wire(wire, up);
-                        let _ = done.send(());
+                    Request::SetLinks { wires, state, reroute, done } => {
+                        let _ = done.send(self.set_links(&wires, state, reroute));
+                    }
+                    Request::Impair { wires, change, done } => {
+                        let _ = done.send(self.impair(&wires, change));
                     }
                     Request::Capture { wires, filter, sink, reader } => {
                         let interfaces = self.captures.add(wires, sink, reader);
@@ -192,21 +196,6 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Lets a wire carry frames, or lose them all.
-    fn set_wire(&mut self, wire: WireId, up: bool) {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let place = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[place.part as usize];
-        let hosts = part.hosts.len();
-        let index = place.index as usize;
-        let out = match index.checked_sub(hosts) {
-            None => part.hosts[index].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        };
-        out.set_up(up);
-    }
-
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
@@ -295,7 +284,7 @@ impl Engine<'_, KernelWires> {
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire: self.view_of_wire(out, self.now),
             queued_packets: waiting.sum(),
             queued_bytes,
             ingress_bytes,
@@ -314,7 +303,7 @@ impl Engine<'_, KernelWires> {
             address: address(host).to_string(),
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire: self.view_of_wire(out, self.now),
             program_frames_sent: counters.sent,
             program_frames_received: counters.received,
             program_frames_waiting: waiting as u64,

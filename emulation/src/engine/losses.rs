@@ -18,7 +18,12 @@ impl<W: Wires> Engine<'_, W> {
             let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
             format!("{switch} dropped {packets} ({reason}): {advice}{faults}")
         };
-        self.recorder.lossless_drops.iter().map(line).collect()
+        // Faults take links, and with the last one to a host the route.
+        let is_limit = |&(_, reason): &(u32, DropReason)| {
+            reason != DropReason::NoRoute || self.rerouting.changes == 0
+        };
+        let drops = self.recorder.lossless_drops.iter();
+        drops.filter(|(place, _)| is_limit(place)).map(line).collect()
     }
 }
 

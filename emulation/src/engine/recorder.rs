@@ -98,14 +98,18 @@ impl<'a> Recorder<'a> {
                 self.count_drop(entry.node, priority, reason);
                 self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
             }
-            Note::Lost { wire, priority, length, is_pause } => {
+            Note::Lost { wire, priority, length, is_pause, reason } => {
+                let wire = fabric.wire(wire);
                 if let (true, NodeKind::Switch(SwitchId(switch))) =
-                    (is_pause, fabric.node(entry.node).kind)
+                    (is_pause, fabric.node(wire.from).kind)
                 {
                     *self.lost_pauses.entry(switch).or_default() += 1;
                 }
-                let (wire, reason) = (&fabric.wire(wire).name, DropReason::InjectedLoss);
-                record.drop_event(&drop_row(time, wire, None, priority, reason, length))
+                let (place, port) = match reason {
+                    DropReason::Corrupted => (node, Some(wire.to_port)),
+                    _ => (&wire.name, None),
+                };
+                record.drop_event(&drop_row(time, place, port, priority, reason, length))
             }
             Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
                 time,

@@ -177,6 +177,10 @@ impl SwitchNode {
     ) -> Result<(), DatapathError> {
         let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame());
         let inward = &mut self.ports[usize::from(port)].inward;
+        if arrival.is_damaged() {
+            core.drop_damaged(now, self.node, inward, *arrival);
+            return Ok(());
+        }
         let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
         let outcome = self.cross(core, &crossing, frame)?;

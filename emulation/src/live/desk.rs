@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, WireId};
 use units::{Bytes, Nanos};
 
-use super::view::View;
+use super::impairment::{ImpairmentChange, LinkState};
+use super::view::{View, WireView};
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -18,14 +19,25 @@ pub enum Request {
     Look(Sender<Box<View>>),
     /// Flows, all at once. Each is answered when its last ACK has arrived.
     Send(Vec<Order>, Sender<Delivery>),
-    /// Takes a wire down, or up again.
-    SetWire {
-        /// The wire.
-        wire: WireId,
-        /// Whether it carries frames.
-        up: bool,
-        /// Answered once it does, or does not.
-        done: Sender<()>,
+    /// Takes wires down, or up again.
+    SetLinks {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// Whether they carry frames.
+        state: LinkState,
+        /// Whether routes avoid their links while they are down.
+        reroute: bool,
+        /// Answered once it is so: a sentence if it cannot be.
+        done: Sender<Result<(), String>>,
+    },
+    /// Changes what goes wrong on wires.
+    Impair {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// What changes, on each of them.
+        change: ImpairmentChange,
+        /// How the wires then are, in the same order.
+        done: Sender<Vec<WireView>>,
     },
     /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
     /// has no room are lost, and counted: a capture never holds the fabric up.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Fidelity;
+use super::impairment::Impairment;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,19 @@ pub struct View {
     pub switches: Vec<SwitchView>,
     /// In the order of the scenario.
     pub hosts: Vec<HostView>,
+}
+
+/// What users and faults make of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireView {
+    /// Whether it carries frames.
+    pub is_up: bool,
+    /// Whether it goes down and comes up by itself.
+    pub is_flapping: bool,
+    /// Whether routes avoid its link.
+    pub is_avoided: bool,
+    /// What is set on it.
+    pub impairment: Impairment,
 }
 
 /// A switch.
@@ -55,8 +69,9 @@ pub struct PortView {
     pub sent_frames: u64,
     /// Frames that have come in.
     pub received_frames: u64,
-    /// Whether the wire out of the port carries frames.
-    pub is_up: bool,
+    /// The wire out of the port.
+    #[serde(flatten)]
+    pub wire: WireView,
     /// Packets that wait to be sent.
     pub queued_packets: u64,
     /// Bytes that wait to be sent, by priority.
@@ -78,8 +93,9 @@ pub struct HostView {
     pub sent_frames: u64,
     /// Frames that came in.
     pub received_frames: u64,
-    /// Whether the wire to its switch carries frames.
-    pub is_up: bool,
+    /// The wire to its switch.
+    #[serde(flatten)]
+    pub wire: WireView,
     /// Frames that programs have sent.
     pub program_frames_sent: u64,
     /// Frames that programs were handed.

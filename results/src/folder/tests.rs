@@ -90,6 +90,7 @@ fn run(folder: &Path) -> ResultFiles {
         let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
         results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
     }
+    results.whole::<FaultRow>(&[]).unwrap();
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
