@@ -178,6 +178,10 @@ impl WirePattern {
         Self { text, names_links }
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether it is for the wire of this name.
     pub fn covers(&self, wire: &str) -> bool {
         if self.names_links {

@@ -177,11 +177,12 @@ impl FaultPlace<'_> {
         r#for: Option<Time>,
     ) -> Result<Scope, ScenarioError> {
         let names = || self.fabric.wires().iter().map(|wire| wire.name.as_str());
-        let pattern = WirePattern::new(wire.clone(), names());
+        let pattern = WirePattern::new(wire, names());
         if !names().any(|name| pattern.covers(name)) {
             let what = "`*` stands for any text; a link is named like h0-s0; the wires are";
-            let help = suggestion(&wire, what, names());
-            return self.wrong("wire", &format!("no wire or link matches `{wire}`"), &help);
+            let help = suggestion(pattern.text(), what, names());
+            let title = format!("no wire or link matches `{}`", pattern.text());
+            return self.wrong("wire", &title, &help);
         }
         if r#for.is_some_and(|time| time.0 == Picos::ZERO) {
             let help = "write a time such as \"1ms\", or leave `for` out: then it lasts to the run's end";
@@ -309,6 +310,12 @@ impl Scenario {
 
     /// Checks what faults have to do with other keys.
     pub(super) fn check_faults(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let is_late = |fault: &Fault| matches!(fault, Fault::Delay { .. } | Fault::Rate { .. });
+        if self.results.distributions && self.faults.iter().any(is_late) {
+            let title = "`distributions` beside faults that make frames late";
+            let help = "they follow a PAUSE for as long as it takes effect on links without faults: leave one of the two out";
+            return Err(document.error("results.distributions", title, help));
+        }
         let Some((title, help)) = self.no_reroute() else { return Ok(()) };
         let reroutes = |fault: &Fault| fault.outage().is_some_and(|(_, it)| it.reroute);
         match self.faults.iter().position(reroutes) {

@@ -40,12 +40,14 @@ pub fn matches_link(pattern: &str, wire: &str) -> bool {
 /// Which of the wires with these names a pattern means: those whose names it matches, or, if it matches none, both wires
 /// of the links whose names it matches.
 pub fn wires<'a>(pattern: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
-    let meant = |is_meant: fn(&str, &str) -> bool| {
-        let numbered = names.clone().enumerate().filter(|(_, name)| is_meant(pattern, name));
-        numbered.map(|(number, _)| number).collect::<Vec<_>>()
-    };
-    let wires = meant(matches);
-    if wires.is_empty() { meant(matches_link) } else { wires }
+    let numbered = names.enumerate();
+    let wires = numbered.clone().filter(|(_, name)| matches(pattern, name));
+    let wires: Vec<usize> = wires.map(|(number, _)| number).collect();
+    if !wires.is_empty() {
+        return wires;
+    }
+    let of_links = numbered.filter(|(_, name)| matches_link(pattern, name));
+    of_links.map(|(number, _)| number).collect()
 }
 
 /// Checks that a pattern matches a wire of the fabric.

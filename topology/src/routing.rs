@@ -74,7 +74,9 @@ pub(super) fn routes_of<F: Fn(WireId) -> bool + Copy>(network: Network<'_, F>) -
         let edge = wires[link.0 as usize].to;
         let is_same = distances.0 == edge;
         if !is_up(link) {
-            routes.iter_mut().for_each(|routes| routes.add(Vec::new()));
+            for routes in &mut routes {
+                routes.add(Vec::new());
+            }
             // Whatever host is next, its routes are not this one's.
             distances.0 = NodeId(u32::MAX);
             continue;

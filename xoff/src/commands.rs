@@ -11,6 +11,8 @@ pub mod doctor;
 #[cfg(feature = "kernel")]
 pub mod exec;
 pub mod graph;
+#[cfg(feature = "kernel")]
+pub mod impair;
 pub mod import;
 pub mod inspect;
 mod interrupt;
@@ -45,7 +47,7 @@ use crate::guardian;
 use crate::live::folder::LiveFolder;
 
 #[cfg(not(feature = "kernel"))]
-pub use memory_only::{capture, deploy, destroy, doctor, exec, link, list, send};
+pub use memory_only::{capture, deploy, destroy, doctor, exec, impair, link, list, send};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -88,8 +90,10 @@ enum Command {
     Incast(send::IncastArguments),
     /// Captures what crosses wires of a live fabric, as pcapng.
     Capture(capture::Arguments),
-    /// Takes a wire of a live fabric down, or up again.
+    /// Takes a wire of a live fabric down, or up again, or lets it flap.
     Link(link::Arguments),
+    /// Makes a wire of a live fabric lose, damage or delay frames, or slows it; shows what is set.
+    Impair(impair::Arguments),
     /// Takes live fabrics down, or removes what killed runs have left.
     Destroy(destroy::Arguments),
     /// Keeps a live fabric up; `deploy` starts it.
@@ -121,6 +125,7 @@ impl Arguments {
             Command::Incast(arguments) => send::incast(arguments),
             Command::Capture(arguments) => capture::execute(arguments),
             Command::Link(arguments) => link::execute(arguments),
+            Command::Impair(arguments) => impair::execute(arguments),
             Command::Destroy(arguments) => destroy::execute(arguments),
             Command::Supervise(arguments) => deploy::supervise(arguments),
             Command::Guardian(arguments) => {

@@ -147,7 +147,9 @@ impl<W: Wires> Engine<'_, W> {
 
     fn fault_totals(&self, rows: &[FaultRow]) -> Option<FaultTotals> {
         let mut totals = FaultTotals { reroutes: self.rerouting.changes, ..FaultTotals::default() };
-        rows.iter().for_each(|row| totals.add(row));
+        for row in rows {
+            totals.add(row);
+        }
         (!self.scenario.faults.is_empty()).then_some(totals)
     }
 

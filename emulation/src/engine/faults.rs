@@ -7,6 +7,8 @@
 #[cfg(feature = "kernel")]
 mod own;
 
+use std::ops::Add;
+
 use fabric_core::drop_reason::DropReason;
 use scenario::{Fault, FrameClass, Lateness, Outage, Scenario, Selection, Span};
 use units::Picos;
@@ -134,7 +136,7 @@ impl Injector {
     /// By how much the frame that was seen last is late: all values up to the jitter are equally likely.
     fn lateness(&self, lateness: Lateness) -> Picos {
         let random = u128::from(mix(self.seed, self.tally.seen));
-        let drawn = random * (u128::from(lateness.jitter.0) + 1) >> 64;
+        let drawn = (random * (u128::from(lateness.jitter.0) + 1)) >> 64;
         lateness.delay + Picos(u64::try_from(drawn).expect("it is at most the jitter"))
     }
 
@@ -170,12 +172,17 @@ impl Faults {
     }
 
     fn add(&mut self, injector: Injector) {
-        match &injector.what {
-            What::Delay(lateness) => self.most_late += lateness.most(),
-            What::Rate(timing) if timing.rate < self.slowest.rate => self.slowest = *timing,
-            _ => {}
+        if let What::Rate(timing) = injector.what
+            && timing.rate < self.slowest.rate
+        {
+            self.slowest = timing;
         }
         self.injectors.push(injector);
+        let late = self.injectors.iter().filter_map(|injector| match injector.what {
+            What::Delay(lateness) => Some(lateness.most()),
+            _ => None,
+        });
+        self.most_late = self.most_late.max(late.fold(Picos::ZERO, Picos::add));
     }
 
     /// What becomes of a frame of `length` bytes whose transmission begins now.

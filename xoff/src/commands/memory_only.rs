@@ -53,6 +53,11 @@ pub mod link {
     pub use super::{Anything as Arguments, refuse as execute};
 }
 
+/// In place of `xoff impair`.
+pub mod impair {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
 /// In place of `xoff destroy`.
 pub mod destroy {
     pub use super::{Anything as Arguments, refuse as execute};

@@ -15,14 +15,17 @@ use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
+use emulation::live::impairment::{ImpairmentChange, LinkState};
+use emulation::live::view::WireView;
 use emulation::live::{self, Up};
 use emulation::run::Threads;
-use scenario::{Scenario, glob};
+use scenario::quantity::display;
+use scenario::{LEAST_PERIOD, LEAST_RATE, LONGEST_LIFE, MOST_DELAY, Scenario, glob};
 use topology::{HostId, WireId};
-use units::Bytes;
+use units::{BitsPerSecond, Bytes};
 
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
-use super::protocol::{Answer, Flow, LONGEST_REQUEST, Request, Wire};
+use super::protocol::{Answer, Flow, LONGEST_REQUEST, NamedWire, Request, Wire};
 
 /// Connections at a time.
 const MOST_CLIENTS: usize = 64;
@@ -36,6 +39,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
+
+const GONE: &str = "the fabric is gone";
 
 /// What a supervisor is told.
 #[derive(Clone, Copy, Debug)]
@@ -176,17 +181,43 @@ impl Names {
         })
     }
 
-    /// A wire by its name, or both wires of a link, "h0-leaf0".
-    fn wires(&self, name: &str) -> Result<Vec<WireId>, String> {
-        let is_meant = |wire: &str| {
-            let (from, to) = wire.split_once("->").unwrap_or((wire, ""));
-            let link =
-                |a, b| name.strip_prefix(a).and_then(|rest| rest.strip_prefix('-')) == Some(b);
-            wire == name || link(from, to) || link(to, from)
+    /// The wires of a pattern over their names, or over those of links, "h0-leaf0".
+    fn wires(&self, pattern: &str) -> Result<Vec<WireId>, String> {
+        let names = self.wires.iter().map(|wire| wire.name.as_str());
+        let wires: Vec<WireId> =
+            glob::wires(pattern, names).into_iter().map(WireId::at).collect();
+        if wires.is_empty() { Err(self.no_wire(pattern)) } else { Ok(wires) }
+    }
+
+    /// Checks what is to be set on wires: that none is slower, and what no command asks for.
+    fn check_change(&self, wires: &[WireId], change: ImpairmentChange) -> Result<(), String> {
+        let ImpairmentChange { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
+            change;
+        if [loss_millionths, corrupt_millionths].into_iter().flatten().any(|it| it > 1_000_000) {
+            return Err("no more than all frames can be lost or damaged".into());
+        }
+        if [delay_ps, jitter_ps].into_iter().flatten().any(|it| it > MOST_DELAY.0) {
+            return Err("an impairment delays frames by at most 1s".into());
+        }
+        let Some(rate) = rate_bps.filter(|&rate| rate != 0) else { return Ok(()) };
+        if rate < LEAST_RATE.0 {
+            return Err("an impairment leaves at least 100kbps".into());
+        }
+        match wires.iter().map(|it| &self.wires[it.0 as usize]).find(|it| it.rate_bps < rate) {
+            None => Ok(()),
+            Some(Wire { name, rate_bps }) => {
+                let [rate, own] = [rate, *rate_bps].map(|rate| display(BitsPerSecond(rate)));
+                Err(format!("{name} carries {own}; {rate} is more, and an impairment only slows it"))
+            }
+        }
+    }
+
+    /// Gives wires their names.
+    fn named(&self, wires: &[WireId], views: Vec<WireView>) -> Answer {
+        let named = |(wire, view): (&WireId, WireView)| {
+            NamedWire { wire: self.wires[wire.0 as usize].name.clone(), view }
         };
-        let wires = self.matching_by(is_meant).map(|(wire, _)| wire);
-        let wires: Vec<WireId> = wires.collect();
-        if wires.is_empty() { Err(self.no_wire(name)) } else { Ok(wires) }
+        Answer::Wires { wires: wires.iter().zip(views).map(named).collect() }
     }
 
     /// The wires whose names match any of these patterns.
@@ -278,7 +309,6 @@ fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<(
 }
 
 fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
-    const GONE: &str = "the fabric is gone";
     match request {
         Request::Look {} => match handle.look() {
             Ok(view) => tell(client, &Answer::View(view)),
@@ -307,19 +337,19 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
                 ),
             )
         }
-        Request::Link { wire, up } => {
-            let wires = match names.wires(&wire) {
-                Ok(wires) => wires,
-                Err(why) => return refuse(client, &why),
-            };
-            for wire in wires {
-                let (done, is_done) = mpsc::channel();
-                if handle.ask(Asked::SetWire { wire, up, done }).is_err() || is_done.recv().is_err()
-                {
-                    return refuse(client, GONE);
-                }
+        Request::Link { wire, state, reroute } => {
+            match set_links(handle, names, &wire, (state, reroute)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
             }
-            tell(client, &Answer::Done)
+        }
+        Request::Impair { wire, change } => {
+            let wires = names.wires(&wire);
+            let wires = wires.and_then(|it| names.check_change(&it, change).map(|()| it));
+            match wires.and_then(|wires| impair(handle, names, &wires, change)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
+            }
         }
         Request::Capture { wires, filter } => {
             let wires = match names.matching(&wires) {
@@ -343,6 +373,45 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
             Ok(())
         }
     }
+}
+
+/// Takes wires down, or up again, and says how they then are.
+fn set_links(
+    handle: &Handle,
+    names: &Names,
+    pattern: &str,
+    (state, reroute): (LinkState, bool),
+) -> Result<Answer, String> {
+    check_state(state)?;
+    let wires = names.wires(pattern)?;
+    let (done, is_done) = mpsc::channel();
+    let set = Asked::SetLinks { wires: wires.clone(), state, reroute, done };
+    handle.ask(set).map_err(|_| GONE)?;
+    is_done.recv().map_err(|_| GONE)??;
+    impair(handle, names, &wires, ImpairmentChange::default())
+}
+
+/// Checks what no command asks for.
+fn check_state(state: LinkState) -> Result<(), String> {
+    let LinkState::Flap { period_ps, down_for_ps, times } = state else { return Ok(()) };
+    let is_right = (LEAST_PERIOD.0..LONGEST_LIFE.0).contains(&period_ps)
+        && (1..period_ps).contains(&down_for_ps);
+    if is_right && times != Some(0) {
+        return Ok(());
+    }
+    Err("a wire flaps at least once and every 1us at most, and is down for a part of each period".into())
+}
+
+/// Changes what goes wrong on wires, and says how they then are.
+fn impair(
+    handle: &Handle,
+    names: &Names,
+    wires: &[WireId],
+    change: ImpairmentChange,
+) -> Result<Answer, String> {
+    let (done, views) = mpsc::channel();
+    handle.ask(Asked::Impair { wires: wires.to_owned(), change, done }).map_err(|_| GONE)?;
+    Ok(names.named(wires, views.recv().map_err(|_| GONE)?))
 }
 
 /// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.

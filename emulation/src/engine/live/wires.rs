@@ -5,6 +5,7 @@ use units::Picos;
 use workload::random::mix;
 
 use super::super::Engine;
+use super::super::faults::Faults;
 use super::super::transmitter::Transmitter;
 use crate::datapath::kernel::KernelWires;
 use crate::live::impairment::{ImpairmentChange, LinkState};
@@ -49,9 +50,9 @@ impl Engine<'_, KernelWires> {
         let flaps = |outage: scenario::Outage| outage.flap.is_some() && outage.next_change(now).is_some();
         WireView {
             is_up: faults.is_none_or(|faults| !faults.is_down(now)),
-            is_flapping: faults.and_then(|faults| faults.own_outage()).is_some_and(flaps),
+            is_flapping: faults.and_then(Faults::own_outage).is_some_and(flaps),
             is_avoided: self.rerouting.avoids(out.wire),
-            impairment: faults.map(|faults| faults.impairment()).unwrap_or_default(),
+            impairment: faults.map(Faults::impairment).unwrap_or_default(),
         }
     }
 
