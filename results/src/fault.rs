@@ -29,7 +29,8 @@ pub struct FaultRow {
 
 impl Row for FaultRow {
     const FILE: &'static str = "faults.csv";
-    const ABOUT: &'static str = "Only with `[[faults]]`. What each fault has done: one row per wire that it is on.";
+    const ABOUT: &'static str =
+        "Only with `[[faults]]`. What each fault has done: one row per wire that it is on.";
     const COLUMNS: &'static [Column] = &[
         Column { name: "fault", about: "Place of the fault in the scenario, from 0." },
         Column { name: "kind", about: "Its kind: `loss`, `corrupt`, `delay`, `rate` or `down`." },

@@ -488,7 +488,8 @@ fn told(faults: &FaultTotals) -> Option<String> {
         (slowed, "slowed"),
     ];
     let kinds = kinds.iter().filter(|(frames, _)| *frames > 0);
-    let told = |(frames, kind): &(u64, &str)| format!("{} {kind}", quantity::counted(*frames, "frame"));
+    let told =
+        |(frames, kind): &(u64, &str)| format!("{} {kind}", quantity::counted(*frames, "frame"));
     let mut done: Vec<String> = kinds.map(told).collect();
     if reroutes > 0 {
         done.push(format!("{} of routes", quantity::counted(reroutes, "change")));

@@ -84,7 +84,10 @@ pub struct Scope {
     #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
     pub at: Picos,
     /// How long it lasts; to the run's end if that is not said.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "quantity::serialize_option")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "quantity::serialize_option"
+    )]
     pub r#for: Option<Picos>,
 }
 

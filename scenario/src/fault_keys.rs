@@ -185,7 +185,8 @@ impl FaultPlace<'_> {
             return self.wrong("wire", &title, &help);
         }
         if r#for.is_some_and(|time| time.0 == Picos::ZERO) {
-            let help = "write a time such as \"1ms\", or leave `for` out: then it lasts to the run's end";
+            let help =
+                "write a time such as \"1ms\", or leave `for` out: then it lasts to the run's end";
             return self.wrong("for", "a fault of no time", help);
         }
         let at = at.map_or(Picos::ZERO, |time| time.0);
@@ -256,7 +257,8 @@ impl FaultPlace<'_> {
             None => Ok(()),
             Some(wire) => {
                 let title = format!("{} is above the rate of {}", display(rate.0), wire.name);
-                let help = format!("a fault makes it slower: write less than {}", display(wire.rate));
+                let help =
+                    format!("a fault makes it slower: write less than {}", display(wire.rate));
                 self.wrong("rate", &title, &help)
             }
         }

@@ -15,6 +15,7 @@ pub mod dissection;
 pub mod distributions;
 pub mod drawn;
 pub mod exactness;
+pub mod faults;
 pub mod flow_queues;
 pub mod flow_trace;
 pub mod go_back_n;

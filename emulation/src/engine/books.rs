@@ -126,7 +126,8 @@ impl<W: Wires> Engine<'_, W> {
     fn fault_rows(&self) -> Vec<FaultRow> {
         let fabric = self.scenario.fabric();
         let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires().0);
-        let switches = self.switches().flat_map(|node| (0..node.ports()).map(|port| node.wires(port).0));
+        let switches =
+            self.switches().flat_map(|node| (0..node.ports()).map(|port| node.wires(port).0));
         let of_wire = |out: &Transmitter| {
             let wire = out.wire;
             out.tallies().map(move |(fault, tally)| (fault, wire.0, tally)).collect::<Vec<_>>()

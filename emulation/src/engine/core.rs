@@ -321,7 +321,13 @@ impl<W: Wires> Core<W> {
 
     /// A frame that is sent will arrive.
     #[inline(always)]
-    fn hand_over(&mut self, arrival: Picos, transmitter: &Transmitter, frame: FrameId, length: u32) {
+    fn hand_over(
+        &mut self,
+        arrival: Picos,
+        transmitter: &Transmitter,
+        frame: FrameId,
+        length: u32,
+    ) {
         let Place { part, index } = transmitter.to;
         if part == self.part {
             self.deliver(index, arrival, transmitter.to_port, frame, length);

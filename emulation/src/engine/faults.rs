@@ -247,17 +247,15 @@ impl Faults {
 
     /// What each of the scenario's has done, by its number.
     pub fn tallies(&self) -> impl Iterator<Item = (u32, FaultTally)> {
-        self.injectors
-            .iter()
-            .filter_map(|injector| Some((injector.number?, injector.tally)))
+        self.injectors.iter().filter_map(|injector| Some((injector.number?, injector.tally)))
     }
 
     /// Whether one of them has taken the wire down.
     #[cfg(feature = "kernel")]
     pub fn is_down(&self, now: Picos) -> bool {
-        self.injectors.iter().any(
-            |injector| matches!(&injector.what, What::Outage(outage) if outage.is_down(now)),
-        )
+        self.injectors
+            .iter()
+            .any(|injector| matches!(&injector.what, What::Outage(outage) if outage.is_down(now)))
     }
 }
 

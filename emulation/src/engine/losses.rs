@@ -42,8 +42,7 @@ impl<W: Wires> Engine<'_, W> {
 }
 
 /// Headroom is for the links as they are without faults.
-const LATE_LINKS: &str =
-    "; faults make frames on its links late, for which no headroom is computed unless it is \"adaptive\"";
+const LATE_LINKS: &str = "; faults make frames on its links late, for which no headroom is computed unless it is \"adaptive\"";
 
 /// Whether the scenario's faults may be the cause: how many PAUSE frames of the switch they dropped.
 fn lost_pauses(frames: Option<u64>) -> String {

@@ -115,7 +115,12 @@ mod tests {
         let lossy = ImpairmentChange { loss_millionths: Some(1000), ..nothing };
         let late = ImpairmentChange { delay_ps: Some(5), jitter_ps: Some(1), ..nothing };
         let set = late.of(lossy.of(Impairment::default()));
-        let both = Impairment { loss_millionths: 1000, delay_ps: 5, jitter_ps: 1, ..Impairment::default() };
+        let both = Impairment {
+            loss_millionths: 1000,
+            delay_ps: 5,
+            jitter_ps: 1,
+            ..Impairment::default()
+        };
         assert_eq!(set, both);
         assert_eq!(nothing.of(set), set);
         let without_loss = ImpairmentChange { loss_millionths: Some(0), ..nothing };

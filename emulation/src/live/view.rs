@@ -37,6 +37,10 @@ pub struct WireView {
     pub is_avoided: bool,
     /// What is set on it.
     pub impairment: Impairment,
+    /// Frames that were lost on it.
+    pub lost_frames: u64,
+    /// Frames that arrived at its end with a wrong FCS.
+    pub damaged_frames: u64,
 }
 
 /// A switch.

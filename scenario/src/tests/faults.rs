@@ -126,7 +126,10 @@ fn late_frames_come_back_as_they_are_written() {
     let scenario = parse(&format!("{}{faults}", super::SMALL)).unwrap();
     assert!(!scenario.reroutes());
     let written = scenario.to_toml();
-    assert!(written.contains("jitter = \"700ps\"") && !written.contains("at = \"0ps\""), "{written}");
+    assert!(
+        written.contains("jitter = \"700ps\"") && !written.contains("at = \"0ps\""),
+        "{written}"
+    );
     let again = Scenario::parse(&written, Path::new("bad.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
 }

@@ -18,7 +18,7 @@ use tests::command::{
 };
 
 /// Four hosts on two leaves, slow enough for any machine.
-const SLOW: &str = r#"
+pub const SLOW: &str = r#"
 [topology]
 kind = "leaf-spine"
 leaves = 2
@@ -38,14 +38,14 @@ retransmission_timeout = "1s"
 "#;
 
 /// A folder with a scenario in it, and the name of the fabric that is deployed from it.
-struct Lab {
+pub struct Lab {
     folder: ScenarioFolder,
     before: Vec<String>,
 }
 
 impl Lab {
     /// Deploys a fabric called `lab` on a machine of its own.
-    fn deploy(scenario: &str, more: &[&str]) -> Self {
+    pub fn deploy(scenario: &str, more: &[&str]) -> Self {
         isolate();
         // What the first fabric makes for all.
         fs::create_dir_all("/run/netns").unwrap();
@@ -58,7 +58,7 @@ impl Lab {
         Self { folder, before }
     }
 
-    fn destroy(&self) {
+    pub fn destroy(&self) {
         let destroyed = finish(&mut xoff(["destroy", "lab"])).assert_code(0);
         assert_eq!(destroyed.stdout, "destroyed lab\n");
         assert_eq!(traces(), self.before);
@@ -72,16 +72,16 @@ fn live() -> Vec<String> {
     entries.map(|entry| entry.expect("readable").file_name().display().to_string()).collect()
 }
 
-fn command(arguments: &[&str]) -> Finished {
+pub fn command(arguments: &[&str]) -> Finished {
     finish(&mut xoff(arguments.iter().copied()))
 }
 
-fn json(arguments: &[&str]) -> Value {
+pub fn json(arguments: &[&str]) -> Value {
     let finished = command(arguments).assert_code(0);
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
 }
 
-fn ping(host: &str, count: &str, from: &str) -> Finished {
+pub fn ping(host: &str, count: &str, from: &str) -> Finished {
     command(&["exec", "lab", from, "--", "ping", "-n", "-i", "0.1", "-c", count, "-W", "1", host])
 }
 

@@ -8,6 +8,7 @@ mod dissection;
 mod distributions;
 mod drawn;
 mod exactness;
+mod faults;
 mod flow_queues;
 mod flow_trace;
 mod headroom;

@@ -49,7 +49,8 @@ fn part(text: &str) -> Result<u32, String> {
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    let fraction = if is_number(fraction) { fraction.trim_end_matches('0') } else { return Err(wrong()) };
+    let fraction =
+        if is_number(fraction) { fraction.trim_end_matches('0') } else { return Err(wrong()) };
     if fraction.len() > digits {
         return Err(format!("{text:?} is finer than a millionth of all frames"));
     }
@@ -80,8 +81,7 @@ fn rate(text: &str) -> Result<u64, String> {
 
 impl Arguments {
     fn change(&self) -> ImpairmentChange {
-        let before =
-            if self.clear { ImpairmentChange::CLEAR } else { ImpairmentChange::default() };
+        let before = if self.clear { ImpairmentChange::CLEAR } else { ImpairmentChange::default() };
         before.and_then(ImpairmentChange {
             loss_millionths: self.loss,
             corrupt_millionths: self.corrupt,
@@ -133,13 +133,32 @@ mod tests {
 
     #[test]
     fn a_part_is_a_percentage_or_a_number_up_to_one() {
-        for (text, millionths) in
-            [("0.1%", 1000), ("0.001", 1000), ("0", 0), ("0%", 0), ("100%", 1_000_000), ("1", 1_000_000)]
-        {
+        for (text, millionths) in [
+            ("0.1%", 1000),
+            ("0.001", 1000),
+            ("0", 0),
+            ("0%", 0),
+            ("100%", 1_000_000),
+            ("1", 1_000_000),
+        ] {
             assert_eq!(part(text), Ok(millionths), "{text}");
         }
         assert_eq!((part("0.0001%"), part("0.000001"), part("12.5%")), (Ok(1), Ok(1), Ok(125_000)));
-        for text in ["", "%", "-1", "+1", "1.1", "101%", "0.00001%", "0.0000001", "1.", ".5", "a", "1e-3", "1%%"] {
+        for text in [
+            "",
+            "%",
+            "-1",
+            "+1",
+            "1.1",
+            "101%",
+            "0.00001%",
+            "0.0000001",
+            "1.",
+            ".5",
+            "a",
+            "1e-3",
+            "1%%",
+        ] {
             assert!(part(text).is_err(), "{text}");
         }
     }

@@ -60,7 +60,9 @@ impl Arguments {
                 return Err("a link flaps every 1us at most; give a longer --period".into());
             }
             if down_for == Picos::ZERO || down_for >= period {
-                return Err("--down-for is a part of the period: above zero and less than that".into());
+                return Err(
+                    "--down-for is a part of the period: above zero and less than that".into()
+                );
             }
             let (period_ps, down_for_ps) = (period.0, down_for.0);
             return Ok(LinkState::Flap { period_ps, down_for_ps, times: *times });
@@ -70,7 +72,8 @@ impl Arguments {
         }
         match state {
             State::Up if *reroute => {
-                Err("--reroute is for `down` and `flap`; routes use a link again when it is up".into())
+                Err("--reroute is for `down` and `flap`; routes use a link again when it is up"
+                    .into())
             }
             State::Up => Ok(LinkState::Up),
             _ => Ok(LinkState::Down),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use emulation::live::clock::{Fidelity, GOOD_LATENESS, Lateness};
 use emulation::live::impairment::Impairment;
 use emulation::live::view::{HostView, PortView, SwitchView, View, WireView};
-use results::span;
+use results::{counted, span};
 use scenario::quantity::display;
 use units::{BitsPerSecond, Nanos, Picos};
 
@@ -132,12 +132,13 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
     }
 }
 
-/// How a wire is, where it is not as the scenario has it.
+/// How a wire is, where it is not as the scenario has it, and what was lost on it.
 pub fn wire_words(wire: &WireView) -> Vec<String> {
-    let WireView { is_up, is_flapping, is_avoided, impairment } = wire;
+    let WireView { is_up, is_flapping, is_avoided, impairment, lost_frames, damaged_frames } = wire;
     let Impairment { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
         *impairment;
-    let states = [(!is_up, "down"), (*is_flapping, "flapping"), (*is_avoided, "routes avoid its link")];
+    let states =
+        [(!is_up, "down"), (*is_flapping, "flapping"), (*is_avoided, "routes avoid its link")];
     let states = states.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word.to_owned());
     let settings = [
         (loss_millionths > 0, format!("loss {}", percent(loss_millionths))),
@@ -145,6 +146,8 @@ pub fn wire_words(wire: &WireView) -> Vec<String> {
         (delay_ps > 0, format!("delay +{}", display(Picos(delay_ps)))),
         (jitter_ps > 0, format!("jitter {}", display(Picos(jitter_ps)))),
         (rate_bps > 0, format!("rate {}", display(BitsPerSecond(rate_bps)))),
+        (*lost_frames > 0, format!("{} lost", counted(*lost_frames, "frame"))),
+        (*damaged_frames > 0, format!("{} damaged", counted(*damaged_frames, "frame"))),
     ];
     states.chain(settings.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word)).collect()
 }
@@ -179,12 +182,25 @@ mod tests {
             jitter_ps: 500,
             rate_bps: 50_000_000,
         };
-        let wire = WireView { is_up: false, is_flapping: true, is_avoided: true, impairment: set };
+        let wire = WireView {
+            is_up: false,
+            is_flapping: true,
+            is_avoided: true,
+            impairment: set,
+            lost_frames: 1,
+            damaged_frames: 2000,
+        };
         let words = "down, flapping, routes avoid its link, loss 0.1%, corrupt 100%, delay +5us, jitter 500ps, \
-                     rate 50Mbps, priority 3 paused";
+                     rate 50Mbps, 1 frame lost, 2,000 frames damaged, priority 3 paused";
         assert_eq!(state(&wire, &[3]), words);
-        let (is_up, impairment) = (true, Impairment::default());
-        let plain = WireView { is_up, is_flapping: false, is_avoided: false, impairment };
+        let plain = WireView {
+            is_up: true,
+            is_flapping: false,
+            is_avoided: false,
+            impairment: Impairment::default(),
+            lost_frames: 0,
+            damaged_frames: 0,
+        };
         assert_eq!(state(&plain, &[]), "up");
         assert_eq!([1, 12_345, 500_000].map(percent), ["0.0001%", "1.2345%", "50%"]);
     }

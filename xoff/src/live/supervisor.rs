@@ -184,8 +184,7 @@ impl Names {
     /// The wires of a pattern over their names, or over those of links, "h0-leaf0".
     fn wires(&self, pattern: &str) -> Result<Vec<WireId>, String> {
         let names = self.wires.iter().map(|wire| wire.name.as_str());
-        let wires: Vec<WireId> =
-            glob::wires(pattern, names).into_iter().map(WireId::at).collect();
+        let wires: Vec<WireId> = glob::wires(pattern, names).into_iter().map(WireId::at).collect();
         if wires.is_empty() { Err(self.no_wire(pattern)) } else { Ok(wires) }
     }
 
@@ -207,15 +206,18 @@ impl Names {
             None => Ok(()),
             Some(Wire { name, rate_bps }) => {
                 let [rate, own] = [rate, *rate_bps].map(|rate| display(BitsPerSecond(rate)));
-                Err(format!("{name} carries {own}; {rate} is more, and an impairment only slows it"))
+                Err(format!(
+                    "{name} carries {own}; {rate} is more, and an impairment only slows it"
+                ))
             }
         }
     }
 
     /// Gives wires their names.
     fn named(&self, wires: &[WireId], views: Vec<WireView>) -> Answer {
-        let named = |(wire, view): (&WireId, WireView)| {
-            NamedWire { wire: self.wires[wire.0 as usize].name.clone(), view }
+        let named = |(wire, view): (&WireId, WireView)| NamedWire {
+            wire: self.wires[wire.0 as usize].name.clone(),
+            view,
         };
         Answer::Wires { wires: wires.iter().zip(views).map(named).collect() }
     }
@@ -399,7 +401,8 @@ fn check_state(state: LinkState) -> Result<(), String> {
     if is_right && times != Some(0) {
         return Ok(());
     }
-    Err("a wire flaps at least once and every 1us at most, and is down for a part of each period".into())
+    Err("a wire flaps at least once and every 1us at most, and is down for a part of each period"
+        .into())
 }
 
 /// Changes what goes wrong on wires, and says how they then are.

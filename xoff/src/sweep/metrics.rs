@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary, OccupancySummary,
-    PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown,
-    SlowdownSummary, Summary, WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary,
+    OccupancySummary, PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary,
+    SizeClasses, Slowdown, SlowdownSummary, Summary, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;

@@ -36,7 +36,9 @@ impl Faults {
         for what in self.own() {
             match what {
                 What::Loss(_, Selection::Rate(rate)) => set.loss_millionths = rate.millionths,
-                What::Corruption(_, Selection::Rate(rate)) => set.corrupt_millionths = rate.millionths,
+                What::Corruption(_, Selection::Rate(rate)) => {
+                    set.corrupt_millionths = rate.millionths
+                }
                 What::Delay(lateness) => {
                     (set.delay_ps, set.jitter_ps) = (lateness.delay.0, lateness.jitter.0);
                 }

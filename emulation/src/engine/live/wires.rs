@@ -10,6 +10,7 @@ use super::super::transmitter::Transmitter;
 use crate::datapath::kernel::KernelWires;
 use crate::live::impairment::{ImpairmentChange, LinkState};
 use crate::live::view::WireView;
+use crate::partition::Place;
 
 impl Engine<'_, KernelWires> {
     /// Takes wires down, or up again. A sentence if routes cannot change with them.
@@ -47,12 +48,16 @@ impl Engine<'_, KernelWires> {
     /// How a wire is at `now`.
     pub(super) fn view_of_wire(&self, out: &Transmitter, now: Picos) -> WireView {
         let faults = out.faults();
-        let flaps = |outage: scenario::Outage| outage.flap.is_some() && outage.next_change(now).is_some();
+        let Place { part, index } = out.to;
+        let flaps =
+            |outage: scenario::Outage| outage.flap.is_some() && outage.next_change(now).is_some();
         WireView {
             is_up: faults.is_none_or(|faults| !faults.is_down(now)),
             is_flapping: faults.and_then(Faults::own_outage).is_some_and(flaps),
             is_avoided: self.rerouting.avoids(out.wire),
             impairment: faults.map(Faults::impairment).unwrap_or_default(),
+            lost_frames: out.lost,
+            damaged_frames: self.parts[part as usize].inward(index, out.to_port).damaged,
         }
     }
 
