@@ -95,8 +95,8 @@ fn a_link_flaps_as_often_as_it_is_told() {
     // A flow gets through between two times that it is down, or after them.
     let sent = command(&["send", "lab", "h0", "h1", "--bytes", "1400B", "--json"]).assert_code(0);
     let sent: Value = serde_json::from_str(&sent.stdout).unwrap();
-    assert_ne!(sent["retransmitted_packets"], 0, "{sent}");
-    assert_ne!(wire()["lost_frames"], 0);
+    assert!(sent["retransmitted_packets"].as_u64() > Some(0), "{sent}");
+    assert!(wire()["lost_frames"].as_u64() > Some(0), "{}", wire());
     await_that("it stays up", || wire()["is_flapping"] == false);
     assert_eq!(wire()["is_up"], true);
     ping("h1", "1", "h0").assert_code(0);
