@@ -441,8 +441,8 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
-                    self.captures.take(interface, entry.at.to_nanos(), bytes);
+                Note::Captured { interface, ref bytes, dropped } if !self.captures.is_empty() => {
+                    self.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
                 }
                 _ => self.recorder.tell(&entry)?,
             }

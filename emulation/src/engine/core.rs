@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabric_core::drop_reason::DropReason;
 use results::Measurements;
 use scenario::CaptureFilter;
-use topology::NodeId;
+use topology::{NodeId, WireId};
 use units::Picos;
 
 use super::arrivals::{Arrival, PORT_BITS, Sorter, port_key};
@@ -309,6 +310,10 @@ impl<W: Wires> Core<W> {
         transmitter.lost += 1;
         let is_pause = self.frames.kind(frame) == FrameKind::Pause;
         let priority = self.frames.priority(frame);
+        for &interface in &transmitter.captures {
+            let dropped = Some(DropReason::InjectedLoss);
+            self.record(now, node, transmitter.wire, interface, frame, dropped);
+        }
         self.frames.discard(frame);
         let what = Note::Lost { wire: transmitter.wire, priority, length, is_pause };
         self.journal.note(now, node, what);
@@ -344,11 +349,40 @@ impl<W: Wires> Core<W> {
         let kind = self.frames.kind(frame);
         for &(interface, filter) in &receiver.captures {
             if captured_by(filter, kind) {
-                let bytes = self.frames.bytes(receiver.wire, frame, &mut self.scratch);
-                let what = Note::Captured { interface, bytes: bytes.into() };
-                self.journal.note(now, node, what);
+                self.record(now, node, receiver.wire, interface, frame, None);
             }
         }
+    }
+
+    /// A switch has dropped a frame that came in, and has left it as it was.
+    #[cold]
+    pub fn capture_dropped(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &Receiver,
+        frame: FrameId,
+        reason: DropReason,
+    ) {
+        for &(interface, filter) in &receiver.captures {
+            if filter == CaptureFilter::Drops {
+                self.record(now, node, receiver.wire, interface, frame, Some(reason));
+            }
+        }
+    }
+
+    /// Notes a frame for an interface of the capture.
+    fn record(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        wire: WireId,
+        interface: u32,
+        frame: FrameId,
+        dropped: Option<DropReason>,
+    ) {
+        let bytes = self.frames.bytes(wire, frame, &mut self.scratch).into();
+        self.journal.note(now, node, Note::Captured { interface, bytes, dropped });
     }
 
     /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
@@ -380,5 +414,7 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
         CaptureFilter::HopControl => kind == FrameKind::HopControl,
         CaptureFilter::Cnp => kind == FrameKind::Cnp,
         CaptureFilter::Data => kind == FrameKind::Data,
+        // Recorded once it is known what becomes of a frame.
+        CaptureFilter::Drops => false,
     }
 }

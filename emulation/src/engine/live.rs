@@ -18,11 +18,11 @@ use super::crew::Crew;
 use super::host_node::HostNode;
 use super::stack::{MOST_WAITING, StackFrame};
 use super::switch_node::SwitchNode;
-use super::transmitter::Receiver;
+use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::kernel::KernelWires;
 use crate::live::address;
-use crate::live::captures::{self, OfWire};
+use crate::live::captures;
 use crate::live::clock::RealClock;
 use crate::live::desk::{Delivery, Desk, Order, Request};
 use crate::live::stacks::{Sent, Stacks};
@@ -194,23 +194,16 @@ impl Engine<'_, KernelWires> {
 
     /// Lets a wire carry frames, or lose them all.
     fn set_wire(&mut self, wire: WireId, up: bool) {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let place = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[place.part as usize];
-        let hosts = part.hosts.len();
-        let index = place.index as usize;
-        let out = match index.checked_sub(hosts) {
-            None => part.hosts[index].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        };
-        out.set_up(up);
+        self.transmitter_mut(wire).set_up(up);
     }
 
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
             self.receiver_mut(wire).captures.push((interface, filter));
+            if filter == CaptureFilter::Drops {
+                self.transmitter_mut(wire).captures.push(interface);
+            }
         }
     }
 
@@ -218,9 +211,23 @@ impl Engine<'_, KernelWires> {
     fn end_captures(&mut self) {
         for (number, wires) in self.captures.remove_over() {
             for wire in wires {
-                let is_other = |&(interface, _): &OfWire| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(is_other);
+                let is_other = |&interface: &u32| captures::number_of(interface) != number;
+                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.transmitter_mut(wire).captures.retain(is_other);
             }
+        }
+    }
+
+    /// The sending end of a wire.
+    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
+        let fabric = self.scenario.fabric();
+        let ends = fabric.ends(wire);
+        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
+        let part = &mut self.parts[part as usize];
+        let hosts = part.hosts.len();
+        match (index as usize).checked_sub(hosts) {
+            None => part.hosts[index as usize].out_mut(),
+            Some(switch) => part.switches[switch].out_mut(ends.from_port),
         }
     }
 

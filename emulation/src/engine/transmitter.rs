@@ -33,11 +33,19 @@ pub struct Transmitter {
     faults: Box<[LossInjector]>,
     /// Whether it carries frames.
     is_up: bool,
+    /// Interfaces of the capture that record what the wire loses.
+    pub captures: Vec<u32>,
 }
 
 impl Transmitter {
-    /// Of an idle wire that leads to the node at `to`.
-    pub fn new(scenario: &Scenario, wire: WireId, to: Place) -> Self {
+    /// Of an idle wire that leads to the node at `to`; what it loses is recorded by the interfaces of `captured` that
+    /// name it.
+    pub fn new(
+        scenario: &Scenario,
+        wire: WireId,
+        to: Place,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
         let fabric = scenario.fabric();
         let number = wire.0 as usize;
         let faults: Box<[LossInjector]> =
@@ -54,6 +62,11 @@ impl Transmitter {
             lost: 0,
             faults,
             is_up: true,
+            captures: interfaces(captured, wire)
+                .filter_map(|(interface, filter)| {
+                    (filter == CaptureFilter::Drops).then_some(interface)
+                })
+                .collect(),
         }
     }
 
@@ -104,13 +117,21 @@ impl Receiver {
     /// Of an idle wire, recorded by the interfaces of `captured` that name it.
     pub fn new(scenario: &Scenario, wire: WireId, captured: &[(WireId, CaptureFilter)]) -> Self {
         let fabric = scenario.fabric();
-        let interfaces = (0..).zip(captured).filter(|(_, (of, _))| *of == wire);
         Self {
             wire,
             ends: fabric.ends(wire),
             timing: Timing::of(fabric.wire(wire), scenario),
             received: 0,
-            captures: interfaces.map(|(interface, (_, filter))| (interface, *filter)).collect(),
+            captures: interfaces(captured, wire).collect(),
         }
     }
+}
+
+/// The interfaces that name a wire, and the filter of each.
+fn interfaces(
+    captured: &[(WireId, CaptureFilter)],
+    wire: WireId,
+) -> impl Iterator<Item = (u32, CaptureFilter)> {
+    let of_wire = (0..).zip(captured).filter(move |(_, (of, _))| *of == wire);
+    of_wire.map(|(interface, (_, filter))| (interface, *filter))
 }

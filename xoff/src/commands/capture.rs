@@ -42,6 +42,8 @@ enum Filter {
     Cnp,
     /// Data packets of RoCE and TCP flows
     Data,
+    /// Frames that are dropped at the ends of the wires, or lost on them; the reason is the packet's comment
+    Drops,
 }
 
 impl From<Filter> for CaptureFilter {
@@ -52,6 +54,7 @@ impl From<Filter> for CaptureFilter {
             Filter::HopControl => Self::HopControl,
             Filter::Cnp => Self::Cnp,
             Filter::Data => Self::Data,
+            Filter::Drops => Self::Drops,
         }
     }
 }
@@ -93,13 +96,14 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
             break Err(error.to_string());
         }
         match client.answer() {
-            Ok(Answer::Frame { wire, time_ns, bytes, lost }) => {
+            Ok(Answer::Frame { wire, time_ns, bytes, dropped, lost }) => {
                 let bytes = of_digits(&bytes).filter(|_| (wire as usize) < wires.len());
                 let bytes =
                     bytes.ok_or("the supervisor sent no frame; is it of another version?")?;
                 all_lost = lost;
                 frames += 1;
-                if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes) {
+                let comment = dropped.map(|reason| format!("dropped: {reason}"));
+                if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes, comment.as_deref()) {
                     break Err(error.to_string());
                 }
             }

@@ -368,12 +368,14 @@ fn report_deliveries(
 fn stream(mut client: &UnixStream, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, lost }) => {
+            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
                 let mut digits = String::with_capacity(2 * bytes.len());
                 for byte in &bytes {
                     write!(digits, "{byte:02x}").expect("a String takes every write");
                 }
-                tell(client, &Answer::Frame { wire, time_ns: time.0, bytes: digits, lost })?;
+                let (time_ns, bytes) = (time.0, digits);
+                let dropped = dropped.map(|reason| reason.name().to_owned());
+                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
             }
             // Fails if the client has gone.
             Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
