@@ -8,6 +8,7 @@
 pub(crate) mod captures;
 pub mod clock;
 pub mod desk;
+pub(crate) mod pauses;
 pub(crate) mod stacks;
 pub mod view;
 

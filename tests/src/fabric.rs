@@ -8,6 +8,7 @@ pub mod backpressure;
 pub mod backpressure_variants;
 pub mod burst;
 pub mod capture;
+pub mod captured_drops;
 pub mod congestion;
 pub mod counted_frames;
 pub mod deadlock;

@@ -331,6 +331,7 @@ impl<W: Wires> Core<W> {
     ) -> Crossing {
         debug_assert_eq!(length, self.frames.length(frame), "a frame's length stays as it is");
         receiver.received += 1;
+        receiver.received_bytes += u64::from(length);
         let crossing = Crossing {
             wire: receiver.wire,
             ends: receiver.ends,

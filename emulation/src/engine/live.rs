@@ -25,6 +25,7 @@ use crate::live::address;
 use crate::live::captures;
 use crate::live::clock::RealClock;
 use crate::live::desk::{Delivery, Desk, Order, Request};
+use crate::live::pauses::Pauses;
 use crate::live::stacks::{Sent, Stacks};
 use crate::live::view::{HostView, PortView, SwitchView, View};
 use crate::partition::Place;
@@ -62,6 +63,7 @@ impl Engine<'_, KernelWires> {
         desk: &mut Desk,
         interrupted: &AtomicBool,
     ) -> Result<Finished<KernelWires>, RunError> {
+        self.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
         let others_cpu = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
             self.follow(&crew, clock, stacks, desk, interrupted)?;
@@ -302,11 +304,15 @@ impl Engine<'_, KernelWires> {
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             is_up: out.is_up(),
             queued_packets: waiting.sum(),
             queued_bytes,
             ingress_bytes,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
         }
     }
 
@@ -316,11 +322,16 @@ impl Engine<'_, KernelWires> {
         let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
         let (counters, waiting) = of_programs.unwrap_or_default();
         let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
+        let fabric = self.scenario.fabric();
         HostView {
-            name: self.scenario.fabric().host(host).name.clone(),
+            name: fabric.host(host).name.clone(),
             address: address(host).to_string(),
+            peer: fabric.node(fabric.wire(out.wire).to).name.clone(),
+            rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             is_up: out.is_up(),
             program_frames_sent: counters.sent,
             program_frames_received: counters.received,
@@ -328,7 +339,17 @@ impl Engine<'_, KernelWires> {
             program_frames_too_long: counters.too_long,
             program_frames_dropped: counters.dropped,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
         }
+    }
+
+    fn pause_frames(&self, wire: WireId) -> [u64; 8] {
+        self.pauses.as_ref().map_or([0; 8], |pauses| pauses.frames(wire))
+    }
+
+    fn paused_ns(&self, wire: WireId) -> [u64; 8] {
+        self.pauses.as_ref().map_or([0; 8], |pauses| pauses.held_ns(wire, self.now.to_nanos()))
     }
 
     fn place_of(&self, host: HostId) -> Place {

@@ -18,6 +18,8 @@ pub struct Transmitter {
     pub timing: Timing,
     /// Frames whose transmission began.
     pub sent: u64,
+    /// Their bytes, without FCS.
+    pub sent_bytes: u64,
     /// The node at the other end.
     pub to: Place,
     /// Its port.
@@ -54,6 +56,7 @@ impl Transmitter {
             busy_until: Picos::ZERO,
             timing: Timing::of(fabric.wire(wire), scenario),
             sent: 0,
+            sent_bytes: 0,
             to,
             to_port: fabric.wire(wire).to_port,
             wakes: false,
@@ -75,6 +78,7 @@ impl Transmitter {
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
         self.sent += 1;
+        self.sent_bytes += u64::from(length);
         self.busy_until + self.timing.delay
     }
 
@@ -82,6 +86,12 @@ impl Transmitter {
     pub fn loses(&mut self, kind: FrameKind) -> bool {
         // Every fault counts every frame that it matches, even one that another fault drops.
         self.faults.iter_mut().fold(!self.is_up, |lost, fault| fault.takes(kind) | lost)
+    }
+
+    /// What the frames took that were sent, in bytes on the wire.
+    #[cfg(feature = "kernel")]
+    pub fn sent_on_the_wire(&self) -> u64 {
+        self.sent_bytes + self.sent * self.timing.on_the_wire(0)
     }
 
     /// Whether the wire carries frames.
@@ -109,6 +119,8 @@ pub struct Receiver {
     pub timing: Timing,
     /// Frames that arrived.
     pub received: u64,
+    /// Their bytes, without FCS.
+    pub received_bytes: u64,
     /// Interfaces of the capture, and the filter of each.
     pub captures: Vec<(u32, CaptureFilter)>,
 }
@@ -122,8 +134,17 @@ impl Receiver {
             ends: fabric.ends(wire),
             timing: Timing::of(fabric.wire(wire), scenario),
             received: 0,
+            received_bytes: 0,
             captures: interfaces(captured, wire).collect(),
         }
+    }
+}
+
+#[cfg(feature = "kernel")]
+impl Receiver {
+    /// What the frames took that arrived, in bytes on the wire.
+    pub fn received_on_the_wire(&self) -> u64 {
+        self.received_bytes + self.received * self.timing.on_the_wire(0)
     }
 }
 

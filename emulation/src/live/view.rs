@@ -55,6 +55,10 @@ pub struct PortView {
     pub sent_frames: u64,
     /// Frames that have come in.
     pub received_frames: u64,
+    /// The time that frames out of the port have taken, in bytes: their own, and those around them on the wire.
+    pub sent_bytes: u64,
+    /// The same of frames that have come in.
+    pub received_bytes: u64,
     /// Whether the wire out of the port carries frames.
     pub is_up: bool,
     /// Packets that wait to be sent.
@@ -65,6 +69,10 @@ pub struct PortView {
     pub ingress_bytes: [u64; 8],
     /// Priorities that the neighbour has paused.
     pub paused: Vec<u8>,
+    /// PAUSE frames of the neighbour, by the priorities that they stop; renewals count.
+    pub pause_frames: [u64; 8],
+    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    pub paused_ns: [u64; 8],
 }
 
 /// A host.
@@ -74,10 +82,18 @@ pub struct HostView {
     pub name: String,
     /// Its IPv4 address.
     pub address: String,
+    /// The switch at the other end of its link.
+    pub peer: String,
+    /// The link's rate in bit/s.
+    pub rate_bps: u64,
     /// Frames that its NIC has sent.
     pub sent_frames: u64,
     /// Frames that came in.
     pub received_frames: u64,
+    /// The time that frames of its NIC have taken, in bytes: their own, and those around them on the wire.
+    pub sent_bytes: u64,
+    /// The same of frames that came in.
+    pub received_bytes: u64,
     /// Whether the wire to its switch carries frames.
     pub is_up: bool,
     /// Frames that programs have sent.
@@ -92,4 +108,8 @@ pub struct HostView {
     pub program_frames_dropped: u64,
     /// Priorities that the switch has paused.
     pub paused: Vec<u8>,
+    /// PAUSE frames of the switch, by the priorities that they stop; renewals count.
+    pub pause_frames: [u64; 8],
+    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    pub paused_ns: [u64; 8],
 }
