@@ -1,6 +1,7 @@
 //! One run from scenario to report.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -73,6 +74,16 @@ pub enum Threads {
     Auto,
     /// So many, or as many as there are switches: a switch and its hosts share one.
     Exactly(NonZeroUsize),
+}
+
+impl fmt::Display for Threads {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Exactly(threads) => threads.fmt(f),
+        }
+    }
 }
 
 impl Threads {

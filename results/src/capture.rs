@@ -183,7 +183,8 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let path = Path::new("out/capture.pcapng");
         let mut capture = Capture::new(full, path, "xoff 0", &wires(), 0).unwrap();
-        let error = (0..1000).find_map(|n| capture.frame(0, Nanos(n), &[0; 1500], None).err()).unwrap();
+        let error =
+            (0..1000).find_map(|n| capture.frame(0, Nanos(n), &[0; 1500], None).err()).unwrap();
         assert!(error.to_string().starts_with("cannot write out/capture.pcapng: No space left"));
     }
 

@@ -301,6 +301,7 @@ impl Engine<'_, KernelWires> {
         let paused = priority::all().filter(|&it| tables.is_paused(number, it, now));
         PortView {
             peer: fabric.node(fabric.peer(fabric.switch_node(node.id), port).node).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
@@ -327,6 +328,7 @@ impl Engine<'_, KernelWires> {
             name: fabric.host(host).name.clone(),
             address: address(host).to_string(),
             peer: fabric.node(fabric.wire(out.wire).to).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,

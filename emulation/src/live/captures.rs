@@ -47,13 +47,7 @@ impl Captures {
     }
 
     /// A frame was recorded by an interface.
-    pub fn take(
-        &mut self,
-        interface: u32,
-        time: Nanos,
-        bytes: &[u8],
-        dropped: Option<DropReason>,
-    ) {
+    pub fn take(&mut self, interface: u32, time: Nanos, bytes: &[u8], dropped: Option<DropReason>) {
         let [wire_low, wire_high, low, high] = interface.to_le_bytes();
         let wire = u16::from_le_bytes([wire_low, wire_high]).into();
         let Some(capture) = self.all.get_mut(&u16::from_le_bytes([low, high])) else { return };

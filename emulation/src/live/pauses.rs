@@ -65,8 +65,7 @@ mod tests {
     #[test]
     fn a_priority_is_held_from_a_pause_to_its_end_or_a_resume() {
         let mut pauses = Pauses::new(2);
-        let held =
-            |pauses: &Pauses, now| pauses.held_ns(WireId(1), Nanos(now))[3];
+        let held = |pauses: &Pauses, now| pauses.held_ns(WireId(1), Nanos(now))[3];
         pauses.receive(WireId(1), 3, Nanos(100), Nanos(300));
         assert_eq!([100, 150, 300, 900].map(|now| held(&pauses, now)), [0, 50, 200, 200]);
         // Renewed before its end, then resumed.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::Fidelity;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// Emulated time since the fabric is up.
     pub emulated_ns: u64,
@@ -26,7 +26,7 @@ pub struct View {
 }
 
 /// A switch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchView {
     /// Its name.
     pub name: String,
@@ -45,10 +45,12 @@ pub struct SwitchView {
 }
 
 /// A port of a switch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortView {
     /// The node at the other end.
     pub peer: String,
+    /// The name of the wire out of the port.
+    pub wire: String,
     /// Line rate in bit/s.
     pub rate_bps: u64,
     /// Frames whose transmission has begun.
@@ -76,7 +78,7 @@ pub struct PortView {
 }
 
 /// A host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostView {
     /// Its name.
     pub name: String,
@@ -84,6 +86,8 @@ pub struct HostView {
     pub address: String,
     /// The switch at the other end of its link.
     pub peer: String,
+    /// The name of the wire to it.
+    pub wire: String,
     /// The link's rate in bit/s.
     pub rate_bps: u64,
     /// Frames that its NIC has sent.

@@ -111,7 +111,9 @@ pub fn read_commented(bytes: &[u8], fabric: &Fabric) -> Vec<(CapturedFrame, Opti
         let body = &block[8..length - 4];
         match kind {
             SECTION_HEADER => assert_eq!(le32(body, 0), 0x1a2b_3c4d, "little-endian"),
-            INTERFACE_DESCRIPTION => interfaces.push(wire_named(fabric, &text_of(&body[8..], OPTION_IF_NAME))),
+            INTERFACE_DESCRIPTION => {
+                interfaces.push(wire_named(fabric, &text_of(&body[8..], OPTION_IF_NAME)))
+            }
             ENHANCED_PACKET => {
                 let options = &body[20 + (le32(body, 12) as usize).next_multiple_of(4)..];
                 let comment = (!options.is_empty()).then(|| text_of(options, OPTION_COMMENT));

@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Ends after so many frames.
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
+    /// Says in JSON how it ended, on standard error: standard output may be the capture.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -61,6 +64,7 @@ impl From<Filter> for CaptureFilter {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     match capture(arguments) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(&message),
@@ -68,7 +72,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 fn capture(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { name, wires, write, filter, count } = arguments;
+    let Arguments { name, wires, write, filter, count, json } = arguments;
     let wires = if wires.is_empty() { vec!["*".to_owned()] } else { wires.clone() };
     let mut client = Client::connect(name)?;
     let request = Request::Capture { wires, filter: (*filter).into() };
@@ -111,7 +115,11 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
             Err(message) => break Err(message),
         }
     };
-    super::say(format_args!("{}", summary(frames, all_lost)));
+    if *json {
+        super::say(serde_json::json!({ "frames": frames, "lost": all_lost }));
+    } else {
+        super::say(summary(frames, all_lost));
+    }
     let finished = file.finish().map_err(|error| error.to_string());
     ended.and(finished)
 }
