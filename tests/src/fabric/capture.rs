@@ -112,7 +112,7 @@ pub fn read_commented(bytes: &[u8], fabric: &Fabric) -> Vec<(CapturedFrame, Opti
         match kind {
             SECTION_HEADER => assert_eq!(le32(body, 0), 0x1a2b_3c4d, "little-endian"),
             INTERFACE_DESCRIPTION => {
-                interfaces.push(wire_named(fabric, &text_of(&body[8..], OPTION_IF_NAME)))
+                interfaces.push(wire_named(fabric, &text_of(&body[8..], OPTION_IF_NAME)));
             }
             ENHANCED_PACKET => {
                 let options = &body[20 + (le32(body, 12) as usize).next_multiple_of(4)..];

@@ -25,4 +25,5 @@ mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
 mod live;
+mod live_look;
 mod netns;

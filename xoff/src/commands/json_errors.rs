@@ -1,7 +1,8 @@
 //! Errors and warnings, as text or, where `--json` is asked for, as JSON. Both go to standard error, so that standard output
 //! has results only.
 //!
-//! An error is one line, `{"error": ".."}`, and a warning `{"warning": ".."}`. An error that knows more has more keys.
+//! An error is one line, `{"error": ".."}`, a warning `{"warning": ".."}`, and the end of a
+//! fabric that is watched `{"ended": ".."}`. An error that knows more has more keys.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +58,16 @@ pub fn warning(message: &str) {
         super::say(line("warning", message, &Value::Null));
     } else {
         super::say(format_args!("warning: {message}"));
+    }
+}
+
+/// Says that what a command was about has ended, and the command with it.
+#[cfg(feature = "kernel")]
+pub fn ended(message: &str) {
+    if IN_JSON.load(Ordering::Relaxed) {
+        super::say(line("ended", message, &Value::Null));
+    } else {
+        super::say(message);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ fn serve(arguments: &Arguments) -> Result<(), String> {
         }
     };
     if let Some(why) = ended {
-        super::say(why);
+        json_errors::ended(&why);
     }
     done.map_err(|error| format!("waiting for connections: {error}"))
 }
@@ -121,8 +121,9 @@ impl<'a> SocketFile<'a> {
         match UnixListener::bind(path) {
             // What a killed server has left answers nobody.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                let is_socket = fs::metadata(path).is_ok_and(|file| file.file_type().is_socket());
                 let refused = UnixStream::connect(path).map_err(|error| error.kind());
-                if refused.err() != Some(io::ErrorKind::ConnectionRefused) {
+                if !is_socket || refused.err() != Some(io::ErrorKind::ConnectionRefused) {
                     return Err(failed(error) + "; name a file that is not there");
                 }
                 fs::remove_file(path).map_err(failed)?;
@@ -175,11 +176,9 @@ mod tests {
         let path = folder.path().join("socket");
         let socket = SocketFile::bind(&path).expect("it is free");
         assert!(SocketFile::bind(&path).is_err_and(|error| error.contains("in use")));
-        // A killed server removes nothing.
-        let SocketFile { listener, .. } = &socket;
-        drop(listener.try_clone().unwrap());
         drop(socket);
         assert!(!path.exists());
+        // A killed server removes nothing.
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         drop(SocketFile::bind(&path).expect("nobody answers there"));

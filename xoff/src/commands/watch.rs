@@ -86,7 +86,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
             }
             // It ends with whatever is watched.
             Err(Missed::Ended(why)) => {
-                super::say(why);
+                json_errors::ended(&why);
                 return Ok(Exit::Success);
             }
             Err(Missed::Late(why)) if now() - answered > PATIENCE => return Err(why),

@@ -15,11 +15,13 @@ use crate::live::report;
 
 /// Below so many lines there is the table alone.
 const ROOM_FOR_PANELS: u16 = 16;
+/// From so many lines on the head is wrapped.
+const ROOM_FOR_WRAPPED: u16 = 20;
 /// Lines of the panels below the table.
 const PANELS: u16 = 8;
 /// Below this width the panels are one.
 const ROOM_FOR_TWO: u16 = 90;
-/// Cells of a bar.
+/// Cells of a bar, and the width of its column.
 const BAR: usize = 8;
 
 const KEYS: &str = "r rate  u queue  p pauses  d drops  o order   sort the table
@@ -35,7 +37,7 @@ q Esc Ctrl-C    quit";
 pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let area = frame.area();
     let panels = if area.height >= ROOM_FOR_PANELS { PANELS } else { 0 };
-    let heads = area.height.min(3);
+    let heads = if area.height >= ROOM_FOR_WRAPPED { 5 } else { area.height.min(3) };
     let [head, table, below, foot] = Layout::vertical([
         Constraint::Length(heads),
         Constraint::Min(0),
@@ -43,7 +45,9 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
         Constraint::Length(u16::from(area.height > 5)),
     ])
     .areas(area);
-    frame.render_widget(header(screen), head);
+    let header = Paragraph::new(header(screen));
+    let wraps = screen.glance.is_none() || heads > 3;
+    frame.render_widget(if wraps { header.wrap(Wrap { trim: true }) } else { header }, head);
     if let Some(glance) = screen.glance.take() {
         draw_table(frame, screen, &glance, table);
         draw_panels(frame, screen, &glance, below);
@@ -57,11 +61,11 @@ pub fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     }
 }
 
-fn header(screen: &Screen) -> Paragraph<'static> {
+fn header(screen: &Screen) -> Vec<Line<'static>> {
     let mut first = vec![screen.name.clone().bold(), format!(": {}", screen.shape).into()];
     let Some(glance) = &screen.glance else {
         let late = screen.late.clone().map_or_else(Line::default, |why| why.red().into());
-        return Paragraph::new(vec![Line::from(first), late]).wrap(Wrap { trim: true });
+        return vec![Line::from(first), late];
     };
     let Glance { emulated_ns, active_flows, completed_flows, .. } = glance;
     first.push(format!(", up for {}", seconds(*emulated_ns)).into());
@@ -87,7 +91,7 @@ fn header(screen: &Screen) -> Paragraph<'static> {
         None if glance.fidelity.is_good => fidelity.green(),
         None => fidelity.red(),
     };
-    Paragraph::new(vec![first.into(), second.into(), third.into()])
+    vec![first.into(), second.into(), third.into()]
 }
 
 fn footer() -> Line<'static> {
@@ -107,6 +111,48 @@ fn title(screen: &Screen, what: &str, rows: usize) -> String {
     format!(" {what}{of} by {}{place} ", screen.sort.name())
 }
 
+/// A column of a table.
+struct Column {
+    name: &'static str,
+    width: u16,
+    is_number: bool,
+    /// Columns of a higher rank go first where there is no room for all; those of rank 0 stay.
+    rank: u8,
+}
+
+const fn text(name: &'static str, width: u16, rank: u8) -> Column {
+    Column { name, width, is_number: false, rank }
+}
+
+const fn number(name: &'static str, width: u16, rank: u8) -> Column {
+    Column { name, width, is_number: true, rank }
+}
+
+const HIGHEST_RANK: u8 = 6;
+
+/// The first column is as wide as its longest cell.
+const PORTS: [Column; 8] = [
+    text("wire", 0, 0),
+    number("out", 11, 0),
+    number("in", 11, 2),
+    number("of rate", 7, 3),
+    number("waiting", 9, 1),
+    text("", 8, 4),
+    number("from it", 9, 5),
+    text("paused by peer", 20, 0),
+];
+const HOSTS: [Column; 9] = [
+    text("host", 0, 0),
+    text("address", 13, 6),
+    number("out", 11, 0),
+    number("in", 11, 2),
+    number("programs out", 12, 3),
+    number("programs in", 11, 4),
+    number("waiting", 7, 1),
+    number("dropped", 7, 5),
+    text("paused", 10, 0),
+];
+
 fn draw_table(frame: &mut Frame<'_>, screen: &mut Screen, glance: &Glance, area: Rect) {
     // The border, and the names of the columns.
     screen.rows = usize::from(area.height.saturating_sub(3)).max(1);
@@ -114,104 +160,96 @@ fn draw_table(frame: &mut Frame<'_>, screen: &mut Screen, glance: &Glance, area:
         Table::Ports => {
             let ports = screen.ports(glance);
             screen.scrolled = screen.scrolled.min(ports.len().saturating_sub(screen.rows));
-            let rows = ports.iter().skip(screen.scrolled).take(screen.rows);
-            let names =
-                ["wire", "out", "in", "of rate", "waiting", "", "from it", "paused by peer"];
-            let widths = [
-                wide(ports.iter().map(|port| port.wire.len())),
-                Constraint::Length(11),
-                Constraint::Length(11),
-                Constraint::Length(7),
-                Constraint::Length(9),
-                Constraint::Length(8),
-                Constraint::Length(9),
-                Constraint::Min(14),
-            ];
+            let longest = ports.iter().map(|port| port.wire.len()).max();
             let most = ports.iter().map(|port| sum(port)).max().unwrap_or(0);
-            let rows = rows.map(|port| port_row(port, most, glance.period_ns));
+            let rows = ports.iter().skip(screen.scrolled).take(screen.rows);
+            let rows = rows.map(|port| port_cells(port, most, glance.period_ns));
             let title = title(screen, "ports", ports.len());
-            let table = TableWidget::new(rows, widths).header(Row::new(names).bold());
-            frame.render_widget(table.block(Block::bordered().title(title)), area);
+            frame.render_widget(table(&PORTS, longest, rows, area.width, title), area);
         }
         Table::Hosts => {
             let hosts = screen.hosts(glance);
             screen.scrolled = screen.scrolled.min(hosts.len().saturating_sub(screen.rows));
+            let longest = hosts.iter().map(|(host, _)| host.name.len()).max();
             let rows = hosts.iter().skip(screen.scrolled).take(screen.rows);
-            let names = [
-                "host",
-                "address",
-                "out",
-                "in",
-                "programs out",
-                "in",
-                "waiting",
-                "dropped",
-                "paused",
-            ];
-            let widths = [
-                wide(hosts.iter().map(|(host, _)| host.name.len())),
-                Constraint::Length(13),
-                Constraint::Length(11),
-                Constraint::Length(11),
-                Constraint::Length(12),
-                Constraint::Length(10),
-                Constraint::Length(7),
-                Constraint::Length(7),
-                Constraint::Min(10),
-            ];
-            let rows = rows.map(|(host, port)| host_row(host, port, glance.period_ns));
+            let rows = rows.map(|(host, port)| host_cells(host, port, glance.period_ns));
             let title = title(screen, "hosts", hosts.len());
-            let table = TableWidget::new(rows, widths).header(Row::new(names).bold());
-            frame.render_widget(table.block(Block::bordered().title(title)), area);
+            frame.render_widget(table(&HOSTS, longest, rows, area.width, title), area);
         }
     }
 }
 
-fn wide(names: impl Iterator<Item = usize>) -> Constraint {
-    let longest = names.max().unwrap_or(0).clamp(4, 24);
-    Constraint::Length(u16::try_from(longest).unwrap_or(24))
+/// A table of those columns for which there is room.
+fn table<'a, const N: usize>(
+    columns: &[Column; N],
+    longest: Option<usize>,
+    rows: impl Iterator<Item = [Line<'a>; N]>,
+    room: u16,
+    title: String,
+) -> TableWidget<'a> {
+    let first = u16::try_from(longest.unwrap_or(0).clamp(4, 24)).unwrap_or(24);
+    let width = |column: &Column| if column.width == 0 { first } else { column.width };
+    let highest = |most: &u8| {
+        let kept = columns.iter().filter(|column| column.rank <= *most);
+        // A space after each, and the border.
+        kept.map(|column| width(column) + 1).sum::<u16>() < room
+    };
+    let most = (0..=HIGHEST_RANK).rev().find(highest).unwrap_or(0);
+    let kept = || columns.iter().map(move |column| column.rank <= most);
+    let aligned = |line: Line<'a>, column: &Column| {
+        Cell::from(if column.is_number { line.right_aligned() } else { line })
+    };
+    let row = |lines: [Line<'a>; N]| {
+        let cells = lines.into_iter().zip(columns).map(|(line, column)| aligned(line, column));
+        Row::new(cells.zip(kept()).filter(|(_, is_kept)| *is_kept).map(|(cell, _)| cell))
+    };
+    let header = row(std::array::from_fn(|place| columns[place].name.into())).bold();
+    let widths = columns.iter().zip(kept()).filter(|(_, is_kept)| *is_kept);
+    let widths = widths.map(|(column, _)| Constraint::Length(width(column)));
+    let rows: Vec<Row<'_>> = rows.map(row).collect();
+    TableWidget::new(rows, widths).header(header).block(Block::bordered().title(title))
 }
 
 fn sum(port: &PortGlance) -> u64 {
     port.queued_bytes.iter().sum()
 }
 
-fn port_row(port: &PortGlance, most: u64, period_ns: u64) -> Row<'_> {
-    let name = if port.is_up { port.wire.as_str().into() } else { port.wire.as_str().red() };
+fn port_cells(port: &PortGlance, most: u64, period_ns: u64) -> [Line<'_>; 8] {
     let busiest = port.out_bps.max(port.in_bps);
-    let share = share_of(busiest, port.rate_bps);
     let waiting = sum(port);
-    Row::new([
-        Cell::from(name),
-        rate_cell(port.out_bps),
-        rate_cell(port.in_bps),
-        Cell::from(Line::from(format!("{share} %")).right_aligned()),
-        Cell::from(Line::from(bytes(waiting)).right_aligned()),
-        Cell::from(bar(waiting, most)),
-        Cell::from(Line::from(bytes(port.ingress_bytes.iter().sum())).right_aligned()),
-        Cell::from(paused(port, period_ns, true)),
-    ])
+    [
+        name(&port.wire, port.is_up),
+        rate(port.out_bps),
+        rate(port.in_bps),
+        format!("{} %", share_of(busiest, port.rate_bps)).into(),
+        bytes(waiting).into(),
+        bar(waiting, most).into(),
+        bytes(port.ingress_bytes.iter().sum()).into(),
+        paused(port, period_ns, true),
+    ]
 }
 
-fn host_row<'a>(host: &'a HostGlance, port: &PortGlance, period_ns: u64) -> Row<'a> {
-    let right = |text: String| Cell::from(Line::from(text).right_aligned());
-    let name = if port.is_up { host.name.as_str().into() } else { host.name.as_str().red() };
-    Row::new([
-        Cell::from(name),
-        Cell::from(host.address.as_str()),
-        rate_cell(port.out_bps),
-        rate_cell(port.in_bps),
-        right(format!("+{}", host.programs_sent.period)),
-        right(format!("+{}", host.programs_received.period)),
-        right(host.programs_waiting.to_string()),
-        right(host.programs_dropped.all.to_string()),
-        Cell::from(paused(port, period_ns, false)),
-    ])
+fn host_cells<'a>(host: &'a HostGlance, port: &PortGlance, period_ns: u64) -> [Line<'a>; 9] {
+    [
+        name(&host.name, port.is_up),
+        host.address.as_str().into(),
+        rate(port.out_bps),
+        rate(port.in_bps),
+        format!("+{}", host.programs_sent.period).into(),
+        format!("+{}", host.programs_received.period).into(),
+        host.programs_waiting.to_string().into(),
+        host.programs_dropped.all.to_string().into(),
+        paused(port, period_ns, false),
+    ]
 }
 
-fn rate_cell(bps: u64) -> Cell<'static> {
-    let text = Line::from(bits_per_second(bps)).right_aligned();
-    Cell::from(if bps == 0 { text.dim() } else { text })
+fn name(name: &str, is_up: bool) -> Line<'_> {
+    if is_up { name.into() } else { name.red().into() }
+}
+
+fn rate(bps: u64) -> Line<'static> {
+    let text = Line::from(bits_per_second(bps));
+    if bps == 0 { text.dim() } else { text }
 }
 
 /// In percent, rounded down.
@@ -252,10 +290,16 @@ fn draw_panels(frame: &mut Frame<'_>, screen: &Screen, glance: &Glance, area: Re
     };
     let [left, right] = Layout::horizontal(widths).areas(area);
     let holds = Block::bordered().title(" who pauses whom ");
-    frame.render_widget(Paragraph::new(who_pauses_whom(screen, glance)).block(holds), left);
+    frame.render_widget(
+        Paragraph::new(who_pauses_whom(screen, glance)).wrap(Wrap { trim: true }).block(holds),
+        left,
+    );
     if two {
         let switches = Block::bordered().title(" switches ");
-        frame.render_widget(Paragraph::new(switches_text(screen, glance)).block(switches), right);
+        frame.render_widget(
+            Paragraph::new(switches_text(screen, glance)).wrap(Wrap { trim: true }).block(switches),
+            right,
+        );
     }
 }
 
