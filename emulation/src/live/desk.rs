@@ -28,8 +28,8 @@ pub enum Request {
         /// Answered once it does, or does not.
         done: Sender<()>,
     },
-    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone. Frames for which the channel
-    /// has no room are lost, and counted: a capture never holds the fabric up.
+    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone.
+    /// Frames for which the channel has no room are lost, and counted: a capture never holds the fabric up.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
