@@ -1,7 +1,7 @@
 //! Live fabrics as a person has them: deployed, looked at, poked, destroyed, and what becomes of them when something
 //! goes wrong. Needs root, `ip`, `ping` and tshark.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ use tests::command::{
     Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped,
     traces, without_capabilities, xoff,
 };
-use tests::live::{Lab, SLOW, command, json, live, ping, supervisor};
+use tests::live::{Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor};
 
 #[test]
 fn a_fabric_is_deployed_looked_at_and_destroyed() {
@@ -93,22 +93,6 @@ fn a_scenarios_flows_are_played() {
     let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
     assert!(sent.stdout.contains("slowdown 1.00"), "{sent:?}");
     lab.destroy();
-}
-
-/// Runs `work` in the network of a host.
-fn inside<R: Send>(host: usize, work: impl FnOnce() -> R + Send) -> R {
-    let listed = json(&["list", "--json"]);
-    let name = listed[0]["fabric"]["hosts"][host]["namespace"].as_str().unwrap().to_owned();
-    let namespace = File::open(Path::new("/run/netns").join(name)).unwrap();
-    thread::scope(|scope| {
-        let inside = scope.spawn(move || {
-            // SAFETY: the descriptor is open, and only this thread moves.
-            let moved = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-            assert_eq!(moved, 0, "{}", std::io::Error::last_os_error());
-            work()
-        });
-        inside.join().unwrap()
-    })
 }
 
 #[test]
@@ -281,9 +265,7 @@ fn a_killed_supervisor_leaves_nothing_that_is_not_found() {
 #[test]
 fn signals_take_a_fabric_down() {
     let lab = Lab::deploy(SLOW, &[]);
-    let process = libc::pid_t::try_from(supervisor()).unwrap();
-    // SAFETY: sends a signal to a process that this test has started.
-    unsafe { libc::kill(process, libc::SIGTERM) };
+    signal_supervisor(supervisor(), libc::SIGTERM);
     await_that("the fabric goes", || live().is_empty());
     await_that("its namespaces go", || traces() == lab.before);
 }

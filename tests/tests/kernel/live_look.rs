@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tests::command::{Running, await_that, finish, isolate, kill, limit, terminal, traces, xoff};
+use tests::command::{Running, await_that, finish, kill, limit, terminal, traces, xoff};
 use tests::live::{Lab, SLOW, command, json, live, ping, supervisor};
 
 /// A port's object in a line of `xoff watch --json`.
@@ -248,13 +248,9 @@ fn a_fabric_that_cannot_be_replaced_is_deployed_again_as_it_was() {
 
 #[test]
 fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
-    isolate();
-    fs::create_dir_all("/run/netns").unwrap();
-    fs::create_dir_all("/run/xoff/live").unwrap();
-    let (before, folder) = (traces(), tests::command::ScenarioFolder::new());
-    let file = folder.write("lab.toml", SLOW);
-    let (socket, manager) = (folder.path("manager"), folder.path("manager"));
-    let manager = std::os::unix::net::UnixDatagram::bind(manager).unwrap();
+    let lab = Lab::prepare(SLOW);
+    let (file, socket) = (lab.folder.path("lab.toml"), lab.folder.path("manager"));
+    let manager = UnixDatagram::bind(&socket).unwrap();
     let arguments = ["deploy", "--foreground", "--name", "lab", &file];
     let fabric = Running::start(xoff(arguments).env("NOTIFY_SOCKET", &socket));
     // As systemd waits for it.
@@ -267,8 +263,7 @@ fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
     fabric.signal(libc::SIGTERM);
     let ended = fabric.finish().assert_code(0);
     assert!(ended.stdout.starts_with("lab is up: "), "{ended:?}");
-    assert!(live().is_empty(), "{:?}", live());
-    assert_eq!(traces(), before);
+    lab.assert_gone();
     // What goes wrong is on standard error.
     let fabric = Running::start(&mut xoff(arguments));
     await_that("it is up", || command(&["list"]).stdout.contains("\nlab   up "));
@@ -277,7 +272,7 @@ fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
     command(&["send", "lab", "h0", "h1", "--bytes", "1kB"]).assert_code(2);
     let ended = fabric.finish().assert_code(2);
     assert!(ended.stderr.contains("error: "), "{ended:?}");
-    assert!(live().is_empty(), "{:?}", live());
+    lab.assert_gone();
 }
 
 #[test]

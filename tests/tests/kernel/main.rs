@@ -26,4 +26,5 @@ mod fabric_transport;
 mod fabric_window;
 mod live;
 mod live_look;
+mod live_programs;
 mod netns;
