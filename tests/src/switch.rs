@@ -1,7 +1,7 @@
-//! One switch twice: as the loaded eBPF program, run by `BPF_PROG_TEST_RUN` on tables in mapped
-//! memory, and as the native functions on tables of their own.
+//! One switch three times: as the XDP program and as the TC program, run by `BPF_PROG_TEST_RUN` on tables in
+//! mapped memory, and as the native functions on tables of their own.
 //!
-//! [`Twins`] hands each frame and each departure to both and fails on the first difference: in what
+//! [`Twins`] hands each frame and each departure to all and fails on the first difference: in what
 //! became of the frame, in a record's header or bytes, in any row of any table.
 #![expect(clippy::cast_possible_truncation, reason = "places in tables of a switch of four ports")]
 
@@ -12,6 +12,8 @@ mod kernel;
 mod native;
 mod row;
 mod state;
+
+use std::ops::RangeInclusive;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::{Departure, departure};
@@ -24,6 +26,7 @@ use fabric_core::record::Header;
 use fabric_core::scheme::Room;
 use fabric_core::scheme::bfc::{Options as BfcOptions, state as bfc_state};
 use fabric_core::scheme::dsh::state as dsh_state;
+use switch_user::hook::Hook;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
 
@@ -102,10 +105,18 @@ impl Arrival {
     }
 }
 
-/// A switch in the kernel and the same switch natively.
+/// Lengths of the frames that `BPF_PROG_TEST_RUN` takes at TC: an Ethernet header, and a page without the room that an
+/// skb needs around it. An interface hands no shorter frame to TC.
+const TC_FRAMES: RangeInclusive<usize> = 14..=3700;
+
+/// A switch in the kernel, at XDP and at TC, and the same switch natively.
 pub struct Twins {
-    /// Through `BPF_PROG_TEST_RUN`.
+    /// At XDP, through `BPF_PROG_TEST_RUN`.
     pub kernel: KernelSwitch,
+    /// At TC.
+    classifier: KernelSwitch,
+    /// Whether TC has taken all frames since the last reset that XDP has.
+    in_step: bool,
     /// As functions.
     pub native: NativeSwitch,
     policy: Policy,
@@ -115,31 +126,38 @@ impl Twins {
     /// Loads a switch of [`CAPACITY`] that runs `policy`. Call inside [`in_namespace`].
     pub fn load(policy: Policy) -> Self {
         Self {
-            kernel: KernelSwitch::load(CAPACITY, policy, None),
+            kernel: KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None),
+            classifier: KernelSwitch::load(CAPACITY, policy, Hook::Tc, None),
+            in_step: true,
             native: NativeSwitch::new(CAPACITY, policy),
             policy,
         }
     }
 
-    /// The policy that both run.
+    /// The policy that all run.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Puts both into `state`, whatever they were in before.
+    /// Puts all into `state`, whatever they were in before.
     pub fn reset(&mut self, state: &State) {
         state.write(self.kernel.tables_mut());
+        state.write(self.classifier.tables_mut());
+        self.in_step = true;
         state.write(self.native.tables_mut());
     }
 
-    /// Hands a frame to both.
+    /// Hands a frame to all. One whose length TC does not take is for the others, and nothing may follow it.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
+        assert!(self.in_step, "no frame comes after one that TC does not take");
         let kernel = self.kernel.arrive(port, now, frame)?;
+        self.in_step = TC_FRAMES.contains(&frame.len());
+        let classifier = self.in_step.then(|| self.classifier.arrive(port, now, frame));
         let native = self.native.arrive(port, now, frame);
-        self.agree("arrival", &kernel, native)
+        self.agree("arrival", &kernel, classifier.transpose()?.as_ref(), native)
     }
 
-    /// Lets both give back `slot`.
+    /// Lets all give back `slot`.
     pub fn depart(
         &mut self,
         slot: u32,
@@ -155,18 +173,20 @@ impl Twins {
             };
             left.map(|left| (left, due))
         };
-        let (kernel, native) = (depart(self.kernel.tables()), depart(self.native.tables()));
-        self.agree("departure", &kernel, native)
+        let switches = [self.kernel.tables(), self.classifier.tables(), self.native.tables()];
+        let [kernel, classifier, native] = switches.map(depart);
+        self.agree("departure", &kernel, Some(&classifier), native)
     }
 
-    /// Lets the control planes of both compute thresholds under `policy`.
+    /// Lets the control planes of all compute thresholds under `policy`.
     pub fn observe(&mut self, policy: Policy, now: Nanos) -> Result<(), String> {
-        self.kernel.tables().observe(policy, now);
-        self.native.tables().observe(policy, now);
-        self.agree("control plane", &(), ())
+        for tables in [self.kernel.tables(), self.classifier.tables(), self.native.tables()] {
+            tables.observe(policy, now);
+        }
+        self.agree("control plane", &(), Some(&()), ())
     }
 
-    /// Shows the auditors of both a frame that leaves `port`, its transmission having begun at `started`. The
+    /// Shows the auditors of all a frame that leaves `port`, its transmission having begun at `started`. The
     /// switch's clock shows `now`, less than 4.29 s later.
     pub fn audit(
         &mut self,
@@ -176,24 +196,33 @@ impl Twins {
         frame: &[u8],
     ) -> Result<(), String> {
         self.kernel.audit(port, now, started, frame)?;
+        self.classifier.audit(port, now, started, frame)?;
         self.native.audit(port, started, frame);
-        self.agree("audit", &(), ())
+        self.agree("audit", &(), Some(&()), ())
     }
 
     /// Fails if the tables differ in a row that a port, host or slot has.
     pub fn check_tables(&self) -> Result<(), String> {
-        first_difference(self.kernel.tables(), self.native.tables(), CAPACITY)
-            .map_or(Ok(()), |difference| Err(format!("tables: {difference}")))
+        let at_tc = self.in_step.then_some(("TC", &self.classifier));
+        for (hook, switch) in [("XDP", &self.kernel)].into_iter().chain(at_tc) {
+            let difference = first_difference(switch.tables(), self.native.tables(), CAPACITY);
+            difference.map_or(Ok(()), |what| Err(format!("tables at {hook}: {what}")))?;
+        }
+        Ok(())
     }
 
     fn agree<T: PartialEq + std::fmt::Debug>(
         &self,
         what: &str,
         kernel: &T,
+        classifier: Option<&T>,
         native: T,
     ) -> Result<T, String> {
-        if *kernel != native {
-            return Err(format!("{what}: eBPF {kernel:?}, native {native:?}"));
+        for (hook, ours) in [("XDP", kernel)].into_iter().chain(classifier.map(|ours| ("TC", ours)))
+        {
+            if *ours != native {
+                return Err(format!("{what}: eBPF at {hook} {ours:?}, native {native:?}"));
+            }
         }
         self.check_tables().map_err(|difference| format!("after {what}, {difference}"))?;
         Ok(native)

@@ -56,7 +56,7 @@ pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
     let (_, mut wires) = drive(scenario, datapath)?;
     let (mut time, mut runs) = (Duration::ZERO, 0);
     for switch in 0..scenario.fabric().switch_count() {
-        let program = wires.program_mut(switch).xdp()?.info()?;
+        let program = wires.program_mut(switch).arrival_info()?;
         time += program.run_time();
         runs += program.run_count();
     }
