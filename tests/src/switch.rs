@@ -13,8 +13,6 @@ mod native;
 mod row;
 mod state;
 
-use std::ops::RangeInclusive;
-
 use fabric_core::arrival::Outcome;
 use fabric_core::departure::{Departure, departure};
 use fabric_core::hop_control::Order;
@@ -105,18 +103,12 @@ impl Arrival {
     }
 }
 
-/// Lengths of the frames that `BPF_PROG_TEST_RUN` takes at TC: an Ethernet header, and a page without the room that an
-/// skb needs around it. An interface hands no shorter frame to TC.
-const TC_FRAMES: RangeInclusive<usize> = 14..=3700;
-
 /// A switch in the kernel, at XDP and at TC, and the same switch natively.
 pub struct Twins {
     /// At XDP, through `BPF_PROG_TEST_RUN`.
     pub kernel: KernelSwitch,
-    /// At TC.
+    /// At TC, likewise.
     classifier: KernelSwitch,
-    /// Whether TC has taken all frames since the last reset that XDP has.
-    in_step: bool,
     /// As functions.
     pub native: NativeSwitch,
     policy: Policy,
@@ -128,7 +120,6 @@ impl Twins {
         Self {
             kernel: KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None),
             classifier: KernelSwitch::load(CAPACITY, policy, Hook::Tc, None),
-            in_step: true,
             native: NativeSwitch::new(CAPACITY, policy),
             policy,
         }
@@ -143,18 +134,20 @@ impl Twins {
     pub fn reset(&mut self, state: &State) {
         state.write(self.kernel.tables_mut());
         state.write(self.classifier.tables_mut());
-        self.in_step = true;
         state.write(self.native.tables_mut());
     }
 
-    /// Hands a frame to all. One whose length TC does not take is for the others, and nothing may follow it.
+    /// Hands a frame to all. Where the kernel gives none like it to a test run at TC, the native function gives it to
+    /// that switch's tables, so that they stay in step.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
-        assert!(self.in_step, "no frame comes after one that TC does not take");
         let kernel = self.kernel.arrive(port, now, frame)?;
-        self.in_step = TC_FRAMES.contains(&frame.len());
-        let classifier = self.in_step.then(|| self.classifier.arrive(port, now, frame));
+        let classifier = if is_for_tc(frame) {
+            self.classifier.arrive(port, now, frame)?
+        } else {
+            native::arrive(self.classifier.tables(), self.policy, port, now, frame)
+        };
         let native = self.native.arrive(port, now, frame);
-        self.agree("arrival", &kernel, classifier.transpose()?.as_ref(), native)
+        self.agree("arrival", [&kernel, &classifier], native)
     }
 
     /// Lets all give back `slot`.
@@ -175,7 +168,7 @@ impl Twins {
         };
         let switches = [self.kernel.tables(), self.classifier.tables(), self.native.tables()];
         let [kernel, classifier, native] = switches.map(depart);
-        self.agree("departure", &kernel, Some(&classifier), native)
+        self.agree("departure", [&kernel, &classifier], native)
     }
 
     /// Lets the control planes of all compute thresholds under `policy`.
@@ -183,7 +176,7 @@ impl Twins {
         for tables in [self.kernel.tables(), self.classifier.tables(), self.native.tables()] {
             tables.observe(policy, now);
         }
-        self.agree("control plane", &(), Some(&()), ())
+        self.agree("control plane", [&(), &()], ())
     }
 
     /// Shows the auditors of all a frame that leaves `port`, its transmission having begun at `started`. The
@@ -198,13 +191,12 @@ impl Twins {
         self.kernel.audit(port, now, started, frame)?;
         self.classifier.audit(port, now, started, frame)?;
         self.native.audit(port, started, frame);
-        self.agree("audit", &(), Some(&()), ())
+        self.agree("audit", [&(), &()], ())
     }
 
     /// Fails if the tables differ in a row that a port, host or slot has.
     pub fn check_tables(&self) -> Result<(), String> {
-        let at_tc = self.in_step.then_some(("TC", &self.classifier));
-        for (hook, switch) in [("XDP", &self.kernel)].into_iter().chain(at_tc) {
+        for (hook, switch) in [("XDP", &self.kernel), ("TC", &self.classifier)] {
             let difference = first_difference(switch.tables(), self.native.tables(), CAPACITY);
             difference.map_or(Ok(()), |what| Err(format!("tables at {hook}: {what}")))?;
         }
@@ -214,12 +206,10 @@ impl Twins {
     fn agree<T: PartialEq + std::fmt::Debug>(
         &self,
         what: &str,
-        kernel: &T,
-        classifier: Option<&T>,
+        [kernel, classifier]: [&T; 2],
         native: T,
     ) -> Result<T, String> {
-        for (hook, ours) in [("XDP", kernel)].into_iter().chain(classifier.map(|ours| ("TC", ours)))
-        {
+        for (hook, ours) in [("XDP", kernel), ("TC", classifier)] {
             if *ours != native {
                 return Err(format!("{what}: eBPF at {hook} {ours:?}, native {native:?}"));
             }
@@ -227,4 +217,15 @@ impl Twins {
         self.check_tables().map_err(|difference| format!("after {what}, {difference}"))?;
         Ok(native)
     }
+}
+
+/// Whether `BPF_PROG_TEST_RUN` gives a frame to a TC program: something has to follow the Ethernet header, all of the
+/// header if it is of IPv4 or IPv6, and frame and skb have to fit a page.
+fn is_for_tc(frame: &[u8]) -> bool {
+    let shortest = match frame.get(12..14) {
+        Some([0x08, 0x00]) => 14 + 20,
+        Some([0x86, 0xdd]) => 14 + 40,
+        _ => 14 + 1,
+    };
+    (shortest..=3700).contains(&frame.len())
 }

@@ -20,9 +20,7 @@ const TC_ACT_STOLEN: u32 = 4;
 /// What the auditor answers.
 const TC_ACT_OK: u32 = 0;
 /// The shortest packet that `BPF_PROG_TEST_RUN` takes whole at XDP: an Ethernet header.
-const SHORTEST: usize = 14;
-/// The same at TC: a byte behind the header, which no outcome depends on.
-const SHORTEST_AT_TC: usize = 15;
+const ETHERNET_HEADER: usize = 14;
 
 /// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
 pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
@@ -93,20 +91,19 @@ impl KernelSwitch {
     pub fn run(&mut self, port: u32, frame: &[u8], repeat: u32) -> Result<TestRunTime, String> {
         let length = frame.len() as u32;
         let interface = FIRST_INTERFACE.wrapping_add(port);
-        let (context, taken, shortest) = match self.hook {
+        let (context, taken) = match self.hook {
             // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index.
-            Hook::Xdp | Hook::XdpGeneric => {
-                (words([0, length, 0, interface, 0]), XDP_DROP, SHORTEST)
-            }
-            Hook::Tc => (skb_words(0, interface), TC_ACT_STOLEN, SHORTEST_AT_TC),
+            Hook::Xdp | Hook::XdpGeneric => (words([0, length, 0, interface, 0]), XDP_DROP),
+            Hook::Tc => (skb_words(0, interface), TC_ACT_STOLEN),
         };
-        let mut padded = [0; SHORTEST_AT_TC];
-        let bytes = if frame.len() < shortest {
-            // What exceeds `data_end` at XDP becomes a fragment, which the program does not see.
-            padded[..frame.len()].copy_from_slice(frame);
-            &padded[..shortest]
-        } else {
-            frame
+        // What exceeds `data_end` becomes a fragment, which this program does not see.
+        let mut padded = [0; ETHERNET_HEADER];
+        let bytes = match padded.get_mut(..frame.len()) {
+            Some(start) => {
+                start.copy_from_slice(frame);
+                &padded
+            }
+            None => frame,
         };
         let options = TestRunOptions {
             data_in: Some(bytes),
