@@ -16,6 +16,7 @@ use tests::command::{
     Finished, Running, ScenarioFolder, await_that, await_unloaded, bpf_objects_of, finish,
     guardian_of, isolate, kill, shipped, traces, without_capabilities, xoff,
 };
+use tests::fabric::AT_OTHER_HOOKS;
 
 /// Four hosts on two leaves, slow enough for any machine.
 const SLOW: &str = r#"
@@ -166,6 +167,18 @@ fn a_scenarios_flows_are_played() {
     let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
     assert!(sent.stdout.contains("slowdown 1.00"), "{sent:?}");
     lab.destroy();
+}
+
+#[test]
+fn a_fabric_lives_at_every_hook() {
+    for hook in AT_OTHER_HOOKS {
+        let lab = Lab::deploy(SLOW, &["--set", hook]);
+        let pinged = ping("h3", "3", "h0").assert_code(0);
+        assert!(pinged.stdout.contains("3 received"), "{hook}: {pinged:?}");
+        let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
+        assert!(sent.stdout.contains("slowdown 1.00"), "{hook}: {sent:?}");
+        lab.destroy();
+    }
 }
 
 /// Runs `work` in the network of a host.
