@@ -88,6 +88,11 @@ fn unknown_kind() {
 }
 
 #[test]
+fn unknown_hook() {
+    assert_snapshot!(report_on("[datapath]\nhook = \"xdpgeneric\"\n"), @"");
+}
+
+#[test]
 fn no_kind() {
     assert_snapshot!(report_on("[switch]\nscheduler = { quantum = \"1600B\" }\n"), @r#"
     error: `switch.scheduler`: the table has no `kind`
