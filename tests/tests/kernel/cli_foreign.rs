@@ -21,7 +21,7 @@ const TOWARDS_H0: u32 = 2;
 /// The last interface of the star's switch.
 const LAST_PORT: &str = "h8";
 /// Links of a run of some seconds, and as many bytes as take that long.
-const VETHS: [&str; 2] = ["--set", "flows.0.bytes=2MB"];
+const VETHS: [&str; 2] = ["--set", "flows.0.bytes=20MB"];
 const TAPS: [&str; 4] = ["--set", "flows.0.bytes=20MB", "--set", OVER_TAPS];
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb6];
 
@@ -38,19 +38,21 @@ fn disturbed_over(links: &[&str], node: &str, disturb: impl FnOnce(&str)) -> Fin
     let namespaces = await_fabrics(1, STAR_NODES);
     let namespace = namespaces.iter().find(|name| name.ends_with(&format!("-{node}")));
     let namespace = namespace.expect("every node has a namespace").clone();
-    await_link(&namespace);
+    await_link(&namespace, node == "s0" && links.contains(&AT_OTHER_HOOKS[1]));
     disturb(&namespace);
     let finished = run.finish();
     assert_eq!(traces(), before);
     finished
 }
 
-/// Waits until programs are attached, soon after which the run starts. Of those at a switch port the auditor is last.
-fn await_link(namespace: &str) {
-    let audited = ["tc", "filter", "show", "dev", LAST_PORT, "egress"];
-    while !in_namespace(namespace, &["ip", "-details", "link"]).contains("prog/xdp")
-        && !in_namespace(namespace, &audited).contains("egress_auditor")
-    {
+/// Waits until programs are attached, soon after which the run starts. Of those at ports at TC the last is waited for.
+fn await_link(namespace: &str, at_tc: bool) {
+    let (command, words): (&[&str], _) = if at_tc {
+        (&["tc", "filter", "show", "dev", LAST_PORT, "egress"], "egress_auditor")
+    } else {
+        (&["ip", "-details", "link"], "prog/xdp")
+    };
+    while !in_namespace(namespace, command).contains(words) {
         thread::yield_now();
     }
 }
