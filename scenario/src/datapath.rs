@@ -16,8 +16,8 @@ pub struct Datapath {
     pub links: LinkKind,
     /// Where in the kernel the ports of switches take frames in, on the kernel datapath; "memory" has no such place.
     /// "xdp": native XDP, in the driver. "xdp-generic": generic XDP, in the stack, also at hosts' ports. "tc": TC
-    /// ingress, in the stack, where tcpdump at a switch's port sees what comes in. With the same results; "xdp" takes
-    /// the least time for a frame. Default "xdp".
+    /// ingress, in the stack, where tcpdump at a switch's port sees what comes in. With the same results.
+    /// Default "xdp".
     pub hook: HookKind,
 }
 

@@ -8,7 +8,7 @@ pub enum Hook {
     /// Native XDP: in the driver, before the kernel has looked at the frame.
     #[default]
     Xdp,
-    /// Generic XDP: in the stack, for drivers without XDP. The frame has become an skb.
+    /// Generic XDP: in the stack, before packet taps, for drivers without XDP.
     XdpGeneric,
     /// TC ingress (clsact): in the stack, after packet taps.
     Tc,
