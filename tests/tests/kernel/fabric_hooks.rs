@@ -57,10 +57,10 @@ fn the_longest_frames_pass_at_every_hook() {
 #[test]
 fn threads_change_nothing_at_any_hook() {
     let memory = shapes::turmoil(in_memory, 9);
-    shapes::turmoil(|text, set| at_hook_on::<0, 2>(text, set), 9).assert_same_as(&memory);
-    shapes::turmoil(|text, set| at_hook_on::<0, 7>(text, set), 9).assert_same_as(&memory);
-    shapes::turmoil(|text, set| at_hook_on::<1, 2>(text, set), 9).assert_same_as(&memory);
-    shapes::turmoil(|text, set| at_hook_on::<1, 7>(text, set), 9).assert_same_as(&memory);
+    shapes::turmoil(at_hook_on::<0, 2>, 9).assert_same_as(&memory);
+    shapes::turmoil(at_hook_on::<0, 7>, 9).assert_same_as(&memory);
+    shapes::turmoil(at_hook_on::<1, 2>, 9).assert_same_as(&memory);
+    shapes::turmoil(at_hook_on::<1, 7>, 9).assert_same_as(&memory);
 }
 
 /// At one of the other hooks, on some threads.
