@@ -16,6 +16,7 @@ use tests::command::{
     Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped,
     traces, without_capabilities, xoff,
 };
+use tests::fabric::AT_OTHER_HOOKS;
 use tests::live::{Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor};
 
 #[test]
@@ -95,6 +96,37 @@ fn a_scenarios_flows_are_played() {
     lab.destroy();
 }
 
+<<<<<<< HEAD
+=======
+#[test]
+fn a_fabric_lives_at_every_hook() {
+    for hook in AT_OTHER_HOOKS {
+        let lab = Lab::deploy(SLOW, &["--set", hook]);
+        let pinged = ping("h3", "3", "h0").assert_code(0);
+        assert!(pinged.stdout.contains("3 received"), "{hook}: {pinged:?}");
+        let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
+        assert!(sent.stdout.contains("slowdown 1.00"), "{hook}: {sent:?}");
+        lab.destroy();
+    }
+}
+
+/// Runs `work` in the network of a host.
+fn inside<R: Send>(host: usize, work: impl FnOnce() -> R + Send) -> R {
+    let listed = json(&["list", "--json"]);
+    let name = listed[0]["fabric"]["hosts"][host]["namespace"].as_str().unwrap().to_owned();
+    let namespace = File::open(Path::new("/run/netns").join(name)).unwrap();
+    thread::scope(|scope| {
+        let inside = scope.spawn(move || {
+            // SAFETY: the descriptor is open, and only this thread moves.
+            let moved = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+            assert_eq!(moved, 0, "{}", std::io::Error::last_os_error());
+            work()
+        });
+        inside.join().unwrap()
+    })
+}
+
+>>>>>>> hooks
 #[test]
 fn programs_send_tcp_at_the_rate_of_the_link() {
     const BYTES: usize = 1_000_000;
