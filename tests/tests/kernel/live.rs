@@ -96,8 +96,6 @@ fn a_scenarios_flows_are_played() {
     lab.destroy();
 }
 
-<<<<<<< HEAD
-=======
 #[test]
 fn a_fabric_lives_at_every_hook() {
     for hook in AT_OTHER_HOOKS {
@@ -110,23 +108,6 @@ fn a_fabric_lives_at_every_hook() {
     }
 }
 
-/// Runs `work` in the network of a host.
-fn inside<R: Send>(host: usize, work: impl FnOnce() -> R + Send) -> R {
-    let listed = json(&["list", "--json"]);
-    let name = listed[0]["fabric"]["hosts"][host]["namespace"].as_str().unwrap().to_owned();
-    let namespace = File::open(Path::new("/run/netns").join(name)).unwrap();
-    thread::scope(|scope| {
-        let inside = scope.spawn(move || {
-            // SAFETY: the descriptor is open, and only this thread moves.
-            let moved = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-            assert_eq!(moved, 0, "{}", std::io::Error::last_os_error());
-            work()
-        });
-        inside.join().unwrap()
-    })
-}
-
->>>>>>> hooks
 #[test]
 fn programs_send_tcp_at_the_rate_of_the_link() {
     const BYTES: usize = 1_000_000;
