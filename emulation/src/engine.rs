@@ -181,6 +181,9 @@ pub struct Engine<'a, W: Wires> {
     /// Who captures what crosses wires of a live fabric.
     #[cfg(feature = "kernel")]
     captures: crate::live::captures::Captures,
+    /// What neighbours hold in a live fabric.
+    #[cfg(feature = "kernel")]
+    pauses: Option<crate::live::pauses::Pauses>,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -265,6 +268,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             waiting: live::Waiting::new(),
             #[cfg(feature = "kernel")]
             captures: crate::live::captures::Captures::default(),
+            #[cfg(feature = "kernel")]
+            pauses: None,
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
@@ -447,8 +452,15 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
-                    self.captures.take(interface, entry.at.to_nanos(), bytes);
+                Note::Captured { interface, ref bytes, dropped } if !self.captures.is_empty() => {
+                    self.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
+                }
+                #[cfg(feature = "kernel")]
+                Note::PauseReceived { wire, priority, until } if self.pauses.is_some() => {
+                    if let Some(pauses) = &mut self.pauses {
+                        pauses.receive(wire, priority, entry.at.to_nanos(), until);
+                    }
+                    self.recorder.tell(&entry)?;
                 }
                 _ => self.recorder.tell(&entry)?,
             }

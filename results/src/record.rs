@@ -300,9 +300,15 @@ impl Record {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
-    /// Adds a captured frame. `wire` counts in the order of the folder's wires.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
+    /// Adds a captured frame, with a comment if there is one. `wire` counts in the order of the folder's wires.
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame, comment))
     }
 
     /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses

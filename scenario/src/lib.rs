@@ -70,7 +70,7 @@ use units::{FrameTime, Picos};
 pub use backpressure::{Assignment, Backpressure, Bfc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
-pub use datapath::{Datapath, DatapathKind, LinkKind};
+pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use fault::{
     Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,

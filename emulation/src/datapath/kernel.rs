@@ -1,9 +1,11 @@
-//! The kernel datapath: namespaces, links, XDP switches, AF_XDP hosts.
+//! The kernel datapath: namespaces, links, switches at XDP or TC, AF_XDP hosts.
 //!
-//! When a frame is sent on a veth, the peer's native XDP program runs before the system call returns. So does that of
-//! a tap device when a frame is written to it. So the engine sends one frame, takes its record, and goes on. If the
-//! record does not come, the engine waits, and then the run fails: it never reports results that a lost frame has
-//! falsified.
+//! When a frame is sent on a veth, the peer's program runs before the system call returns, nearly always: by native XDP
+//! in the peer's own poll, by generic XDP and TC in that of the processor's backlog, and the kernel polls both at the
+//! end of the call, unless it defers that to a thread (ksoftirqd, threaded polls) or another processor (RPS). When a
+//! frame is written to a tap device its program runs within the call. So the engine sends one frame, takes its record,
+//! and goes on, and frames keep their order whatever is deferred. If the record does not come, the engine waits, and
+//! then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
 
@@ -26,7 +28,7 @@ use fabric_core::wire::{
 use host_agent::af_xdp;
 use host_agent::frame_length::FrameLengths;
 use netns::{Deployment, Tap};
-use scenario::LinkKind;
+use scenario::Datapath;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
@@ -44,7 +46,7 @@ use crate::stations::{self, naming};
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, Programs, STACK_INTERFACE};
-use deploy::{open_links, plan, start_hosts, start_switches};
+use deploy::{hook, open_links, plan, start_hosts, start_switches};
 
 /// Looks into a ring before sleeping.
 const SPINS: u32 = 1000;
@@ -135,17 +137,18 @@ impl KernelWires {
     /// entry per switch. The tables still have to be configured.
     pub fn deploy(
         fabric: &Fabric,
-        links: LinkKind,
+        datapath: Datapath,
         capacities: &[Capacity],
         policy: Policy,
         lengths: FrameLengths,
         programs: Programs,
     ) -> Result<Deployed<Self>, DeployError> {
+        let (links, hook) = (datapath.links, hook(datapath.hook));
         let addresses = stations::addresses(fabric);
         let mut deployment = netns::deploy(&plan(fabric, links, &addresses, programs))?;
         let mut switches = Vec::with_capacity(capacities.len());
         let mut tables = Vec::with_capacity(capacities.len());
-        for started in start_switches(fabric, links, &deployment, capacities, policy)? {
+        for started in start_switches(fabric, (links, hook), &deployment, capacities, policy)? {
             switches.push(Some(started.switch));
             tables.push(started.tables);
         }
@@ -153,7 +156,7 @@ impl KernelWires {
             Programs::Beside => SocketTakes::Ours,
             Programs::Behind { .. } => SocketTakes::All,
         };
-        let (host_program, hosts) = start_hosts(fabric, &deployment, takes)?;
+        let (host_program, hosts) = start_hosts(fabric, hook, &deployment, takes)?;
         let wires = Self {
             stacks: deployment.take_stacks(),
             hosts: Sockets(hosts.into_iter().map(Some).collect()),

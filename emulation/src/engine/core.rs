@@ -355,6 +355,9 @@ impl<W: Wires> Core<W> {
         }
         self.tally.last_activity = self.tally.last_activity.max(now);
         transmitter.lost += 1;
+        for &interface in &transmitter.captures {
+            self.record(now, node, transmitter.wire, interface, frame, Some(reason));
+        }
         self.note_lost(now, node, transmitter.wire, frame, (length, reason));
     }
 
@@ -370,6 +373,7 @@ impl<W: Wires> Core<W> {
         receiver.damaged += 1;
         self.tally.damaged += 1;
         let lost = (arrival.length(), DropReason::Corrupted);
+        self.capture_dropped(now, node, receiver, arrival.frame(), DropReason::Corrupted);
         self.note_lost(now, node, receiver.wire, arrival.frame(), lost);
     }
 
@@ -400,6 +404,7 @@ impl<W: Wires> Core<W> {
     ) -> Crossing {
         debug_assert_eq!(length, self.frames.length(frame), "a frame's length stays as it is");
         receiver.received += 1;
+        receiver.received_bytes += u64::from(length);
         let crossing = Crossing {
             wire: receiver.wire,
             ends: receiver.ends,
@@ -418,11 +423,40 @@ impl<W: Wires> Core<W> {
         let kind = self.frames.kind(frame);
         for &(interface, filter) in &receiver.captures {
             if captured_by(filter, kind) {
-                let bytes = self.frames.bytes(receiver.wire, frame, &mut self.scratch);
-                let what = Note::Captured { interface, bytes: bytes.into() };
-                self.journal.note(now, node, what);
+                self.record(now, node, receiver.wire, interface, frame, None);
             }
         }
+    }
+
+    /// A switch has dropped a frame that came in, and has left it as it was.
+    #[cold]
+    pub fn capture_dropped(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &Receiver,
+        frame: FrameId,
+        reason: DropReason,
+    ) {
+        for &(interface, filter) in &receiver.captures {
+            if filter == CaptureFilter::Drops {
+                self.record(now, node, receiver.wire, interface, frame, Some(reason));
+            }
+        }
+    }
+
+    /// Notes a frame for an interface of the capture.
+    fn record(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        wire: WireId,
+        interface: u32,
+        frame: FrameId,
+        dropped: Option<DropReason>,
+    ) {
+        let bytes = self.frames.bytes(wire, frame, &mut self.scratch).into();
+        self.journal.note(now, node, Note::Captured { interface, bytes, dropped });
     }
 
     /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
@@ -454,5 +488,7 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
         CaptureFilter::HopControl => kind == FrameKind::HopControl,
         CaptureFilter::Cnp => kind == FrameKind::Cnp,
         CaptureFilter::Data => kind == FrameKind::Data,
+        // Recorded once it is known what becomes of a frame.
+        CaptureFilter::Drops => false,
     }
 }

@@ -91,7 +91,7 @@ impl HostNode {
     ) -> Self {
         let fabric = scenario.fabric();
         let wire = fabric.host(host).ports[0];
-        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
+        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to), captured);
         Self {
             host: Host::new(settings.config(host), &settings.transports(host)),
             ready_at: Picos::MAX,

@@ -183,6 +183,8 @@ pub enum Note {
         interface: u32,
         /// The frame.
         bytes: Box<[u8]>,
+        /// Why it goes no further, in a capture of drops.
+        dropped: Option<DropReason>,
     },
 }
 

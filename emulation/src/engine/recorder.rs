@@ -134,7 +134,10 @@ impl<'a> Recorder<'a> {
             Note::SampledFlows { port, flows } => {
                 record.flow_queues(&flow_queues_row(time, node, port, &flows))
             }
-            Note::Captured { interface, ref bytes } => record.capture(interface, time, bytes),
+            Note::Captured { interface, ref bytes, dropped } => {
+                let comment = dropped.map(capture_comment);
+                record.capture(interface, time, bytes, comment.as_deref())
+            }
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
             }
@@ -209,6 +212,11 @@ fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
     let SenderState { rate, window, congestion_millionths, round_trip, outstanding } = *state;
     let round_trip = round_trip.map(Picos::to_nanos_ceil);
     FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
+}
+
+/// What a capture says of a frame that goes no further.
+pub fn capture_comment(reason: DropReason) -> String {
+    format!("dropped: {}", reason.name())
 }
 
 /// Who is to blame for a drop, as results say it.

@@ -18,6 +18,8 @@ pub struct Transmitter {
     pub timing: Timing,
     /// Frames whose transmission began.
     pub sent: u64,
+    /// Their bytes, without FCS.
+    pub sent_bytes: u64,
     /// The node at the other end.
     pub to: Place,
     /// Its port.
@@ -30,11 +32,19 @@ pub struct Transmitter {
     pub lost: u64,
     /// What goes wrong on it, if anything may.
     faults: Option<Box<Faults>>,
+    /// Interfaces of the capture that record what the wire loses.
+    pub captures: Vec<u32>,
 }
 
 impl Transmitter {
-    /// Of an idle wire that leads to the node at `to`.
-    pub fn new(scenario: &Scenario, wire: WireId, to: Place) -> Self {
+    /// Of an idle wire that leads to the node at `to`; what it loses is recorded by the interfaces of `captured` that
+    /// name it.
+    pub fn new(
+        scenario: &Scenario,
+        wire: WireId,
+        to: Place,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
         let fabric = scenario.fabric();
         let timing = Timing::of(fabric.wire(wire), scenario);
         let faults = Faults::on_wire(scenario, &fabric.wire(wire).name, wire.0, timing);
@@ -42,12 +52,18 @@ impl Transmitter {
             busy_until: Picos::ZERO,
             timing,
             sent: 0,
+            sent_bytes: 0,
             to,
             to_port: fabric.wire(wire).to_port,
             wakes: false,
             wire,
             lost: 0,
             faults: faults.map(Box::new),
+            captures: interfaces(captured, wire)
+                .filter_map(|(interface, filter)| {
+                    (filter == CaptureFilter::Drops).then_some(interface)
+                })
+                .collect(),
         }
     }
 
@@ -56,6 +72,7 @@ impl Transmitter {
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
         self.sent += 1;
+        self.sent_bytes += u64::from(length);
         self.busy_until + self.timing.delay
     }
 
@@ -63,6 +80,12 @@ impl Transmitter {
     #[inline]
     pub fn is_faulty(&self) -> bool {
         self.faults.is_some()
+    }
+
+    /// What the frames took that were sent, in bytes on the wire.
+    #[cfg(feature = "kernel")]
+    pub fn sent_on_the_wire(&self) -> u64 {
+        self.sent_bytes + self.sent * self.timing.on_the_wire(0)
     }
 
     /// The same as [`start`](Self::start) where faults look at the frame.
@@ -116,6 +139,8 @@ pub struct Receiver {
     pub received: u64,
     /// Frames that arrived with a wrong FCS.
     pub damaged: u64,
+    /// Their bytes, without FCS.
+    pub received_bytes: u64,
     /// Interfaces of the capture, and the filter of each.
     pub captures: Vec<(u32, CaptureFilter)>,
 }
@@ -124,14 +149,31 @@ impl Receiver {
     /// Of an idle wire, recorded by the interfaces of `captured` that name it.
     pub fn new(scenario: &Scenario, wire: WireId, captured: &[(WireId, CaptureFilter)]) -> Self {
         let fabric = scenario.fabric();
-        let interfaces = (0..).zip(captured).filter(|(_, (of, _))| *of == wire);
         Self {
             wire,
             ends: fabric.ends(wire),
             timing: Timing::of(fabric.wire(wire), scenario),
             received: 0,
             damaged: 0,
-            captures: interfaces.map(|(interface, (_, filter))| (interface, *filter)).collect(),
+            received_bytes: 0,
+            captures: interfaces(captured, wire).collect(),
         }
     }
+}
+
+#[cfg(feature = "kernel")]
+impl Receiver {
+    /// What the frames took that arrived, in bytes on the wire.
+    pub fn received_on_the_wire(&self) -> u64 {
+        self.received_bytes + self.received * self.timing.on_the_wire(0)
+    }
+}
+
+/// The interfaces that name a wire, and the filter of each.
+fn interfaces(
+    captured: &[(WireId, CaptureFilter)],
+    wire: WireId,
+) -> impl Iterator<Item = (u32, CaptureFilter)> {
+    let of_wire = (0..).zip(captured).filter(move |(_, (of, _))| *of == wire);
+    of_wire.map(|(interface, (_, filter))| (interface, *filter))
 }

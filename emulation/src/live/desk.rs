@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 
+use fabric_core::drop_reason::DropReason;
 use mio::Waker;
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
@@ -39,8 +40,8 @@ pub enum Request {
         /// How the wires then are, in the same order.
         done: Sender<Vec<WireView>>,
     },
-    /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
-    /// has no room are lost, and counted: a capture never holds the fabric up.
+    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone.
+    /// Frames for which the channel has no room are lost, and counted: a capture never holds the fabric up.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
@@ -64,6 +65,8 @@ pub struct CapturedFrame {
     pub time: Nanos,
     /// The frame, without FCS.
     pub bytes: Box<[u8]>,
+    /// Why it goes no further, in a capture of drops.
+    pub dropped: Option<DropReason>,
     /// Frames that the capture has lost before it.
     pub lost: u64,
 }

@@ -58,6 +58,7 @@ stop = "deadlock"
 [datapath]
 kind = "memory"
 links = "tap"
+hook = "tc"
 [topology]
 kind = "custom"
 switches = ["s0", "s1"]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tests::command::await_that;
 
-use super::live::{Lab, SLOW, command, json, ping};
+use tests::live::{Lab, SLOW, command, json, ping};
 
 /// How long a packet of 1400 bytes takes from h0 to h1, on the same leaf, in nanoseconds.
 fn fct() -> u64 {

@@ -1,6 +1,7 @@
 //! Whole fabrics on the memory datapath.
 
 mod backpressure;
+mod captured_drops;
 mod closed_loops;
 mod collisions;
 mod deadlock;

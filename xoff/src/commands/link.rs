@@ -30,7 +30,7 @@ pub struct Arguments {
     /// For `flap`: how often it goes down before it stays up. Default: until another `xoff link`.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     times: Option<u64>,
-    /// Prints how the wires then are, as JSON.
+    /// Prints how the wires then are, as JSON; errors, too.
     #[arg(long)]
     json: bool,
 }
@@ -84,6 +84,7 @@ impl Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let Arguments { name, wire, reroute, json, .. } = arguments;
+    super::json_errors::answer_in_json(*json);
     let state = match arguments.state() {
         Ok(state) => state,
         Err(message) => return super::refuse(&message),

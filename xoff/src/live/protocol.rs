@@ -107,6 +107,9 @@ pub enum Answer {
         time_ns: u64,
         /// The frame, without FCS, in hexadecimal digits.
         bytes: String,
+        /// The name of the reason why it goes no further, in a capture of drops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropped: Option<String>,
         /// Frames that were lost before it, because they were not read in time.
         lost: u64,
     },

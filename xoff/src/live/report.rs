@@ -34,7 +34,7 @@ pub fn render(description: &Description, view: &View) -> String {
     )
     .expect(WRITES);
     for host in &view.hosts {
-        let mut state = state(&host.wire, &host.paused);
+        let mut state = state(&host.wire_state, &host.paused);
         if host.program_frames_too_long > 0 {
             write!(
                 state,
@@ -126,7 +126,7 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
             *rate_bps as f64 / 1e9,
             port.queued_bytes.iter().sum::<u64>(),
             port.ingress_bytes.iter().sum::<u64>(),
-            state(&port.wire, &port.paused),
+            state(&port.wire_state, &port.paused),
         )
         .expect(WRITES);
     }

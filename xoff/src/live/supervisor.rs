@@ -9,7 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -24,6 +24,7 @@ use scenario::{LEAST_PERIOD, LEAST_RATE, LONGEST_LIFE, MOST_DELAY, Scenario, glo
 use topology::{HostId, WireId};
 use units::{BitsPerSecond, Bytes};
 
+use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, Flow, LONGEST_REQUEST, NamedWire, Request, Wire};
 
@@ -36,6 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// A client, and its place among all.
+type Client = Connection<UnixStream>;
 
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
@@ -53,6 +57,8 @@ pub struct Settings<'a> {
     pub threads: Threads,
     /// Whether the scenario's flows start.
     pub plays: bool,
+    /// Whether messages go to the fabric's log once it is up; otherwise they stay on standard error.
+    pub keeps_log: bool,
 }
 
 /// Keeps a fabric up until it is told to stop, or `interrupted`. Calls `ready` once it forwards.
@@ -72,8 +78,9 @@ pub fn supervise(
     let listener = listen(&claim).map_err(|error| cannot_write(&claim, &error))?;
     let mut told = Ok(());
     let up = |scenario: &Scenario, up: Up| {
+        let log = || if settings.keeps_log { log_from_now_on(claim.folder()) } else { Ok(()) };
         told = announce(&claim, settings, scenario, &up)
-            .and_then(|()| log_from_now_on(claim.folder()))
+            .and_then(|()| log())
             .map_err(|error| cannot_write(&claim, &error));
         if told.is_err() {
             // It is the fabric's first and last request.
@@ -148,6 +155,8 @@ fn announce(
         process: process::id(),
         fabric: up.fabric.to_string(),
         dilation: settings.dilation.get(),
+        threads: settings.threads.to_string(),
+        plays: settings.plays,
         shape: scenario.shape.to_string(),
         hosts,
     };
@@ -267,40 +276,42 @@ impl Names {
 
 /// Answers all clients, each in a thread of its own.
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
-    let clients = Arc::new(AtomicUsize::new(0));
+    let clients = Clients::at_most(MOST_CLIENTS);
     for client in listener.incoming() {
         // Such as too many open files: the next client may have more luck.
         let Ok(client) = client else {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
-            let _ = refuse(&client, "too many clients at once; try again");
-            clients.fetch_sub(1, Ordering::AcqRel);
+        let Some(admission) = clients.admit(&client) else {
+            let why = "too many clients at once; try again".to_owned();
+            // It has room for a line, as nothing was written to it yet.
+            let _ = (&client).write_all(&line(&Answer::Refused { why }));
             continue;
-        }
-        let (handle, names, count) = (handle.clone(), Arc::clone(names), Arc::clone(&clients));
+        };
+        let (handle, names) = (handle.clone(), Arc::clone(names));
+        let client = Connection { stream: client, admission };
         let of_client = move || {
             // A client that goes away wants no answer.
             let _ = converse(&client, &handle, &names);
-            count.fetch_sub(1, Ordering::AcqRel);
         };
-        if thread::Builder::new().spawn(of_client).is_err() {
-            clients.fetch_sub(1, Ordering::AcqRel);
-        }
+        // Without a thread for it, the client sees that its connection is closed.
+        let _ = thread::Builder::new().spawn(of_client);
     }
 }
 
 /// Answers the requests of one client, one after another.
-fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(client);
+fn converse(client: &Client, handle: &Handle, names: &Names) -> io::Result<()> {
+    client.stream.set_read_timeout(Some(PATIENCE))?;
+    client.stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(&client.stream);
     loop {
+        client.admission.ask();
         let mut line = String::new();
         if reader.by_ref().take(LONGEST_REQUEST).read_line(&mut line)? == 0 {
             return Ok(());
         }
+        client.admission.serve();
         match serde_json::from_str(&line) {
             Ok(request) => answer(client, handle, names, request)?,
             Err(error) => {
@@ -310,7 +321,7 @@ fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<(
     }
 }
 
-fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
+fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
     match request {
         Request::Look {} => match handle.look() {
             Ok(view) => tell(client, &Answer::View(view)),
@@ -419,7 +430,7 @@ fn impair(
 
 /// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.
 fn report_deliveries(
-    mut client: &UnixStream,
+    client: &Client,
     deliveries: &Receiver<Delivery>,
     flows: usize,
 ) -> io::Result<usize> {
@@ -430,38 +441,44 @@ fn report_deliveries(
                 missing -= 1;
                 tell(client, &Answer::Delivered(delivery))?;
             }
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return Ok(missing),
         }
     }
 }
 
 /// Tells of frames as they come, until the client goes or the fabric does.
-fn stream(mut client: &UnixStream, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
+fn stream(client: &Client, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, lost }) => {
+            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
                 let mut digits = String::with_capacity(2 * bytes.len());
                 for byte in &bytes {
                     write!(digits, "{byte:02x}").expect("a String takes every write");
                 }
-                tell(client, &Answer::Frame { wire, time_ns: time.0, bytes: digits, lost })?;
+                let (time_ns, bytes) = (time.0, digits);
+                let dropped = dropped.map(|reason| reason.name().to_owned());
+                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
             }
             // Fails if the client has gone.
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return tell(client, &Answer::Done),
         }
     }
 }
 
-fn refuse(client: &UnixStream, why: &str) -> io::Result<()> {
+fn refuse(client: &Client, why: &str) -> io::Result<()> {
     tell(client, &Answer::Refused { why: why.to_owned() })
 }
 
-fn tell(mut client: &UnixStream, answer: &Answer) -> io::Result<()> {
-    let mut line = serde_json::to_string(answer).map_err(io::Error::other)?;
-    line.push('\n');
-    client.write_all(line.as_bytes())
+fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
+    client.write(&line(answer))
+}
+
+fn line(answer: &Answer) -> Vec<u8> {
+    let mut line = serde_json::to_vec(answer).expect("an answer is plain data");
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]
