@@ -115,6 +115,10 @@ drop_reasons! {
     WatchdogEgress = 25, "watchdog-egress", Watchdog;
     /// A packet that came in from a neighbour whose PFC storm the watchdog acts on, in a priority of that storm.
     WatchdogIngress = 26, "watchdog-ingress", Watchdog;
+    /// A fault damaged the frame on the wire: the MAC at its end found the FCS wrong.
+    Corrupted = 27, "corrupted", Injected;
+    /// A fault has taken the wire down.
+    LinkDown = 28, "link-down", Injected;
 }
 
 impl fmt::Display for DropReason {

@@ -8,6 +8,7 @@ use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
+use super::fault::FaultTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
@@ -79,6 +80,9 @@ pub struct Summary {
     pub retransmitted_packets: u64,
     /// Frames that went no further.
     pub drops: DropTotals,
+    /// What faults have done, if the scenario has some.
+    #[serde(default)]
+    pub faults: Option<FaultTotals>,
     /// Most bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
     /// Most of them in headroom.
@@ -239,6 +243,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
                 `ignored`, `substrate`, `injected`, and `watchdog` if there are any (see `drops.csv`).",
     },
+    Column {
+        name: "faults",
+        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often                 switches were given other routes. Null without faults.",
+    },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
         name: "headroom_max_bytes",
@@ -271,7 +279,7 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
                 reason and what to change. Empty when none did; frames that injected faults or a \
-                watchdog took do not count.",
+                watchdog took, and those without a route because a fault has taken a link, do not count.",
     },
     Column {
         name: "truncated",
@@ -401,6 +409,7 @@ mod tests {
         "substrate": 0,
         "injected": 0
       },
+      "faults": null,
       "buffer_max_bytes": {
         "leaf0": 2,
         "leaf1": 3

@@ -138,6 +138,8 @@ pub enum Note {
         length: u32,
         /// Whether it is a PAUSE.
         is_pause: bool,
+        /// How: where it arrived, if its FCS was wrong, or else on the wire.
+        reason: DropReason,
     },
     /// A switch has detected a PFC storm. In a box, so that it does not make every note longer.
     StormDetected(
@@ -191,6 +193,8 @@ pub enum Note {
         interface: u32,
         /// The frame.
         bytes: Box<[u8]>,
+        /// Why it goes no further, in a capture of drops.
+        dropped: Option<DropReason>,
     },
 }
 
