@@ -1,7 +1,7 @@
 //! The end of a run, or of a live fabric: its results appear.
 
 use results::{Manifest, Record, ResultsError, RunDescription, RunReport, Summary, counted};
-use scenario::{DatapathKind, Scenario};
+use scenario::{DatapathKind, HookKind, Scenario};
 use units::{BitsPerSecond, Picos};
 
 /// What a run follows, or followed.
@@ -42,14 +42,17 @@ pub fn publish(
 }
 
 fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
-    let (datapath, ebpf_object) = match scenario.datapath.kind {
+    let (datapath, ebpf_object, hook) = match scenario.datapath.kind {
         #[cfg(feature = "kernel")]
-        DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
+        DatapathKind::Kernel => {
+            ("kernel", Some(ebpf_object()), Some(scenario.datapath.hook.name().to_owned()))
+        }
         #[cfg(not(feature = "kernel"))]
         DatapathKind::Kernel => unreachable!("`run` has refused it"),
-        DatapathKind::Memory => ("memory", None),
+        DatapathKind::Memory => ("memory", None, None),
     };
     Manifest {
+        hook,
         ebpf_object,
         git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
         seed: scenario.seed,
@@ -77,12 +80,13 @@ fn describe(scenario: &Scenario, clock: Clock) -> String {
     } else {
         format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
     };
-    let datapath = match scenario.datapath.kind {
-        DatapathKind::Kernel => "kernel",
-        DatapathKind::Memory => "memory",
+    let datapath = match (scenario.datapath.kind, scenario.datapath.hook) {
+        (DatapathKind::Kernel, HookKind::Xdp) => "kernel datapath".to_owned(),
+        (DatapathKind::Kernel, hook) => format!("kernel datapath at {}", hook.name()),
+        (DatapathKind::Memory, _) => "memory datapath".to_owned(),
     };
     format!(
-        "{shape}, {}, {}, {links}; {datapath} datapath, {} clock",
+        "{shape}, {}, {}, {links}; {datapath}, {} clock",
         counted(fabric.switch_count().into(), "switch"),
         counted(fabric.host_count().into(), "host"),
         clock.name()

@@ -35,6 +35,7 @@ mod off_state;
 mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
+mod rerouting;
 mod sampler;
 #[cfg_attr(
     not(feature = "kernel"),
@@ -79,6 +80,7 @@ use deadlock::DeadlockWatch;
 use journal::{Entry, Note};
 use part::{Opening, Part, Window};
 use recorder::Recorder;
+use rerouting::Rerouting;
 use switch_node::SwitchNode;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
@@ -157,6 +159,7 @@ pub struct Engine<'a, W: Wires> {
     /// Tasks that repeat as long as there are flows, with their periods, while there are none.
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
+    rerouting: Rerouting,
     recorder: Recorder<'a>,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
@@ -247,7 +250,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             parts,
             agenda: Agenda::default(),
             resting: Vec::new(),
-            deadlocks: DeadlockWatch::new(fabric),
+            deadlocks: DeadlockWatch::new(fabric, scenario.reroutes()),
+            rerouting: Rerouting::of(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
             lookahead,
@@ -266,6 +270,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             part.core.set_longest_window(lookahead);
         }
         engine.watch_pauses();
+        engine.announce_storms();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
         if switch_settings::measures_links(scenario) {
             // Before the first flow, so that ports measure their links before they send packets.
@@ -277,6 +282,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
             engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
+        engine.plan_reroutes();
         if let Some(period) = scenario.bitmap_period() {
             engine.agenda.schedule(period, Task::Bitmaps);
         }
@@ -373,53 +379,6 @@ impl<'a, W: Wires> Engine<'a, W> {
         [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min)
     }
 
-    fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
-        match task {
-            Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
-            Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
-            Task::DeadlockLook => self.look_for_deadlock(),
-            Task::PausedQueuesLook => self.look_at_paused_queues(),
-            Task::Sample => {
-                opening.samples = Some(self.classes);
-                self.go_on(task, self.scenario.results.queue_period);
-            }
-            Task::ControlPlane => {
-                opening.computes = true;
-                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
-                    self.go_on(task, period);
-                }
-            }
-            Task::LinkDelays => {
-                opening.measures = true;
-                self.repeat(task, self.scenario.switch.headroom.measurement_period());
-            }
-            Task::Bitmaps => {
-                opening.announces = true;
-                self.repeat(task, self.scenario.bitmap_period());
-            }
-        }
-        Ok(())
-    }
-
-    /// Schedules a task again. In a live fabric it may rest.
-    fn go_on(&mut self, task: Task, period: Picos) {
-        #[cfg(feature = "kernel")]
-        if self.lets_rest(task, period) {
-            return;
-        }
-        self.agenda.schedule(self.now + period, task);
-    }
-
-    /// Schedules a task again, as long as there are flows; without any it rests.
-    fn repeat(&mut self, task: Task, period: Option<Picos>) {
-        let Some(period) = period else { return };
-        if self.active.is_empty() && self.stream.next_start().is_none() {
-            self.resting.push((task, period));
-        } else {
-            self.agenda.schedule(self.now + period, task);
-        }
-    }
-
     /// Hands over the frames that have left their parts.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
@@ -449,9 +408,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.live.captures.is_empty() => {
-                    self.live.captures.take(interface, entry.at.to_nanos(), bytes);
-                }
+                _ if self.tell_followers(&entry) => {}
                 _ => self.recorder.tell(&entry)?,
             }
         }

@@ -9,15 +9,19 @@ pub mod calibration;
 pub(crate) mod captures;
 pub mod clock;
 pub mod desk;
+pub mod impairment;
 pub(crate) mod lateness;
+pub(crate) mod pauses;
 pub mod stacks;
 pub mod thread;
 pub mod view;
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
@@ -37,6 +41,7 @@ use calibration::Calibration;
 use desk::{Desk, Handle};
 use stacks::{Stacks, Waiting};
 use thread::{Hurry, Priority};
+use view::StormEvent;
 
 pub use crate::datapath::kernel::STACK_INTERFACE;
 
@@ -74,6 +79,16 @@ pub enum Dilation {
     Auto,
 }
 
+impl fmt::Display for Dilation {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(dilation) => dilation.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
 /// How a fabric is live.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
@@ -92,7 +107,7 @@ pub struct Options<'a> {
 }
 
 /// A fabric that is up.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Up {
     /// What reaches it.
     pub handle: Handle,
@@ -104,6 +119,8 @@ pub struct Up {
     pub dilation: NonZeroU32,
     /// How that was found out, unless it was given.
     pub calibration: Option<Calibration>,
+    /// What watchdogs tell of PFC storms.
+    pub storm_events: Receiver<StormEvent>,
 }
 
 /// Deploys a scenario's fabric and keeps it up, until a request or `interrupted` ends it. Calls `up` once the fabric
@@ -153,12 +170,13 @@ pub fn serve(
     if let Some(folder) = options.results {
         engine.survive_loss_of(folder.to_owned());
     }
+    let storm_events = engine.tell_of_storms();
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
     // Refused before anybody is told that the fabric is up.
     drop(hurry()?);
-    up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration });
+    up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration, storm_events });
     let (stacks, desk) = (&mut stacks, &mut desk);
     let hurry = hurry()?;
     let (from, time) = (Picos::ZERO, Duration::MAX);

@@ -1,6 +1,7 @@
 //! One run from scenario to report.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -78,6 +79,16 @@ pub enum Threads {
     Auto,
     /// So many, or as many as there are switches: a switch and its hosts share one.
     Exactly(NonZeroUsize),
+}
+
+impl fmt::Display for Threads {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Exactly(threads) => threads.fmt(f),
+        }
+    }
 }
 
 impl Threads {
@@ -178,9 +189,9 @@ pub fn deploy(
     let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
-    let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
+    let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
     let mut datapath =
-        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths, programs)?;
+        KernelWires::deploy(fabric, kind, &capacities, policy, scenario.frames.lengths, programs)?;
     configure(scenario, routes, &mut datapath.tables);
     Ok(datapath)
 }
@@ -240,6 +251,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_queues: scenario.switch.backpressure.map(|_| results.queue_period.to_nanos()),
+        watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
         size_classes: SizeClasses::new(results.size_classes.clone()),
@@ -330,6 +342,7 @@ pub(crate) fn claim(
         egress_queues,
         queue_pauses: scenario.switch.backpressure.is_some(),
         held_flows: scenario.results.held_flows,
+        watchdog: scenario.switch.watchdog.is_some(),
         hpcc,
     };
     ResultsFolder::create(folder, &options)

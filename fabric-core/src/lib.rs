@@ -40,4 +40,5 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod threshold;
+pub mod watchdog;
 pub mod wire;

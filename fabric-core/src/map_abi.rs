@@ -9,6 +9,7 @@
 //! | `INGRESS_QUEUES` | [`IngressQueue`] | ports x 8 | both | both |
 //! | `EGRESS_QUEUES` | [`EgressQueue`] | ports x queues | both | both |
 //! | `EGRESS_CLASSES` | [`EgressClass`] | ports x 8 | eBPF; counters: TC egress | both |
+//! | `STORMS` | [`Storm`] | ports x 8 | both | both |
 //! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
 //! | `NEXT_HOPS` | [`NextHop`] | members of all ECMP groups | control plane | eBPF |
 //! | `POLICY_ROUTES` | [`PolicyRoute`] | a power of two, see `routing` | control plane | eBPF |
@@ -65,6 +66,8 @@ pub mod names {
     pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
     /// [`super::EgressClass`].
     pub const EGRESS_CLASSES: &str = "EGRESS_CLASSES";
+    /// [`super::Storm`].
+    pub const STORMS: &str = "STORMS";
     /// [`super::Route`].
     pub const ROUTES: &str = "ROUTES";
     /// [`super::NextHop`].
@@ -361,6 +364,22 @@ pub struct PauseState {
     pub previous_until_ns: Cell64,
 }
 
+/// One (port, priority) under the switch's watchdog; see `watchdog`. Counts go on from storm to storm.
+#[repr(C)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
+pub struct Storm {
+    /// 1 while the watchdog acts on a storm of the neighbour's.
+    pub active: Cell64,
+    /// Packets of the priority that were to leave by the port and were dropped.
+    pub egress_packets: Cell64,
+    /// Their bytes.
+    pub egress_bytes: Cell64,
+    /// Packets of the priority that came in at the port and were dropped.
+    pub ingress_packets: Cell64,
+    /// Their bytes.
+    pub ingress_bytes: Cell64,
+}
+
 /// The ports towards one host. A word, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
@@ -459,6 +478,7 @@ const _: () = {
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);
     assert!(size_of::<EgressClass>() == 64);
+    assert!(size_of::<Storm>() == 40);
     assert!(size_of::<Route>() == 8);
     assert!(size_of::<SchemeLine>() == 64);
     assert!(size_of::<SchemeBlock>() == 2048);

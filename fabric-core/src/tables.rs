@@ -7,7 +7,7 @@ use crate::cell::{Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, NextHop, PolicyRoute, Port, Route,
-    SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
+    SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState,
 };
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
@@ -25,6 +25,8 @@ pub trait Tables: Sharing {
     fn egress_queue(&self, row: u32) -> Option<&EgressQueue>;
     /// A row of the egress ports' classes; see [`class_row`](crate::map_abi::class_row).
     fn egress_class(&self, row: u32) -> Option<&EgressClass>;
+    /// A row of what the watchdog does; see [`class_row`](crate::map_abi::class_row).
+    fn storm(&self, row: u32) -> Option<&Storm>;
     /// The route to host `host`.
     fn route(&self, host: u32) -> Option<&Route>;
     /// Member `index` of all ECMP groups.

@@ -12,6 +12,7 @@ use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
@@ -29,6 +30,7 @@ use super::queue_pause::QueuePauseRow;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
+use super::watchdog::WatchdogRow;
 
 /// The resolved scenario's name in the results folder.
 pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
@@ -50,6 +52,8 @@ const FILES: &[&str] = &[
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
+    WatchdogRow::FILE,
+    FaultRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
     HpccFiles::FILES[0],
@@ -82,6 +86,8 @@ pub struct ResultsOptions {
     pub queue_pauses: bool,
     /// Whether there is a `held_flows.csv`.
     pub held_flows: bool,
+    /// Whether there is a `watchdog.csv`.
+    pub watchdog: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -94,6 +100,7 @@ pub struct ResultsFolder {
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
+    watchdog: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -135,6 +142,7 @@ impl ResultsFolder {
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
+            watchdog: optional_table::<WatchdogRow>(&staging, options.watchdog)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
@@ -217,6 +225,14 @@ impl ResultsFolder {
         self.held_flows.as_mut().expect("held flows are noted where it is asked for").row(row)
     }
 
+    /// Adds a PFC storm, once it is over or the run has ended.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::watchdog`].
+    pub fn storm(&mut self, row: &WatchdogRow) -> Result<(), ResultsError> {
+        self.watchdog.as_mut().expect("a watchdog has the table").row(row)
+    }
+
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.drops.row(row)
@@ -263,13 +279,20 @@ impl ResultsFolder {
         table.finish()
     }
 
-    /// Adds a frame to the capture. `wire` counts in the order of [`ResultsOptions::wires`].
+    /// Adds a frame to the capture, with a comment if there is one. `wire` counts in the order of
+    /// [`ResultsOptions::wires`].
     ///
     /// # Panics
     /// If there is no such wire.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
         let capture = self.capture.as_mut().expect("a frame is captured only from a chosen wire");
-        capture.frame(wire, time, frame)
+        capture.frame(wire, time, frame, comment)
     }
 
     /// Lets all files appear. The manifest's `tool` is filled in here.
@@ -284,7 +307,7 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
-        let optional = optional.chain(self.flow_queues).chain(self.held_flows);
+        let optional = optional.chain(self.flow_queues).chain(self.held_flows).chain(self.watchdog);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

@@ -8,6 +8,7 @@ use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
+use super::fault::FaultTotals;
 use super::fidelity::FidelitySummary;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
@@ -15,6 +16,7 @@ use super::occupancy::OccupancySummary;
 use super::pause_intervals::PausedByLevel;
 use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
+use super::watchdog::WatchdogTotals;
 use super::window::WindowSummary;
 
 /// The results of a run in numbers. All but `fidelity` and [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
@@ -68,6 +70,9 @@ pub struct Summary {
     pub window: Option<WindowSummary>,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
+    /// PFC storms, if switches have a watchdog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<WatchdogTotals>,
     /// Packets that switches marked with Congestion Experienced, each counted once.
     pub ecn_marked: u64,
     /// Congestion notification packets sent.
@@ -76,6 +81,9 @@ pub struct Summary {
     pub retransmitted_packets: u64,
     /// Frames that went no further.
     pub drops: DropTotals,
+    /// What faults have done, if the scenario has some.
+    #[serde(default)]
+    pub faults: Option<FaultTotals>,
     /// Most bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
     /// Most of them in headroom.
@@ -221,6 +229,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
     Column {
+        name: "watchdog",
+        about: "PFC storms (see `watchdog.csv`): `storms` that were detected, `restored` before the run's end, `storm_ns` from \
+                each detection until then, in sum, and the sums of the columns `egress_dropped_packets`, \
+                `egress_dropped_bytes`, `ingress_dropped_packets`, `ingress_dropped_bytes`, `forwarded_packets` and \
+                `forwarded_bytes`. Missing without `switch.watchdog`.",
+    },
+    Column {
         name: "ecn_marked",
         about: "Packets that switches marked Congestion Experienced; one that several marked counts \
                 once.",
@@ -230,7 +245,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
-                `ignored`, `substrate`, `injected` (see `drops.csv`).",
+                `ignored`, `substrate`, `injected`, and `watchdog` if there are any (see `drops.csv`).",
+    },
+    Column {
+        name: "faults",
+        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often                 switches were given other routes. Null without faults.",
     },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
@@ -263,8 +282,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
-                reason and what to change. Empty when none did; frames that injected faults took do \
-                not count.",
+                reason and what to change. Empty when none did; frames that injected faults or a \
+                watchdog took, and those without a route because a fault has taken a link, do not count.",
     },
     Column {
         name: "truncated",
@@ -404,6 +423,7 @@ mod tests {
         "substrate": 0,
         "injected": 0
       },
+      "faults": null,
       "buffer_max_bytes": {
         "leaf0": 2,
         "leaf1": 3
@@ -428,8 +448,10 @@ mod tests {
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         let lateness = Lateness { deadlines: 1, ..Lateness::default() };
         let (lost_ns, nodes) = (0, [("leaf0".into(), lateness)].into());
-        let fidelity = FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes };
-        let json = Summary { fidelity: Some(fidelity), ..summary() }.to_json();
+        let fidelity =
+            Some(FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes });
+        let watchdog = Some(WatchdogTotals::default());
+        let json = Summary { fidelity, watchdog, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });

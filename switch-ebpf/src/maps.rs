@@ -7,7 +7,7 @@ use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop,
-    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
+    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
@@ -29,6 +29,8 @@ static INGRESS_QUEUES: Array<IngressQueue> = Array::with_max_entries(1, MMAPABLE
 static EGRESS_QUEUES: Array<EgressQueue> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static EGRESS_CLASSES: Array<EgressClass> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static STORMS: Array<Storm> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
 #[map]
@@ -111,6 +113,11 @@ impl Tables for MapTables {
     #[inline(always)]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         EGRESS_CLASSES.get(row)
+    }
+
+    #[inline(always)]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        STORMS.get(row)
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ mod exchange;
 mod observer;
 mod orders;
 mod port;
+mod storms;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -23,7 +24,7 @@ use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
 use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::Order;
-use fabric_core::policy::Policy;
+use fabric_core::policy::{Policy, StormAction};
 use fabric_core::priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
@@ -35,11 +36,14 @@ use units::{Nanos, Picos};
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
 use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
+use crate::watchdog::WatchdogConfig;
 
 pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
 pub use observer::{Admitted, ControlEvent, Departed, Observer};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
+use storms::Storms;
+pub use storms::{Storm, StormHistory, Traffic};
 use timers::{Timer, Timers};
 
 /// Length of the frames that a switch makes itself.
@@ -66,6 +70,8 @@ pub struct SwitchConfig {
     pub frames: LinkFrames,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
+    /// How it deals with PFC storms; `None`: not at all.
+    pub watchdog: Option<WatchdogConfig>,
 }
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.
@@ -87,6 +93,8 @@ pub struct Switch<F, S = Selected> {
     tables: SwitchTables,
     config: SwitchConfig,
     timers: Timers,
+    /// If there is a watchdog.
+    storms: Option<Box<Storms>>,
     scheme: PhantomData<S>,
 }
 
@@ -98,6 +106,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             queues: TrafficManager::new(config.slots, queues),
             frames: Vec::new(),
             ports: Ports::new(config.ports.len()),
+            storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
             woken: VecDeque::new(),
             discarded: Vec::new(),
@@ -117,6 +126,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     #[inline]
     pub fn tables(&self) -> &SwitchTables {
         &self.tables
+    }
+
+    /// The same for the control plane, while no frame is being handed to the switch.
+    pub fn tables_mut(&mut self) -> &mut SwitchTables {
+        &mut self.tables
     }
 
     /// Its egress queues.
@@ -310,6 +324,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             let frame = self.frames[slot as usize];
             match fate {
                 Fate::Sent { mark } => {
+                    if policy.storm_action() == StormAction::Forward {
+                        self.count_forwarded(port, priority, length);
+                    }
                     let more = !self.is_idle(port);
                     return Ok(Some(Transmission { frame, length, queue, mark, more }));
                 }
@@ -338,6 +355,14 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             Some(Timer::PauseRefresh { port, priority, pause }) => {
                 self.refresh(now, port, priority, pause, observer)?;
                 Ok(Some(Due { port, pauses_changed: false }))
+            }
+            Some(Timer::WatchdogLook) => {
+                self.look_for_storms(now);
+                self.handle_deadline(now, observer)
+            }
+            Some(Timer::Storm { port, priority, change }) => {
+                self.storm_changes(now, port, priority, change, observer)?;
+                Ok(Some(Due { port, pauses_changed: true }))
             }
         }
     }

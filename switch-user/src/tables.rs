@@ -8,7 +8,7 @@ use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
-    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, names,
+    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState, names,
     port_shift,
 };
 use fabric_core::scheme::Room;
@@ -78,6 +78,7 @@ pub struct Rows {
     pub(crate) ingress_queues: Region<IngressQueue>,
     pub(crate) egress_queues: Region<EgressQueue>,
     pub(crate) egress_classes: Region<EgressClass>,
+    pub(crate) storms: Region<Storm>,
     pub(crate) routes: Region<Route>,
     pub(crate) next_hops: Region<NextHop>,
     pub(crate) policy_routes: Region<PolicyRoute>,
@@ -137,6 +138,7 @@ impl Rows {
             ingress_queues: source.region(names::INGRESS_QUEUES, class_rows)?,
             egress_queues: source.region(names::EGRESS_QUEUES, queue_rows)?,
             egress_classes: source.region(names::EGRESS_CLASSES, class_rows)?,
+            storms: source.region(names::STORMS, class_rows)?,
             routes: source.region(names::ROUTES, hosts)?,
             next_hops: source.region(names::NEXT_HOPS, capacity.next_hops as usize)?,
             policy_routes: source.region(names::POLICY_ROUTES, capacity.policies as usize)?,
@@ -183,6 +185,7 @@ impl SwitchTables {
             ingress_queues,
             egress_queues,
             egress_classes,
+            storms,
             routes,
             next_hops,
             policy_routes,
@@ -198,6 +201,7 @@ impl SwitchTables {
         ingress_queues.clear();
         egress_queues.clear();
         egress_classes.clear();
+        storms.clear();
         routes.clear();
         next_hops.clear();
         policy_routes.clear();
@@ -252,6 +256,11 @@ impl Tables for Rows {
     #[inline]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.egress_classes.get(row as usize)
+    }
+
+    #[inline]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.storms.get(row as usize)
     }
 
     #[inline]
@@ -328,6 +337,11 @@ impl Tables for SwitchTables {
     #[inline]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.rows.egress_class(row)
+    }
+
+    #[inline]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.rows.storm(row)
     }
 
     #[inline]

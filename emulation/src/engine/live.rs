@@ -1,5 +1,8 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod storms;
+mod wires;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -18,17 +21,21 @@ use workload::Flow;
 use super::agenda::Task;
 use super::crew::Crew;
 use super::host_node::HostNode;
+use super::journal::{Entry, Note};
 use super::stack::{MOST_WAITING, StackFrame};
-use super::transmitter::Receiver;
+use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
-use crate::live::captures::{self, Captures, OfWire};
+use crate::live::captures::{self, Captures};
 use crate::live::clock::{RealClock, nanos, wall};
 use crate::live::desk::{Delivery, Desk, Meanwhile, Order, Request};
 use crate::live::lateness::{Count, Punctuality};
+use crate::live::pauses::Pauses;
 use crate::live::stacks::{AT_ONCE, Sent, Stacks};
 use crate::partition::Place;
+
+use storms::StormEvents;
 
 /// Windows that run before programs and users are asked again, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
@@ -41,7 +48,11 @@ pub struct Live {
     /// Who waits for flows, by their numbers.
     waiting: BTreeMap<u32, Waiter>,
     /// Who captures what crosses wires.
-    pub captures: Captures,
+    captures: Captures,
+    /// What neighbours hold.
+    pub pauses: Option<Pauses>,
+    /// Who hears of PFC storms.
+    storm_events: Option<StormEvents>,
     /// How much the clock was set back so far.
     lost: Duration,
     /// Whether tasks rest while nothing changes.
@@ -107,6 +118,7 @@ impl Engine<'_, KernelWires> {
     /// Runs until its time is over, or a request or an interrupt ends it.
     pub fn run_live(mut self, mut around: Surroundings<'_>) -> Result<Ended, RunError> {
         self.live.rests = true;
+        self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
         let (others_cpu, mut clock, took) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
             while self.next_due() < around.from {
@@ -131,6 +143,8 @@ impl Engine<'_, KernelWires> {
             RunEnd::Interrupted
         };
         let lost_results = self.recorder.lost.take();
+        // From here on nothing goes on without results.
+        self.recorder.survives = false;
         let finished = self.finish(end, others_cpu)?;
         Ok(Ended { finished, fidelity, busy, lost_results })
     }
@@ -185,9 +199,18 @@ impl Engine<'_, KernelWires> {
                     self.order(at, order, &answer);
                 }
             }
-            Request::SetWire { wire, up, done } => {
-                self.set_wire(wire, up);
+            Request::SetLinks { wires, state, reroute, done } => {
+                let _ = done.send(self.set_links(&wires, state, reroute));
+            }
+            Request::Impair { wires, change, done } => {
+                let _ = done.send(self.impair(&wires, change));
+            }
+            Request::Storm { host, classes, span, done } => {
+                self.begin_storm(at, host, classes, span);
                 let _ = done.send(());
+            }
+            Request::EndStorm { host, classes, ended } => {
+                let _ = ended.send(self.end_storm(at, host, classes));
             }
             Request::Capture { wires, filter, sink, reader } => {
                 let interfaces = self.live.captures.add(wires, sink, reader);
@@ -294,25 +317,13 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Lets a wire carry frames, or lose them all.
-    fn set_wire(&mut self, wire: WireId, up: bool) {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let place = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[place.part as usize];
-        let hosts = part.hosts.len();
-        let index = place.index as usize;
-        let out = match index.checked_sub(hosts) {
-            None => part.hosts[index].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        };
-        out.set_up(up);
-    }
-
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
             self.receiver_mut(wire).captures.push((interface, filter));
+            if filter == CaptureFilter::Drops {
+                self.transmitter_mut(wire).captures.push(interface);
+            }
         }
     }
 
@@ -320,9 +331,23 @@ impl Engine<'_, KernelWires> {
     fn end_captures(&mut self) {
         for (number, wires) in self.live.captures.remove_over() {
             for wire in wires {
-                let is_other = |&(interface, _): &OfWire| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(is_other);
+                let is_other = |&interface: &u32| captures::number_of(interface) != number;
+                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.transmitter_mut(wire).captures.retain(is_other);
             }
+        }
+    }
+
+    /// The sending end of a wire.
+    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
+        let fabric = self.scenario.fabric();
+        let ends = fabric.ends(wire);
+        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
+        let part = &mut self.parts[part as usize];
+        let hosts = part.hosts.len();
+        match (index as usize).checked_sub(hosts) {
+            None => part.hosts[index as usize].out_mut(),
+            Some(switch) => part.switches[switch].out_mut(ends.from_port),
         }
     }
 
@@ -359,6 +384,26 @@ impl<W: Wires> Engine<'_, W> {
     fn deadlines(&self) -> Count {
         let of_parts = self.parts.iter().filter_map(|part| part.punctuality.as_deref());
         of_parts.map(Punctuality::count).fold(Count::default(), Count::and)
+    }
+
+    /// Tells whoever follows the live fabric of a note. Whether that was meant for nobody else.
+    pub(super) fn tell_followers(&mut self, entry: &Entry) -> bool {
+        match entry.what {
+            Note::Captured { interface, ref bytes, dropped } if !self.live.captures.is_empty() => {
+                self.live.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
+                return true;
+            }
+            Note::PauseReceived { wire, priority, until } => {
+                if let Some(pauses) = &mut self.live.pauses {
+                    pauses.receive(wire, priority, entry.at.to_nanos(), until);
+                }
+            }
+            Note::StormDetected(ref storm) | Note::StormRestored(ref storm) => {
+                self.tell_of_storm(entry, storm);
+            }
+            _ => {}
+        }
+        false
     }
 
     /// Tells whoever waits for a flow that it is done.

@@ -3,7 +3,7 @@
 use fabric_core::drop_reason::DropReason;
 use fabric_core::priority::{self, Priority};
 use results::FidelitySummary;
-use topology::{HostId, NodeId};
+use topology::{HostId, NodeId, WireId};
 
 use super::Engine;
 use super::switch_node::SwitchNode;
@@ -35,6 +35,7 @@ impl Engine<'_, KernelWires> {
                 .map(|(node, fidelity)| self.view_of_switch(node, fidelity))
                 .collect(),
             hosts: hosts.map(|(host, fidelity)| self.view_of_host(host, fidelity)).collect(),
+            storm_events: self.recent_storm_events(),
         }
     }
 
@@ -104,6 +105,7 @@ impl Engine<'_, KernelWires> {
             drops: DropReason::ALL.iter().filter_map(dropped).collect(),
             fidelity,
             ports: (0..node.ports()).map(|port| self.view_of_port(node, port)).collect(),
+            storms: self.view_of_storms(node),
         }
     }
 
@@ -128,14 +130,19 @@ impl Engine<'_, KernelWires> {
         let paused = priority::all().filter(|&it| tables.is_paused(number, it, now));
         PortView {
             peer: fabric.node(fabric.peer(fabric.switch_node(node.id), port).node).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire_state: self.view_of_wire(out, self.now),
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             queued_packets: waiting.sum(),
             queued_bytes,
             ingress_bytes,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
         }
     }
 
@@ -145,12 +152,19 @@ impl Engine<'_, KernelWires> {
         let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
         let (counters, waiting) = of_programs.unwrap_or_default();
         let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
+        let storms = priority::of_mask(node.host.storm_classes());
+        let fabric = self.scenario.fabric();
         HostView {
-            name: self.scenario.fabric().host(host).name.clone(),
+            name: fabric.host(host).name.clone(),
             address: address(host).to_string(),
+            peer: fabric.node(fabric.wire(out.wire).to).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
+            rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire_state: self.view_of_wire(out, self.now),
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             program_frames_sent: counters.sent,
             program_frames_received: counters.received,
             program_frames_waiting: waiting as u64,
@@ -158,6 +172,19 @@ impl Engine<'_, KernelWires> {
             program_frames_dropped: counters.dropped,
             fidelity,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
+            storms: storms.map(Priority::number).collect(),
+            pfc_frames_sent: node.host.counters().pfc_frames_sent,
         }
+    }
+
+    fn pause_frames(&self, wire: WireId) -> [u64; 8] {
+        self.live.pauses.as_ref().map_or([0; 8], |pauses| pauses.frames(wire))
+    }
+
+    fn paused_ns(&self, wire: WireId) -> [u64; 8] {
+        let now = self.now.to_nanos();
+        self.live.pauses.as_ref().map_or([0; 8], |pauses| pauses.held_ns(wire, now))
     }
 }

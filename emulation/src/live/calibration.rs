@@ -1,7 +1,7 @@
 //! How much slower than the wall clock a fabric has to be so that it is punctual under load: tried out on the fabric
 //! itself, before anybody uses it.
 //!
-//! A trial is the live fabric with the load that its scenario declares, for a moment. Its load are the scenario's flows
+//! A trial is the live fabric with the load that its scenario declares, without storms, for a moment. Its load are the scenario's flows
 //! from the first one on; without any, every host sends to another one at the rate of its link, in the longest packets.
 //! The first trial is not dilated. What it takes of the wall clock for an emulated second says where to go on: at the first
 //! of the steps 1, 2, 3, 5, 7, 10, 20 .. at which the machine has a fifth of its time left. The first trial that is
@@ -89,7 +89,9 @@ pub(super) fn calibrate(
     threads: Threads,
 ) -> Result<Tried, Error> {
     let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
-    let scenario = scenario.clone().on_demand(load == Load::Flows, false);
+    let mut scenario = scenario.clone().on_demand(load == Load::Flows, false);
+    // They only take load away.
+    scenario.storms.clear();
     let mut trials = Vec::new();
     let mut dilation = NonZeroU32::MIN;
     while trials.len() < MOST_TRIALS {

@@ -39,7 +39,7 @@ pub struct RealClock {
 }
 
 /// What a live fabric says of its punctuality.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Whether programs see the fabric as it is: no time was lost, and deadlines and ends of sleeps were met soon enough.
     pub is_good: bool,

@@ -18,6 +18,7 @@ fn options() -> ResultsOptions {
         egress_queues: true,
         queue_pauses: true,
         held_flows: true,
+        watchdog: true,
         hpcc: Some(hpcc()),
     }
 }
@@ -85,13 +86,15 @@ fn run(folder: &Path) -> ResultFiles {
         results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
         let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
         results.pause(&pause(time, event)).unwrap();
-        results.capture(0, time, &[step.to_le_bytes()[0]; 64]).unwrap();
+        results.capture(0, time, &[step.to_le_bytes()[0]; 64], None).unwrap();
         results.flow(&flow(step)).unwrap();
         let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
         results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
     }
+    results.whole::<FaultRow>(&[]).unwrap();
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
@@ -173,8 +176,9 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.flow_queues(&row).unwrap();
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.held_flow(&held).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
-    results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
+    results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
     assert_eq!(files.unwrap().folder, temp.path());
@@ -186,6 +190,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (QueueRow::FILE, "43,s0,buffer,,,9"),
         (HeldFlowRow::FILE, "67,s0,2,s2,68,69"),
         (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
+        (WatchdogRow::FILE, "500,,leaf0,3,h3,4,drop,1,1000,"),
         (DeadlockRow::FILE, "45,46,,47,"),
         (ThroughputRow::FILE, "48,50,51,49"),
         (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),

@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 use fabric_core::priority::Priority;
 use units::Picos;
 
+use crate::watchdog::Change;
+
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
@@ -22,6 +24,17 @@ pub(super) enum Timer {
         priority: Option<Priority>,
         /// Which of the queue's or the port's pauses; an older one has been resumed since.
         pause: u32,
+    },
+    /// When the watchdog looks at all ports.
+    WatchdogLook,
+    /// Right after a look that has found it: a storm begins or is over.
+    Storm {
+        /// The port.
+        port: u16,
+        /// The priority.
+        priority: Priority,
+        /// What has been found.
+        change: Change,
     },
 }
 
