@@ -451,7 +451,7 @@ mod tests {
         let fidelity =
             Some(FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes });
         let watchdog = Some(WatchdogTotals::default());
-        let json = Summary { fidelity, watchdog, ..summary() }.to_json();
+        let json = Summary { watchdog, fidelity, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });

@@ -37,8 +37,8 @@ fn a_storm_and_a_watchdog_load_and_are_written_out_again() {
     assert_eq!(scenario.switch.watchdog, Some(watchdog));
     let again = Scenario::parse(&scenario.to_toml(), Path::new("bad.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
-    assert!(scenario.clone().on_demand(true).storms.len() == 2);
-    assert!(scenario.on_demand(false).storms.is_empty());
+    assert!(scenario.clone().on_demand(true, false).storms.len() == 2);
+    assert!(scenario.on_demand(false, true).storms.is_empty());
 }
 
 #[test]

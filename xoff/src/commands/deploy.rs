@@ -173,7 +173,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         super::warn("a live fabric does not make [[captures]]; `xoff capture` does");
     }
     if !arguments.play && !scenario.storms.is_empty() {
-        super::say("warning: [[storms]] begin with --play only; `xoff storm` begins one");
+        super::warn("[[storms]] begin with --play only; `xoff storm` begins one");
     }
     if arguments.play && scenario.workloads.is_empty() {
         super::warn("there are no [[flows]] to play");
@@ -216,7 +216,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
             return Ok(refuse_changes(&folder, changes));
         }
         if let Some(why) = destroy::take_down(&folder)?.failed {
-            super::warn(&destroy::ended_badly(&launch.name, &why));
+            super::warn(destroy::ended_badly(&launch.name, &why));
         }
     }
     let changes = running.as_ref().map_or(&[][..], |running| &running.changes);

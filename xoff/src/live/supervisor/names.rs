@@ -16,8 +16,10 @@ const MOST_BYTES: u64 = 1_000_000_000_000_000;
 /// From names to numbers.
 #[derive(Debug)]
 pub struct Names {
-    hosts: Vec<String>,
-    wires: Vec<Wire>,
+    /// By number.
+    pub hosts: Vec<String>,
+    /// By number.
+    pub wires: Vec<Wire>,
     /// What storms can pause.
     pub lossless: Priorities,
 }
