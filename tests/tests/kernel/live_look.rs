@@ -150,7 +150,7 @@ fn metrics_are_served_to_this_machine_until_the_fabric_ends() {
     let page = get(TcpStream::connect(address).unwrap());
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
     let counted = "\nxoff_host_program_sent_frames_total{fabric=\"lab\",host=\"h0\"} 2\n";
-    assert!(page.contains(sent) && page.ends_with("# EOF\n"), "{page}");
+    assert!(page.contains(counted) && page.ends_with("# EOF\n"), "{page}");
     let path = lab.folder.path("socket");
     let socket = Running::start(&mut xoff(["metrics", "lab", "--socket", &path]));
     await_that("the socket is there", || UnixStream::connect(&path).is_ok());
