@@ -46,12 +46,8 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(pools.shared, Bytes(2_000_000 - 6 * per_queue - 6 * 3000));
 }
 
-#[test]
-fn everything_written_out_comes_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = "start_ns,src,dst,bytes,priority\n2000,b,a,5,1\n1000,a,b,6,2\n";
-    std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
-    let text = r#"
+/// A value of its own for as many keys as fit into one scenario.
+const ALL_KEYS: &str = r#"
 name = "all.keys_1"
 seed = 9223372036854775807
 stop = "deadlock"
@@ -122,8 +118,14 @@ reroute = true
 reroute_after = "50us"
 flap = { period = "1us", down_for = "1ns" }
 "#;
+
+#[test]
+fn everything_written_out_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "start_ns,src,dst,bytes,priority\n2000,b,a,5,1\n1000,a,b,6,2\n";
+    std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
     let path = folder.path().join("all.toml");
-    let scenario = Scenario::parse(text, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::parse(ALL_KEYS, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         scenario.switch.headroom,
         Headroom::Sih { bytes: Some(Bytes(1024)), bandwidth_delays: None }

@@ -62,7 +62,8 @@ fn an_inspection_is_one_document_too() {
     let inspected = finish(&mut xoff(["inspect", &ring, "--json", "--set", prevented]));
     let inspected = inspected.assert_code(0);
     let warnings: Vec<Value> = inspected.stderr.lines().map(json).collect();
-    let of_pfc = |it: &Value| it["warning"].as_str().is_some_and(|it| it.contains("not of the PFC"));
+    let of_pfc =
+        |it: &Value| it["warning"].as_str().is_some_and(|it| it.contains("not of the PFC"));
     assert!(warnings.iter().any(of_pfc), "{warnings:?}");
     let found = json(&inspected.stdout);
     assert_eq!((&found["hosts"], &found["switches"]), (&4.into(), &4.into()));

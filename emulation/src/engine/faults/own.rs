@@ -37,7 +37,7 @@ impl Faults {
             match what {
                 What::Loss(_, Selection::Rate(rate)) => set.loss_millionths = rate.millionths,
                 What::Corruption(_, Selection::Rate(rate)) => {
-                    set.corrupt_millionths = rate.millionths
+                    set.corrupt_millionths = rate.millionths;
                 }
                 What::Delay(lateness) => {
                     (set.delay_ps, set.jitter_ps) = (lateness.delay.0, lateness.jitter.0);
