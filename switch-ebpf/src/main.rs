@@ -16,7 +16,8 @@ use fabric_core::audit::audit;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::{ByteFrame, Counted, FrameBytes};
 use fabric_core::hop_control::Order;
-use fabric_core::map_abi::address_from_u64;
+use fabric_core::map_abi::{Turn, address_from_u64};
+use fabric_core::reception::is_for_switch;
 use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
 use fabric_core::tables::{Tables, count_drop};
 use fabric_core::wire::tcp::Ports;
@@ -24,14 +25,18 @@ use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay
 use units::Nanos;
 
 use frame::PacketBytes;
-use maps::{EVENTS, MapTables, SOCKETS, clock, counted_length, policy};
+use maps::{
+    EVENTS, MapTables, SOCKETS, clock, counted_length, policy, port_of, stands_alone, turn,
+};
 
-/// User space looks into the ring after each frame that it sends; waking it would cost an interrupt a
+/// In a fabric user space looks into the ring after each frame that it sends; waking it would cost an interrupt a
 /// record, two thirds of the time that a frame takes.
 const NO_WAKEUP: u64 = aya_ebpf::bindings::BPF_RB_NO_WAKEUP as u64;
 
 /// Arrival at a switch port. The frame's bytes go to user space in a record; the frame itself is
 /// consumed, whatever became of it.
+///
+/// In a switch that stands alone, what is not the switch's goes on to the kernel's stack.
 #[xdp]
 pub fn switch_port(context: XdpContext) -> u32 {
     let tables = MapTables;
@@ -41,22 +46,46 @@ pub fn switch_port(context: XdpContext) -> u32 {
     };
     // SAFETY: `context.ctx` is the program's own context, valid while it runs.
     let interface = unsafe { (*context.ctx).ingress_ifindex };
-    let port = interface.wrapping_sub(config.first_interface_index);
+    let port = port_of(interface, config);
+    if !stands_alone() {
+        arrive(&context, &tables, port);
+        return xdp_action::XDP_DROP;
+    }
+    let frame = PacketBytes::new(context.data(), context.data_end());
+    if !is_for_switch(&frame, &tables, port) {
+        return xdp_action::XDP_PASS;
+    }
+    let Some(turn) = turn() else {
+        count_drop(&tables, DropReason::BrokenTable);
+        return xdp_action::XDP_ABORTED;
+    };
+    if turn.begin_arrival() {
+        arrive(&context, &tables, port);
+        turn.end_arrival();
+    } else {
+        leave_alone(&context, &tables, turn, port);
+    }
+    xdp_action::XDP_DROP
+}
+
+/// Runs the pipeline on a frame, and tells user space.
+#[inline(always)]
+fn arrive(context: &XdpContext, tables: &MapTables, port: u32) {
     let now = clock();
     let Some(mut record) = EVENTS.reserve::<[u8; RECORD_LEN]>(0) else {
-        count_drop(&tables, DropReason::RingFull);
-        return xdp_action::XDP_DROP;
+        count_drop(tables, DropReason::RingFull);
+        return;
     };
     let frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
     let length = frame.0.length();
     let mut frame = Counted { frame, length: counted_length(length) };
     let mut orders = 0;
     let outcome = if length as usize > MAX_FRAME {
-        Outcome::Dropped(count_drop(&tables, DropReason::TooLong))
+        Outcome::Dropped(count_drop(tables, DropReason::TooLong))
     } else {
-        arrival(&mut frame, &tables, policy(), port, Nanos(now), &mut |order| {
+        arrival(&mut frame, tables, policy(), port, Nanos(now), &mut |order| {
             orders += 1;
-            send_control(&context, &tables, order, port, now);
+            send_control(context, tables, order, port, now);
         })
     };
     let target = record.as_mut_ptr().cast::<u8>();
@@ -65,26 +94,15 @@ pub fn switch_port(context: XdpContext) -> u32 {
     match outcome {
         Outcome::Queued(queued) => {
             write_header(target, &Header::of_queued(&queued, port, now, length, orders));
-            // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
-            // on the register that it takes: one comparison of the last byte's index and one addition give
-            // them. The volatile read keeps the compiler from comparing a copy.
-            let last_byte = length.wrapping_sub(1);
-            // SAFETY: `last_byte` is a local that was written.
-            let last_byte = unsafe { core::ptr::read_volatile(&raw const last_byte) };
-            if (last_byte as usize) < MAX_FRAME {
-                // SAFETY: the record holds MAX_FRAME bytes after its header.
-                unsafe {
-                    let place = target.add(HEADER_LEN).cast();
-                    bpf_xdp_load_bytes(context.ctx, 0, place, last_byte + 1);
-                }
-            }
-            record.submit(NO_WAKEUP);
+            // SAFETY: the record holds MAX_FRAME bytes after its header.
+            unsafe { copy_frame(context, target.add(HEADER_LEN), length) };
+            record.submit(wake_up());
         }
         Outcome::ControlReceived(control) => {
             let header = Header::of_control_received(&control, port, now);
             write_header(target, &header);
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
+            record.submit(wake_up());
+            log_record(context, &header);
         }
         Outcome::LinkDelayReceived => {
             let header = Header::of_link_delay(port, now);
@@ -94,17 +112,61 @@ pub fn switch_port(context: XdpContext) -> u32 {
                 let place = target.add(HEADER_LEN).cast();
                 bpf_xdp_load_bytes(context.ctx, 0, place, link_delay::LEN as u32);
             }
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
+            record.submit(wake_up());
+            log_record(context, &header);
         }
         Outcome::Dropped(reason) => {
             let header = Header::of_drop(reason, port, now);
             write_header(target, &header);
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
+            record.submit(wake_up());
+            log_record(context, &header);
         }
     }
-    xdp_action::XDP_DROP
+}
+
+/// Hands a frame to user space as it came in.
+#[inline(always)]
+fn leave_alone(context: &XdpContext, tables: &MapTables, turn: &Turn, port: u32) {
+    let now = clock();
+    let length = PacketBytes::new(context.data(), context.data_end()).length();
+    if length as usize > MAX_FRAME {
+        count_drop(tables, DropReason::TooLong);
+        return;
+    }
+    let Some(mut record) = EVENTS.reserve::<[u8; RECORD_LEN]>(0) else {
+        count_drop(tables, DropReason::RingFull);
+        return;
+    };
+    turn.leave_alone();
+    let target = record.as_mut_ptr().cast::<u8>();
+    write_header(target, &Header::of_left_alone(port, now, length));
+    // SAFETY: the record holds MAX_FRAME bytes after its header.
+    unsafe { copy_frame(context, target.add(HEADER_LEN), length) };
+    record.submit(wake_up());
+}
+
+/// Whether user space is woken: it is at most once until it has caught up with the ring.
+#[inline(always)]
+fn wake_up() -> u64 {
+    if stands_alone() { 0 } else { NO_WAKEUP }
+}
+
+/// Copies a frame of `length` bytes.
+///
+/// # Safety
+/// There are `MAX_FRAME` bytes from `target` on.
+#[inline(always)]
+unsafe fn copy_frame(context: &XdpContext, target: *mut u8, length: u32) {
+    // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
+    // on the register that it takes: one comparison of the last byte's index and one addition give
+    // them. The volatile read keeps the compiler from comparing a copy.
+    let last_byte = length.wrapping_sub(1);
+    // SAFETY: `last_byte` is a local that was written.
+    let last_byte = unsafe { core::ptr::read_volatile(&raw const last_byte) };
+    if (last_byte as usize) < MAX_FRAME {
+        // SAFETY: as the caller promises.
+        unsafe { bpf_xdp_load_bytes(context.ctx, 0, target.cast(), last_byte + 1) };
+    }
 }
 
 /// Writes a record's header.
@@ -132,7 +194,7 @@ fn send_control(context: &XdpContext, tables: &MapTables, order: &Order, port: u
     // SAFETY: the record is HEADER_LEN + hop_control::LEN bytes.
     let frame = unsafe { &mut *target.add(HEADER_LEN).cast::<[u8; hop_control::LEN]>() };
     HopControlFrame { source, control: order.control }.emit(frame);
-    record.submit(NO_WAKEUP);
+    record.submit(wake_up());
     log_record(context, &header);
 }
 

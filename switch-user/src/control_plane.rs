@@ -163,6 +163,11 @@ impl SwitchTables {
         Bytes(after)
     }
 
+    /// Sets the address of a port's neighbour, for the frames to come.
+    pub fn set_peer_address(&self, port: u32, address: [u8; 6]) {
+        self.rows.ports[port as usize].peer_address.store(address_to_u64(address));
+    }
+
     /// Whether PFC forbids (port, priority) to start a transmission at `now`.
     #[inline]
     pub fn is_paused(&self, port: u32, priority: Priority, now: Nanos) -> bool {

@@ -1,5 +1,7 @@
 //! The eBPF programs of one switch or host: loaded, attached, and their ring read.
 
+pub mod standalone;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -12,7 +14,9 @@ use fabric_core::arrival::Outcome;
 use fabric_core::hop_control::Order;
 use fabric_core::map_abi::{Clock, SwitchConfig, names};
 use fabric_core::policy::Policy;
-use fabric_core::record::{HEADER_LEN, Header, KIND_CONTROL, KIND_LINK_DELAY, KIND_QUEUED};
+use fabric_core::record::{
+    HEADER_LEN, Header, KIND_CONTROL, KIND_LEFT_ALONE, KIND_LINK_DELAY, KIND_QUEUED,
+};
 
 use units::Nanos;
 
@@ -122,18 +126,7 @@ impl SwitchProgram {
             loader.map_max_entries(names::EVENTS, bytes);
         }
         let mut load_one = |capacity: &Capacity| {
-            loader
-                .map_max_entries(names::PORTS, capacity.ports)
-                .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
-                .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
-                .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
-                .map_max_entries(names::ROUTES, capacity.hosts)
-                .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
-                .map_max_entries(names::POLICY_ROUTES, capacity.policies)
-                .map_max_entries(names::DESCRIPTORS, capacity.slots)
-                .map_max_entries(names::FREE_SLOTS, capacity.slots)
-                .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
-                .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+            size_maps(&mut loader, capacity);
             Self::start(loader.load(OBJECT)?, *capacity)
         };
         capacities.iter().map(&mut load_one).collect()
@@ -161,9 +154,17 @@ impl SwitchProgram {
     /// Attaches the switch's XDP program to a port's interface, from inside its namespace. Without the auditor, for
     /// interfaces on which nothing is sent.
     pub fn attach_arrival(&mut self, interface_index: u32) -> Result<XdpLinkId, ProgramError> {
+        self.attach_arrival_by(interface_index, Hook::Native)
+    }
+
+    fn attach_arrival_by(
+        &mut self,
+        interface_index: u32,
+        hook: Hook,
+    ) -> Result<XdpLinkId, ProgramError> {
         let target = format!("interface {interface_index}");
         xdp(&mut self.ebpf, SWITCH_PORT)?
-            .attach_to_if_index(interface_index, XdpMode::Driver)
+            .attach_to_if_index(interface_index, hook.mode())
             .map_err(|source| attach_error(SWITCH_PORT, &target, source))
     }
 
@@ -202,9 +203,20 @@ impl SwitchProgram {
         mut frame: impl FnMut(&Header, &[u8]),
         mut control: impl FnMut(&Header, &Order, &[u8]),
     ) -> Result<Option<Records>, ProgramError> {
+        let Some(header) = self.take(&mut frame, &mut control)? else { return Ok(None) };
+        let outcome = header.outcome().ok_or(ProgramError::BadRecord("its kind is unknown"))?;
+        Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
+    }
+
+    /// The same, as the record's header.
+    fn take(
+        &mut self,
+        frame: &mut impl FnMut(&Header, &[u8]),
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<Option<Header>, ProgramError> {
         let Some(record) = self.ring.next() else { return Ok(None) };
         let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
-        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY) {
+        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY | KIND_LEFT_ALONE) {
             frame(&header, body(&header, &record)?);
         }
         drop(record);
@@ -223,8 +235,7 @@ impl SwitchProgram {
                 .ok_or(ProgramError::BadRecord("its hop control frame says nothing"))?;
             control(&header, &order, body(&header, &next)?);
         }
-        let outcome = header.outcome().ok_or(ProgramError::BadRecord("its kind is unknown"))?;
-        Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
+        Ok(Some(header))
     }
 
     /// The XDP program, for `BPF_PROG_TEST_RUN`.
@@ -254,6 +265,24 @@ impl SwitchProgram {
 pub struct PortLinks {
     _xdp: XdpLinkId,
     _auditor: SchedClassifierLinkId,
+}
+
+/// Where in the kernel an interface runs XDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// In its driver, before there is an skb.
+    Native,
+    /// In front of the stack, on skbs: works on every interface, and is slower.
+    Generic,
+}
+
+impl Hook {
+    const fn mode(self) -> XdpMode {
+        match self {
+            Self::Native => XdpMode::Driver,
+            Self::Generic => XdpMode::Skb,
+        }
+    }
 }
 
 /// Which of the frames that come in at a host's NIC go to its AF_XDP socket.
@@ -297,9 +326,19 @@ impl HostProgram {
     /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
     /// `socket`.
     pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
+        self.attach_by(interface_index, socket, Hook::Native)
+    }
+
+    /// The same by another hook.
+    pub fn attach_by(
+        &mut self,
+        interface_index: u32,
+        socket: RawFd,
+        hook: Hook,
+    ) -> Result<(), ProgramError> {
         let target = format!("interface {interface_index}");
         xdp(&mut self.ebpf, self.name)?
-            .attach_to_if_index(interface_index, XdpMode::Driver)
+            .attach_to_if_index(interface_index, hook.mode())
             .map_err(|source| attach_error(self.name, &target, source))?;
         let sockets =
             self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
@@ -326,6 +365,22 @@ const SWITCH_PORT: &str = "switch_port";
 const EGRESS_AUDITOR: &str = "egress_auditor";
 const HOST_PORT: &str = "host_port";
 const WHOLE_HOST_PORT: &str = "whole_host_port";
+
+/// Gives the maps of one switch their sizes.
+fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
+    loader
+        .map_max_entries(names::PORTS, capacity.ports)
+        .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
+        .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
+        .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
+        .map_max_entries(names::ROUTES, capacity.hosts)
+        .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
+        .map_max_entries(names::POLICY_ROUTES, capacity.policies)
+        .map_max_entries(names::DESCRIPTORS, capacity.slots)
+        .map_max_entries(names::FREE_SLOTS, capacity.slots)
+        .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
+        .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+}
 
 fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {
     record
