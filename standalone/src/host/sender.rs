@@ -1,0 +1,204 @@
+//! The sending end of transfers.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use fabric_core::priority::Priority;
+use fabric_core::wire::Psn;
+use host_agent::{FlowRequest, HostEvent};
+use units::Picos;
+
+use super::agreement::{Answer, Connection, Delivered, Done, Offer, OfferedFlow, VERSION};
+use super::driver::Driver;
+use super::report::{SenderReport, Transfer};
+use crate::Error;
+use crate::wait::Waiter;
+
+/// How long the receiver may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+/// A transfer of which nothing is acknowledged for so long has failed.
+const NO_PROGRESS: Picos = Picos(10_000_000_000_000);
+/// Source ports of flows: the dynamic ones.
+const FIRST_PORT: u16 = 49_152;
+const PORTS: u64 = 16_384;
+
+/// What is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// To whom.
+    pub to: Ipv4Addr,
+    /// Where the receiver listens.
+    pub port: u16,
+    /// Payload bytes of each flow.
+    pub bytes: u64,
+    /// Flows, all at once.
+    pub count: u32,
+    /// Their priority.
+    pub priority: Priority,
+}
+
+/// Sends, and says how long it took. `None` if a signal ended it before.
+pub fn send(
+    driver: &mut Driver,
+    sending: &Sending,
+    reliability: &str,
+) -> Result<Option<SenderReport>, Error> {
+    let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
+    driver.find_station(sending.to)?;
+    let mut connection = connect(sending)?;
+    let flows = offered(sending, driver.address());
+    let queue_pairs = agree(&mut connection, driver, &flows, reliability)?;
+    let mut transfers: Vec<Option<Transfer>> = vec![None; flows.len()];
+    let began = driver.now();
+    for ((flow, offered), qp) in (0..).zip(&flows).zip(&queue_pairs) {
+        driver.host().start_flow(began, &request(sending, flow, offered, *qp));
+    }
+    let mut progress = (0, began);
+    while transfers.iter().any(Option::is_none) {
+        let due = driver.run_once()?;
+        while let Some(event) = driver.host().poll_event() {
+            if let HostEvent::FlowCompleted { flow, at, counts } = event {
+                let fct_ns = at.since(began).to_nanos_ceil().0;
+                let bits =
+                    u128::from(sending.bytes) * 8 * 1_000_000_000 / u128::from(fct_ns.max(1));
+                transfers[flow as usize] = Some(Transfer {
+                    bytes: sending.bytes,
+                    fct_ns,
+                    goodput_bps: u64::try_from(bits).unwrap_or(u64::MAX),
+                    retransmitted_packets: counts.retransmitted_packets,
+                    notifications: counts.notifications,
+                });
+            }
+        }
+        let acknowledged = driver.host().counters().acknowledgements_received;
+        let now = driver.now();
+        if acknowledged != progress.0 {
+            progress = (acknowledged, now);
+        }
+        if now.since(progress.1) > NO_PROGRESS {
+            let message = format!("nothing was acknowledged by {} for 10 s", sending.to);
+            return Err(Error::Peer(message));
+        }
+        if driver.wait(&mut waiter, [connection.stream().as_raw_fd()], due)?.end {
+            return Ok(None);
+        }
+        check_receiver(&mut connection, transfers.iter().any(Option::is_none))?;
+    }
+    let done = Done { flows: sending.count };
+    connection.stream().set_nonblocking(false).map_err(lost)?;
+    connection.write(&done).map_err(lost)?;
+    let Delivered { bytes } = connection.read(ANSWER)?;
+    let transfers = transfers.into_iter().flatten().collect();
+    let host = driver.report();
+    Ok(Some(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host }))
+}
+
+fn lost(error: std::io::Error) -> Error {
+    Error::Peer(format!("the receiver is gone: {error}"))
+}
+
+fn connect(sending: &Sending) -> Result<Connection, Error> {
+    let Sending { to, port, .. } = *sending;
+    let stream = TcpStream::connect_timeout(&SocketAddr::from((to, port)), ANSWER);
+    let stream = stream.map_err(|error| {
+        Error::Peer(format!(
+            "cannot reach a receiver at {to}, TCP port {port}: {error}; start one there \
+             (`xoff-host --interface NAME receive`), and see that ping gets there"
+        ))
+    })?;
+    let _ = stream.set_nodelay(true);
+    Ok(Connection::new(stream))
+}
+
+/// Flows that differ from each other, and from those of the last process.
+fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
+    let entropy = u64::from(std::process::id()) << 32 | u64::from(address.to_bits());
+    let flow = |number: u32| {
+        let mixed = workload_mix(entropy, number.into());
+        let [low, high] = [mixed, mixed >> 32];
+        OfferedFlow {
+            bytes: sending.bytes,
+            initial_psn: Psn::new((low & 0xff_ffff) as u32).value(),
+            source_port: FIRST_PORT + u16::try_from(high % PORTS).expect("a port is 16 bits"),
+        }
+    };
+    (0..sending.count).map(flow).collect()
+}
+
+/// The finaliser of SplitMix64.
+const fn workload_mix(seed: u64, number: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// Has the receiver open queue pairs.
+fn agree(
+    connection: &mut Connection,
+    driver: &Driver,
+    flows: &[OfferedFlow],
+    reliability: &str,
+) -> Result<Vec<u32>, Error> {
+    let offer = Offer {
+        version: VERSION,
+        address: driver.address(),
+        payload: driver.config().payload,
+        reliability: reliability.to_owned(),
+        flows: flows.to_vec(),
+    };
+    connection.write(&offer).map_err(lost)?;
+    let queue_pairs = match connection.read(ANSWER)? {
+        Answer::Open { queue_pairs } => queue_pairs,
+        Answer::Refused { reason } => {
+            return Err(Error::Peer(format!("the receiver refuses: {reason}")));
+        }
+    };
+    if queue_pairs.len() != flows.len() {
+        return Err(Error::Peer("the receiver has opened another number of queue pairs".into()));
+    }
+    connection.stream().set_nonblocking(true).map_err(lost)?;
+    Ok(queue_pairs)
+}
+
+fn request(sending: &Sending, flow: u32, offered: &OfferedFlow, qp: u32) -> FlowRequest {
+    FlowRequest {
+        flow,
+        transport: 0,
+        destination: sending.to.to_bits(),
+        qp,
+        initial_psn: Psn::new(offered.initial_psn),
+        source_port: offered.source_port,
+        priority: sending.priority,
+        bytes: offered.bytes,
+        is_incast: false,
+    }
+}
+
+/// Nothing comes from a receiver before all is done, except its end.
+fn check_receiver(connection: &mut Connection, transfers: bool) -> Result<(), Error> {
+    match connection.try_read::<Delivered>() {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(Error::Peer("the receiver speaks before its turn".into())),
+        Err(error) if transfers => Err(lost(error)),
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_differ_in_their_ports_and_first_numbers() {
+        let to = Ipv4Addr::new(10, 0, 2, 1);
+        let priority = Priority::new(3);
+        let sending = Sending { to, port: 1, bytes: 9, count: 3, priority };
+        let flows = offered(&sending, Ipv4Addr::new(10, 0, 1, 1));
+        assert_eq!(flows.len(), 3);
+        assert!(flows.iter().all(|flow| flow.source_port >= FIRST_PORT && flow.bytes == 9));
+        let again = offered(&sending, Ipv4Addr::new(10, 0, 1, 2));
+        assert!(flows[0] != flows[1] && flows != again);
+    }
+}
