@@ -1,6 +1,7 @@
 //! From a file to a switch at work.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use emulation::switch_settings::{self, RouteTables};
 use fabric_core::scheme::{Scheme, Selected};
@@ -35,8 +36,14 @@ struct Routes {
 }
 
 impl Routes {
-    fn of(settings: &StandaloneSwitch) -> Self {
+    /// The routes of the file. Addresses of the switch's `own` lead to no port: they are its stack's, even if a prefix of a
+    /// route has them.
+    fn of(settings: &StandaloneSwitch, own: impl IntoIterator<Item = Ipv4Addr>) -> Self {
         let mut ports_to = BTreeMap::<Prefix, Vec<u8>>::new();
+        for address in own {
+            let prefix = Prefix::new(address, 32).expect("an address has 32 bits");
+            ports_to.insert(prefix, Vec::new());
+        }
         for (number, port) in (0..=u8::MAX).zip(&settings.ports) {
             for &(address, length) in &port.routes {
                 let prefix = Prefix::new(address, length).expect("the file was checked");
@@ -64,7 +71,7 @@ impl Routes {
 pub fn start(settings: &StandaloneSwitch, hook: Hook) -> Result<Driver, Error> {
     let scenario = &settings.scenario;
     let interfaces = find_interfaces(settings)?;
-    let routes = Routes::of(settings);
+    let routes = Routes::of(settings, interfaces.iter().filter_map(Interface::address));
     let policy = switch_settings::policy(scenario);
     let of_fabric = RouteTables::of(scenario, SWITCH);
     let capacity = switch_settings::capacity(scenario, SWITCH, &of_fabric);
@@ -148,10 +155,11 @@ neighbour = \"10.0.0.{number}\"\nroutes = [{routes}]\n"
         ];
         let settings = StandaloneSwitch::parse(&text.concat(), Path::new("switch.toml"), &[]);
         let settings = settings.unwrap_or_else(|error| panic!("{error}"));
-        let routes = Routes::of(&settings);
-        assert_eq!(routes.groups, [vec![1, 2], vec![0]]);
+        let routes = Routes::of(&settings, [Ipv4Addr::new(10, 2, 0, 254)]);
+        assert_eq!(routes.groups, [vec![1, 2], vec![0], vec![]]);
         let row = |address: [u8; 4]| routes.prefixes.row_of(u32::from_be_bytes(address));
         let group = |address| routes.rows[row(address).expect("a default route") as usize];
         assert_eq!([[10, 1, 0, 9], [10, 2, 0, 9], [11, 0, 0, 1]].map(group), [1, 0, 0]);
+        assert_eq!(group([10, 2, 0, 254]), 2, "its own address");
     }
 }
