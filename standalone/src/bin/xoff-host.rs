@@ -57,7 +57,7 @@ struct HostArguments {
     #[arg(long)]
     generic: bool,
     /// Prints what it has done as a line of JSON.
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 

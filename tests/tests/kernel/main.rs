@@ -26,3 +26,4 @@ mod fabric_transport;
 mod fabric_window;
 mod live;
 mod netns;
+mod standalone;
