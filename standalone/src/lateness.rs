@@ -95,7 +95,7 @@ impl Pace {
         let due = if self.backlogged { self.free_at } else { now };
         let earliest = Picos(now.0.saturating_sub(CATCH_UP.0));
         let start = due.max(earliest);
-        self.lost = self.lost + start.since(due);
+        self.lost += start.since(due);
         self.free_at = start + span;
         self.backlogged = true;
         due

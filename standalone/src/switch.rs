@@ -12,7 +12,6 @@ mod setup;
 
 use std::os::fd::AsRawFd;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use scenario::standalone::StandaloneSwitch;
 use switch_user::program::Hook;
@@ -25,7 +24,7 @@ use crate::wait::{SPIN, Signals, Waiter};
 pub use report::Report;
 
 /// How often the switch looks for its neighbours and interfaces.
-const HOUSEKEEPING: Duration = Duration::from_millis(200);
+const HOUSEKEEPING: Picos = Picos(200_000_000_000);
 
 /// Runs a switch until a signal ends it. Calls `started` once it forwards, and `report` with what it has counted whenever
 /// SIGUSR1 asks for that, and at the end.
@@ -44,7 +43,7 @@ pub fn run(
         let now = driver.now();
         if now >= housekeeping {
             driver.keep_house()?;
-            housekeeping = now + Picos(HOUSEKEEPING.as_nanos() as u64 * 1000);
+            housekeeping = now + HOUSEKEEPING;
         }
         if now > LONGEST_LIFE {
             return Err(Error::TooOld);
@@ -53,8 +52,8 @@ pub fn run(
         let signals = if span < SPIN && due <= housekeeping {
             Signals::default()
         } else {
-            let waited = waiter.wait([driver.ring()], span);
-            waited.map_err(|source| Error::System { step: "wait", source })?
+            let woken = waiter.wait([driver.ring()], span);
+            woken.map_err(|source| Error::System { step: "wait", source })?
         };
         if signals.report || signals.end {
             report(&driver.report());

@@ -117,13 +117,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Command::Send { to, bytes, priority, count, port } => {
             let priority = Priority::new(priority);
             let sending = Sending { to, port, bytes: bytes.0, count, priority };
-            match host::send(&mut driver, &sending, reliability)? {
-                Some(report) => print(host.json, &report),
-                None => {
-                    eprintln!("xoff-host: interrupted");
-                    return Ok(ExitCode::FAILURE);
-                }
-            }
+            let Some(report) = host::send(&mut driver, &sending, reliability)? else {
+                eprintln!("xoff-host: interrupted");
+                return Ok(ExitCode::FAILURE);
+            };
+            print(host.json, &report);
         }
         Command::Receive { count, port } => {
             let receiving = Receiving { port, count };

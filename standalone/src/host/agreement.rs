@@ -164,7 +164,7 @@ mod tests {
         sender.write(&offer).expect("it is open");
         sender.write(&Done { flows: 1 }).expect("it is open");
         receiver.stream().set_nonblocking(false).expect("a stream");
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         assert_eq!(receiver.read::<Offer>(minute).expect("a line"), offer);
         assert_eq!(receiver.read::<Done>(minute).expect("another"), Done { flows: 1 });
         drop(sender);
@@ -176,6 +176,6 @@ mod tests {
     fn what_is_no_message_is_an_error() {
         let [mut stranger, mut receiver] = pair();
         stranger.stream.write_all(b"GET / HTTP/1.1\r\n").expect("it is open");
-        receiver.read::<Offer>(Duration::from_secs(60)).expect_err("it is not JSON");
+        receiver.read::<Offer>(Duration::from_mins(1)).expect_err("it is not JSON");
     }
 }

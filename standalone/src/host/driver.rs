@@ -159,8 +159,8 @@ impl Driver {
             return Ok(Signals::default());
         }
         let descriptors = [self.parts.socket.as_raw_fd()].into_iter().chain(others);
-        let waited = waiter.wait(descriptors, span);
-        waited.map_err(|source| Error::System { step: "wait", source })
+        let signals = waiter.wait(descriptors, span);
+        signals.map_err(|source| Error::System { step: "wait", source })
     }
 
     fn take_arrival(&mut self, now: Picos) -> bool {

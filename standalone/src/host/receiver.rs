@@ -108,14 +108,13 @@ impl Senders {
     fn listen(&mut self, driver: &mut Driver) {
         let mut place = 0;
         while place < self.all.len() {
-            match self.attend(driver, place) {
-                Ok(true) => place += 1,
-                Ok(false) | Err(_) => {
-                    let gone = self.all.swap_remove(place);
-                    self.report.abandoned += gone.queue_pairs.len() as u64;
-                    close(driver, &gone.queue_pairs);
-                }
+            if matches!(self.attend(driver, place), Ok(true)) {
+                place += 1;
+                continue;
             }
+            let gone = self.all.swap_remove(place);
+            self.report.abandoned += gone.queue_pairs.len() as u64;
+            close(driver, &gone.queue_pairs);
         }
     }
 

@@ -8,6 +8,7 @@ use fabric_core::priority::Priority;
 use fabric_core::wire::Psn;
 use host_agent::{FlowRequest, HostEvent};
 use units::Picos;
+use workload::random::mix;
 
 use super::agreement::{Answer, Connection, Delivered, Done, Offer, OfferedFlow, VERSION};
 use super::driver::Driver;
@@ -94,6 +95,7 @@ pub fn send(
     Ok(Some(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host }))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands over values")]
 fn lost(error: std::io::Error) -> Error {
     Error::Peer(format!("the receiver is gone: {error}"))
 }
@@ -115,7 +117,7 @@ fn connect(sending: &Sending) -> Result<Connection, Error> {
 fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
     let entropy = u64::from(std::process::id()) << 32 | u64::from(address.to_bits());
     let flow = |number: u32| {
-        let mixed = workload_mix(entropy, number.into());
+        let mixed = mix(entropy, number.into());
         let [low, high] = [mixed, mixed >> 32];
         OfferedFlow {
             bytes: sending.bytes,
@@ -124,14 +126,6 @@ fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
         }
     };
     (0..sending.count).map(flow).collect()
-}
-
-/// The finaliser of SplitMix64.
-const fn workload_mix(seed: u64, number: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }
 
 /// Has the receiver open queue pairs.
@@ -179,10 +173,9 @@ fn request(sending: &Sending, flow: u32, offered: &OfferedFlow, qp: u32) -> Flow
 /// Nothing comes from a receiver before all is done, except its end.
 fn check_receiver(connection: &mut Connection, transfers: bool) -> Result<(), Error> {
     match connection.try_read::<Delivered>() {
-        Ok(None) => Ok(()),
         Ok(Some(_)) => Err(Error::Peer("the receiver speaks before its turn".into())),
         Err(error) if transfers => Err(lost(error)),
-        Err(_) => Ok(()),
+        Ok(None) | Err(_) => Ok(()),
     }
 }
 

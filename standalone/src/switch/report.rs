@@ -22,16 +22,16 @@ const LOSSLESS: [DropReason; 3] = [
 
 /// PFC frames that a port has sent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pauses {
-    pauses: u64,
-    renewals: u64,
-    resumes: u64,
+struct SentPfc {
+    paused: u64,
+    renewed: u64,
+    resumed: u64,
 }
 
 /// Counts what the switch tells.
 #[derive(Debug)]
 pub struct Counts {
-    ports: Vec<Pauses>,
+    ports: Vec<SentPfc>,
     /// Frames on which the pipeline ran in user space.
     pub left_alone: u64,
 }
@@ -39,7 +39,7 @@ pub struct Counts {
 impl Counts {
     /// Nothing, of so many ports.
     pub fn new(ports: usize) -> Self {
-        Self { ports: vec![Pauses::default(); ports], left_alone: 0 }
+        Self { ports: vec![SentPfc::default(); ports], left_alone: 0 }
     }
 
     /// Ports.
@@ -61,9 +61,9 @@ impl Observer for Counts {
     ) -> Result<(), Infallible> {
         let of_port = &mut self.ports[usize::from(port)];
         let counter = match event {
-            ControlEvent::Pause => &mut of_port.pauses,
-            ControlEvent::Renewal => &mut of_port.renewals,
-            ControlEvent::Resume => &mut of_port.resumes,
+            ControlEvent::Pause => &mut of_port.paused,
+            ControlEvent::Renewal => &mut of_port.renewed,
+            ControlEvent::Resume => &mut of_port.resumed,
         };
         *counter += u64::from(classes.count_ones());
         Ok(())
@@ -138,16 +138,16 @@ impl Report {
     ) -> Self {
         let (tables, state) = (switch.tables(), switch.tables().state());
         let dropped = |reason: &DropReason| (reason.name(), tables.dropped(*reason));
-        let port = |(number, (port, pauses)): (u32, (&Port, &Pauses))| PortReport {
+        let port = |(number, (port, pfc)): (u32, (&Port, &SentPfc))| PortReport {
             interface: port.interface.name.clone(),
             neighbour: port.station().map(text_of),
             received_frames: tables.received_frames(number),
             received_pfc: tables.received_pfc(number),
             sent_frames: port.counts.sent_frames,
             sent_bytes: port.counts.sent_bytes,
-            pauses_sent: pauses.pauses,
-            renewals_sent: pauses.renewals,
-            resumes_sent: pauses.resumes,
+            pauses_sent: pfc.paused,
+            renewals_sent: pfc.renewed,
+            resumes_sent: pfc.resumed,
             not_sent: port.counts.not_sent,
             without_neighbour: port.counts.without_neighbour,
             lost_ns: port.pace.lost().to_nanos().0,
