@@ -30,7 +30,7 @@
 //! 6. In `scenario/src/headroom.rs` a kind of `HeadroomKeys` and of `Headroom`, and its [`SchemeSettings`]. The
 //!    compiler asks for most of the headroom that it reserves, in `scenario/src/headroom/reserve.rs`; look at the
 //!    arms with a wildcard there. It does not ask for advice when a limit of the scheme drops packets
-//!    (`scenario/src/headroom/advice.rs`), nor for README.md's table of kinds.
+//!    (`scenario/src/headroom/advice.rs`), nor for docs/scenarios.md's table of kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.

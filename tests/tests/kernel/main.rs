@@ -25,5 +25,6 @@ mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
 mod live;
+mod live_programs;
 mod netns;
 mod standalone;
