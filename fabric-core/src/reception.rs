@@ -62,6 +62,8 @@ mod tests {
         frame
     }
 
+    type Change = fn(&mut Vec<u8>);
+
     #[test]
     fn the_switch_takes_what_it_forwards_and_the_stack_the_rest() {
         let tables = OwnedTables::new(SwitchConfig::default(), 0);
@@ -70,7 +72,6 @@ mod tests {
             change(&mut frame);
             is_for_switch(&frame.as_mut_slice(), &tables, 0)
         };
-        type Change = fn(&mut Vec<u8>);
         let rows: [(&str, Change, bool); 12] = [
             ("a packet to be forwarded", |_| {}, true),
             ("PFC", |it| it[12..14].copy_from_slice(&0x8808_u16.to_be_bytes()), true),

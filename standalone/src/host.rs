@@ -5,12 +5,14 @@
 //! connection of the kernel's stack ([`agreement`]), as RDMA programs do. [`report`] is what they say.
 
 pub mod agreement;
+mod checksums;
 mod driver;
 mod receiver;
 mod report;
 mod sender;
 mod setup;
 
+pub use checksums::restore_at_end;
 pub use driver::Driver;
 pub use receiver::{Receiving, receive};
 pub use report::{DriverReport, ReceiverReport, SenderReport, Transfer};

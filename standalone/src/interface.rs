@@ -99,16 +99,42 @@ impl Interface {
         }
     }
 
-    /// Whether it leaves checksums of what the stack sends to the hardware, of which a veth has none; sets it.
-    pub fn set_transmit_checksums(&self, on: bool) -> io::Result<bool> {
+    /// Whether it leaves checksums of what the stack sends to the hardware, of which a veth has none.
+    pub fn transmit_checksums(&self) -> io::Result<bool> {
         let mut value = Value { command: ETHTOOL_GTXCSUM, data: 0 };
         ethtool(&self.name, &mut value)?;
-        let before = value.data != 0;
-        if before != on {
-            ethtool(&self.name, &mut Value { command: ETHTOOL_STXCSUM, data: on.into() })?;
-        }
-        Ok(before)
+        Ok(value.data != 0)
     }
+}
+
+/// Has an interface leave these checksums to the hardware, or not.
+pub fn set_transmit_checksums(name: &str, on: bool) -> io::Result<()> {
+    ethtool(name, &mut Value { command: ETHTOOL_STXCSUM, data: on.into() })
+}
+
+/// All IPv4 addresses of this namespace.
+pub fn own_addresses() -> io::Result<Vec<Ipv4Addr>> {
+    let mut first = std::ptr::null_mut();
+    // SAFETY: the call makes a list, and has `first` point to it.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut addresses = Vec::new();
+    let mut at = first;
+    // SAFETY: entries of the list that the call has made, and that is freed only below.
+    while let Some(entry) = unsafe { at.as_ref() } {
+        // SAFETY: as above. An entry may have no address.
+        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| address.sa_family);
+        if family.map(i32::from) == Some(libc::AF_INET) {
+            // SAFETY: an address of this family is a `sockaddr_in`.
+            let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+            addresses.push(Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()));
+        }
+        at = entry.ifa_next;
+    }
+    // SAFETY: the list that the call has made; nothing of it is used any more.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(addresses)
 }
 
 fn index_of(name: &str) -> Option<u32> {
@@ -154,6 +180,14 @@ fn ethtool<T>(name: &str, command: &mut T) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_this_namespace_are_found() {
+        // A namespace whose loopback is down has none.
+        let is_up = ask("lo", libc::SIOCGIFADDR).is_ok();
+        let addresses = own_addresses().expect("the system lists them");
+        assert_eq!(addresses.contains(&Ipv4Addr::LOCALHOST), is_up, "{addresses:?}");
+    }
 
     #[test]
     fn what_is_no_interface_of_ethernet_is_named() {

@@ -19,7 +19,7 @@ use units::Picos;
 
 use crate::Error;
 use crate::clock::{LONGEST_LIFE, until};
-use crate::wait::{SPIN, Signals, Waiter};
+use crate::wait::{SPIN, Waiter};
 
 pub use report::Report;
 
@@ -50,7 +50,7 @@ pub fn run(
         }
         let span = until(now, due.min(housekeeping));
         let signals = if span < SPIN && due <= housekeeping {
-            Signals::default()
+            waiter.taken()
         } else {
             let woken = waiter.wait([driver.ring()], span);
             woken.map_err(|source| Error::System { step: "wait", source })?

@@ -84,8 +84,7 @@ fn arrive(context: &XdpContext, tables: &MapTables, port: u32) {
         Outcome::Dropped(count_drop(tables, DropReason::TooLong))
     } else {
         arrival(&mut frame, tables, policy(), port, Nanos(now), &mut |order| {
-            orders += 1;
-            send_control(context, tables, order, port, now);
+            orders += send_control(context, tables, order, port, now);
         })
     };
     let target = record.as_mut_ptr().cast::<u8>();
@@ -179,14 +178,22 @@ fn write_header(record: *mut u8, header: &Header) {
 /// Hands a whole hop control frame to the traffic manager, the MAC that sends it. Its place in the ring lies behind
 /// that of the frame's own record, which was reserved first.
 ///
+/// Returns how many frames it handed over: none if the ring is full.
+///
 /// A function of its own, with a stack of its own: arrival calls it from one place for each scheme.
 #[inline(never)]
-fn send_control(context: &XdpContext, tables: &MapTables, order: &Order, port: u32, now: u64) {
-    let Some(row) = tables.port(port) else { return };
+fn send_control(
+    context: &XdpContext,
+    tables: &MapTables,
+    order: &Order,
+    port: u32,
+    now: u64,
+) -> u32 {
+    let Some(row) = tables.port(port) else { return 0 };
     let source = address_from_u64(row.address.load());
     let Some(mut record) = EVENTS.reserve::<[u8; HEADER_LEN + hop_control::LEN]>(0) else {
         count_drop(tables, DropReason::RingFull);
-        return;
+        return 0;
     };
     let header = Header::of_order(order, port, now, hop_control::LEN as u32);
     let target = record.as_mut_ptr().cast::<u8>();
@@ -196,6 +203,7 @@ fn send_control(context: &XdpContext, tables: &MapTables, order: &Order, port: u
     HopControlFrame { source, control: order.control }.emit(frame);
     record.submit(wake_up());
     log_record(context, &header);
+    1
 }
 
 #[cfg(feature = "log-events")]

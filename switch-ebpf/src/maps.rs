@@ -9,8 +9,8 @@ use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Clock, Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue,
-    MAX_DROP_REASONS, NextHop,
-    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, Turn,
+    MAX_DROP_REASONS, NextHop, PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig,
+    SwitchState, Turn,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;

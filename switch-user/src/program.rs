@@ -2,6 +2,7 @@
 
 pub mod standalone;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -17,7 +18,6 @@ use fabric_core::policy::Policy;
 use fabric_core::record::{
     HEADER_LEN, Header, KIND_CONTROL, KIND_LEFT_ALONE, KIND_LINK_DELAY, KIND_QUEUED,
 };
-
 use units::Nanos;
 
 use crate::refusal::Refusal;
@@ -95,6 +95,8 @@ impl ProgramError {
 pub struct SwitchProgram {
     ebpf: Ebpf,
     ring: RingBuf<MapData>,
+    /// Records that lay in the ring between a frame's record and its hop control frames.
+    passed: VecDeque<Vec<u8>>,
     clock: Region<Clock>,
 }
 
@@ -148,7 +150,7 @@ impl SwitchProgram {
         };
         let tables = SwitchTables::mapped(capacity, array)?;
         let clock = Region::of_array(array(names::CLOCK)?, 1)?;
-        Ok((Self { ebpf, ring, clock }, tables))
+        Ok((Self { ebpf, ring, passed: VecDeque::new(), clock }, tables))
     }
 
     /// Attaches the switch's XDP program to a port's interface, from inside its namespace. Without the auditor, for
@@ -214,28 +216,50 @@ impl SwitchProgram {
         frame: &mut impl FnMut(&Header, &[u8]),
         control: &mut impl FnMut(&Header, &Order, &[u8]),
     ) -> Result<Option<Header>, ProgramError> {
-        let Some(record) = self.ring.next() else { return Ok(None) };
-        let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
-        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY | KIND_LEFT_ALONE) {
-            frame(&header, body(&header, &record)?);
-        }
-        drop(record);
+        let header = if let Some(record) = self.passed.pop_front() {
+            read_frame(&record, frame)?
+        } else if let Some(record) = self.ring.next() {
+            read_frame(&record, frame)?
+        } else {
+            return Ok(None);
+        };
         for _ in 0..header.orders {
-            let next = self
-                .ring
-                .next()
-                .ok_or(ProgramError::BadRecord("its hop control frame does not follow"))?;
-            let header = Header::read(&next)
-                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
-            if header.kind != KIND_CONTROL {
-                return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
-            }
-            let order = header
-                .order()
-                .ok_or(ProgramError::BadRecord("its hop control frame says nothing"))?;
-            control(&header, &order, body(&header, &next)?);
+            self.take_order(control)?;
         }
         Ok(Some(header))
+    }
+
+    /// Takes a hop control frame of the frame whose record was the last. At a switch that stands alone, other CPUs may
+    /// have put frames in between that they have left alone, and one of them may not be whole yet.
+    fn take_order(
+        &mut self,
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<(), ProgramError> {
+        let mut attempts = 0;
+        loop {
+            let Some(next) = self.ring.next() else {
+                attempts += 1;
+                if attempts > PATIENCE {
+                    return Err(ProgramError::BadRecord("its hop control frame does not follow"));
+                }
+                std::thread::yield_now();
+                continue;
+            };
+            let header = Header::read(&next)
+                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
+            match header.kind {
+                KIND_CONTROL => {
+                    let nothing = ProgramError::BadRecord("its hop control frame says nothing");
+                    let order = header.order().ok_or(nothing)?;
+                    control(&header, &order, body(&header, &next)?);
+                    return Ok(());
+                }
+                KIND_LEFT_ALONE => self.passed.push_back(next.to_vec()),
+                _ => {
+                    return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
+                }
+            }
+        }
     }
 
     /// The XDP program, for `BPF_PROG_TEST_RUN`.
@@ -365,6 +389,8 @@ const SWITCH_PORT: &str = "switch_port";
 const EGRESS_AUDITOR: &str = "egress_auditor";
 const HOST_PORT: &str = "host_port";
 const WHOLE_HOST_PORT: &str = "whole_host_port";
+/// Looks for a hop control frame that follows. What other CPUs put before it is whole after microseconds.
+const PATIENCE: u32 = 1_000_000;
 
 /// Gives the maps of one switch their sizes.
 fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
@@ -380,6 +406,18 @@ fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
         .map_max_entries(names::FREE_SLOTS, capacity.slots)
         .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
         .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+}
+
+/// Reads a frame's record, and hands over its bytes if it has any.
+fn read_frame(
+    record: &[u8],
+    frame: &mut impl FnMut(&Header, &[u8]),
+) -> Result<Header, ProgramError> {
+    let header = Header::read(record).ok_or(ProgramError::BadRecord("it is too short"))?;
+    if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY | KIND_LEFT_ALONE) {
+        frame(&header, body(&header, record)?);
+    }
+    Ok(header)
 }
 
 fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {

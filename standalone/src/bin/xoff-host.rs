@@ -90,6 +90,9 @@ enum Command {
         #[arg(long, default_value_t = agreement::PORT)]
         port: u16,
     },
+    /// The process beside a host that puts back what the host has changed, should the host be killed.
+    #[command(hide = true)]
+    Restore,
 }
 
 fn station(text: &str) -> Result<[u8; 6], String> {
@@ -104,6 +107,9 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let Arguments { host, command } = arguments;
+    if matches!(command, Command::Restore) {
+        return Ok(host::restore_at_end(&host.interface));
+    }
     let settings = settings(host)?;
     let scenario::Transport::RoceRc(transport) = settings.host.scenario.host.transport else {
         unreachable!("other transports were refused");
@@ -132,6 +138,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let report = host::receive(&mut driver, &receiving, reliability, started)?;
             print(host.json, &report);
         }
+        Command::Restore => unreachable!("it has returned"),
     }
     Ok(ExitCode::SUCCESS)
 }

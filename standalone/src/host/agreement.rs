@@ -6,6 +6,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -21,6 +22,9 @@ pub const VERSION: u32 = 1;
 const LONGEST_LINE: usize = 64 * 1024;
 /// Flows in an offer.
 pub const MOST_FLOWS: usize = 256;
+
+/// Queue pairs of transfers: 0 and 1 are InfiniBand's own, and numbers have 24 bits.
+pub const QUEUE_PAIRS: RangeInclusive<u32> = 2..=0x00ff_ffff;
 
 /// What the sender wants to send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

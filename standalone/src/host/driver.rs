@@ -11,6 +11,7 @@ use host_agent::{Host, HostConfig, af_xdp};
 use switch_user::program::HostProgram;
 use units::Picos;
 
+use super::checksums::SoftwareChecksums;
 use super::report::DriverReport;
 use crate::Error;
 use crate::clock::{Clock, LONGEST_LIFE, until};
@@ -23,8 +24,7 @@ use crate::wait::{SPIN, Signals, Waiter};
 const BATCH: usize = 64;
 /// How often a host looks whether its interface is there.
 const HOUSEKEEPING: Picos = Picos(200_000_000_000);
-/// How long, and how often, a neighbour is looked for.
-const LOOKS: u32 = 100;
+/// Time between two looks for a neighbour.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a driver is made of.
@@ -41,12 +41,14 @@ pub(super) struct Parts {
     pub interface: Interface,
     /// What hands frames to the socket, as long as it is here.
     pub _program: HostProgram,
+    /// What it waits by.
+    pub waiter: Waiter,
     /// The neighbour to which all packets go.
     pub gateway: Option<[u8; 6]>,
     /// Neighbours by the addresses that they lead to.
     pub stations: BTreeMap<u32, [u8; 6]>,
-    /// Whether the interface did checksums before.
-    pub restores_checksums: bool,
+    /// What has the stack compute checksums, as long as it is here.
+    pub _checksums: Option<SoftwareChecksums>,
 }
 
 /// A host at work.
@@ -97,11 +99,11 @@ impl Driver {
         self.parts.clock.now()
     }
 
-    /// Finds the neighbour through which packets go to an address.
-    pub(super) fn find_station(&mut self, destination: Ipv4Addr) -> Result<(), Error> {
+    /// Finds the neighbour through which packets go to an address, in so many looks. Nothing else happens meanwhile.
+    pub(super) fn find_station(&mut self, destination: Ipv4Addr, looks: u32) -> Result<(), Error> {
         let Parts { interface, gateway, stations, .. } = &mut self.parts;
         let mut found = *gateway;
-        for look in 0..LOOKS {
+        for look in 0..looks {
             if found.is_some() {
                 break;
             }
@@ -149,16 +151,16 @@ impl Driver {
 
     /// Waits until a frame has come in, one of `others` can be read, a signal comes or an instant has come.
     pub(super) fn wait(
-        &self,
-        waiter: &mut Waiter,
+        &mut self,
         others: impl IntoIterator<Item = RawFd>,
         due: Picos,
     ) -> Result<Signals, Error> {
         let span = until(self.now(), due);
+        let Parts { socket, waiter, .. } = &mut self.parts;
         if span < SPIN {
-            return Ok(Signals::default());
+            return Ok(waiter.taken());
         }
-        let descriptors = [self.parts.socket.as_raw_fd()].into_iter().chain(others);
+        let descriptors = [socket.as_raw_fd()].into_iter().chain(others);
         let signals = waiter.wait(descriptors, span);
         signals.map_err(|source| Error::System { step: "wait", source })
     }
@@ -252,15 +254,6 @@ impl Driver {
             departures_late: self.departures.late(),
             lost_ns: self.pace.lost().to_nanos().0,
             ..DriverReport::of(self.parts.host.counters())
-        }
-    }
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        if self.parts.restores_checksums {
-            // The interface may be gone by now.
-            let _ = self.parts.interface.set_transmit_checksums(true);
         }
     }
 }

@@ -7,17 +7,21 @@ use std::os::fd::AsRawFd;
 use fabric_core::wire::Psn;
 use host_agent::ResponderRequest;
 
-use super::agreement::{Answer, Connection, Delivered, Done, MOST_FLOWS, Offer, VERSION};
+use super::agreement::{
+    Answer, Connection, Delivered, Done, MOST_FLOWS, Offer, QUEUE_PAIRS, VERSION,
+};
 use super::driver::Driver;
 use super::report::ReceiverReport;
 use crate::Error;
-use crate::wait::Waiter;
 
-/// Queue pairs 0 and 1 are InfiniBand's own; numbers have 24 bits.
-const FIRST_QUEUE_PAIR: u32 = 2;
-const LAST_QUEUE_PAIR: u32 = 0x00ff_ffff;
+/// A PSN has 24.
+const PSN_BITS: u32 = 0x00ff_ffff;
 /// Senders at a time.
 const MOST_SENDERS: usize = 256;
+
+/// Looks for a new sender's neighbour, 150 ms: the senders that there are wait meanwhile. The sender has just sent TCP, so
+/// the kernel mostly knows it.
+const LOOKS: u32 = 4;
 
 /// How a host receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +54,13 @@ pub fn receive(
     reliability: &str,
     started: impl FnOnce(&Driver),
 ) -> Result<ReceiverReport, Error> {
-    let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let listen = |source| Error::System { step: "listen at its TCP port", source };
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, receiving.port)).map_err(listen)?;
     listener.set_nonblocking(true).map_err(listen)?;
     started(driver);
     let mut senders = Senders {
         all: Vec::new(),
-        next_queue_pair: FIRST_QUEUE_PAIR,
+        next_queue_pair: *QUEUE_PAIRS.start(),
         reliability: reliability.to_owned(),
         report: ReceiverReport {
             transfers: 0,
@@ -77,8 +80,9 @@ pub fn receive(
             break;
         }
         let streams = senders.all.iter().map(|sender| sender.connection.stream().as_raw_fd());
-        let others = [listener.as_raw_fd()].into_iter().chain(streams);
-        if driver.wait(&mut waiter, others, due)?.end {
+        let is_full = senders.all.len() >= MOST_SENDERS;
+        let listeners = (!is_full).then(|| listener.as_raw_fd());
+        if driver.wait(listeners.into_iter().chain(streams), due)?.end {
             break;
         }
     }
@@ -96,9 +100,8 @@ impl Senders {
                     let (queue_pairs, expected) = (Vec::new(), Vec::new());
                     self.all.push(Sender { connection, queue_pairs, expected });
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // The one that came is gone again.
-                Err(_) => {}
+                // Nobody is there, the one that came is gone again, or the process has no descriptor for it.
+                Err(_) => return Ok(()),
             }
         }
         Ok(())
@@ -143,7 +146,7 @@ impl Senders {
         if let Some(reason) = self.refusal(driver, offer) {
             return Answer::Refused { reason };
         }
-        if let Err(error) = driver.find_station(offer.address) {
+        if let Err(error) = driver.find_station(offer.address, LOOKS) {
             return Answer::Refused { reason: error.to_string() };
         }
         for flow in &offer.flows {
@@ -152,7 +155,7 @@ impl Senders {
                 qp,
                 transport: 0,
                 peer: offer.address.to_bits(),
-                initial_psn: Psn::new(flow.initial_psn & LAST_QUEUE_PAIR),
+                initial_psn: Psn::new(flow.initial_psn & PSN_BITS),
                 source_port: flow.source_port,
                 bytes: flow.bytes,
             });
@@ -183,7 +186,8 @@ impl Senders {
     fn free_queue_pair(&mut self) -> u32 {
         loop {
             let qp = self.next_queue_pair;
-            self.next_queue_pair = if qp == LAST_QUEUE_PAIR { FIRST_QUEUE_PAIR } else { qp + 1 };
+            let next = Some(qp + 1).filter(|next| QUEUE_PAIRS.contains(next));
+            self.next_queue_pair = next.unwrap_or(*QUEUE_PAIRS.start());
             if !self.all.iter().any(|sender| sender.queue_pairs.contains(&qp)) {
                 return qp;
             }

@@ -1,5 +1,6 @@
 //! The sending end of transfers.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -10,12 +11,15 @@ use host_agent::{FlowRequest, HostEvent};
 use units::Picos;
 use workload::random::mix;
 
-use super::agreement::{Answer, Connection, Delivered, Done, Offer, OfferedFlow, VERSION};
+use super::agreement::{
+    Answer, Connection, Delivered, Done, Offer, OfferedFlow, QUEUE_PAIRS, VERSION,
+};
 use super::driver::Driver;
 use super::report::{SenderReport, Transfer};
 use crate::Error;
-use crate::wait::Waiter;
 
+/// Looks for the neighbour: 5 s.
+const LOOKS: u32 = 100;
 /// How long the receiver may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 /// A transfer of which nothing is acknowledged for so long has failed.
@@ -45,8 +49,7 @@ pub fn send(
     sending: &Sending,
     reliability: &str,
 ) -> Result<Option<SenderReport>, Error> {
-    let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
-    driver.find_station(sending.to)?;
+    driver.find_station(sending.to, LOOKS)?;
     let mut connection = connect(sending)?;
     let flows = offered(sending, driver.address());
     let queue_pairs = agree(&mut connection, driver, &flows, reliability)?;
@@ -81,7 +84,7 @@ pub fn send(
             let message = format!("nothing was acknowledged by {} for 10 s", sending.to);
             return Err(Error::Peer(message));
         }
-        if driver.wait(&mut waiter, [connection.stream().as_raw_fd()], due)?.end {
+        if driver.wait([connection.stream().as_raw_fd()], due)?.end {
             return Ok(None);
         }
         check_receiver(&mut connection, transfers.iter().any(Option::is_none))?;
@@ -90,6 +93,12 @@ pub fn send(
     connection.stream().set_nonblocking(false).map_err(lost)?;
     connection.write(&done).map_err(lost)?;
     let Delivered { bytes } = connection.read(ANSWER)?;
+    if bytes.len() != flows.len() || bytes.iter().any(|got| *got != sending.bytes) {
+        let sent = sending.bytes;
+        return Err(Error::Peer(format!(
+            "all is acknowledged, but of {sent} B each {bytes:?} came"
+        )));
+    }
     let transfers = transfers.into_iter().flatten().collect();
     let host = driver.report();
     Ok(Some(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host }))
@@ -149,11 +158,19 @@ fn agree(
             return Err(Error::Peer(format!("the receiver refuses: {reason}")));
         }
     };
-    if queue_pairs.len() != flows.len() {
-        return Err(Error::Peer("the receiver has opened another number of queue pairs".into()));
+    if !are_queue_pairs(&queue_pairs, flows.len()) {
+        let message = "the receiver has not opened a queue pair for each flow".to_owned();
+        return Err(Error::Peer(message));
     }
     connection.stream().set_nonblocking(true).map_err(lost)?;
     Ok(queue_pairs)
+}
+
+/// Whether these are numbers of so many queue pairs.
+fn are_queue_pairs(numbers: &[u32], count: usize) -> bool {
+    let distinct: BTreeSet<&u32> = numbers.iter().collect();
+    let are_distinct = distinct.len() == numbers.len() && numbers.len() == count;
+    are_distinct && numbers.iter().all(|number| QUEUE_PAIRS.contains(number))
 }
 
 fn request(sending: &Sending, flow: u32, offered: &OfferedFlow, qp: u32) -> FlowRequest {
@@ -182,6 +199,21 @@ fn check_receiver(connection: &mut Connection, transfers: bool) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_receiver_that_names_no_queue_pairs_is_refused() {
+        let rows: [(&[u32], bool); 6] = [
+            (&[2, 0x00ff_ffff], true),
+            (&[2, 3, 4], false),
+            (&[2, 2], false),
+            (&[1, 2], false),
+            (&[2, 0x0100_0000], false),
+            (&[], false),
+        ];
+        for (numbers, are_valid) in rows {
+            assert_eq!(are_queue_pairs(numbers, 2), are_valid, "{numbers:?}");
+        }
+    }
 
     #[test]
     fn flows_differ_in_their_ports_and_first_numbers() {

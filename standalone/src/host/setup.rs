@@ -10,10 +10,12 @@ use scenario::standalone::StandaloneHost;
 use switch_user::program::{Hook, HostProgram, SocketTakes};
 use topology::HostId;
 
+use super::checksums::SoftwareChecksums;
 use super::driver::{Driver, Parts};
 use crate::Error;
 use crate::clock::Clock;
 use crate::interface::Interface;
+use crate::wait::Waiter;
 
 /// The host of the scenario.
 const HOST: HostId = HostId(0);
@@ -65,7 +67,11 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         station: interface.station,
         ..of_scenario.config(HOST)
     };
+    // From here on, signals do not end the process before it has put back what it changes.
+    let waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let host = Host::new(config, &of_scenario.transports(HOST));
+    // Before there is anything that a process which this one starts could keep.
+    let checksums = SoftwareChecksums::prepare(&interface)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours)
         .map_err(|error| Error::of_loading("a host", error))?;
     let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES).map_err(|error| {
@@ -76,8 +82,9 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
     program
         .attach_by(interface.index, socket.as_raw_fd(), settings.hook)
         .map_err(|error| Error::of_attaching(&interface.name, settings.hook, error))?;
-    // Its veth has no hardware that would finish checksums before a switch in XDP reads them.
-    let checksums = interface.set_transmit_checksums(false).unwrap_or(false);
+    if let Some(checksums) = &checksums {
+        checksums.begin();
+    }
     Ok(Driver::new(Parts {
         host,
         config,
@@ -85,8 +92,9 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         clock: Clock::start(),
         interface,
         _program: program,
+        waiter,
         gateway: settings.gateway,
         stations: BTreeMap::new(),
-        restores_checksums: checksums,
+        _checksums: checksums,
     }))
 }

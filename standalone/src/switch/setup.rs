@@ -19,7 +19,7 @@ use super::driver::{Driver, Parts};
 use super::port::Port;
 use crate::Error;
 use crate::clock::Clock;
-use crate::interface::Interface;
+use crate::interface::{Interface, own_addresses};
 
 /// The only switch of the scenario.
 const SWITCH: SwitchId = SwitchId(0);
@@ -40,10 +40,6 @@ impl Routes {
     /// route has them.
     fn of(settings: &StandaloneSwitch, own: impl IntoIterator<Item = Ipv4Addr>) -> Self {
         let mut ports_to = BTreeMap::<Prefix, Vec<u8>>::new();
-        for address in own {
-            let prefix = Prefix::new(address, 32).expect("an address has 32 bits");
-            ports_to.insert(prefix, Vec::new());
-        }
         for (number, port) in (0..=u8::MAX).zip(&settings.ports) {
             for &(address, length) in &port.routes {
                 let prefix = Prefix::new(address, length).expect("the file was checked");
@@ -52,6 +48,10 @@ impl Routes {
                     ports.push(number);
                 }
             }
+        }
+        for address in own {
+            let prefix = Prefix::new(address, 32).expect("an address has 32 bits");
+            ports_to.insert(prefix, Vec::new());
         }
         let mut groups = Vec::new();
         let mut rows = Vec::with_capacity(ports_to.len());
@@ -71,7 +71,10 @@ impl Routes {
 pub fn start(settings: &StandaloneSwitch, hook: Hook) -> Result<Driver, Error> {
     let scenario = &settings.scenario;
     let interfaces = find_interfaces(settings)?;
-    let routes = Routes::of(settings, interfaces.iter().filter_map(Interface::address));
+    let own = own_addresses();
+    let own =
+        own.map_err(|source| Error::System { step: "list the switch's addresses", source })?;
+    let routes = Routes::of(settings, own);
     let policy = switch_settings::policy(scenario);
     let of_fabric = RouteTables::of(scenario, SWITCH);
     let capacity = switch_settings::capacity(scenario, SWITCH, &of_fabric);
@@ -149,7 +152,7 @@ neighbour = \"10.0.0.{number}\"\nroutes = [{routes}]\n"
             )
         };
         let text = [
-            port(0, r#""10.1.0.0/16""#),
+            port(0, r#""10.1.0.0/16", "10.2.0.254""#),
             port(1, r#""10.2.0.0/16", "0.0.0.0/0", "0.0.0.0/0""#),
             port(2, r#""0.0.0.0/0", "10.2.0.0/16""#),
         ];

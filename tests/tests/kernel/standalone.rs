@@ -12,6 +12,15 @@ use tests::command::{
 
 const DOCUMENT: &str = include_str!("../../../docs/standalone.md");
 
+/// Prints 1 if eth0 leaves checksums to its hardware: `ETHTOOL_GTXCSUM` by `SIOCETHTOOL`.
+const ASK_CHECKSUMS: &str = r#"
+import array, fcntl, socket, struct
+value = array.array("B", struct.pack("II", 0x16, 0))
+request = bytearray(struct.pack("16sP16x", b"eth0", value.buffer_info()[0]))
+fcntl.ioctl(socket.socket(), 0x8946, request)
+print(struct.unpack("II", value)[1])
+"#;
+
 /// A folder in which commands of a shell run, on a machine of its own.
 struct Shell(ScenarioFolder);
 
@@ -206,7 +215,14 @@ fn killed_nodes_leave_nothing_attached_and_an_interface_has_one_of_them() {
     let receive = "ip netns exec h1 xoff-host --interface eth0 receive";
     let reported = shell.0.path("reported.json");
     let mut switch = shell.start("sw", &format!("{line} >{reported}"));
+    let leaves_checksums = || {
+        let python = "${XOFF_PYTHON:-python3}";
+        let asked = shell.run(&format!("ip netns exec h1 {python} -c '{ASK_CHECKSUMS}'"));
+        asked.assert_code(0).stdout.trim() == "1"
+    };
+    assert!(leaves_checksums(), "a veth does");
     let mut host = shell.start("h1", receive);
+    assert!(!leaves_checksums(), "no switch in XDP would finish them");
     let second = shell.run(line);
     second.assert_refused(&["interface `eth1` has an XDP program already", "xoff-switch"]);
     let second = shell.run(receive);
@@ -224,6 +240,12 @@ fn killed_nodes_leave_nothing_attached_and_an_interface_has_one_of_them() {
         await_unloaded(&objects);
     }
     assert!(is_bare(&shell, "sw") && is_bare(&shell, "h1"));
+    await_that("checksums are as they were", leaves_checksums);
+    let host = shell.start("h1-again", receive);
+    assert!(!leaves_checksums());
+    host.running.signal(libc::SIGTERM);
+    host.running.finish().assert_code(0);
+    assert!(leaves_checksums(), "before the process ends");
     let again = shell.start("again", line);
     again.end();
 }

@@ -2,8 +2,10 @@
 //! beside it, and turns. Needs root.
 
 use std::net::Ipv4Addr;
+use std::sync::Barrier;
+use std::thread;
 
-use aya::programs::{TestRun, TestRunOptions};
+use aya::programs::{TestRun, TestRunOptions, Xdp};
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::ByteFrame;
@@ -14,6 +16,7 @@ use fabric_core::scheme::SchemeSettings;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, ethernet};
 use switch_user::prefix_table::{Prefix, PrefixTable};
+use switch_user::program::Hook;
 use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::tables::SwitchTables;
 use tests::switch::frame::{bytes, data, inbound, outbound, pfc_bytes};
@@ -22,6 +25,8 @@ use units::Nanos;
 
 /// The interfaces of ports 0 to 3, in an order that no subtraction finds.
 const INTERFACES: [u32; 4] = [5, 2, 4, 3];
+/// Holds some 300 records.
+const RING_BYTES: u32 = 1 << 20;
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
@@ -46,7 +51,7 @@ impl Standalone {
         let surroundings = Surroundings {
             interfaces: &INTERFACES,
             prefixes: &prefixes,
-            ring_bytes: 128 * 1024,
+            ring_bytes: RING_BYTES,
             began,
         };
         let loaded = StandaloneProgram::load(&CAPACITY, policy, &surroundings);
@@ -58,15 +63,7 @@ impl Standalone {
 
     /// What the program answers to a frame that comes in at an interface.
     fn run(&mut self, interface: u32, frame: &[u8]) -> u32 {
-        let words = [0, u32::try_from(frame.len()).expect("a short frame"), 0, interface, 0];
-        let context: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-        let options = TestRunOptions {
-            data_in: Some(frame),
-            ctx_in: Some(&context),
-            ..TestRunOptions::default()
-        };
-        let program = self.program.program().xdp().expect("it is there");
-        program.test_run(options).expect("it runs").return_value
+        run(self.program.program().xdp().expect("it is there"), interface, frame, 1)
     }
 
     fn take(&mut self) -> Option<Record> {
@@ -82,6 +79,19 @@ impl Standalone {
         assert_eq!(self.take(), None);
         record
     }
+}
+
+/// What a program answers to a frame that comes in at an interface, so many times.
+fn run(program: &Xdp, interface: u32, frame: &[u8], repeat: u32) -> u32 {
+    let words = [0, u32::try_from(frame.len()).expect("a short frame"), 0, interface, 0];
+    let context: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let options = TestRunOptions {
+        data_in: Some(frame),
+        ctx_in: Some(&context),
+        repeat,
+        ..TestRunOptions::default()
+    };
+    program.test_run(options).expect("it runs").return_value
 }
 
 fn monotonic() -> Nanos {
@@ -195,6 +205,54 @@ fn ebpf_leaves_frames_alone_while_it_is_not_its_turn() {
         let (header, _) = switch.arrive(INTERFACES[0], &frame);
         assert_eq!((header.kind, header.slot), (KIND_QUEUED, 1));
         assert_eq!(switch.tables.received_frames(0), 3);
+    });
+}
+
+/// Two CPUs at once: a frame that one leaves alone may lie in the ring between the other's and its PAUSE.
+#[test]
+fn a_frame_of_another_cpu_does_not_part_a_frame_from_its_pause() {
+    const ROUNDS: u32 = 1000;
+    /// PFC frames, which the program does not change, so that it can run on them again.
+    const CONTROLS: u32 = 200;
+    in_namespace(|| {
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtEnqueue);
+        let mut switch = Standalone::load(policy);
+        // A program that is attached somewhere is spared a grace period for each repeated run.
+        switch.program.attach(INTERFACES[2], Hook::Native).expect("it attaches");
+        let mut state = State::fresh();
+        (state.config.static_xoff_bytes, state.config.private_bytes) = (100, 0);
+        let data = packet(0, [10, 9, 1, 7]);
+        let pause = pfc_bytes(&PfcFrame::xoff([2, 1, 0, 0, 0, 1], 1 << 3, 100));
+        let frames = [(INTERFACES[0], &data, 1), (INTERFACES[1], &pause, CONTROLS)];
+        let mut left_alone = 0;
+        for round in 0..ROUNDS {
+            state.write(&mut switch.tables);
+            let program: &Xdp = switch.program.program().xdp().expect("it is there");
+            let both = Barrier::new(2);
+            thread::scope(|scope| {
+                for (interface, frame, repeat) in frames {
+                    let both = &both;
+                    scope.spawn(move || {
+                        both.wait();
+                        assert_eq!(run(program, interface, frame, repeat), XDP_DROP);
+                    });
+                }
+            });
+            let (mut taken, mut queued, mut paused) = (0, 0, 0);
+            loop {
+                let record = switch.program.take(|_, _| (), |_, _, _| paused += 1);
+                let record = record.unwrap_or_else(|error| panic!("round {round}: {error}"));
+                let Some(header) = record else { break };
+                taken += 1;
+                queued += u32::from(header.kind == KIND_QUEUED);
+                if header.kind == KIND_LEFT_ALONE {
+                    left_alone += 1;
+                    switch.program.catch_up();
+                }
+            }
+            assert_eq!((taken, paused), (1 + CONTROLS, queued), "round {round}");
+        }
+        println!("{left_alone} of {} frames were left alone", ROUNDS * (1 + CONTROLS));
     });
 }
 
