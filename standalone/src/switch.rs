@@ -1,8 +1,8 @@
 //! A switch on interfaces of this machine.
 //!
-//! eBPF runs the arrival pipeline when a frame comes in, on the real clock; [`driver`] lets packets depart at the rates of
-//! their ports, and sends what is due. The two take turns (`fabric_core::turn`). [`setup`] makes both from a
-//! file, [`port`] is what the driver knows of an interface, [`report`] what it says at the end.
+//! eBPF runs the arrival pipeline when a frame comes in, on the real clock; `driver` lets packets depart at the rates of
+//! their ports, and sends what is due. The two take turns (`fabric_core::turn`). `setup` makes both from a
+//! file, `port` is what the driver knows of an interface, `report` what it says at the end.
 
 mod driver;
 mod frames;

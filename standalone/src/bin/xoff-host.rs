@@ -50,7 +50,7 @@ struct HostArguments {
     /// Who sets the rate: none, which is line rate, dcqcn, dctcp or timely. Default none.
     #[arg(long, value_name = "KIND")]
     congestion_control: Option<String>,
-    /// Sets a key of the section [host] of a scenario, such as `host.transport.dcqcn.profile=paper`.
+    /// Sets a key of the section `[host]` of a scenario, such as `host.transport.dcqcn.profile=paper`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Runs XDP in front of the stack instead of in the driver: for an interface without native XDP.

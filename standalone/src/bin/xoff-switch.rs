@@ -16,7 +16,7 @@ use switch_user::program::Hook;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// The switch: a TOML file with the section [switch] of a scenario and a table [[ports]] for each port.
+    /// The switch: a TOML file with the section `[switch]` of a scenario and a table `[[ports]]` for each port.
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
     /// Sets a key of the file, such as `switch.buffer=4MB`.
