@@ -33,6 +33,7 @@ mod off_state;
 mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
+mod rerouting;
 mod sampler;
 #[cfg_attr(
     not(feature = "kernel"),
@@ -74,6 +75,7 @@ use deadlock::DeadlockWatch;
 use journal::{Entry, Note};
 use part::{Opening, Part, Window};
 use recorder::Recorder;
+use rerouting::Rerouting;
 use switch_node::SwitchNode;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
@@ -152,6 +154,7 @@ pub struct Engine<'a, W: Wires> {
     /// Tasks that repeat as long as there are flows, with their periods, while there are none.
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
+    rerouting: Rerouting,
     recorder: Recorder<'a>,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
@@ -178,6 +181,9 @@ pub struct Engine<'a, W: Wires> {
     /// Who captures what crosses wires of a live fabric.
     #[cfg(feature = "kernel")]
     captures: crate::live::captures::Captures,
+    /// What neighbours hold in a live fabric.
+    #[cfg(feature = "kernel")]
+    pauses: Option<crate::live::pauses::Pauses>,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -245,7 +251,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             parts,
             agenda: Agenda::default(),
             resting: Vec::new(),
-            deadlocks: DeadlockWatch::new(fabric),
+            deadlocks: DeadlockWatch::new(fabric, scenario.reroutes()),
+            rerouting: Rerouting::of(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
             lookahead,
@@ -261,6 +268,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             waiting: live::Waiting::new(),
             #[cfg(feature = "kernel")]
             captures: crate::live::captures::Captures::default(),
+            #[cfg(feature = "kernel")]
+            pauses: None,
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
@@ -277,6 +286,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
             engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
+        engine.plan_reroutes();
         if let Some(period) = scenario.bitmap_period() {
             engine.agenda.schedule(period, Task::Bitmaps);
         }
@@ -398,6 +408,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                 opening.announces = true;
                 self.repeat(task, self.scenario.bitmap_period());
             }
+            Task::Reroute => self.reroute_as_planned(),
         }
         Ok(())
     }
@@ -441,8 +452,15 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
-                    self.captures.take(interface, entry.at.to_nanos(), bytes);
+                Note::Captured { interface, ref bytes, dropped } if !self.captures.is_empty() => {
+                    self.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
+                }
+                #[cfg(feature = "kernel")]
+                Note::PauseReceived { wire, priority, until } if self.pauses.is_some() => {
+                    if let Some(pauses) = &mut self.pauses {
+                        pauses.receive(wire, priority, entry.at.to_nanos(), until);
+                    }
+                    self.recorder.tell(&entry)?;
                 }
                 _ => self.recorder.tell(&entry)?,
             }

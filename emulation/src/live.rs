@@ -8,6 +8,8 @@
 pub(crate) mod captures;
 pub mod clock;
 pub mod desk;
+pub mod impairment;
+pub(crate) mod pauses;
 pub(crate) mod stacks;
 pub mod view;
 

@@ -1,6 +1,7 @@
 //! One run from scenario to report.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -10,7 +11,7 @@ use results::{
     CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
     RunDescription, RunEnd, RunReport, SizeClasses, ThroughputMeter, Window, counted,
 };
-use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
+use scenario::{CaptureFilter, DatapathKind, FlowsEntry, HookKind, Scenario, Throughput};
 use switch_user::region::Arena;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
@@ -73,6 +74,16 @@ pub enum Threads {
     Auto,
     /// So many, or as many as there are switches: a switch and its hosts share one.
     Exactly(NonZeroUsize),
+}
+
+impl fmt::Display for Threads {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Exactly(threads) => threads.fmt(f),
+        }
+    }
 }
 
 impl Threads {
@@ -173,9 +184,9 @@ pub fn deploy(
     let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
-    let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
+    let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
     let mut datapath =
-        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths, programs)?;
+        KernelWires::deploy(fabric, kind, &capacities, policy, scenario.frames.lengths, programs)?;
     let order = scenario.deadlock_prevention();
     for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
         switch_settings::configure(scenario, switch, routes, order.as_ref(), tables);
@@ -316,14 +327,17 @@ fn claim(
 }
 
 fn manifest(scenario: &Scenario) -> Manifest {
-    let (datapath, ebpf_object) = match scenario.datapath.kind {
+    let (datapath, ebpf_object, hook) = match scenario.datapath.kind {
         #[cfg(feature = "kernel")]
-        DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
+        DatapathKind::Kernel => {
+            ("kernel", Some(ebpf_object()), Some(scenario.datapath.hook.name().to_owned()))
+        }
         #[cfg(not(feature = "kernel"))]
         DatapathKind::Kernel => unreachable!("`run` has refused it"),
-        DatapathKind::Memory => ("memory", None),
+        DatapathKind::Memory => ("memory", None, None),
     };
     Manifest {
+        hook,
         ebpf_object,
         git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
         seed: scenario.seed,
@@ -351,12 +365,13 @@ fn describe(scenario: &Scenario) -> String {
     } else {
         format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
     };
-    let datapath = match scenario.datapath.kind {
-        DatapathKind::Kernel => "kernel",
-        DatapathKind::Memory => "memory",
+    let datapath = match (scenario.datapath.kind, scenario.datapath.hook) {
+        (DatapathKind::Kernel, HookKind::Xdp) => "kernel datapath".to_owned(),
+        (DatapathKind::Kernel, hook) => format!("kernel datapath at {}", hook.name()),
+        (DatapathKind::Memory, _) => "memory datapath".to_owned(),
     };
     format!(
-        "{shape}, {}, {}, {links}; {datapath} datapath, virtual clock",
+        "{shape}, {}, {}, {links}; {datapath}, virtual clock",
         counted(fabric.switch_count().into(), "switch"),
         counted(fabric.host_count().into(), "host")
     )

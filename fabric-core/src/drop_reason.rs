@@ -108,6 +108,10 @@ drop_reasons! {
     BadHopControl = 23, "bad-hop-control", Frame;
     /// A hop control frame of a kind that the scheme of this switch does not take.
     UnexpectedHopControl = 24, "unexpected-hop-control", Ignored;
+    /// A fault damaged the frame on the wire: the MAC at its end found the FCS wrong.
+    Corrupted = 25, "corrupted", Injected;
+    /// A fault has taken the wire down.
+    LinkDown = 26, "link-down", Injected;
 }
 
 impl fmt::Display for DropReason {

@@ -12,6 +12,7 @@ use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
@@ -50,6 +51,7 @@ const FILES: &[&str] = &[
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
+    FaultRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
     HpccFiles::FILES[0],
@@ -263,13 +265,20 @@ impl ResultsFolder {
         table.finish()
     }
 
-    /// Adds a frame to the capture. `wire` counts in the order of [`ResultsOptions::wires`].
+    /// Adds a frame to the capture, with a comment if there is one. `wire` counts in the order of
+    /// [`ResultsOptions::wires`].
     ///
     /// # Panics
     /// If there is no such wire.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
         let capture = self.capture.as_mut().expect("a frame is captured only from a chosen wire");
-        capture.frame(wire, time, frame)
+        capture.frame(wire, time, frame, comment)
     }
 
     /// Lets all files appear. The manifest's `tool` is filled in here.

@@ -10,6 +10,7 @@ use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
@@ -289,14 +290,25 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
     }
 
+    /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`].
+    pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
+    }
+
     /// Adds what was measured of headroom, if it was.
     pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
-    /// Adds a captured frame. `wire` counts in the order of the folder's wires.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
+    /// Adds a captured frame, with a comment if there is one. `wire` counts in the order of the folder's wires.
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame, comment))
     }
 
     /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses

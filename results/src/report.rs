@@ -19,6 +19,7 @@ pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
 use super::drop::DropTotals;
+use super::fault::FaultTotals;
 use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
@@ -412,6 +413,9 @@ impl RunReport {
         let verdict =
             if drops.lost() == 0 { style.good("none: lossless") } else { style.bad(&blame(drops)) };
         writeln!(out, "{verdict}")?;
+        if let Some(faults) = self.summary.faults.as_ref().and_then(told) {
+            writeln!(out, "{faults}")?;
+        }
         writeln!(
             out,
             "{} ECN-marked, {}, {} sent again",
@@ -471,6 +475,26 @@ fn pause_row(
         quantity::micros(imposed.paused),
         quantity::micros(imposed.longest),
     ]
+}
+
+/// `faults: 2 frames lost, 300 frames delayed, 2 changes of routes`; nothing if they did nothing.
+fn told(faults: &FaultTotals) -> Option<String> {
+    let FaultTotals { lost, corrupted, sent_while_down, delayed, slowed, reroutes } = *faults;
+    let kinds = [
+        (lost, "lost"),
+        (corrupted, "corrupted"),
+        (sent_while_down, "sent while their wire was down"),
+        (delayed, "delayed"),
+        (slowed, "slowed"),
+    ];
+    let kinds = kinds.iter().filter(|(frames, _)| *frames > 0);
+    let told =
+        |(frames, kind): &(u64, &str)| format!("{} {kind}", quantity::counted(*frames, "frame"));
+    let mut done: Vec<String> = kinds.map(told).collect();
+    if reroutes > 0 {
+        done.push(format!("{} of routes", quantity::counted(reroutes, "change")));
+    }
+    (!done.is_empty()).then(|| format!("faults: {}", done.join(", ")))
 }
 
 /// `2 frames lost: 1 by policy, 1 by the machine below`.

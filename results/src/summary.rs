@@ -8,6 +8,7 @@ use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
+use super::fault::FaultTotals;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
@@ -75,6 +76,9 @@ pub struct Summary {
     pub retransmitted_packets: u64,
     /// Frames that went no further.
     pub drops: DropTotals,
+    /// What faults have done, if the scenario has some.
+    #[serde(default)]
+    pub faults: Option<FaultTotals>,
     /// Most bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
     /// Most of them in headroom.
@@ -228,6 +232,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
                 `ignored`, `substrate`, `injected` (see `drops.csv`).",
     },
+    Column {
+        name: "faults",
+        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often                 switches were given other routes. Null without faults.",
+    },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
         name: "headroom_max_bytes",
@@ -259,8 +267,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
-                reason and what to change. Empty when none did; frames that injected faults took do \
-                not count.",
+                reason and what to change. Empty when none did; frames that injected faults took, and those \
+                without a route because a fault has taken a link, do not count.",
     },
     Column {
         name: "truncated",
@@ -390,6 +398,7 @@ mod tests {
         "substrate": 0,
         "injected": 0
       },
+      "faults": null,
       "buffer_max_bytes": {
         "leaf0": 2,
         "leaf1": 3

@@ -16,6 +16,7 @@ mod deserializer;
 pub mod document;
 mod ecn;
 mod fault;
+mod fault_keys;
 mod flow_keys;
 mod flow_list;
 mod flow_queues;
@@ -31,6 +32,7 @@ mod incasts;
 mod load;
 mod names;
 mod on_demand;
+mod outage;
 mod pairs;
 mod pause;
 mod priority;
@@ -69,9 +71,13 @@ use units::{FrameTime, Picos};
 pub use backpressure::{Assignment, Backpressure, Bfc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
-pub use datapath::{Datapath, DatapathKind, LinkKind};
+pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
-pub use fault::{Fault, FrameClass, Selection};
+pub use fault::{
+    Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
+    WirePattern,
+};
+pub use fault_keys::NoReroute;
 pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use frames::{Frames, TimeOfFrames};
@@ -83,6 +89,7 @@ pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
 pub use names::Names;
 pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
+pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, Priorities};
@@ -103,6 +110,7 @@ pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
+use fault_keys::{FaultKeys, FaultPlace};
 use flow_routes::FlowRoutes;
 use flows::{Expanded, Expansion, NeedsFlows};
 use quantity::{Quantity, Time};
@@ -258,7 +266,7 @@ struct ScenarioKeys {
     captures: Vec<Capture>,
     /// What goes wrong on purpose. Default: nothing.
     #[serde(default)]
-    faults: Vec<fault::FaultKeys>,
+    faults: Vec<FaultKeys>,
     /// What is written.
     #[serde(default)]
     results: results::ResultsKeys,
@@ -443,8 +451,10 @@ impl ScenarioKeys {
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
-        let resolve_fault = |(number, keys): (usize, fault::FaultKeys)| {
-            keys.resolve(&format!("faults.{number}"), &fabric, document)
+        let lasts = (needs_flows == NeedsFlows::Yes).then_some(duration);
+        let resolve_fault = |(number, keys): (usize, FaultKeys)| {
+            let path = &format!("faults.{number}");
+            keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
         };
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
         let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
@@ -481,6 +491,7 @@ impl ScenarioKeys {
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
         scenario.check_scheduling(document)?;
+        scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)

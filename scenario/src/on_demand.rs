@@ -32,6 +32,13 @@ impl Scenario {
         self
     }
 
+    /// Whether it is [on demand](Self::on_demand).
+    pub fn is_on_demand(&self) -> bool {
+        // No run lasts as long.
+        const { assert!(super::LONGEST_DURATION.0 < LONGEST_LIFE.0) };
+        self.duration == LONGEST_LIFE
+    }
+
     /// The number of the workload of flows that are asked for, in a scenario that is [on demand](Self::on_demand).
     pub fn on_demand_workload(&self) -> u32 {
         let last = self.workloads.len().checked_sub(1).expect("it is on demand");

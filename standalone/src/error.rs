@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use host_agent::af_xdp;
 use scenario::ScenarioError;
+use switch_user::hook::XdpHook;
 use switch_user::packet_socket;
-use switch_user::program::{Hook, ProgramError};
+use switch_user::program::ProgramError;
 
 /// Why a switch or host could not start, or go on.
 #[derive(Debug, thiserror::Error)]
@@ -118,10 +119,10 @@ pub enum Error {
 
 impl Error {
     /// Attaching a program to an interface has failed.
-    pub fn of_attaching(interface: &str, hook: Hook, error: ProgramError) -> Self {
+    pub fn of_attaching(interface: &str, hook: XdpHook, error: ProgramError) -> Self {
         match (raw_os_error(&error), hook) {
             (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
-            (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), Hook::Native) => {
+            (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), XdpHook::Native) => {
                 Self::NoNativeXdp(interface.to_owned())
             }
             (Some(libc::ENODEV), _) => Self::Gone(interface.to_owned()),

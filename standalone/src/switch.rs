@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 
 use scenario::standalone::StandaloneSwitch;
-use switch_user::program::Hook;
+use switch_user::hook::XdpHook;
 use units::Picos;
 
 use crate::Error;
@@ -30,7 +30,7 @@ const HOUSEKEEPING: Picos = Picos(200_000_000_000);
 /// SIGUSR1 asks for that, and at the end.
 pub fn run(
     settings: &StandaloneSwitch,
-    hook: Hook,
+    hook: XdpHook,
     started: impl FnOnce(),
     mut report: impl FnMut(&Report),
 ) -> Result<ExitCode, Error> {

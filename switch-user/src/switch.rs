@@ -114,6 +114,11 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         &self.tables
     }
 
+    /// The same for the control plane, while no frame is being handed to the switch.
+    pub fn tables_mut(&mut self) -> &mut SwitchTables {
+        &mut self.tables
+    }
+
     /// Its egress queues.
     #[inline]
     pub fn queues(&self) -> &TrafficManager {

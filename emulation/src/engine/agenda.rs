@@ -36,6 +36,8 @@ pub enum Task {
     LinkDelays,
     /// Switches announce which queues they have paused.
     Bitmaps,
+    /// Switches hear of a link that has gone down or come up.
+    Reroute,
 }
 
 impl Task {
@@ -50,6 +52,7 @@ impl Task {
             Self::ControlPlane => 5,
             Self::LinkDelays => 6,
             Self::Bitmaps => 7,
+            Self::Reroute => 8,
         }
     }
 }

@@ -91,7 +91,7 @@ impl HostNode {
     ) -> Self {
         let fabric = scenario.fabric();
         let wire = fabric.host(host).ports[0];
-        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
+        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to), captured);
         Self {
             host: Host::new(settings.config(host), &settings.transports(host)),
             ready_at: Picos::MAX,
@@ -256,6 +256,10 @@ impl HostNode {
         arrival: &Arrival,
     ) -> Result<(), DatapathError> {
         let (now, frame) = (arrival.at(), arrival.frame());
+        if arrival.is_damaged() {
+            core.drop_damaged(now, self.node, &mut self.inward, *arrival);
+            return Ok(());
+        }
         let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length());
         let arrival = core.cross(&crossing, frame, |medium, frames, _| {
             medium.poll_host(frames, &crossing, frame)

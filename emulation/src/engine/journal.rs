@@ -138,6 +138,8 @@ pub enum Note {
         length: u32,
         /// Whether it is a PAUSE.
         is_pause: bool,
+        /// How: where it arrived, if its FCS was wrong, or else on the wire.
+        reason: DropReason,
     },
     /// A link was measured, or its measurement is out of date.
     LinkDelay {
@@ -181,6 +183,8 @@ pub enum Note {
         interface: u32,
         /// The frame.
         bytes: Box<[u8]>,
+        /// Why it goes no further, in a capture of drops.
+        dropped: Option<DropReason>,
     },
 }
 

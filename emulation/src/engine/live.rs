@@ -1,5 +1,7 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod wires;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -18,13 +20,14 @@ use super::crew::Crew;
 use super::host_node::HostNode;
 use super::stack::{MOST_WAITING, StackFrame};
 use super::switch_node::SwitchNode;
-use super::transmitter::Receiver;
+use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::kernel::KernelWires;
 use crate::live::address;
-use crate::live::captures::{self, OfWire};
+use crate::live::captures;
 use crate::live::clock::RealClock;
 use crate::live::desk::{Delivery, Desk, Order, Request};
+use crate::live::pauses::Pauses;
 use crate::live::stacks::{Sent, Stacks};
 use crate::live::view::{HostView, PortView, SwitchView, View};
 use crate::partition::Place;
@@ -62,6 +65,7 @@ impl Engine<'_, KernelWires> {
         desk: &mut Desk,
         interrupted: &AtomicBool,
     ) -> Result<Finished<KernelWires>, RunError> {
+        self.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
         let others_cpu = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
             self.follow(&crew, clock, stacks, desk, interrupted)?;
@@ -96,9 +100,11 @@ impl Engine<'_, KernelWires> {
                             self.order(at, order, &answer);
                         }
                     }
-                    Request::SetWire { wire, up, done } => {
-                        self.set_wire(wire, up);
-                        let _ = done.send(());
+                    Request::SetLinks { wires, state, reroute, done } => {
+                        let _ = done.send(self.set_links(&wires, state, reroute));
+                    }
+                    Request::Impair { wires, change, done } => {
+                        let _ = done.send(self.impair(&wires, change));
                     }
                     Request::Capture { wires, filter, sink, reader } => {
                         let interfaces = self.captures.add(wires, sink, reader);
@@ -192,25 +198,13 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Lets a wire carry frames, or lose them all.
-    fn set_wire(&mut self, wire: WireId, up: bool) {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let place = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[place.part as usize];
-        let hosts = part.hosts.len();
-        let index = place.index as usize;
-        let out = match index.checked_sub(hosts) {
-            None => part.hosts[index].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        };
-        out.set_up(up);
-    }
-
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
             self.receiver_mut(wire).captures.push((interface, filter));
+            if filter == CaptureFilter::Drops {
+                self.transmitter_mut(wire).captures.push(interface);
+            }
         }
     }
 
@@ -218,9 +212,23 @@ impl Engine<'_, KernelWires> {
     fn end_captures(&mut self) {
         for (number, wires) in self.captures.remove_over() {
             for wire in wires {
-                let is_other = |&(interface, _): &OfWire| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(is_other);
+                let is_other = |&interface: &u32| captures::number_of(interface) != number;
+                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.transmitter_mut(wire).captures.retain(is_other);
             }
+        }
+    }
+
+    /// The sending end of a wire.
+    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
+        let fabric = self.scenario.fabric();
+        let ends = fabric.ends(wire);
+        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
+        let part = &mut self.parts[part as usize];
+        let hosts = part.hosts.len();
+        match (index as usize).checked_sub(hosts) {
+            None => part.hosts[index as usize].out_mut(),
+            Some(switch) => part.switches[switch].out_mut(ends.from_port),
         }
     }
 
@@ -292,14 +300,19 @@ impl Engine<'_, KernelWires> {
         let paused = priority::all().filter(|&it| tables.is_paused(number, it, now));
         PortView {
             peer: fabric.node(fabric.peer(fabric.switch_node(node.id), port).node).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
             rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire_state: self.view_of_wire(out, self.now),
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             queued_packets: waiting.sum(),
             queued_bytes,
             ingress_bytes,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
         }
     }
 
@@ -309,19 +322,35 @@ impl Engine<'_, KernelWires> {
         let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
         let (counters, waiting) = of_programs.unwrap_or_default();
         let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
+        let fabric = self.scenario.fabric();
         HostView {
-            name: self.scenario.fabric().host(host).name.clone(),
+            name: fabric.host(host).name.clone(),
             address: address(host).to_string(),
+            peer: fabric.node(fabric.wire(out.wire).to).name.clone(),
+            wire: fabric.wire(out.wire).name.clone(),
+            rate_bps: out.timing.rate.0,
             sent_frames: out.sent,
             received_frames: inward.received,
-            is_up: out.is_up(),
+            wire_state: self.view_of_wire(out, self.now),
+            sent_bytes: out.sent_on_the_wire(),
+            received_bytes: inward.received_on_the_wire(),
             program_frames_sent: counters.sent,
             program_frames_received: counters.received,
             program_frames_waiting: waiting as u64,
             program_frames_too_long: counters.too_long,
             program_frames_dropped: counters.dropped,
             paused: paused.map(Priority::number).collect(),
+            pause_frames: self.pause_frames(inward.wire),
+            paused_ns: self.paused_ns(inward.wire),
         }
+    }
+
+    fn pause_frames(&self, wire: WireId) -> [u64; 8] {
+        self.pauses.as_ref().map_or([0; 8], |pauses| pauses.frames(wire))
+    }
+
+    fn paused_ns(&self, wire: WireId) -> [u64; 8] {
+        self.pauses.as_ref().map_or([0; 8], |pauses| pauses.held_ns(wire, self.now.to_nanos()))
     }
 
     fn place_of(&self, host: HostId) -> Place {

@@ -98,14 +98,18 @@ impl<'a> Recorder<'a> {
                 self.count_drop(entry.node, priority, reason);
                 self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
             }
-            Note::Lost { wire, priority, length, is_pause } => {
+            Note::Lost { wire, priority, length, is_pause, reason } => {
+                let wire = fabric.wire(wire);
                 if let (true, NodeKind::Switch(SwitchId(switch))) =
-                    (is_pause, fabric.node(entry.node).kind)
+                    (is_pause, fabric.node(wire.from).kind)
                 {
                     *self.lost_pauses.entry(switch).or_default() += 1;
                 }
-                let (wire, reason) = (&fabric.wire(wire).name, DropReason::InjectedLoss);
-                record.drop_event(&drop_row(time, wire, None, priority, reason, length))
+                let (place, port) = match reason {
+                    DropReason::Corrupted => (node, Some(wire.to_port)),
+                    _ => (&wire.name, None),
+                };
+                record.drop_event(&drop_row(time, place, port, priority, reason, length))
             }
             Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
                 time,
@@ -130,7 +134,10 @@ impl<'a> Recorder<'a> {
             Note::SampledFlows { port, flows } => {
                 record.flow_queues(&flow_queues_row(time, node, port, &flows))
             }
-            Note::Captured { interface, ref bytes } => record.capture(interface, time, bytes),
+            Note::Captured { interface, ref bytes, dropped } => {
+                let comment = dropped.map(capture_comment);
+                record.capture(interface, time, bytes, comment.as_deref())
+            }
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
             }
@@ -205,6 +212,11 @@ fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
     let SenderState { rate, window, congestion_millionths, round_trip, outstanding } = *state;
     let round_trip = round_trip.map(Picos::to_nanos_ceil);
     FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
+}
+
+/// What a capture says of a frame that goes no further.
+pub fn capture_comment(reason: DropReason) -> String {
+    format!("dropped: {}", reason.name())
 }
 
 /// Who is to blame for a drop, as results say it.

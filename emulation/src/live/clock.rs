@@ -32,7 +32,7 @@ pub struct RealClock {
 }
 
 /// What a clock says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// Whether programs see the fabric as it is: no time was lost, and deadlines were served soon enough.
     pub is_good: bool,

@@ -3,13 +3,15 @@
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 
+use fabric_core::drop_reason::DropReason;
 use mio::Waker;
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 use topology::{HostId, WireId};
 use units::{Bytes, Nanos};
 
-use super::view::View;
+use super::impairment::{ImpairmentChange, LinkState};
+use super::view::{View, WireView};
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -18,17 +20,28 @@ pub enum Request {
     Look(Sender<Box<View>>),
     /// Flows, all at once. Each is answered when its last ACK has arrived.
     Send(Vec<Order>, Sender<Delivery>),
-    /// Takes a wire down, or up again.
-    SetWire {
-        /// The wire.
-        wire: WireId,
-        /// Whether it carries frames.
-        up: bool,
-        /// Answered once it does, or does not.
-        done: Sender<()>,
+    /// Takes wires down, or up again.
+    SetLinks {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// Whether they carry frames.
+        state: LinkState,
+        /// Whether routes avoid their links while they are down.
+        reroute: bool,
+        /// Answered once it is so: a sentence if it cannot be.
+        done: Sender<Result<(), String>>,
     },
-    /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
-    /// has no room are lost, and counted: a capture never holds the fabric up.
+    /// Changes what goes wrong on wires.
+    Impair {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// What changes, on each of them.
+        change: ImpairmentChange,
+        /// How the wires then are, in the same order.
+        done: Sender<Vec<WireView>>,
+    },
+    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone.
+    /// Frames for which the channel has no room are lost, and counted: a capture never holds the fabric up.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
@@ -52,6 +65,8 @@ pub struct CapturedFrame {
     pub time: Nanos,
     /// The frame, without FCS.
     pub bytes: Box<[u8]>,
+    /// Why it goes no further, in a capture of drops.
+    pub dropped: Option<DropReason>,
     /// Frames that the capture has lost before it.
     pub lost: u64,
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Fidelity;
+use super::impairment::Impairment;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// Emulated time since the fabric is up.
     pub emulated_ns: u64,
@@ -25,8 +26,25 @@ pub struct View {
     pub hosts: Vec<HostView>,
 }
 
+/// What users and faults make of a wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireView {
+    /// Whether it carries frames.
+    pub is_up: bool,
+    /// Whether it goes down and comes up by itself.
+    pub is_flapping: bool,
+    /// Whether routes avoid its link.
+    pub is_avoided: bool,
+    /// What is set on it.
+    pub impairment: Impairment,
+    /// Frames that were lost on it.
+    pub lost_frames: u64,
+    /// Frames that arrived at its end with a wrong FCS.
+    pub damaged_frames: u64,
+}
+
 /// A switch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchView {
     /// Its name.
     pub name: String,
@@ -45,18 +63,25 @@ pub struct SwitchView {
 }
 
 /// A port of a switch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortView {
     /// The node at the other end.
     pub peer: String,
+    /// The name of the wire out of the port.
+    pub wire: String,
     /// Line rate in bit/s.
     pub rate_bps: u64,
     /// Frames whose transmission has begun.
     pub sent_frames: u64,
     /// Frames that have come in.
     pub received_frames: u64,
-    /// Whether the wire out of the port carries frames.
-    pub is_up: bool,
+    /// The wire out of the port.
+    #[serde(flatten)]
+    pub wire_state: WireView,
+    /// The time that frames out of the port have taken, in bytes: their own, and those around them on the wire.
+    pub sent_bytes: u64,
+    /// The same of frames that have come in.
+    pub received_bytes: u64,
     /// Packets that wait to be sent.
     pub queued_packets: u64,
     /// Bytes that wait to be sent, by priority.
@@ -65,21 +90,36 @@ pub struct PortView {
     pub ingress_bytes: [u64; 8],
     /// Priorities that the neighbour has paused.
     pub paused: Vec<u8>,
+    /// PAUSE frames of the neighbour, by the priorities that they stop; renewals count.
+    pub pause_frames: [u64; 8],
+    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    pub paused_ns: [u64; 8],
 }
 
 /// A host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostView {
     /// Its name.
     pub name: String,
     /// Its IPv4 address.
     pub address: String,
+    /// The switch at the other end of its link.
+    pub peer: String,
+    /// The name of the wire to it.
+    pub wire: String,
+    /// The link's rate in bit/s.
+    pub rate_bps: u64,
     /// Frames that its NIC has sent.
     pub sent_frames: u64,
     /// Frames that came in.
     pub received_frames: u64,
-    /// Whether the wire to its switch carries frames.
-    pub is_up: bool,
+    /// The wire to its switch.
+    #[serde(flatten)]
+    pub wire_state: WireView,
+    /// The time that frames of its NIC have taken, in bytes: their own, and those around them on the wire.
+    pub sent_bytes: u64,
+    /// The same of frames that came in.
+    pub received_bytes: u64,
     /// Frames that programs have sent.
     pub program_frames_sent: u64,
     /// Frames that programs were handed.
@@ -92,4 +132,8 @@ pub struct HostView {
     pub program_frames_dropped: u64,
     /// Priorities that the switch has paused.
     pub paused: Vec<u8>,
+    /// PAUSE frames of the switch, by the priorities that they stop; renewals count.
+    pub pause_frames: [u64; 8],
+    /// How long they have stopped each priority, in nanoseconds of emulated time.
+    pub paused_ns: [u64; 8],
 }

@@ -85,11 +85,12 @@ fn run(folder: &Path) -> ResultFiles {
         results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
         let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
         results.pause(&pause(time, event)).unwrap();
-        results.capture(0, time, &[step.to_le_bytes()[0]; 64]).unwrap();
+        results.capture(0, time, &[step.to_le_bytes()[0]; 64], None).unwrap();
         results.flow(&flow(step)).unwrap();
         let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
         results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
     }
+    results.whole::<FaultRow>(&[]).unwrap();
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
@@ -174,7 +175,7 @@ fn a_row_of_each_kind_is_in_its_file() {
     let held = HeldFlowRow { time: Nanos(67), node, port, by: "s2", queue: 68, flow: 69 };
     results.held_flow(&held).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
-    results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
+    results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
     assert_eq!(files.unwrap().folder, temp.path());

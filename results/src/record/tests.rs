@@ -105,7 +105,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     ] {
         record.pause_frames(row.event, 1);
         record.pause(&row).unwrap();
-        record.capture(0, row.time, &[0; 60]).unwrap();
+        record.capture(0, row.time, &[0; 60], None).unwrap();
     }
     for node in ["spine0", "leaf0", "leaf1"] {
         let most = if node == "spine0" { 500 } else { 900 };

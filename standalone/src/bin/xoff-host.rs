@@ -12,7 +12,7 @@ use scenario::standalone::{StandaloneHost, parse_station};
 use serde::Serialize;
 use standalone::host::{self, Driver, Receiving, Sending, Settings, agreement};
 use standalone::{Error, exit};
-use switch_user::program::Hook;
+use switch_user::hook::XdpHook;
 use units::Bytes;
 
 /// A RoCEv2 host on an interface of this machine and namespace, by AF_XDP.
@@ -160,7 +160,7 @@ fn settings(arguments: &HostArguments) -> Result<Settings, Error> {
         address: arguments.address,
         gateway: arguments.gateway_mac,
         host: StandaloneHost::parse(&overrides)?,
-        hook: if arguments.generic { Hook::Generic } else { Hook::Native },
+        hook: if arguments.generic { XdpHook::Generic } else { XdpHook::Native },
     })
 }
 

@@ -8,7 +8,7 @@ use clap::Parser;
 use scenario::standalone::StandaloneSwitch;
 use standalone::switch::{self, Report};
 use standalone::{Error, exit};
-use switch_user::program::Hook;
+use switch_user::hook::XdpHook;
 
 /// A lossless Ethernet switch on interfaces of this machine and namespace, in eBPF.
 ///
@@ -45,7 +45,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let file = arguments.file.as_deref().expect("clap asks for it");
     let settings = StandaloneSwitch::load(file, &arguments.overrides)?;
-    let hook = if arguments.generic { Hook::Generic } else { Hook::Native };
+    let hook = if arguments.generic { XdpHook::Generic } else { XdpHook::Native };
     let names: Vec<&str> = settings.ports.iter().map(|port| port.interface.as_str()).collect();
     let started = || eprintln!("xoff-switch: forwarding between {}", names.join(", "));
     let report = |report: &Report| {

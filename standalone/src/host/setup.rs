@@ -7,7 +7,8 @@ use std::os::fd::AsRawFd;
 use emulation::host_settings::HostSettings;
 use host_agent::{Host, HostConfig, af_xdp};
 use scenario::standalone::StandaloneHost;
-use switch_user::program::{Hook, HostProgram, SocketTakes};
+use switch_user::hook::XdpHook;
+use switch_user::program::{HostProgram, SocketTakes};
 use topology::HostId;
 
 use super::checksums::SoftwareChecksums;
@@ -34,7 +35,7 @@ pub struct Settings {
     /// NIC and transport.
     pub host: StandaloneHost,
     /// Where XDP runs.
-    pub hook: Hook,
+    pub hook: XdpHook,
 }
 
 /// Finds the interface, loads the program and opens the socket.
@@ -72,7 +73,7 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
     let host = Host::new(config, &of_scenario.transports(HOST));
     // Before there is anything that a process which this one starts could keep.
     let checksums = SoftwareChecksums::prepare(&interface)?;
-    let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours)
+    let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
         .map_err(|error| Error::of_loading("a host", error))?;
     let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES).map_err(|error| {
         let is_taken = matches!(&error, af_xdp::Error::Open { source, .. }
@@ -80,7 +81,7 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         if is_taken { Error::Taken(name()) } else { error.into() }
     })?;
     program
-        .attach_by(interface.index, socket.as_raw_fd(), settings.hook)
+        .attach(interface.index, socket.as_raw_fd())
         .map_err(|error| Error::of_attaching(&interface.name, settings.hook, error))?;
     if let Some(checksums) = &checksums {
         checksums.begin();

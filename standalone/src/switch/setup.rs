@@ -7,9 +7,9 @@ use emulation::switch_settings::{self, RouteTables};
 use fabric_core::scheme::{Scheme, Selected};
 use scenario::standalone::{StandaloneSwitch, longest_frame};
 use switch_user::control_plane::next_hops_for;
+use switch_user::hook::XdpHook;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::prefix_table::{Prefix, PrefixTable};
-use switch_user::program::Hook;
 use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::switch::Switch;
 use switch_user::tables::Capacity;
@@ -68,7 +68,7 @@ impl Routes {
 }
 
 /// Finds the interfaces, loads the program and attaches it.
-pub fn start(settings: &StandaloneSwitch, hook: Hook) -> Result<Driver, Error> {
+pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error> {
     let scenario = &settings.scenario;
     let interfaces = find_interfaces(settings)?;
     let own = own_addresses();
@@ -93,7 +93,7 @@ pub fn start(settings: &StandaloneSwitch, hook: Hook) -> Result<Driver, Error> {
         ring_bytes: RING_BYTES,
         began: clock.began(),
     };
-    let (mut program, mut tables) = StandaloneProgram::load(&capacity, policy, &surroundings)
+    let (mut program, mut tables) = StandaloneProgram::load(&capacity, policy, hook, &surroundings)
         .map_err(|error| Error::of_loading("a switch", error))?;
     switch_settings::configure(scenario, SWITCH, of_fabric, None, &mut tables);
     let stations: Vec<[u8; 6]> = interfaces.iter().map(|interface| interface.station).collect();
@@ -105,7 +105,7 @@ pub fn start(settings: &StandaloneSwitch, hook: Hook) -> Result<Driver, Error> {
     let socket = PacketSocket::open()?;
     for interface in &interfaces {
         program
-            .attach(interface.index, hook)
+            .attach(interface.index)
             .map_err(|error| Error::of_attaching(&interface.name, hook, error))?;
     }
     let ports = settings.ports.iter().zip(interfaces);

@@ -14,7 +14,8 @@ use fabric_core::policy::Policy;
 use fabric_core::record::Header;
 use units::Nanos;
 
-use super::{Hook, OBJECT, ProgramError, SwitchProgram, size_maps};
+use super::{OBJECT, ProgramError, SwitchProgram, size_maps};
+use crate::hook::XdpHook;
 use crate::prefix_table::PrefixTable;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
@@ -42,10 +43,11 @@ pub struct Surroundings<'a> {
 }
 
 impl StandaloneProgram {
-    /// Loads the program with `policy` in `.rodata`, and maps its tables.
+    /// Loads the program with `policy` in `.rodata`, for ports that use `hook`, and maps its tables.
     pub fn load(
         capacity: &Capacity,
         policy: Policy,
+        hook: XdpHook,
         surroundings: &Surroundings<'_>,
     ) -> Result<(Self, SwitchTables), ProgramError> {
         let Surroundings { interfaces, prefixes, ring_bytes, began } = *surroundings;
@@ -58,7 +60,8 @@ impl StandaloneProgram {
         loader.map_max_entries(names::PORT_NUMBERS, entries(interfaces.len()));
         loader.map_max_entries(names::PREFIXES, entries(prefixes.len()));
         size_maps(&mut loader, capacity);
-        let (mut program, tables) = SwitchProgram::start(loader.load(OBJECT)?, *capacity)?;
+        let (mut program, tables) =
+            SwitchProgram::start(loader.load(OBJECT)?, hook.into(), *capacity)?;
         let turn = match program.ebpf.map(names::TURN) {
             Some(Map::Array(turn)) => Region::of_array(turn.fd().as_fd(), 1)?,
             _ => return Err(ProgramError::Missing(names::TURN)),
@@ -71,8 +74,8 @@ impl StandaloneProgram {
     }
 
     /// Attaches the program to the interface of a port, by a link that ends with this process.
-    pub fn attach(&mut self, interface_index: u32, hook: Hook) -> Result<(), ProgramError> {
-        self.program.attach_arrival_by(interface_index, hook).map(drop)
+    pub fn attach(&mut self, interface_index: u32) -> Result<(), ProgramError> {
+        self.program.attach_arrival(interface_index)
     }
 
     /// Waits for the turn of user space, which [`end_turn`](Self::end_turn) ends. Meanwhile eBPF leaves frames alone.
@@ -108,8 +111,8 @@ impl StandaloneProgram {
     }
 
     /// The program, for `BPF_PROG_TEST_RUN`.
-    pub fn program(&mut self) -> &mut SwitchProgram {
-        &mut self.program
+    pub fn program(&self) -> &SwitchProgram {
+        &self.program
     }
 }
 

@@ -16,6 +16,7 @@ use tests::command::{
     Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped,
     traces, without_capabilities, xoff,
 };
+use tests::fabric::AT_OTHER_HOOKS;
 use tests::live::{Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor};
 
 #[test]
@@ -23,8 +24,8 @@ fn a_fabric_is_deployed_looked_at_and_destroyed() {
     let lab = Lab::deploy(SLOW, &[]);
     let listed = command(&["list"]).assert_code(0);
     assert!(listed.stdout.contains("\nlab   up "), "{listed:?}");
-    let again = command(&["deploy", &lab.folder.path("lab.toml")]);
-    again.assert_refused(&["there is a live fabric lab", "xoff destroy lab", "--name"]);
+    let again = command(&["deploy", &lab.folder.path("lab.toml")]).assert_code(0);
+    assert_eq!(again.stdout, "lab is up, and nothing has changed\n");
     let view = json(&["inspect", "lab", "--json"]);
     assert_eq!(view["hosts"].as_array().map(Vec::len), Some(4));
     assert_eq!(view["hosts"][3]["address"], "10.0.1.4");
@@ -93,6 +94,18 @@ fn a_scenarios_flows_are_played() {
     let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
     assert!(sent.stdout.contains("slowdown 1.00"), "{sent:?}");
     lab.destroy();
+}
+
+#[test]
+fn a_fabric_lives_at_every_hook() {
+    for hook in AT_OTHER_HOOKS {
+        let lab = Lab::deploy(SLOW, &["--set", hook]);
+        let pinged = ping("h3", "3", "h0").assert_code(0);
+        assert!(pinged.stdout.contains("3 received"), "{hook}: {pinged:?}");
+        let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
+        assert!(sent.stdout.contains("slowdown 1.00"), "{hook}: {sent:?}");
+        lab.destroy();
+    }
 }
 
 #[test]

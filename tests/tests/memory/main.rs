@@ -1,6 +1,7 @@
 //! Whole fabrics on the memory datapath.
 
 mod backpressure;
+mod captured_drops;
 mod closed_loops;
 mod collisions;
 mod deadlock;
@@ -8,6 +9,7 @@ mod dissection;
 mod distributions;
 mod drawn;
 mod exactness;
+mod faults;
 mod flow_queues;
 mod flow_trace;
 mod headroom;

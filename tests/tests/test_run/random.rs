@@ -14,6 +14,7 @@ use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
 use fabric_core::scheme::{SchemeSettings, bfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
+use switch_user::hook::Hook;
 use tests::switch::frame::{
     acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
     link_delay_bytes, message, pfc_bytes, repair_checksum,
@@ -166,6 +167,8 @@ fn a_million_frames_end_with_a_name() {
         DropReason::RingFull,
         DropReason::SubstrateLoss,
         DropReason::InjectedLoss,
+        DropReason::Corrupted,
+        DropReason::LinkDown,
         DropReason::BrokenTable,
     ];
     for reason in DropReason::ALL {
@@ -198,7 +201,7 @@ fn small_buffer(policy: Policy) -> State {
 
 /// The reasons for which frames were dropped.
 fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
-    let mut switch = KernelSwitch::load(CAPACITY, policy, None);
+    let mut switch = KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None);
     small_buffer(policy).write(switch.tables_mut());
     // The state that xorshift never leaves is zero.
     let mut random = Random(seed | 1 << 63);

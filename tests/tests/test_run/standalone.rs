@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Barrier;
 use std::thread;
 
-use aya::programs::{TestRun, TestRunOptions, Xdp};
+use aya::programs::TestRunOptions;
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::frame::ByteFrame;
@@ -15,8 +15,9 @@ use fabric_core::record::{Header, KIND_DROPPED, KIND_LEFT_ALONE, KIND_QUEUED};
 use fabric_core::scheme::SchemeSettings;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, ethernet};
+use switch_user::hook::XdpHook;
 use switch_user::prefix_table::{Prefix, PrefixTable};
-use switch_user::program::Hook;
+use switch_user::program::SwitchProgram;
 use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::tables::SwitchTables;
 use tests::switch::frame::{bytes, data, inbound, outbound, pfc_bytes};
@@ -54,7 +55,7 @@ impl Standalone {
             ring_bytes: RING_BYTES,
             began,
         };
-        let loaded = StandaloneProgram::load(&CAPACITY, policy, &surroundings);
+        let loaded = StandaloneProgram::load(&CAPACITY, policy, XdpHook::Native, &surroundings);
         let (program, mut tables) =
             loaded.unwrap_or_else(|error| panic!("these tests need root: {error}"));
         State::fresh().write(&mut tables);
@@ -63,7 +64,7 @@ impl Standalone {
 
     /// What the program answers to a frame that comes in at an interface.
     fn run(&mut self, interface: u32, frame: &[u8]) -> u32 {
-        run(self.program.program().xdp().expect("it is there"), interface, frame, 1)
+        run(self.program.program(), interface, frame, 1)
     }
 
     fn take(&mut self) -> Option<Record> {
@@ -82,7 +83,7 @@ impl Standalone {
 }
 
 /// What a program answers to a frame that comes in at an interface, so many times.
-fn run(program: &Xdp, interface: u32, frame: &[u8], repeat: u32) -> u32 {
+fn run(program: &SwitchProgram, interface: u32, frame: &[u8], repeat: u32) -> u32 {
     let words = [0, u32::try_from(frame.len()).expect("a short frame"), 0, interface, 0];
     let context: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
     let options = TestRunOptions {
@@ -91,7 +92,7 @@ fn run(program: &Xdp, interface: u32, frame: &[u8], repeat: u32) -> u32 {
         repeat,
         ..TestRunOptions::default()
     };
-    program.test_run(options).expect("it runs").return_value
+    program.run_arrival(options).expect("it runs").return_value
 }
 
 fn monotonic() -> Nanos {
@@ -218,7 +219,7 @@ fn a_frame_of_another_cpu_does_not_part_a_frame_from_its_pause() {
         let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::AtEnqueue);
         let mut switch = Standalone::load(policy);
         // A program that is attached somewhere is spared a grace period for each repeated run.
-        switch.program.attach(INTERFACES[2], Hook::Native).expect("it attaches");
+        switch.program.attach(INTERFACES[2]).expect("it attaches");
         let mut state = State::fresh();
         (state.config.static_xoff_bytes, state.config.private_bytes) = (100, 0);
         let data = packet(0, [10, 9, 1, 7]);
@@ -227,7 +228,7 @@ fn a_frame_of_another_cpu_does_not_part_a_frame_from_its_pause() {
         let mut left_alone = 0;
         for round in 0..ROUNDS {
             state.write(&mut switch.tables);
-            let program: &Xdp = switch.program.program().xdp().expect("it is there");
+            let program = switch.program.program();
             let both = Barrier::new(2);
             thread::scope(|scope| {
                 for (interface, frame, repeat) in frames {
@@ -260,7 +261,7 @@ fn a_frame_of_another_cpu_does_not_part_a_frame_from_its_pause() {
 fn every_scheme_that_may_stand_alone_loads() {
     in_namespace(|| {
         for scheme in SchemeSettings::every() {
-            let mut switch = Standalone::load(scheme.select(policy()));
+            let switch = Standalone::load(scheme.select(policy()));
             let steps = switch.program.program().verified_instructions().expect("Linux 5.16");
             println!("{steps} instructions: {scheme:?}");
             assert!((1000..500_000).contains(&steps), "{steps} instructions: {scheme:?}");

@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::Exit;
 use crate::live::client::Client;
 use crate::live::folder::{LiveFolder, State};
@@ -22,6 +24,9 @@ pub struct Arguments {
     /// Takes all live fabrics down.
     #[arg(long)]
     all: bool,
+    /// Answers in JSON, errors too.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Removes it without a word: what cannot be removed is in nobody's way, and the command says why.
@@ -31,6 +36,7 @@ pub fn remove_what_can_be() {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     let folders = if arguments.all {
         LiveFolder::all()
     } else {
@@ -41,27 +47,31 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Err(message) => return super::refuse(&message),
     };
     if folders.is_empty() && !arguments.all {
-        return remove_abandoned();
+        return remove_abandoned(arguments.json);
     }
-    let mut lines = Vec::new();
+    let mut destroyed = Vec::new();
     let mut exit = Exit::Success;
     for folder in &folders {
         match take_down(folder) {
-            Ok(()) => lines.push(format!("destroyed {}", folder.name())),
+            Ok(()) => destroyed.push(folder.name()),
             Err(message) => exit = super::refuse(&message),
         }
     }
+    if destroyed.is_empty() && exit != Exit::Success {
+        return exit;
+    }
+    if arguments.json {
+        return super::print(&json!({ "destroyed": destroyed }).to_string(), exit);
+    }
+    let mut lines: Vec<String> = destroyed.iter().map(|name| format!("destroyed {name}")).collect();
     if lines.is_empty() {
-        if exit != Exit::Success {
-            return exit;
-        }
         lines.push("there is no live fabric".to_owned());
     }
     super::print(&lines.join("\n"), exit)
 }
 
 /// Takes one fabric down, or removes what it has left.
-fn take_down(folder: &LiveFolder) -> Result<(), String> {
+pub(super) fn take_down(folder: &LiveFolder) -> Result<(), String> {
     let name = folder.name();
     match folder.state()? {
         State::Absent => {
@@ -103,7 +113,7 @@ fn terminate(process: u32) {
     }
 }
 
-fn remove_abandoned() -> Exit {
+fn remove_abandoned(in_json: bool) -> Exit {
     let report = match netns::destroy_abandoned() {
         Ok(report) => report,
         Err(error) => {
@@ -111,17 +121,28 @@ fn remove_abandoned() -> Exit {
             return Exit::BadInput;
         }
     };
+    let folders = LiveFolder::all().unwrap_or_default();
+    let folders = folders
+        .iter()
+        .filter(|folder| folder.state() == Ok(State::Abandoned) && folder.remove().is_ok());
+    let folders: Vec<&str> = folders.map(LiveFolder::name).collect();
+    if in_json {
+        let fabrics = |of: &[netns::FabricStatus]| {
+            of.iter().map(|it| it.fabric.to_string()).collect::<Vec<_>>()
+        };
+        let (removed, living) = (fabrics(&report.removed), fabrics(&report.living));
+        let done = json!({ "removed": removed, "left_alone": living, "live_fabrics": folders });
+        return super::print(&done.to_string(), Exit::Success);
+    }
     let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
     let living = report
         .living
         .iter()
         .map(|it| format!("left fabric {} alone: its run is still alive\n", it.fabric));
     let mut text: String = removed.chain(living).collect();
-    for folder in LiveFolder::all().unwrap_or_default() {
-        if folder.state() == Ok(State::Abandoned) && folder.remove().is_ok() {
-            writeln!(text, "removed what the live fabric {} has left", folder.name())
-                .expect("a String takes every write");
-        }
+    for name in folders {
+        writeln!(text, "removed what the live fabric {name} has left")
+            .expect("a String takes every write");
     }
     super::print(if text.is_empty() { "nothing to remove" } else { &text }, Exit::Success)
 }

@@ -20,6 +20,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     #[cfg(feature = "kernel")]
     if let Some(folder) = super::live_fabric(&arguments.file) {
         return look(folder.name(), arguments.json);

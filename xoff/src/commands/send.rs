@@ -62,6 +62,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// Runs `xoff send`.
 pub fn execute(arguments: &Arguments) -> Exit {
     let Arguments { name, src, dst, flow, count } = arguments;
+    super::json_errors::answer_in_json(flow.json);
     let flow_of =
         |_| Flow { src: src.clone(), dst: dst.clone(), bytes: flow.bytes, priority: flow.priority };
     send(name, (0..*count).map(flow_of).collect(), flow.json)
@@ -70,6 +71,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Runs `xoff incast`.
 pub fn incast(arguments: &IncastArguments) -> Exit {
     let IncastArguments { name, dst, from, flow } = arguments;
+    super::json_errors::answer_in_json(flow.json);
     let senders = if from.is_empty() {
         match client::find(name) {
             Ok((_, description)) => {

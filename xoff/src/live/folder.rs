@@ -44,6 +44,10 @@ pub struct Description {
     pub fabric: String,
     /// Seconds of the wall clock in an emulated second.
     pub dilation: u32,
+    /// The threads that run it, as `--threads` takes them.
+    pub threads: String,
+    /// Whether the flows of its scenario start.
+    pub plays: bool,
     /// Its shape, in a line.
     pub shape: String,
     /// In the order of the scenario.

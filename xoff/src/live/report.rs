@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use emulation::live::clock::{Fidelity, GOOD_LATENESS, Lateness};
-use emulation::live::view::{HostView, PortView, SwitchView, View};
-use results::span;
-use units::Nanos;
+use emulation::live::impairment::Impairment;
+use emulation::live::view::{HostView, PortView, SwitchView, View, WireView};
+use results::{counted, span};
+use scenario::quantity::display;
+use units::{BitsPerSecond, Nanos, Picos};
 
 use super::folder::Description;
 
@@ -32,7 +34,7 @@ pub fn render(description: &Description, view: &View) -> String {
     )
     .expect(WRITES);
     for host in &view.hosts {
-        let mut state = state(host.is_up, &host.paused);
+        let mut state = state(&host.wire_state, &host.paused);
         if host.program_frames_too_long > 0 {
             write!(
                 state,
@@ -124,22 +126,82 @@ fn render_switch(text: &mut String, switch: &SwitchView) {
             *rate_bps as f64 / 1e9,
             port.queued_bytes.iter().sum::<u64>(),
             port.ingress_bytes.iter().sum::<u64>(),
-            state(port.is_up, &port.paused),
+            state(&port.wire_state, &port.paused),
         )
         .expect(WRITES);
     }
+}
+
+/// How a wire is, where it is not as the scenario has it, and what was lost on it.
+pub fn wire_words(wire: &WireView) -> Vec<String> {
+    let WireView { is_up, is_flapping, is_avoided, impairment, lost_frames, damaged_frames } = wire;
+    let Impairment { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
+        *impairment;
+    let states =
+        [(!is_up, "down"), (*is_flapping, "flapping"), (*is_avoided, "routes avoid its link")];
+    let states = states.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word.to_owned());
+    let settings = [
+        (loss_millionths > 0, format!("loss {}", percent(loss_millionths))),
+        (corrupt_millionths > 0, format!("corrupt {}", percent(corrupt_millionths))),
+        (delay_ps > 0, format!("delay +{}", display(Picos(delay_ps)))),
+        (jitter_ps > 0, format!("jitter {}", display(Picos(jitter_ps)))),
+        (rate_bps > 0, format!("rate {}", display(BitsPerSecond(rate_bps)))),
+        (*lost_frames > 0, format!("{} lost", counted(*lost_frames, "frame"))),
+        (*damaged_frames > 0, format!("{} damaged", counted(*damaged_frames, "frame"))),
+    ];
+    states.chain(settings.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word)).collect()
+}
+
+/// Millionths as a percentage: 1000 are 0.1%.
+fn percent(millionths: u32) -> String {
+    let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
+    format!("{}%", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn width(names: impl Iterator<Item = usize>) -> usize {
     names.max().unwrap_or(0).max(4)
 }
 
-/// What a port may send.
-fn state(is_up: bool, paused: &[u8]) -> String {
-    let mut words = Vec::new();
-    if !is_up {
-        words.push("down".to_owned());
-    }
+/// How the wire of a port is, and what the port may send.
+fn state(wire: &WireView, paused: &[u8]) -> String {
+    let mut words = wire_words(wire);
     words.extend(paused.iter().map(|priority| format!("priority {priority} paused")));
     if words.is_empty() { "up".to_owned() } else { words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_on_a_wire_is_told_as_it_is_written() {
+        let set = Impairment {
+            loss_millionths: 1000,
+            corrupt_millionths: 1_000_000,
+            delay_ps: 5_000_000,
+            jitter_ps: 500,
+            rate_bps: 50_000_000,
+        };
+        let wire = WireView {
+            is_up: false,
+            is_flapping: true,
+            is_avoided: true,
+            impairment: set,
+            lost_frames: 1,
+            damaged_frames: 2000,
+        };
+        let words = "down, flapping, routes avoid its link, loss 0.1%, corrupt 100%, delay +5us, jitter 500ps, \
+                     rate 50Mbps, 1 frame lost, 2,000 frames damaged, priority 3 paused";
+        assert_eq!(state(&wire, &[3]), words);
+        let plain = WireView {
+            is_up: true,
+            is_flapping: false,
+            is_avoided: false,
+            impairment: Impairment::default(),
+            lost_frames: 0,
+            damaged_frames: 0,
+        };
+        assert_eq!(state(&plain, &[]), "up");
+        assert_eq!([1, 12_345, 500_000].map(percent), ["0.0001%", "1.2345%", "50%"]);
+    }
 }

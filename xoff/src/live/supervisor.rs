@@ -9,20 +9,24 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
+use emulation::live::impairment::{ImpairmentChange, LinkState};
+use emulation::live::view::WireView;
 use emulation::live::{self, Up};
 use emulation::run::Threads;
-use scenario::{Scenario, glob};
+use scenario::quantity::display;
+use scenario::{LEAST_PERIOD, LEAST_RATE, LONGEST_LIFE, MOST_DELAY, Scenario, glob};
 use topology::{HostId, WireId};
-use units::Bytes;
+use units::{BitsPerSecond, Bytes};
 
+use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
-use super::protocol::{Answer, Flow, LONGEST_REQUEST, Request, Wire};
+use super::protocol::{Answer, Flow, LONGEST_REQUEST, NamedWire, Request, Wire};
 
 /// Connections at a time.
 const MOST_CLIENTS: usize = 64;
@@ -34,8 +38,13 @@ const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
+/// A client, and its place among all.
+type Client = Connection<UnixStream>;
+
 /// Bytes of a flow, as in a scenario.
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
+
+const GONE: &str = "the fabric is gone";
 
 /// What a supervisor is told.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +57,8 @@ pub struct Settings<'a> {
     pub threads: Threads,
     /// Whether the scenario's flows start.
     pub plays: bool,
+    /// Whether messages go to the fabric's log once it is up; otherwise they stay on standard error.
+    pub keeps_log: bool,
 }
 
 /// Keeps a fabric up until it is told to stop, or `interrupted`. Calls `ready` once it forwards.
@@ -67,8 +78,9 @@ pub fn supervise(
     let listener = listen(&claim).map_err(|error| cannot_write(&claim, &error))?;
     let mut told = Ok(());
     let up = |scenario: &Scenario, up: Up| {
+        let log = || if settings.keeps_log { log_from_now_on(claim.folder()) } else { Ok(()) };
         told = announce(&claim, settings, scenario, &up)
-            .and_then(|()| log_from_now_on(claim.folder()))
+            .and_then(|()| log())
             .map_err(|error| cannot_write(&claim, &error));
         if told.is_err() {
             // It is the fabric's first and last request.
@@ -143,6 +155,8 @@ fn announce(
         process: process::id(),
         fabric: up.fabric.to_string(),
         dilation: settings.dilation.get(),
+        threads: settings.threads.to_string(),
+        plays: settings.plays,
         shape: scenario.shape.to_string(),
         hosts,
     };
@@ -176,17 +190,45 @@ impl Names {
         })
     }
 
-    /// A wire by its name, or both wires of a link, "h0-leaf0".
-    fn wires(&self, name: &str) -> Result<Vec<WireId>, String> {
-        let is_meant = |wire: &str| {
-            let (from, to) = wire.split_once("->").unwrap_or((wire, ""));
-            let link =
-                |a, b| name.strip_prefix(a).and_then(|rest| rest.strip_prefix('-')) == Some(b);
-            wire == name || link(from, to) || link(to, from)
+    /// The wires of a pattern over their names, or over those of links, "h0-leaf0".
+    fn wires(&self, pattern: &str) -> Result<Vec<WireId>, String> {
+        let names = self.wires.iter().map(|wire| wire.name.as_str());
+        let wires: Vec<WireId> = glob::wires(pattern, names).into_iter().map(WireId::at).collect();
+        if wires.is_empty() { Err(self.no_wire(pattern)) } else { Ok(wires) }
+    }
+
+    /// Checks what is to be set on wires: that none is slower, and what no command asks for.
+    fn check_change(&self, wires: &[WireId], change: ImpairmentChange) -> Result<(), String> {
+        let ImpairmentChange { loss_millionths, corrupt_millionths, delay_ps, jitter_ps, rate_bps } =
+            change;
+        if [loss_millionths, corrupt_millionths].into_iter().flatten().any(|it| it > 1_000_000) {
+            return Err("no more than all frames can be lost or damaged".into());
+        }
+        if [delay_ps, jitter_ps].into_iter().flatten().any(|it| it > MOST_DELAY.0) {
+            return Err("an impairment delays frames by at most 1s".into());
+        }
+        let Some(rate) = rate_bps.filter(|&rate| rate != 0) else { return Ok(()) };
+        if rate < LEAST_RATE.0 {
+            return Err("an impairment leaves at least 100kbps".into());
+        }
+        match wires.iter().map(|it| &self.wires[it.0 as usize]).find(|it| it.rate_bps < rate) {
+            None => Ok(()),
+            Some(Wire { name, rate_bps }) => {
+                let [rate, own] = [rate, *rate_bps].map(|rate| display(BitsPerSecond(rate)));
+                Err(format!(
+                    "{name} carries {own}; {rate} is more, and an impairment only slows it"
+                ))
+            }
+        }
+    }
+
+    /// Gives wires their names.
+    fn named(&self, wires: &[WireId], views: Vec<WireView>) -> Answer {
+        let named = |(wire, view): (&WireId, WireView)| NamedWire {
+            wire: self.wires[wire.0 as usize].name.clone(),
+            view,
         };
-        let wires = self.matching_by(is_meant).map(|(wire, _)| wire);
-        let wires: Vec<WireId> = wires.collect();
-        if wires.is_empty() { Err(self.no_wire(name)) } else { Ok(wires) }
+        Answer::Wires { wires: wires.iter().zip(views).map(named).collect() }
     }
 
     /// The wires whose names match any of these patterns.
@@ -234,40 +276,42 @@ impl Names {
 
 /// Answers all clients, each in a thread of its own.
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
-    let clients = Arc::new(AtomicUsize::new(0));
+    let clients = Clients::at_most(MOST_CLIENTS);
     for client in listener.incoming() {
         // Such as too many open files: the next client may have more luck.
         let Ok(client) = client else {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
-            let _ = refuse(&client, "too many clients at once; try again");
-            clients.fetch_sub(1, Ordering::AcqRel);
+        let Some(admission) = clients.admit(&client) else {
+            let why = "too many clients at once; try again".to_owned();
+            // It has room for a line, as nothing was written to it yet.
+            let _ = (&client).write_all(&line(&Answer::Refused { why }));
             continue;
-        }
-        let (handle, names, count) = (handle.clone(), Arc::clone(names), Arc::clone(&clients));
+        };
+        let (handle, names) = (handle.clone(), Arc::clone(names));
+        let client = Connection { stream: client, admission };
         let of_client = move || {
             // A client that goes away wants no answer.
             let _ = converse(&client, &handle, &names);
-            count.fetch_sub(1, Ordering::AcqRel);
         };
-        if thread::Builder::new().spawn(of_client).is_err() {
-            clients.fetch_sub(1, Ordering::AcqRel);
-        }
+        // Without a thread for it, the client sees that its connection is closed.
+        let _ = thread::Builder::new().spawn(of_client);
     }
 }
 
 /// Answers the requests of one client, one after another.
-fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(client);
+fn converse(client: &Client, handle: &Handle, names: &Names) -> io::Result<()> {
+    client.stream.set_read_timeout(Some(PATIENCE))?;
+    client.stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(&client.stream);
     loop {
+        client.admission.ask();
         let mut line = String::new();
         if reader.by_ref().take(LONGEST_REQUEST).read_line(&mut line)? == 0 {
             return Ok(());
         }
+        client.admission.serve();
         match serde_json::from_str(&line) {
             Ok(request) => answer(client, handle, names, request)?,
             Err(error) => {
@@ -277,8 +321,7 @@ fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<(
     }
 }
 
-fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
-    const GONE: &str = "the fabric is gone";
+fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
     match request {
         Request::Look {} => match handle.look() {
             Ok(view) => tell(client, &Answer::View(view)),
@@ -307,19 +350,19 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
                 ),
             )
         }
-        Request::Link { wire, up } => {
-            let wires = match names.wires(&wire) {
-                Ok(wires) => wires,
-                Err(why) => return refuse(client, &why),
-            };
-            for wire in wires {
-                let (done, is_done) = mpsc::channel();
-                if handle.ask(Asked::SetWire { wire, up, done }).is_err() || is_done.recv().is_err()
-                {
-                    return refuse(client, GONE);
-                }
+        Request::Link { wire, state, reroute } => {
+            match set_links(handle, names, &wire, (state, reroute)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
             }
-            tell(client, &Answer::Done)
+        }
+        Request::Impair { wire, change } => {
+            let wires = names.wires(&wire);
+            let wires = wires.and_then(|it| names.check_change(&it, change).map(|()| it));
+            match wires.and_then(|wires| impair(handle, names, &wires, change)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
+            }
         }
         Request::Capture { wires, filter } => {
             let wires = match names.matching(&wires) {
@@ -345,9 +388,49 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
     }
 }
 
+/// Takes wires down, or up again, and says how they then are.
+fn set_links(
+    handle: &Handle,
+    names: &Names,
+    pattern: &str,
+    (state, reroute): (LinkState, bool),
+) -> Result<Answer, String> {
+    check_state(state)?;
+    let wires = names.wires(pattern)?;
+    let (done, is_done) = mpsc::channel();
+    let set = Asked::SetLinks { wires: wires.clone(), state, reroute, done };
+    handle.ask(set).map_err(|_| GONE)?;
+    is_done.recv().map_err(|_| GONE)??;
+    impair(handle, names, &wires, ImpairmentChange::default())
+}
+
+/// Checks what no command asks for.
+fn check_state(state: LinkState) -> Result<(), String> {
+    let LinkState::Flap { period_ps, down_for_ps, times } = state else { return Ok(()) };
+    let is_right = (LEAST_PERIOD.0..LONGEST_LIFE.0).contains(&period_ps)
+        && (1..period_ps).contains(&down_for_ps);
+    if is_right && times != Some(0) {
+        return Ok(());
+    }
+    Err("a wire flaps at least once and every 1us at most, and is down for a part of each period"
+        .into())
+}
+
+/// Changes what goes wrong on wires, and says how they then are.
+fn impair(
+    handle: &Handle,
+    names: &Names,
+    wires: &[WireId],
+    change: ImpairmentChange,
+) -> Result<Answer, String> {
+    let (done, views) = mpsc::channel();
+    handle.ask(Asked::Impair { wires: wires.to_owned(), change, done }).map_err(|_| GONE)?;
+    Ok(names.named(wires, views.recv().map_err(|_| GONE)?))
+}
+
 /// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.
 fn report_deliveries(
-    mut client: &UnixStream,
+    client: &Client,
     deliveries: &Receiver<Delivery>,
     flows: usize,
 ) -> io::Result<usize> {
@@ -358,38 +441,44 @@ fn report_deliveries(
                 missing -= 1;
                 tell(client, &Answer::Delivered(delivery))?;
             }
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return Ok(missing),
         }
     }
 }
 
 /// Tells of frames as they come, until the client goes or the fabric does.
-fn stream(mut client: &UnixStream, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
+fn stream(client: &Client, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, lost }) => {
+            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
                 let mut digits = String::with_capacity(2 * bytes.len());
                 for byte in &bytes {
                     write!(digits, "{byte:02x}").expect("a String takes every write");
                 }
-                tell(client, &Answer::Frame { wire, time_ns: time.0, bytes: digits, lost })?;
+                let (time_ns, bytes) = (time.0, digits);
+                let dropped = dropped.map(|reason| reason.name().to_owned());
+                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
             }
             // Fails if the client has gone.
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return tell(client, &Answer::Done),
         }
     }
 }
 
-fn refuse(client: &UnixStream, why: &str) -> io::Result<()> {
+fn refuse(client: &Client, why: &str) -> io::Result<()> {
     tell(client, &Answer::Refused { why: why.to_owned() })
 }
 
-fn tell(mut client: &UnixStream, answer: &Answer) -> io::Result<()> {
-    let mut line = serde_json::to_string(answer).map_err(io::Error::other)?;
-    line.push('\n');
-    client.write_all(line.as_bytes())
+fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
+    client.write(&line(answer))
+}
+
+fn line(answer: &Answer) -> Vec<u8> {
+    let mut line = serde_json::to_vec(answer).expect("an answer is plain data");
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]

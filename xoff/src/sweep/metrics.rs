@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, OccupancySummary,
-    PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown,
-    SlowdownSummary, Summary, WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary,
+    OccupancySummary, PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary,
+    SizeClasses, Slowdown, SlowdownSummary, Summary, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -143,10 +143,12 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
     let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
+    let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let mut summary = Summary {
         active_flows,
         queue_pauses,
         flow_queues,
+        faults,
         fct_ns,
         slowdown,
         sizes,
