@@ -31,3 +31,4 @@ mod live_faults;
 mod live_look;
 mod live_programs;
 mod netns;
+mod standalone;

@@ -12,4 +12,5 @@ mod parse;
 mod pools;
 mod random;
 mod routes;
+mod standalone;
 mod verifier;

@@ -27,6 +27,7 @@ use units::{BitsPerSecond, Bytes};
 use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, Flow, LONGEST_REQUEST, NamedWire, Request, Wire};
+use crate::commands::with_causes;
 
 /// Connections at a time.
 const MOST_CLIENTS: usize = 64;
@@ -100,9 +101,9 @@ pub fn supervise(
         // Nobody waits for the message any more: it goes to the log, which stays.
         Err(error) if claim.folder().file("log").exists() => {
             claim.abandon();
-            Err(error.to_string())
+            Err(with_causes(&error))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(with_causes(&error)),
     }
 }
 
