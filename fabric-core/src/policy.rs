@@ -67,6 +67,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Its fields in their order in memory, as a loader writes them.
+    pub const fn words(self) -> [u32; 5] {
+        let Self { threshold, marking, scheme, options, storm_action } = self;
+        [threshold, marking, scheme, options, storm_action]
+    }
+
     /// Thresholds and marking of a switch that runs PFC.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
         let (threshold, marking) = (threshold as u32, marking as u32);

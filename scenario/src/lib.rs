@@ -46,6 +46,7 @@ mod scheduling;
 mod schema;
 mod shape;
 mod sizes;
+pub mod standalone;
 mod storm;
 mod switch;
 mod switches;

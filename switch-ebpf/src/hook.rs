@@ -13,6 +13,10 @@ use crate::frame::PacketBytes;
 
 /// A program's context, at one of the hooks.
 pub trait Hook: EbpfContext {
+    /// Whether switches that stand alone use it. TC filters would outlive their processes, and a frame that is not prepared
+    /// may lie in several pieces there.
+    const MAY_STAND_ALONE: bool;
+
     /// Index of the interface where the frame came in.
     fn interface(&self) -> u32;
 
@@ -32,6 +36,8 @@ pub trait Hook: EbpfContext {
 /// Native and generic XDP. The kernel refuses frames in several pieces for a program that does not say that it takes
 /// them, and generic XDP puts them together before.
 impl Hook for XdpContext {
+    const MAY_STAND_ALONE: bool = true;
+
     #[inline(always)]
     fn interface(&self) -> u32 {
         // SAFETY: `ctx` is the program's own context, valid while it runs.
@@ -73,6 +79,8 @@ impl EbpfContext for SkBuff {
 }
 
 impl Hook for SkBuff {
+    const MAY_STAND_ALONE: bool = false;
+
     #[inline(always)]
     fn interface(&self) -> u32 {
         self.fields().ifindex

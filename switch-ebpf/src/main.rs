@@ -22,24 +22,26 @@ use units::Nanos;
 use frame::PacketBytes;
 use hook::SkBuff;
 use maps::{MapTables, SOCKETS, clock};
-use switch::{Unconfigured, receive};
+use switch::{Taker, receive};
 
-/// Arrival at a switch port, by XDP, native or generic. The frame is consumed, whatever became of it.
+/// Arrival at a switch port, by XDP, native or generic. What the switch takes is consumed, whatever became of it.
 #[xdp]
 pub fn switch_port(context: XdpContext) -> u32 {
     match receive(&context) {
-        Ok(()) => xdp_action::XDP_DROP,
-        Err(Unconfigured) => xdp_action::XDP_ABORTED,
+        Taker::Switch => xdp_action::XDP_DROP,
+        Taker::Stack => xdp_action::XDP_PASS,
+        Taker::Nobody => xdp_action::XDP_ABORTED,
     }
 }
 
-/// The same by TC. As the auditor's, its context has no type.
+/// The same by TC, in fabrics only. As the auditor's, its context has no type.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "classifier")]
 pub extern "C" fn switch_port_tc(context: *mut c_void) -> i32 {
     match receive(&SkBuff(context)) {
-        Ok(()) => TC_ACT_STOLEN,
-        Err(Unconfigured) => TC_ACT_SHOT,
+        Taker::Switch => TC_ACT_STOLEN,
+        Taker::Stack => TC_ACT_OK,
+        Taker::Nobody => TC_ACT_SHOT,
     }
 }
 

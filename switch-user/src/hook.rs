@@ -18,17 +18,46 @@ impl Hook {
     /// Every hook, the default first.
     pub const ALL: [Self; 3] = [Self::Xdp, Self::XdpGeneric, Self::Tc];
 
-    /// The mode in which XDP programs are attached; `None` at TC.
-    pub(crate) fn xdp_mode(self) -> Option<XdpMode> {
+    /// Which of XDP's it is; `None` at TC.
+    pub fn xdp(self) -> Option<XdpHook> {
         match self {
-            Self::Xdp => Some(XdpMode::Driver),
-            Self::XdpGeneric => Some(XdpMode::Skb),
+            Self::Xdp => Some(XdpHook::Native),
+            Self::XdpGeneric => Some(XdpHook::Generic),
             Self::Tc => None,
         }
     }
 
-    /// The mode of the hosts' XDP program: AF_XDP sockets get their frames from XDP, whatever switches use.
-    pub(crate) fn host_mode(self) -> XdpMode {
-        self.xdp_mode().unwrap_or(XdpMode::Driver)
+    /// What the hosts of a fabric use whose switches use this: AF_XDP sockets get their frames from XDP.
+    pub fn of_hosts(self) -> XdpHook {
+        self.xdp().unwrap_or_default()
+    }
+}
+
+/// A hook of XDP. What stands alone has no other, because a TC program would stay at an interface after its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum XdpHook {
+    /// [`Hook::Xdp`].
+    #[default]
+    Native,
+    /// [`Hook::XdpGeneric`].
+    Generic,
+}
+
+impl XdpHook {
+    /// How programs are attached.
+    pub(crate) fn mode(self) -> XdpMode {
+        match self {
+            Self::Native => XdpMode::Driver,
+            Self::Generic => XdpMode::Skb,
+        }
+    }
+}
+
+impl From<XdpHook> for Hook {
+    fn from(hook: XdpHook) -> Self {
+        match hook {
+            XdpHook::Native => Self::Xdp,
+            XdpHook::Generic => Self::XdpGeneric,
+        }
     }
 }

@@ -1,24 +1,29 @@
 //! The eBPF programs of one switch or host: loaded, attached, and their ring read.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+mod host;
+pub mod standalone;
 
-use aya::maps::{Map, MapData, RingBuf, XskMap};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::tc::{self, NlOptions, TcAttachOptions, TcError};
 use aya::programs::{
     ProgramInfo, SchedClassifier, TcAttachType, TestRun, TestRunOptions, TestRunResult, Xdp,
-    XdpMode,
 };
 use aya::{Ebpf, EbpfLoader};
 use fabric_core::arrival::Outcome;
 use fabric_core::hop_control::Order;
-use fabric_core::map_abi::{Clock, SwitchConfig, names};
+use fabric_core::map_abi::{Clock, names};
 use fabric_core::policy::Policy;
-use fabric_core::record::{HEADER_LEN, Header, KIND_CONTROL, KIND_LINK_DELAY, KIND_QUEUED};
-
+use fabric_core::record::{
+    HEADER_LEN, Header, KIND_CONTROL, KIND_LEFT_ALONE, KIND_LINK_DELAY, KIND_QUEUED,
+};
 use units::Nanos;
 
-use crate::hook::Hook;
+pub use self::host::{HostProgram, SocketTakes};
+use crate::hook::{Hook, XdpHook};
 use crate::refusal::Refusal;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
@@ -95,6 +100,8 @@ pub struct SwitchProgram {
     ebpf: Ebpf,
     hook: Hook,
     ring: RingBuf<MapData>,
+    /// Records that lay in the ring between a frame's record and its hop control frames.
+    passed: VecDeque<Vec<u8>>,
     clock: Region<Clock>,
 }
 
@@ -118,8 +125,7 @@ impl SwitchProgram {
         hook: Hook,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let Policy { threshold, marking, scheme, options, storm_action } = policy;
-        let words = [threshold, marking, scheme, options, storm_action];
+        let words = policy.words();
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);
@@ -127,19 +133,7 @@ impl SwitchProgram {
             loader.map_max_entries(names::EVENTS, bytes);
         }
         let mut load_one = |capacity: &Capacity| {
-            loader
-                .map_max_entries(names::PORTS, capacity.ports)
-                .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
-                .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
-                .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
-                .map_max_entries(names::STORMS, capacity.class_rows())
-                .map_max_entries(names::ROUTES, capacity.hosts)
-                .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
-                .map_max_entries(names::POLICY_ROUTES, capacity.policies)
-                .map_max_entries(names::DESCRIPTORS, capacity.slots)
-                .map_max_entries(names::FREE_SLOTS, capacity.slots)
-                .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
-                .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+            size_maps(&mut loader, capacity);
             Self::start(loader.load(OBJECT)?, hook, *capacity)
         };
         capacities.iter().map(&mut load_one).collect()
@@ -169,14 +163,14 @@ impl SwitchProgram {
         };
         let tables = SwitchTables::mapped(capacity, array)?;
         let clock = Region::of_array(array(names::CLOCK)?, 1)?;
-        Ok((Self { ebpf, hook, ring, clock }, tables))
+        Ok((Self { ebpf, hook, ring, passed: VecDeque::new(), clock }, tables))
     }
 
     /// Attaches the arrival program to a port's interface, from inside its namespace, until the interface or the program
     /// goes. Without the auditor, for interfaces on which nothing is sent.
     pub fn attach_arrival(&mut self, interface_index: u32) -> Result<(), ProgramError> {
-        if let Some(mode) = self.hook.xdp_mode() {
-            return attach_xdp(&mut self.ebpf, SWITCH_PORT, interface_index, mode);
+        if let Some(hook) = self.hook.xdp() {
+            return attach_xdp(&mut self.ebpf, SWITCH_PORT, interface_index, hook);
         }
         add_clsact(interface_index)?;
         attach_classifier(&mut self.ebpf, SWITCH_PORT_TC, interface_index, TcAttachType::Ingress)
@@ -212,57 +206,88 @@ impl SwitchProgram {
         mut frame: impl FnMut(&Header, &[u8]),
         mut control: impl FnMut(&Header, &Order, &[u8]),
     ) -> Result<Option<Records>, ProgramError> {
-        let Some(record) = self.ring.next() else { return Ok(None) };
-        let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
-        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY) {
-            frame(&header, body(&header, &record)?);
-        }
-        drop(record);
-        for _ in 0..header.orders {
-            let next = self
-                .ring
-                .next()
-                .ok_or(ProgramError::BadRecord("its hop control frame does not follow"))?;
-            let header = Header::read(&next)
-                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
-            if header.kind != KIND_CONTROL {
-                return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
-            }
-            let order = header
-                .order()
-                .ok_or(ProgramError::BadRecord("its hop control frame says nothing"))?;
-            control(&header, &order, body(&header, &next)?);
-        }
+        let Some(header) = self.take(&mut frame, &mut control)? else { return Ok(None) };
         let outcome = header.outcome().ok_or(ProgramError::BadRecord("its kind is unknown"))?;
         Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
     }
 
-    /// Runs the arrival program by `BPF_PROG_TEST_RUN`.
-    pub fn run_arrival(
+    /// The same, as the record's header.
+    fn take(
         &mut self,
-        options: TestRunOptions<'_>,
-    ) -> Result<TestRunResult, ProgramError> {
+        frame: &mut impl FnMut(&Header, &[u8]),
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<Option<Header>, ProgramError> {
+        let header = if let Some(record) = self.passed.pop_front() {
+            read_frame(&record, frame)?
+        } else if let Some(record) = self.ring.next() {
+            read_frame(&record, frame)?
+        } else {
+            return Ok(None);
+        };
+        for _ in 0..header.orders {
+            self.take_order(control)?;
+        }
+        Ok(Some(header))
+    }
+
+    /// Takes a hop control frame of the frame whose record was the last. At a switch that stands alone, other CPUs may
+    /// have put frames in between that they have left alone, and one of them may not be whole yet.
+    fn take_order(
+        &mut self,
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<(), ProgramError> {
+        let mut attempts = 0;
+        loop {
+            let Some(next) = self.ring.next() else {
+                attempts += 1;
+                if attempts > PATIENCE {
+                    return Err(ProgramError::BadRecord("its hop control frame does not follow"));
+                }
+                std::thread::yield_now();
+                continue;
+            };
+            let header = Header::read(&next)
+                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
+            match header.kind {
+                KIND_CONTROL => {
+                    let nothing = ProgramError::BadRecord("its hop control frame says nothing");
+                    let order = header.order().ok_or(nothing)?;
+                    control(&header, &order, body(&header, &next)?);
+                    return Ok(());
+                }
+                KIND_LEFT_ALONE => self.passed.push_back(next.to_vec()),
+                _ => {
+                    return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
+                }
+            }
+        }
+    }
+
+    /// Runs the arrival program by `BPF_PROG_TEST_RUN`.
+    pub fn run_arrival(&self, options: TestRunOptions<'_>) -> Result<TestRunResult, ProgramError> {
         let name = arrival_name(self.hook);
+        let program = self.ebpf.program(name).ok_or(ProgramError::Missing(name))?;
         let run = match self.hook {
-            Hook::Xdp | Hook::XdpGeneric => xdp(&mut self.ebpf, name)?.test_run(options),
-            Hook::Tc => classifier(&mut self.ebpf, name)?.test_run(options),
+            Hook::Xdp | Hook::XdpGeneric => {
+                <&Xdp>::try_from(program).and_then(|program| program.test_run(options))
+            }
+            Hook::Tc => {
+                <&SchedClassifier>::try_from(program).and_then(|program| program.test_run(options))
+            }
         };
         run.map_err(|source| attach_error(name, "a test run", source))
     }
 
     /// What the kernel says of the arrival program.
-    pub fn arrival_info(&mut self) -> Result<ProgramInfo, ProgramError> {
+    pub fn arrival_info(&self) -> Result<ProgramInfo, ProgramError> {
         let name = arrival_name(self.hook);
-        let info = match self.hook {
-            Hook::Xdp | Hook::XdpGeneric => xdp(&mut self.ebpf, name)?.info(),
-            Hook::Tc => classifier(&mut self.ebpf, name)?.info(),
-        };
-        info.map_err(|source| attach_error(name, "the kernel", source))
+        let program = self.ebpf.program(name).ok_or(ProgramError::Missing(name))?;
+        program.info().map_err(|source| attach_error(name, "the kernel", source))
     }
 
     /// How many instructions the verifier has followed to accept the arrival program, which is what its limit of a
     /// million counts; `None` if the kernel does not say (before Linux 5.16).
-    pub fn verified_instructions(&mut self) -> Option<u32> {
+    pub fn verified_instructions(&self) -> Option<u32> {
         self.arrival_info().ok()?.verified_instruction_count()
     }
 
@@ -277,77 +302,11 @@ impl SwitchProgram {
     }
 }
 
-/// Which of the frames that come in at a host's NIC go to its AF_XDP socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocketTakes {
-    /// Those of the emulation; the interface's stack has the others.
-    Ours,
-    /// All.
-    All,
-}
-
-/// The program of a fabric's hosts.
-pub struct HostProgram {
-    ebpf: Ebpf,
-    hook: Hook,
-    first_interface_index: u32,
-    name: &'static str,
-}
-
-impl HostProgram {
-    /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on, in a fabric
-    /// whose switches use `hook`.
-    pub fn load(
-        hosts: u32,
-        first_interface_index: u32,
-        takes: SocketTakes,
-        hook: Hook,
-    ) -> Result<Self, ProgramError> {
-        let name = match takes {
-            SocketTakes::Ours => HOST_PORT,
-            SocketTakes::All => WHOLE_HOST_PORT,
-        };
-        let mut ebpf = EbpfLoader::new().map_max_entries(names::SOCKETS, hosts).load(OBJECT)?;
-        let program = xdp(&mut ebpf, name)?;
-        program.load().map_err(|source| load_error(name, source))?;
-        let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
-            return Err(ProgramError::Missing(names::CONFIG));
-        };
-        let mut config = Region::<SwitchConfig>::of_array(config.fd().as_fd(), 1)?;
-        config.write(0, SwitchConfig { first_interface_index, ..SwitchConfig::default() });
-        Ok(Self { ebpf, hook, first_interface_index, name })
-    }
-
-    /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
-    /// `socket`.
-    pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
-        attach_xdp(&mut self.ebpf, self.name, interface_index, self.hook.host_mode())?;
-        let sockets =
-            self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
-        let mut sockets = XskMap::try_from(sockets).map_err(|source| ProgramError::Map {
-            name: names::SOCKETS,
-            source: Box::new(source),
-        })?;
-        sockets
-            .set(interface_index - self.first_interface_index, BorrowedSocket(socket), 0)
-            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source: Box::new(source) })
-    }
-}
-
-/// A socket's descriptor as aya takes it.
-struct BorrowedSocket(RawFd);
-
-impl AsRawFd for BorrowedSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0
-    }
-}
-
 const SWITCH_PORT: &str = "switch_port";
 const SWITCH_PORT_TC: &str = "switch_port_tc";
 const EGRESS_AUDITOR: &str = "egress_auditor";
-const HOST_PORT: &str = "host_port";
-const WHOLE_HOST_PORT: &str = "whole_host_port";
+/// Looks for a hop control frame that follows. What other CPUs put before it is whole after microseconds.
+const PATIENCE: u32 = 1_000_000;
 
 /// The program that ports at this hook run.
 fn arrival_name(hook: Hook) -> &'static str {
@@ -355,6 +314,35 @@ fn arrival_name(hook: Hook) -> &'static str {
         Hook::Xdp | Hook::XdpGeneric => SWITCH_PORT,
         Hook::Tc => SWITCH_PORT_TC,
     }
+}
+
+/// Gives the maps of one switch their sizes.
+fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
+    loader
+        .map_max_entries(names::PORTS, capacity.ports)
+        .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
+        .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
+        .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
+        .map_max_entries(names::STORMS, capacity.class_rows())
+        .map_max_entries(names::ROUTES, capacity.hosts)
+        .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
+        .map_max_entries(names::POLICY_ROUTES, capacity.policies)
+        .map_max_entries(names::DESCRIPTORS, capacity.slots)
+        .map_max_entries(names::FREE_SLOTS, capacity.slots)
+        .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
+        .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+}
+
+/// Reads a frame's record, and hands over its bytes if it has any.
+fn read_frame(
+    record: &[u8],
+    frame: &mut impl FnMut(&Header, &[u8]),
+) -> Result<Header, ProgramError> {
+    let header = Header::read(record).ok_or(ProgramError::BadRecord("it is too short"))?;
+    if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY | KIND_LEFT_ALONE) {
+        frame(&header, body(&header, record)?);
+    }
+    Ok(header)
 }
 
 fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {
@@ -380,9 +368,9 @@ fn attach_xdp(
     ebpf: &mut Ebpf,
     name: &'static str,
     interface_index: u32,
-    mode: XdpMode,
+    hook: XdpHook,
 ) -> Result<(), ProgramError> {
-    let attached = xdp(ebpf, name)?.attach_to_if_index(interface_index, mode);
+    let attached = xdp(ebpf, name)?.attach_to_if_index(interface_index, hook.mode());
     let target = || format!("interface {interface_index}");
     attached.map(drop).map_err(|source| attach_error(name, &target(), source))
 }

@@ -15,6 +15,7 @@ use fabric_core::scheme::Room;
 use fabric_core::tables::Tables;
 use zerocopy::FromBytes;
 
+use crate::prefix_table::PrefixTable;
 use crate::region::{Arena, Region};
 
 /// Priorities, as tables count rows.
@@ -65,6 +66,8 @@ impl Capacity {
 pub struct SwitchTables {
     /// Whether eBPF works on them.
     is_mapped: bool,
+    /// By which a switch that stands alone finds routes.
+    prefixes: Option<PrefixTable>,
     pub(crate) rows: Rows,
 }
 
@@ -159,7 +162,7 @@ impl SwitchTables {
 
     /// The same in an arena, whose memory the switches of a fabric share.
     pub fn owned_in(arena: &mut Arena, capacity: Capacity) -> io::Result<Self> {
-        Ok(Self { is_mapped: false, rows: Rows::of(arena, capacity)? })
+        Ok(Self { is_mapped: false, prefixes: None, rows: Rows::of(arena, capacity)? })
     }
 
     /// The memory of a loaded program's maps; `map` finds one by its name.
@@ -168,7 +171,13 @@ impl SwitchTables {
         capacity: Capacity,
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
-        Ok(Self { is_mapped: true, rows: Rows::of(&mut Maps(map), capacity)? })
+        Ok(Self { is_mapped: true, prefixes: None, rows: Rows::of(&mut Maps(map), capacity)? })
+    }
+
+    /// The same tables, with routes to these prefixes instead of consecutive addresses.
+    #[must_use]
+    pub fn with_prefixes(self, prefixes: PrefixTable) -> Self {
+        Self { prefixes: Some(prefixes), ..self }
     }
 
     /// Whether eBPF works on them, too.
@@ -342,6 +351,14 @@ impl Tables for SwitchTables {
     #[inline]
     fn storm(&self, row: u32) -> Option<&Storm> {
         self.rows.storm(row)
+    }
+
+    #[inline]
+    fn host_of(&self, destination: u32) -> u32 {
+        match &self.prefixes {
+            None => self.rows.host_of(destination),
+            Some(prefixes) => prefixes.row_of(destination).unwrap_or(u32::MAX),
+        }
     }
 
     #[inline]

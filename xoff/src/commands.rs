@@ -310,7 +310,8 @@ fn complain(error: &dyn Error) {
     refuse(&with_causes(error));
 }
 
-fn with_causes(error: &dyn Error) -> String {
+/// An error with those of its causes that its own text leaves out, and what to do about them.
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     for cause in causes.map(ToString::to_string) {

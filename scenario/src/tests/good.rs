@@ -46,6 +46,7 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(pools.shared, Bytes(2_000_000 - 6 * per_queue - 6 * 3000));
 }
 
+/// A value of its own for as many keys as fit into one scenario.
 const ALL_KEYS: &str = r#"
 name = "all.keys_1"
 seed = 9223372036854775807

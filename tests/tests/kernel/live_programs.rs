@@ -64,3 +64,37 @@ fn udp_programs_get_what_the_link_carries_and_no_more() {
     assert_eq!(told["end"]["sum"]["lost_packets"], 0, "{told}");
     lab.destroy();
 }
+
+/// A counter of `/proc/net/netstat` in a host.
+fn counter(host: &str, name: &str) -> u64 {
+    let read = command(&["exec", "lab", host, "--", "cat", "/proc/net/netstat"]).assert_code(0);
+    let lines: Vec<Vec<&str>> = read.stdout.lines().map(|line| line.split(' ').collect()).collect();
+    let found = lines.chunks(2).find_map(|pair| {
+        let place = pair[0].iter().position(|it| *it == name)?;
+        pair[1][place].parse().ok()
+    });
+    found.unwrap_or_else(|| panic!("no counter {name}: {read:?}"))
+}
+
+#[test]
+fn tcp_of_programs_sees_the_switches_marks() {
+    let ecn = "ecn = { kmin = \"5kB\", kmax = \"20kB\", pmax = 1.0, priorities = [0] }\n";
+    let marking = SLOW.replace("[host]\n", &format!("{ecn}[host]\n"));
+    let lab = Lab::deploy(&marking, &[]);
+    let server = serve();
+    // A sender on each leaf, so that a queue grows in front of h3. The machine's default may be a congestion control that
+    // fills no queue; Reno is there in every kernel.
+    let reno = ["iperf3", "--client", "h3", "--congestion", "reno", "--bytes", "1M"];
+    let client = start("h0", &reno);
+    let sent = command(&["send", "lab", "h2", "h3", "--bytes", "500kB", "--priority", "0"]);
+    assert_eq!(sent.code, 0, "{sent:?}");
+    client.finish().assert_code(0);
+    server.finish().assert_code(0);
+    let view = json(&["inspect", "lab", "--json"]);
+    let switches = view["switches"].as_array().expect("an array");
+    let marked = switches.iter().filter_map(|switch| switch["ecn_marked"].as_u64()).sum::<u64>();
+    let seen = counter("h3", "InCEPkts");
+    assert!(seen > 0, "{marked} packets were marked, h3 has seen {seen}: {view}");
+    assert!(seen <= marked, "{marked} packets were marked, h3 has seen {seen}");
+    lab.destroy();
+}

@@ -34,3 +34,4 @@ mod live_look;
 mod live_programs;
 mod live_storm;
 mod netns;
+mod standalone;

@@ -170,6 +170,8 @@ fn a_million_frames_end_with_a_name() {
         DropReason::RingFull,
         DropReason::SubstrateLoss,
         DropReason::InjectedLoss,
+        DropReason::Corrupted,
+        DropReason::LinkDown,
         DropReason::BrokenTable,
     ];
     for reason in DropReason::ALL {

@@ -7,14 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
-use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::{HookKind, Scenario};
-use switch_user::hook::Hook;
+use switch_user::hook::{Hook, XdpHook};
+use switch_user::prefix_table::PrefixTable;
+use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::Capacity;
+use units::Nanos;
 
 use super::Exit;
 
@@ -220,12 +223,18 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
 }
 
 fn programs() -> Result<String, Problem> {
-    // At both hooks of XDP the program is the same.
-    for (policy, hook) in policies().flat_map(|policy| [(policy, Hook::Xdp), (policy, Hook::Tc)]) {
-        switch_program(policy, hook)?;
+    for policy in policies() {
+        // At both hooks of XDP the program is the same.
+        for hook in [Hook::Xdp, Hook::Tc] {
+            switch_program(policy, hook)?;
+        }
+        // BFC needs a fabric.
+        if policy.scheme() != SchemeKind::Bfc {
+            standalone_program(policy)?;
+        }
     }
     for takes in [SocketTakes::Ours, SocketTakes::All] {
-        HostProgram::load(2, PAIR_INTERFACE, takes, Hook::Xdp)?;
+        HostProgram::load(2, PAIR_INTERFACE, takes, XdpHook::Native)?;
     }
     Ok("the programs of hosts load, and those of switches with every scheme".to_owned())
 }
@@ -247,6 +256,19 @@ fn switch_program(policy: Policy, hook: Hook) -> Result<SwitchProgram, ProgramEr
     let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
     let mut loaded = SwitchProgram::load(&[capacity], policy, hook, None)?;
     Ok(loaded.remove(0).0)
+}
+
+/// The program of `xoff-switch`.
+fn standalone_program(policy: Policy) -> Result<(), ProgramError> {
+    let scheme = Selected::room(policy, 2);
+    let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
+    let surroundings = Surroundings {
+        interfaces: &[PAIR_INTERFACE],
+        prefixes: &PrefixTable::default(),
+        ring_bytes: 1 << 17,
+        began: Nanos(0),
+    };
+    StandaloneProgram::load(&capacity, policy, XdpHook::Native, &surroundings).map(drop)
 }
 
 fn namespaces() -> Result<String, Problem> {

@@ -28,6 +28,7 @@ use units::Picos;
 use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
+use crate::commands::with_causes;
 
 use names::Names;
 
@@ -98,9 +99,9 @@ pub fn supervise(
         // Nobody waits for the message any more: it goes to the log, which stays.
         Err(error) if claim.folder().file("log").exists() => {
             claim.abandon();
-            Err(error.to_string())
+            Err(with_causes(&error))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(with_causes(&error)),
     }
 }
 

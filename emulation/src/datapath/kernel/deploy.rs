@@ -281,8 +281,9 @@ pub(super) fn start_hosts(
     takes: SocketTakes,
 ) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
-    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes, hook)
-        .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
+    let mut program =
+        HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes, hook.of_hosts())
+            .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
     let mut hosts = Vec::with_capacity(count);
     for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {
         let name = &fabric.nodes()[number].name;
