@@ -334,7 +334,7 @@ impl Record {
         mut self,
         now: Picos,
         description: RunDescription,
-        counted: Summary,
+        mut counted: Summary,
     ) -> Result<RunReport, ResultsError> {
         let end = now.to_nanos();
         let pause_times = self.pause_times.finish(end);
@@ -365,6 +365,9 @@ impl Record {
             }
         });
         let fct_by_size = self.flows.by_size();
+        if self.watchdog.is_some() {
+            counted.drops.watchdog.get_or_insert_default();
+        }
         let summary = Summary {
             flows_total,
             flows_completed,

@@ -72,11 +72,11 @@ fn routes_avoid_a_link_that_is_down_if_they_are_told() {
     assert_eq!((&port(0, 2)["is_up"], &port(0, 2)["is_avoided"]), (&false.into(), &true.into()));
     let text = command(&["inspect", "lab"]).assert_code(0).stdout;
     assert!(text.contains("down, routes avoid its link"), "{text}");
-    // The last way to the other leaf: its hosts have no route.
+    // The last way to the other leaf: its hosts cannot be reached.
     command(&["link", "lab", "spine1->leaf1", "down", "--reroute"]).assert_code(0);
     ping("h2", "1", "h0").assert_code(1);
     let drops = json(&["inspect", "lab", "--json"])["switches"][0]["drops"].clone();
-    assert_eq!(drops["no-route"], 1, "{drops}");
+    assert_eq!(drops["unreachable"], 1, "{drops}");
     command(&["link", "lab", "*", "up"]).assert_code(0);
     assert_eq!((&port(0, 2)["is_up"], &port(0, 2)["is_avoided"]), (&true.into(), &false.into()));
     ping("h2", "1", "h0").assert_code(0);
