@@ -32,8 +32,11 @@ pub fn all_are_captured_with_their_reason(run: Runner) {
         .collect();
     let wire = |node: &str, port: &str| {
         if port.is_empty() {
-            // Losses and damage name the wire.
+            // A loss names the wire.
             return wire_named(fabric, node);
+        }
+        if node.starts_with('h') {
+            return wire_named(fabric, &format!("s0->{node}"));
         }
         let port: usize = port.parse().unwrap();
         let switch = (0..fabric.switch_count()).map(topology::SwitchId);
