@@ -337,7 +337,7 @@ fn destinations_without_a_route() {
         dropped("the address before host 0", to(FIRST_HOST_ADDRESS - 1), DropReason::NoRoute),
         dropped("another network", to(0xc0a8_0001), DropReason::NoRoute),
         in_state(to_host_2("an empty group", DropReason::Unreachable), |state| {
-            state.routes[2].clear()
+            state.routes[2].clear();
         }),
         in_state(to_host_2("a port that there is not", DropReason::NoRoute), |state| {
             state.routes[2] = vec![PORTS as u8];
