@@ -99,11 +99,13 @@ impl Driver {
     }
 
     fn take_turn(&mut self, now: Picos) -> Result<(), Error> {
-        for _ in 0..BATCH {
-            if !self.take_arrival(now)? {
-                break;
-            }
+        let mut heard = None;
+        for taken in 1..=BATCH {
+            let Some(at) = self.take_arrival(now)? else { break };
+            heard = (taken == BATCH).then_some(at);
         }
+        // A whole batch: more may have come in.
+        self.parts.switch.set_backlog(heard);
         while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
         for port in 0..self.counts.ports() {
             self.serve(now, port);
@@ -117,8 +119,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes one frame out of the ring, if there is one.
-    fn take_arrival(&mut self, now: Picos) -> Result<bool, Error> {
+    /// Takes one frame out of the ring, if there is one, and says when it came in.
+    fn take_arrival(&mut self, now: Picos) -> Result<Option<Picos>, Error> {
         self.orders.clear();
         let frame = self.frames.add();
         let mut bytes = std::mem::take(self.frames.bytes(frame));
@@ -130,10 +132,12 @@ impl Driver {
         *self.frames.bytes(frame) = bytes;
         let Some(header) = taken.map_err(Error::Program)? else {
             self.frames.remove(frame);
-            return Ok(false);
+            return Ok(None);
         };
         let port = u16::try_from(header.port).unwrap_or(u16::MAX);
-        self.arrivals.record(Picos::from_nanos(Nanos(header.time_ns)), now);
+        // What eBPF left alone may have come in since.
+        let at = Picos::from_nanos(Nanos(header.time_ns)).min(now);
+        self.arrivals.record(at, now);
         let outcome = self.outcome(now, &header, frame)?;
         let link_delay = match outcome {
             Outcome::LinkDelayReceived => LinkDelayFrame::parse(self.frames.bytes(frame)).ok(),
@@ -141,6 +145,7 @@ impl Driver {
         };
         let arrival = Arrival {
             frame,
+            at,
             length: header.length,
             outcome: &outcome,
             orders: &self.orders,
@@ -151,7 +156,7 @@ impl Driver {
         if !reaction.keeps_frame {
             self.frames.remove(frame);
         }
-        Ok(true)
+        Ok(Some(at))
     }
 
     /// What became of a frame. The pipeline runs now, if it was not eBPF's turn when the frame came in.
