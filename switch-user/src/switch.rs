@@ -325,7 +325,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             match fate {
                 Fate::Sent { mark } => {
                     if policy.storm_action() == StormAction::Forward {
-                        self.count_forwarded(port, priority, length);
+                        self.count_forwarded(now, port, priority, length);
                     }
                     let more = !self.is_idle(port);
                     return Ok(Some(Transmission { frame, length, queue, mark, more }));

@@ -100,6 +100,11 @@ impl Watchdog {
         self.suspects.insert((port, priority));
     }
 
+    /// Whether a pause of (port, priority) is in force.
+    pub fn pauses(&self, now: Picos, port: u16, priority: Priority) -> bool {
+        self.watched[class_row(port.into(), priority) as usize].is_in_force(now)
+    }
+
     /// When to look next, if there is a reason to and it is not settled. To be asked after each look, and when a PFC frame
     /// has come in.
     pub fn look_again(&mut self, now: Picos) -> Option<Picos> {

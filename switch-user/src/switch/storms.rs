@@ -306,10 +306,17 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Counts a packet that was sent, if that was in spite of a storm.
-    pub(super) fn count_forwarded(&mut self, port: u16, priority: Priority, length: u32) {
+    /// Counts a packet that was sent at `now`, if there is a storm and a pause forbade it.
+    pub(super) fn count_forwarded(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        length: u32,
+    ) {
         if let Some(storms) = &mut self.storms
             && storms.present > 0
+            && storms.watchdog.pauses(now, port, priority)
             && let Some(kept) = storms.kept.get_mut(&(port, priority))
             && kept.present.is_some()
         {

@@ -313,3 +313,26 @@ fn the_detection_time_begins_when_the_port_has_to_obey() {
         assert_eq!(found, [detected], "{response}");
     }
 }
+
+/// What is sent between the RESUME and the end of the storm, or after it, no pause has forbidden.
+#[test]
+fn what_no_pause_forbids_is_not_sent_in_spite_of_one() {
+    let mut bench = stormed(StormAction::Forward);
+    bench.due(DETECTED);
+    assert_eq!(bench.sends(DETECTED, OUT), Some(packet(1)));
+    let resumed = Picos(DETECTED.0 + 1000);
+    bench.paused(resumed, OUT, CLASS.bit(), 0);
+    assert_eq!(bench.sends(resumed, OUT), Some(packet(2)));
+    let now = bench.switch.storms().next().expect("it is not over before the restoration time");
+    assert_eq!(now.forwarded, some(1));
+    let over = Picos(6 * LOOK.0);
+    while bench.switch.next_deadline().is_some_and(|at| at <= over) {
+        bench.due(over);
+    }
+    assert_eq!(bench.switch.storms().count(), 0);
+    bench.paused(over, OUT, CLASS.bit(), u16::MAX);
+    bench.paused(over, OUT, CLASS.bit(), 0);
+    assert_eq!(bench.sends(over, OUT), Some(last(3)));
+    let (.., history, _) = bench.switch.storm_histories().next().expect("one storm");
+    assert_eq!(history.forwarded, some(1));
+}
