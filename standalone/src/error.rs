@@ -84,6 +84,32 @@ pub enum Error {
     /// An interface is gone.
     #[error("interface `{0}` is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
+    /// An interface has another MAC address than before.
+    #[error(
+        "interface `{interface}` has another MAC address: {} instead of {}, to which neighbours send; start this again, \
+         and it takes the new one",
+        stations[1],
+        stations[0]
+    )]
+    OtherStation {
+        /// Its name.
+        interface: String,
+        /// Before, and now.
+        stations: [String; 2],
+    },
+    /// An interface has another MTU than before.
+    #[error(
+        "interface `{interface}` has another MTU: {mtu} instead of {before}, for which all was computed; \
+         `ip link set {interface} mtu {before}`, and start this again"
+    )]
+    OtherMtu {
+        /// Its name.
+        interface: String,
+        /// What it has.
+        mtu: u64,
+        /// What it had.
+        before: u64,
+    },
     /// Sending failed.
     #[error("cannot send: {0}")]
     Packet(#[from] packet_socket::Error),
@@ -112,6 +138,9 @@ pub enum Error {
     /// The other host.
     #[error("{0}")]
     Peer(String),
+    /// A signal came before it was done.
+    #[error("interrupted")]
+    Interrupted,
     /// It ran for too long.
     #[error("it has run for 200 days, which is as far as its clock counts; start it again")]
     TooOld,
@@ -146,10 +175,13 @@ impl Error {
             self,
             Self::Program(_)
                 | Self::Gone(_)
+                | Self::OtherStation { .. }
+                | Self::OtherMtu { .. }
                 | Self::Packet(_)
                 | Self::Socket(_)
                 | Self::System { .. }
                 | Self::Peer(_)
+                | Self::Interrupted
                 | Self::TooOld
         )
     }

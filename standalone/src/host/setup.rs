@@ -69,10 +69,10 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         ..of_scenario.config(HOST)
     };
     // From here on, signals do not end the process before it has put back what it changes.
-    let waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
+    let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let host = Host::new(config, &of_scenario.transports(HOST));
     // Before there is anything that a process which this one starts could keep.
-    let checksums = SoftwareChecksums::prepare(&interface)?;
+    let checksums = SoftwareChecksums::prepare(&interface, &mut waiter)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
         .map_err(|error| Error::of_loading("a host", error))?;
     let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES).map_err(|error| {
@@ -92,6 +92,7 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         socket,
         clock: Clock::start(),
         interface,
+        least_mtu: mtu,
         _program: program,
         waiter,
         gateway: settings.gateway,
