@@ -1,5 +1,6 @@
 //! What a switch does in a PFC storm at [`OUT`].
 
+use fabric_core::queue::QueueRange;
 use fabric_core::scheme::{bfc, dsh};
 
 use super::*;
@@ -335,4 +336,34 @@ fn what_no_pause_forbids_is_not_sent_in_spite_of_one() {
     assert_eq!(bench.sends(over, OUT), Some(last(3)));
     let (.., history, _) = bench.switch.storm_histories().next().expect("one storm");
     assert_eq!(history.forwarded, some(1));
+}
+
+/// A priority may have several queues: what waits in all of them is held, and dropped.
+#[test]
+fn what_waits_in_any_queue_of_the_priority_is_held() {
+    let mut bench = watched(StormAction::Drop);
+    let mut config = bench.switch.tables.rows.config[0];
+    config.queues[CLASS.index()] = QueueRange::flow_queues(8, 4);
+    bench.switch.tables.rows.config.write(0, config);
+    for source in 1..=8 {
+        let fields = Ipv4Fields {
+            station: address_to_u64(address(IN)),
+            source,
+            destination: FIRST_HOST_ADDRESS + u32::from(OUT),
+            type_of_service: CLASS.number() << 5,
+            ttl: 64,
+            ..Ipv4Fields::default()
+        };
+        bench.arrive(Picos(0), IN, Parsed::Ipv4(fields), 300);
+    }
+    let queues = bench.switch.queues().non_empty(OUT.into()).and(config.queues_of(CLASS).queues());
+    assert!(queues.iter().count() > 1, "{queues:?}");
+    bench.paused(START, OUT, CLASS.bit(), u16::MAX);
+    for look in 1..=3 {
+        while bench.due(Picos(look * LOOK.0)).is_some() {}
+    }
+    let storm = bench.switch.storms().next().expect("it is detected");
+    let all = Traffic { packets: 8, bytes: 8 * 300 };
+    assert_eq!((storm.waiting, storm.egress_dropped), (all, all));
+    assert!(bench.switch.is_idle(OUT));
 }
