@@ -1,0 +1,227 @@
+//! What ends `xoff-switch` and `xoff-host`, or keeps them from starting, and what passes them by. Needs root, `ip`, `ping`.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tests::command::{Running, await_that, finish, limit, with_capabilities};
+
+use super::standalone::{ASK_CHECKSUMS, Node, STORM, Shell, count, is_bare, star};
+
+const NET_ADMIN: libc::c_ulong = 12;
+const NET_RAW: libc::c_ulong = 13;
+const IPC_LOCK: libc::c_ulong = 14;
+const PERFMON: libc::c_ulong = 38;
+const BPF: libc::c_ulong = 39;
+
+/// What the document names is enough, and less is not.
+#[test]
+fn the_documented_capabilities_are_enough_and_less_is_not() {
+    let shell = Shell::new();
+    let make = "ip link set own0 up; ip link set own1 up; ip address add 10.0.0.1/24 dev own1";
+    shell.run(make).assert_code(0);
+    let port = "[[ports]]\ninterface = \"own0\"\nrate = \"1Gbps\"\ndelay = \"1ms\"";
+    let port = format!("{port}\nneighbour = \"10.0.0.1\"\nroutes = [\"10.0.0.1\"]\n");
+    shell.0.write("own.toml", port);
+    // It ends by the signal that it sends itself a second later, or at once.
+    let of = |line: &str, kept: &'static [libc::c_ulong]| {
+        let mut command = shell.command(&format!("exec timeout -s INT 1 {line}"));
+        let command = limit(&mut command, libc::RLIMIT_MEMLOCK, 8 << 20);
+        finish(with_capabilities(command, kept))
+    };
+    let (switch, host) = ("xoff-switch own.toml", "xoff-host --interface own1 receive");
+    let started = of(switch, &[NET_ADMIN, NET_RAW, PERFMON, BPF]);
+    assert!(started.stderr.contains("forwarding between own0"), "{started:?}");
+    for kept in [
+        &[NET_ADMIN, NET_RAW, BPF][..],
+        &[NET_ADMIN, NET_RAW, PERFMON],
+        &[NET_ADMIN, PERFMON, BPF],
+        &[NET_RAW, PERFMON, BPF],
+    ] {
+        of(switch, kept).assert_refused(&["a switch needs root, or CAP_BPF, ", "CAP_PERFMON"]);
+    }
+    let started = of(host, &[NET_ADMIN, NET_RAW, IPC_LOCK, BPF]);
+    assert!(started.stderr.contains("receiving at 10.0.0.1"), "{started:?}");
+    let locked = of(host, &[NET_ADMIN, NET_RAW, BPF]);
+    locked.assert_refused(&["16 MiB", "`own1`", "CAP_IPC_LOCK", "ulimit -l"]);
+    for kept in [
+        &[NET_ADMIN, NET_RAW, IPC_LOCK][..],
+        &[NET_ADMIN, IPC_LOCK, BPF],
+        &[NET_RAW, IPC_LOCK, BPF],
+    ] {
+        of(host, kept).assert_refused(&["a host needs root, or CAP_BPF, ", "CAP_IPC_LOCK"]);
+    }
+    let mut more = shell.command(&format!("exec timeout -s INT 1 {host}"));
+    let more = limit(&mut more, libc::RLIMIT_MEMLOCK, 16 << 20);
+    let started = finish(with_capabilities(more, &[NET_ADMIN, NET_RAW, BPF]));
+    assert!(started.stderr.contains("receiving at 10.0.0.1"), "{started:?}");
+}
+
+/// The process that the host has started, which puts back what it changes.
+fn guardian_of(shell: &Shell, host: &Node) -> u32 {
+    let host = host.running.id();
+    let children = shell.run(&format!("cat /proc/{host}/task/{host}/children")).stdout;
+    children.trim().parse().unwrap_or_else(|_| panic!("one child: {children:?}"))
+}
+
+fn signal(process: u32, signal: libc::c_int) {
+    // SAFETY: sends a signal, and touches no memory.
+    assert_eq!(unsafe { libc::kill(process.cast_signed(), signal) }, 0);
+}
+
+/// The old host's guardian runs after the new host has started, and must not turn on what the new one has turned off.
+#[test]
+fn a_host_that_is_restarted_at_once_waits_for_the_guardian_of_the_old_one() {
+    let shell = Shell::new();
+    star(&shell);
+    let receive = "ip netns exec h1 xoff-host --interface eth0 receive";
+    let leaves_checksums = || {
+        let python = "${XOFF_PYTHON:-python3}";
+        let asked = shell.run(&format!("ip netns exec h1 {python} -c '{ASK_CHECKSUMS}'"));
+        asked.assert_code(0).stdout.trim() == "1"
+    };
+    let mut killed = shell.start("killed", receive);
+    let guardian = guardian_of(&shell, &killed);
+    signal(guardian, libc::SIGSTOP);
+    killed.running.signal(libc::SIGKILL);
+    await_that("it is dead", || !killed.running.is_alive());
+    assert!(!leaves_checksums(), "its guardian sleeps");
+    let log = shell.0.path("again.log");
+    let mut command = shell.command(&format!("exec {receive} 2>{log}"));
+    let running = Running::start(&mut command);
+    // Time for the new host to look at the interface: shorter, and the test notices less.
+    thread::sleep(Duration::from_millis(300));
+    signal(guardian, libc::SIGCONT);
+    let again = Node { running, log };
+    await_that("it starts", || again.log().contains("receiving at"));
+    await_that("the old guardian is gone", || {
+        !Path::new(&format!("/proc/{guardian}/fd/0")).exists()
+    });
+    assert!(!leaves_checksums(), "the new host has the stack compute them");
+    again.running.signal(libc::SIGTERM);
+    again.running.finish().assert_code(0);
+    assert!(leaves_checksums(), "as before both");
+}
+
+#[test]
+fn a_port_with_another_address_or_mtu_ends_the_switch_by_name() {
+    for (change, word) in [
+        ("address 02:00:00:00:00:99", "another MAC address: 02:00:00:00:00:99 instead of "),
+        ("mtu 1400", "another MTU: 1400 instead of 1500"),
+    ] {
+        let shell = Shell::new();
+        let line = star(&shell);
+        let switch = shell.start("sw", line);
+        shell.run(&format!("ip -n sw link set eth2 {change}")).assert_code(0);
+        let log = switch.log.clone();
+        switch.running.finish().assert_code(1);
+        let log = fs::read_to_string(log).expect("it was written");
+        assert!(log.contains("interface `eth2` has ") && log.contains(word), "{log}");
+        assert!(is_bare(&shell, "sw"));
+    }
+}
+
+/// It has to be over long before the 10 s after which it gives up by itself: then its last words are others.
+#[test]
+fn a_signal_ends_a_sender_that_waits() {
+    let shell = Shell::new();
+    let line = star(&shell);
+    let switch = shell.start("sw", line);
+    let interrupt = |what: &str, line: &str, waits: &dyn Fn() -> bool| {
+        let log = shell.0.path(&format!("{what}.log"));
+        let mut command = shell.command(&format!("exec {line} 2>{log}"));
+        let running = Running::start(&mut command);
+        await_that(what, waits);
+        running.signal(libc::SIGINT);
+        running.finish().assert_code(1);
+        let log = fs::read_to_string(log).expect("it was written");
+        assert_eq!(log, "xoff-host: interrupted\n", "{what}");
+    };
+    let send = "ip netns exec h1 xoff-host --interface eth0 send --to";
+    let asks = |place: &str, text: &str| {
+        let place = place.to_owned();
+        let text = text.to_owned();
+        let shell = &shell;
+        move || shell.run(&format!("ip netns exec h1 {place}")).stdout.contains(&text)
+    };
+    // Nobody has this address.
+    let looks = asks("ip neigh show 10.0.1.77", "10.0.1.77");
+    interrupt("it looks for a station", &format!("{send} 10.0.1.77"), &looks);
+    // SYNs get no answer.
+    let blackhole = "ip netns exec h3 ip address del 10.0.3.1/24 dev eth0";
+    shell.run(blackhole).assert_code(0);
+    let connects = asks("cat /proc/net/tcp", "0103000A:4853 02");
+    interrupt("it connects", &format!("{send} 10.0.3.1"), &connects);
+    shell.run("ip -n h3 address add 10.0.3.1/24 dev eth0").assert_code(0);
+    // Somebody listens and says nothing.
+    let python = "${XOFF_PYTHON:-python3}";
+    let mute = "import socket, time\nwith socket.create_server((\"\", 18515)): time.sleep(1000)";
+    let mute =
+        Running::start(&mut shell.command(&format!("exec ip netns exec h3 {python} -c '{mute}'")));
+    await_that("somebody listens", || {
+        shell.run("ip netns exec h3 cat /proc/net/tcp").stdout.contains(":4853 00000000:0000 0A")
+    });
+    let reads = asks("cat /proc/net/tcp", "0103000A:4853 01");
+    interrupt("it reads the answer", &format!("{send} 10.0.3.1"), &reads);
+    mute.signal(libc::SIGKILL);
+    switch.end();
+}
+
+#[test]
+fn the_switchs_own_addresses_are_its_stacks() {
+    let shell = Shell::new();
+    let line = star(&shell);
+    let switch = shell.start("sw", line);
+    // 10.0.3.254 is behind a port, by the route to 10.0.3.0/24.
+    for address in ["10.0.1.254", "10.0.3.254"] {
+        let ping = shell.run(&format!("ip netns exec h1 ping -c 1 -W 5 {address}"));
+        assert!(ping.stdout.contains("1 received"), "{ping:?}");
+        assert!(ping.stdout.contains("ttl=64"), "no hop: {ping:?}");
+    }
+    switch.end();
+}
+
+#[test]
+fn frames_pass_a_switch_in_front_of_the_stack() {
+    let shell = Shell::new();
+    let line = star(&shell);
+    let switch = shell.start("sw", &format!("{line} --generic"));
+    let links = shell.run("ip -n sw -details link").assert_code(0).stdout;
+    assert!(links.contains("xdpgeneric"), "{links}");
+    // A packet that a veth left without a checksum would not arrive.
+    let host = shell.start("h3", "ip netns exec h3 xoff-host --interface eth0 --json receive");
+    let ping = shell.run("ip netns exec h1 ping -c 1 -W 5 10.0.3.1");
+    assert!(ping.stdout.contains("1 received") && ping.stdout.contains("ttl=63"), "{ping:?}");
+    let sent = "ip netns exec h1 xoff-host --interface eth0 --rate 100Mbps send --to 10.0.3.1 --bytes 50kB";
+    shell.run(sent).assert_code(0);
+    assert_eq!(count(&host.end()["delivered_bytes"]), 50_000);
+    let counted = switch.end();
+    assert!(count(&counted["ports"][2]["sent_frames"]) >= 51, "{counted}");
+    assert_eq!(count(&counted["lossless_drops"]), 0, "{counted}");
+}
+
+/// Pings in the priority of the storm get through, although the host pauses it without end.
+#[test]
+fn the_watchdog_of_a_switch_forwards_in_spite_of_a_storm() {
+    let shell = Shell::new();
+    let watchdog = "{ action = \"forward\", detection_time = \"200ms\", restoration_time = \"200ms\", \
+                    poll_interval = \"50ms\" }";
+    let line = format!("{} --set 'switch.watchdog={watchdog}'", star(&shell));
+    let switch = shell.start("switch", &line);
+    let python = "${XOFF_PYTHON:-python3}";
+    let storm = shell.command(&format!("exec ip netns exec h3 {python} -c '{STORM}'"));
+    let storm = Running::start(&mut { storm });
+    let ping = || {
+        let ping = "ip netns exec h1 ping -c 2 -i 0.2 -W 1 -Q 0x60 10.0.3.1";
+        shell.run(ping).stdout.contains("2 received")
+    };
+    await_that("the pauses hold packets", || !ping());
+    await_that("they do no more", ping);
+    storm.signal(libc::SIGKILL);
+    let counted = switch.end();
+    let storm: &Value = &counted["storms"][0];
+    assert_eq!(storm["interface"], "eth3", "{counted}");
+    assert!(count(&storm["forwarded"]) >= 2 && count(&storm["dropped_egress"]) == 0, "{counted}");
+}
