@@ -150,17 +150,14 @@ fn a_signal_ends_a_sender_that_waits() {
     shell
         .run("ip -n h3 address add 10.0.3.1/24 dev eth0; ip -n h3 route add default via 10.0.3.254")
         .assert_code(0);
-    // Somebody listens and says nothing.
-    let python = "${XOFF_PYTHON:-python3}";
-    let mute = "import socket, time\nwith socket.create_server((\"\", 18515)): time.sleep(1000)";
-    let mute =
-        Running::start(&mut shell.command(&format!("exec ip netns exec h3 {python} -c '{mute}'")));
-    await_that("somebody listens", || {
-        shell.run("ip netns exec h3 cat /proc/net/tcp").stdout.contains(":4853 00000000:0000 0A")
-    });
+    // It listens and says nothing.
+    let mute = shell.start("mute", "ip netns exec h3 xoff-host --interface eth0 receive");
+    mute.running.signal(libc::SIGSTOP);
     let reads = asks("cat /proc/net/tcp", "0103000A:4853 01");
     interrupt("it reads the answer", &format!("{send} 10.0.3.1"), &reads);
-    mute.signal(libc::SIGKILL);
+    mute.running.signal(libc::SIGCONT);
+    mute.running.signal(libc::SIGTERM);
+    mute.running.finish().assert_code(0);
     switch.end();
 }
 
@@ -200,28 +197,42 @@ fn frames_pass_a_switch_in_front_of_the_stack() {
     assert_eq!(count(&counted["lossless_drops"]), 0, "{counted}");
 }
 
+/// Has a switch say what it has counted, into a file, and looks whether that, or what it said before, will do.
+fn has_reported(switch: &Node, file: &str, will_do: impl Fn(&Value) -> bool) -> bool {
+    switch.running.signal(libc::SIGUSR1);
+    let reports = fs::read_to_string(file).unwrap_or_default();
+    let lines = reports.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    lines.map(|line| serde_json::from_str(line).expect("JSON")).any(|report| will_do(&report))
+}
+
 /// Pings in the priority of the storm get through, although the host pauses it without end.
 #[test]
 fn the_watchdog_of_a_switch_forwards_in_spite_of_a_storm() {
     let shell = Shell::new();
     let watchdog = "{ action = \"forward\", detection_time = \"200ms\", restoration_time = \"200ms\", \
                     poll_interval = \"50ms\" }";
-    let line = format!("{} --set 'switch.watchdog={watchdog}'", star(&shell));
+    let reported = shell.0.path("reported.json");
+    let line = star(&shell);
+    let line = format!("{line} --set 'switch.watchdog={watchdog}' >{reported}");
     let switch = shell.start("switch", &line);
     let python = "${XOFF_PYTHON:-python3}";
     let storm = shell.command(&format!("exec ip netns exec h3 {python} -c '{STORM}'"));
     let storm = Running::start(&mut { storm });
-    let ping = || {
-        let ping = "ip netns exec h1 ping -c 2 -i 0.2 -W 1 -Q 0x60 10.0.3.1";
-        shell.run(ping).stdout.contains("2 received")
-    };
-    await_that("the pauses hold packets", || !ping());
-    await_that("they do no more", ping);
+    // The first is held until the storm is detected.
+    await_that("packets are sent in spite of the storm", || {
+        shell.run("ip netns exec h1 ping -c 2 -i 0.2 -W 1 -Q 0x60 10.0.3.1");
+        has_reported(&switch, &reported, |report| {
+            let storm = &report["storms"][0];
+            storm["interface"] == "eth3" && storm["forwarded"].as_u64() >= Some(2)
+        })
+    });
     storm.signal(libc::SIGKILL);
-    let counted = switch.end();
-    let storm: &Value = &counted["storms"][0];
-    assert_eq!(storm["interface"], "eth3", "{counted}");
-    assert!(count(&storm["forwarded"]) >= 2 && count(&storm["dropped_egress"]) == 0, "{counted}");
+    switch.running.signal(libc::SIGTERM);
+    switch.running.finish().assert_code(0);
+    let reports = fs::read_to_string(&reported).expect("it was written");
+    let last = reports.lines().last().expect("the last report");
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(count(&last["storms"][0]["dropped_egress"]), 0, "{last}");
 }
 
 /// A storm whose PAUSEs last for 33 ms, at a switch whose process often sleeps for longer: it hears of renewals when the pause that
@@ -247,11 +258,9 @@ fn the_watchdog_of_a_switch_that_is_late_detects_a_storm() {
             switch.running.signal(libc::SIGCONT);
             thread::sleep(Duration::from_millis(105));
         }
-        switch.running.signal(libc::SIGUSR1);
-        let reports = fs::read_to_string(&reported).unwrap_or_default();
-        let reports = reports.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let mut reports = reports.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        reports.any(|report| report["storms"][0]["detected"].as_u64() >= Some(1))
+        has_reported(&switch, &reported, |report| {
+            report["storms"][0]["detected"].as_u64() >= Some(1)
+        })
     });
     storm.signal(libc::SIGKILL);
     switch.running.signal(libc::SIGTERM);
