@@ -164,7 +164,7 @@ pub enum Node {
 
 impl Node {
     /// What it needs of root's capabilities. The verifier lets a switch compare pointers to its packets only with
-    /// CAP_PERFMON; a host's socket has more memory than most limits allow a process to lock.
+    /// `CAP_PERFMON`; a host's socket has more memory than most limits allow a process to lock.
     const fn capabilities(self) -> [&'static str; 4] {
         match self {
             Self::Switch => ["CAP_BPF", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_PERFMON"],
@@ -254,7 +254,7 @@ fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
 }
 
-/// Whether this process has CAP_PERFMON (38), or CAP_SYS_ADMIN (21), which includes it.
+/// Whether this process has `CAP_PERFMON` (38), or `CAP_SYS_ADMIN` (21), which includes it.
 fn lets_compare_pointers() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

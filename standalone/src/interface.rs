@@ -91,8 +91,8 @@ pub fn text_of(station: [u8; 6]) -> String {
 /// The MAC address that `SIOCGIFHWADDR` has answered.
 fn station_of(hardware: &libc::ifreq) -> [u8; 6] {
     // SAFETY: the call has filled in the hardware address, of which each byte is a value.
-    let [a, b, c, d, e, f, ..] = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_data };
-    [a, b, c, d, e, f].map(libc::c_char::cast_unsigned)
+    let bytes = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_data };
+    std::array::from_fn(|place| bytes[place].cast_unsigned())
 }
 
 impl Interface {

@@ -1,6 +1,6 @@
 //! MAC addresses of neighbours: the kernel's table, which its stack fills by ARP.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -18,7 +18,7 @@ const DISCARD: u16 = 9;
 #[derive(Debug, Default)]
 pub struct NeighbourTable {
     /// By address, the stations that have it, with their interfaces.
-    stations: HashMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
+    stations: BTreeMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
 }
 
 impl NeighbourTable {
@@ -28,7 +28,7 @@ impl NeighbourTable {
     }
 
     fn parse(table: &str) -> Self {
-        let mut stations = HashMap::<_, Vec<_>>::new();
+        let mut stations = BTreeMap::<_, Vec<_>>::new();
         for (address, interface, station) in table.lines().skip(1).filter_map(entry) {
             stations.entry(address).or_default().push((interface.to_owned(), station));
         }

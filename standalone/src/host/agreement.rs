@@ -8,12 +8,13 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::clock::Countdown;
 use crate::wait::Waiter;
 
 /// Where receivers listen, by default.
@@ -138,12 +139,12 @@ impl Connection {
         waiter: &mut Waiter,
     ) -> Result<T, Error> {
         let gone = |what: String| Error::Peer(format!("the receiver does not answer: {what}"));
-        let end = Instant::now() + most;
+        let countdown = Countdown::start(most);
         loop {
             if let Some(message) = self.try_read().map_err(|error| gone(error.to_string()))? {
                 return Ok(message);
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let left = countdown.left();
             if left.is_zero() {
                 return Err(gone(format!("nothing came for {} s", most.as_secs())));
             }

@@ -77,7 +77,7 @@ pub fn receive(
         match senders.listen(driver) {
             // As when it comes while the host waits for packets.
             Err(Error::Interrupted) => break,
-            listened => listened?,
+            attended => attended?,
         }
         let is_whole = receiving.count.is_some_and(|count| senders.report.transfers >= count);
         if is_whole {

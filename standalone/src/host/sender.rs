@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fabric_core::priority::Priority;
 use fabric_core::wire::Psn;
@@ -19,6 +19,7 @@ use super::agreement::{
 use super::driver::Driver;
 use super::report::{SenderReport, Transfer};
 use crate::Error;
+use crate::clock::Countdown;
 use crate::wait::Waiter;
 
 /// Looks for the neighbour: 5 s.
@@ -124,12 +125,12 @@ fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> 
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
         connected => connected.map_err(unreachable)?,
     }
-    let end = Instant::now() + ANSWER;
+    let countdown = Countdown::start(ANSWER);
     while socket.peer_addr().is_err() {
         if let Some(error) = socket.take_error().map_err(unreachable)? {
             return Err(unreachable(error));
         }
-        let left = end.saturating_duration_since(Instant::now());
+        let left = countdown.left();
         if left.is_zero() {
             return Err(unreachable(io::ErrorKind::TimedOut.into()));
         }

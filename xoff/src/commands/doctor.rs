@@ -231,7 +231,7 @@ fn missing_of(needed: &[(&'static str, u32)], effective: u64) -> Vec<&'static st
     let has = |number: u32| effective >> number & 1 != 0;
     let missing = needed
         .iter()
-        .filter(|(name, number)| !has(*number) && !(has(SYS_ADMIN) && OF_SYS_ADMIN.contains(name)));
+        .filter(|(name, number)| !(has(*number) || has(SYS_ADMIN) && OF_SYS_ADMIN.contains(name)));
     missing.map(|(name, _)| *name).collect()
 }
 
