@@ -35,3 +35,4 @@ mod live_programs;
 mod live_storm;
 mod netns;
 mod standalone;
+mod standalone_ends;
