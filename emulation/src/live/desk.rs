@@ -1,5 +1,6 @@
 //! What users ask of a live fabric, from other threads.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 
@@ -69,8 +70,8 @@ pub enum Request {
         filter: CaptureFilter,
         /// Where they go.
         sink: SyncSender<CapturedFrame>,
-        /// Gone with whoever reads.
-        reader: Weak<()>,
+        /// Counts the lost frames. Gone with whoever reads.
+        reader: Weak<AtomicU64>,
     },
     /// The fabric is no longer needed.
     Stop,

@@ -1,5 +1,6 @@
 //! The process that keeps a live fabric up. `xoff deploy` starts it.
 
+mod captures;
 mod names;
 mod storms;
 
@@ -16,7 +17,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
+use emulation::live::desk::{Delivery, Handle, Order, Request as Asked};
 use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
@@ -37,8 +38,6 @@ const MOST_CLIENTS: usize = 64;
 /// A client that neither asks nor reads for so long is left alone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Frames of a capture that wait for its client.
-const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
@@ -271,14 +270,8 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             };
             let described = wires.iter().map(|&(_, wire)| wire.clone()).collect();
             tell(client, &Answer::Capturing { wires: described })?;
-            let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
             let wires = wires.into_iter().map(|(wire, _)| wire).collect();
-            let this = Arc::new(());
-            let reader = Arc::downgrade(&this);
-            if handle.ask(Asked::Capture { wires, filter, sink, reader }).is_err() {
-                return refuse(client, GONE);
-            }
-            stream(client, &frames)
+            captures::stream(client, handle, wires, filter)
         }
         Request::Stop {} => {
             tell(client, &Answer::Done)?;
@@ -343,26 +336,6 @@ fn report_deliveries(
             }
             Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return Ok(missing),
-        }
-    }
-}
-
-/// Tells of frames as they come, until the client goes or the fabric does.
-fn stream(client: &Client, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
-    loop {
-        match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
-                let mut digits = String::with_capacity(2 * bytes.len());
-                for byte in &bytes {
-                    write!(digits, "{byte:02x}").expect("a String takes every write");
-                }
-                let (time_ns, bytes) = (time.0, digits);
-                let dropped = dropped.map(|reason| reason.name().to_owned());
-                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
-            }
-            // Fails if the client has gone.
-            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
-            Err(RecvTimeoutError::Disconnected) => return tell(client, &Answer::Done),
         }
     }
 }
