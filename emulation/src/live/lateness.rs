@@ -12,18 +12,18 @@ use super::clock::{Pace, nanos, wall};
 pub(super) const SPELL: Duration = Duration::from_secs(1);
 /// Lateness beyond this, in nanoseconds, counts as this: the clock is set back long before.
 const MOST_NS: u64 = 60_000_000_000;
-/// With one significant digit a histogram takes 2 kB, and values are at most 1/16 too high.
+/// With one significant digit a histogram takes 4 kB, and values are at most 1/16 too high.
 const DIGITS: u8 = 1;
 
 /// The lateness of what is done, since the start and recently.
 #[derive(Debug)]
 pub struct Meter {
-    all: Histogram<u32>,
+    all: Histogram<u64>,
     all_late: u64,
     /// Of the spell that runs, and of the one before.
-    current: Histogram<u32>,
+    current: Histogram<u64>,
     current_late: u64,
-    last: Histogram<u32>,
+    last: Histogram<u64>,
     last_late: u64,
     spell_began: Instant,
 }
@@ -37,7 +37,7 @@ pub struct Count {
     pub late: u64,
 }
 
-fn histogram() -> Histogram<u32> {
+fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(MOST_NS, DIGITS).expect("the bounds are apart")
 }
 
@@ -92,8 +92,8 @@ const ALIKE: &str = "all have the same bounds";
 /// Meters of several nodes together.
 #[derive(Debug)]
 pub struct Sum {
-    all: (Histogram<u32>, u64),
-    recent: (Histogram<u32>, u64),
+    all: (Histogram<u64>, u64),
+    recent: (Histogram<u64>, u64),
 }
 
 impl Sum {
@@ -132,7 +132,7 @@ impl Sum {
     }
 }
 
-fn lateness((histogram, late): &(Histogram<u32>, u64)) -> Lateness {
+fn lateness((histogram, late): &(Histogram<u64>, u64)) -> Lateness {
     Lateness {
         deadlines: histogram.len(),
         late: *late,
@@ -214,6 +214,19 @@ mod tests {
         let sum = Sum::of(&mut meter, at(5000));
         assert_eq!((sum.recent().deadlines, sum.recent().most_ns), (0, 0));
         assert_eq!((sum.all().deadlines, sum.all().late), (3, 1));
+    }
+
+    #[test]
+    fn percentiles_outlast_what_32_bits_count() {
+        let mut meter = Meter::new();
+        let now = meter.spell_began;
+        meter.all.saturating_record_n(1_000, u32::MAX.into());
+        for _ in 0..10 {
+            meter.record(now, 1_000);
+        }
+        let all = Sum::of(&mut meter, now).all();
+        assert_eq!(all.deadlines, u64::from(u32::MAX) + 10);
+        assert!(all.p50_ns >= 1_000 && all.p99_ns >= 1_000, "{all:?}");
     }
 
     #[test]
