@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use fabric_core::priority::Priority;
-use results::{FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
+use results::{DeadlineCount, FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
 use scenario::{CaptureFilter, MAX_FLOWS, ON_DEMAND};
 use topology::{HostId, WireId};
 use units::Picos;
@@ -23,14 +23,13 @@ use super::crew::Crew;
 use super::host_node::HostNode;
 use super::journal::{Entry, Note};
 use super::stack::{MOST_WAITING, StackFrame};
-use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
 use crate::live::captures::{self, Captures};
 use crate::live::clock::{RealClock, nanos, wall};
 use crate::live::desk::{Delivery, Desk, Meanwhile, Order, Request};
-use crate::live::lateness::{Count, Punctuality};
+use crate::live::lateness::Punctuality;
 use crate::live::pauses::Pauses;
 use crate::live::stacks::{AT_ONCE, Sent, Stacks};
 use crate::partition::Place;
@@ -53,6 +52,8 @@ pub struct Live {
     pub pauses: Option<Pauses>,
     /// Who hears of PFC storms.
     storm_events: Option<StormEvents>,
+    /// Sleeps so far.
+    sleeps: DeadlineCount,
     /// How much the clock was set back so far.
     lost: Duration,
     /// Whether tasks rest while nothing changes.
@@ -66,7 +67,8 @@ pub struct Live {
 struct Waiter {
     answer: Sender<Delivery>,
     /// How punctual the fabric was when the flow began.
-    deadlines: Count,
+    deadlines: DeadlineCount,
+    sleeps: DeadlineCount,
     lost: Duration,
 }
 
@@ -166,6 +168,7 @@ impl Engine<'_, KernelWires> {
                 return Ok(());
             }
             stacks.wait(wait.min(left), clock).map_err(RunError::Live)?;
+            self.live.sleeps = clock.sleeps();
             let at = self.next_due().min(clock.now()).max(done);
             self.now = at;
             while let Some(request) = desk.take() {
@@ -229,7 +232,7 @@ impl Engine<'_, KernelWires> {
         clock: &mut RealClock,
         due: Picos,
     ) -> Result<Picos, RunError> {
-        clock.serve(due);
+        clock.serve(wall(), due);
         let done = self.run_next_window(crew)?;
         if clock.lost() != self.live.lost {
             self.live.lost = clock.lost();
@@ -303,8 +306,9 @@ impl Engine<'_, KernelWires> {
         let mut flow = Flow::new(ON_DEMAND.into(), pair, bytes, at, priority);
         flow.id = self.stream.take_number();
         flow.workload = self.scenario.on_demand_workload();
-        let (answer, deadlines) = (answer.clone(), self.deadlines());
-        self.live.waiting.insert(flow.id, Waiter { answer, deadlines, lost: self.live.lost });
+        let (deadlines, Live { sleeps, lost, .. }) = (self.deadlines(), &self.live);
+        let waiter = Waiter { answer: answer.clone(), deadlines, sleeps: *sleeps, lost: *lost };
+        self.live.waiting.insert(flow.id, waiter);
         self.start_flow(flow);
         self.wake_resting(at);
     }
@@ -320,9 +324,9 @@ impl Engine<'_, KernelWires> {
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
-            self.receiver_mut(wire).captures.push((interface, filter));
+            self.inward_mut(wire).captures.push((interface, filter));
             if filter == CaptureFilter::Drops {
-                self.transmitter_mut(wire).captures.push(interface);
+                self.out_mut(wire).captures.push(interface);
             }
         }
     }
@@ -332,35 +336,9 @@ impl Engine<'_, KernelWires> {
         for (number, wires) in self.live.captures.remove_over() {
             for wire in wires {
                 let is_other = |&interface: &u32| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
-                self.transmitter_mut(wire).captures.retain(is_other);
+                self.inward_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.out_mut(wire).captures.retain(is_other);
             }
-        }
-    }
-
-    /// The sending end of a wire.
-    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[part as usize];
-        let hosts = part.hosts.len();
-        match (index as usize).checked_sub(hosts) {
-            None => part.hosts[index as usize].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        }
-    }
-
-    /// The receiving end of a wire.
-    fn receiver_mut(&mut self, wire: WireId) -> &mut Receiver {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let Place { part, index } = self.partition.place(fabric.wire(wire).to);
-        let part = &mut self.parts[part as usize];
-        let hosts = part.hosts.len();
-        match (index as usize).checked_sub(hosts) {
-            None => part.hosts[index as usize].inward_mut(),
-            Some(switch) => part.switches[switch].inward_mut(ends.to_port),
         }
     }
 
@@ -381,9 +359,9 @@ impl Engine<'_, KernelWires> {
 
 impl<W: Wires> Engine<'_, W> {
     /// What all nodes have counted so far.
-    fn deadlines(&self) -> Count {
+    fn deadlines(&self) -> DeadlineCount {
         let of_parts = self.parts.iter().filter_map(|part| part.punctuality.as_deref());
-        of_parts.map(Punctuality::count).fold(Count::default(), Count::and)
+        of_parts.map(Punctuality::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
 
     /// Tells whoever follows the live fabric of a note. Whether that was meant for nobody else.
@@ -408,13 +386,19 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Tells whoever waits for a flow that it is done.
     pub(super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
-        let Some(Waiter { answer, deadlines, lost }) = self.live.waiting.remove(&row.flow) else {
-            return;
-        };
-        let Count { deadlines, late } = self.deadlines().since(deadlines);
+        let Some(waiter) = self.live.waiting.remove(&row.flow) else { return };
+        let Waiter { answer, deadlines, sleeps, lost } = waiter;
+        let deadlines = self.deadlines().since(deadlines);
+        let sleeps = self.live.sleeps.since(sleeps);
         let lost = self.live.lost.saturating_sub(lost);
-        let is_good = lost.is_zero() && is_good(deadlines, late);
-        let meanwhile = Meanwhile { is_good, deadlines, late, lost_ns: nanos(lost) };
+        let meanwhile = Meanwhile {
+            is_good: is_good(deadlines, sleeps, lost),
+            deadlines: deadlines.deadlines,
+            late: deadlines.late,
+            sleeps: sleeps.deadlines,
+            late_sleeps: sleeps.late,
+            lost_ns: nanos(lost),
+        };
         // Whoever asked for it may have gone.
         let _ = answer.send(delivery(row, meanwhile));
     }

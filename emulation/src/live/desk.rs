@@ -133,12 +133,16 @@ pub struct Delivery {
 /// How punctual a fabric was while a flow was under way: what programs saw of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meanwhile {
-    /// Whether programs saw the fabric as it was: no time was lost, and 99 of 100 deadlines were met soon enough.
+    /// Whether programs saw the fabric as it was: see [`results::is_good`].
     pub is_good: bool,
     /// Deadlines of all nodes.
     pub deadlines: u64,
     /// Those that were met too late.
     pub late: u64,
+    /// Sleeps of the engine.
+    pub sleeps: u64,
+    /// Those that ended too late.
+    pub late_sleeps: u64,
     /// How much the emulated clock was set back, in nanoseconds of the wall clock.
     pub lost_ns: u64,
 }

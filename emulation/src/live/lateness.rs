@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use results::{GOOD_LATENESS, Lateness};
+use results::{DeadlineCount, GOOD_LATENESS, Lateness};
 use units::Picos;
 
 use super::clock::{Pace, nanos, wall};
@@ -26,15 +26,6 @@ pub struct Meter {
     last: Histogram<u64>,
     last_late: u64,
     spell_began: Instant,
-}
-
-/// What was met and what was late, since the start: two of them say how it was in between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Deadlines.
-    pub deadlines: u64,
-    /// Those that were met too late.
-    pub late: u64,
 }
 
 fn histogram() -> Histogram<u64> {
@@ -82,8 +73,8 @@ impl Meter {
     }
 
     /// Since the start.
-    pub fn count(&self) -> Count {
-        Count { deadlines: self.all.len(), late: self.all_late }
+    pub fn count(&self) -> DeadlineCount {
+        DeadlineCount { deadlines: self.all.len(), late: self.all_late }
     }
 }
 
@@ -173,22 +164,8 @@ impl Punctuality {
     }
 
     /// What all nodes have counted.
-    pub fn count(&self) -> Count {
-        self.meters.iter().map(Meter::count).fold(Count::default(), Count::and)
-    }
-}
-
-impl Count {
-    /// The sum.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self { deadlines: self.deadlines + other.deadlines, late: self.late + other.late }
-    }
-
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        Self { deadlines: self.deadlines - earlier.deadlines, late: self.late - earlier.late }
+    pub fn count(&self) -> DeadlineCount {
+        self.meters.iter().map(Meter::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
 }
 
@@ -236,7 +213,7 @@ mod tests {
         meter.record(now, 0);
         let before = meter.count();
         meter.record(now, 999_000_000);
-        assert_eq!(meter.count().since(before), Count { deadlines: 1, late: 1 });
-        assert_eq!(before.and(before), Count { deadlines: 2, late: 0 });
+        assert_eq!(meter.count().since(before), DeadlineCount { deadlines: 1, late: 1 });
+        assert_eq!(before.and(before), DeadlineCount { deadlines: 2, late: 0 });
     }
 }

@@ -111,7 +111,7 @@ impl Stacks {
                 }
             },
         };
-        clock.slept(began, time, in_full);
+        clock.slept(wall(), began, time, in_full);
         Ok(())
     }
 
