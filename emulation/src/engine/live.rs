@@ -28,7 +28,7 @@ use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
 use crate::live::captures::{self, Captures};
 use crate::live::clock::{RealClock, nanos, wall};
-use crate::live::desk::{Delivery, Desk, Meanwhile, Order, Request};
+use crate::live::desk::{Delivery, Desk, Meanwhile, NoNumber, Order, Request};
 use crate::live::lateness::Punctuality;
 use crate::live::pauses::Pauses;
 use crate::live::stacks::{AT_ONCE, Sent, Stacks};
@@ -76,7 +76,7 @@ pub struct Live {
 /// Who waits for a flow.
 #[derive(Debug)]
 struct Waiter {
-    answer: Sender<Delivery>,
+    answer: Sender<Result<Delivery, NoNumber>>,
     /// How punctual the fabric was when the flow began.
     deadlines: DeadlineCount,
     sleeps: DeadlineCount,
@@ -384,11 +384,12 @@ impl Engine<'_, KernelWires> {
     }
 
     /// Starts a flow that a user asks for.
-    fn order(&mut self, at: Picos, order: &Order, answer: &Sender<Delivery>) {
+    fn order(&mut self, at: Picos, order: &Order, answer: &Sender<Result<Delivery, NoNumber>>) {
         let Order { source, destination, bytes, priority } = *order;
         let pair = (source, destination);
         if self.stream.numbers_taken() as usize >= MAX_FLOWS {
-            // Whoever waits sees that its channel is closed.
+            // Whoever asked for it may have gone.
+            let _ = answer.send(Err(NoNumber));
             return;
         }
         let mut flow = Flow::new(ON_DEMAND.into(), pair, bytes, at, priority);
@@ -488,7 +489,7 @@ impl<W: Wires> Engine<'_, W> {
             lost_ns: nanos(lost),
         };
         // Whoever asked for it may have gone.
-        let _ = answer.send(delivery(row, meanwhile));
+        let _ = answer.send(Ok(delivery(row, meanwhile)));
     }
 
     /// Whether a task of the whole fabric that is due now, and every `period`, rests: nothing that it looks at changes until

@@ -19,8 +19,8 @@ use super::view::{View, WireView};
 pub enum Request {
     /// How the fabric is.
     Look(Sender<Box<View>>),
-    /// Flows, all at once. Each is answered when its last ACK has arrived.
-    Send(Vec<Order>, Sender<Delivery>),
+    /// Flows, all at once. Each is answered when its last ACK has arrived, or at once if there is no number for it.
+    Send(Vec<Order>, Sender<Result<Delivery, NoNumber>>),
     /// Takes wires down, or up again.
     SetLinks {
         /// The wires.
@@ -146,6 +146,10 @@ pub struct Meanwhile {
     /// How much the emulated clock was set back, in nanoseconds of the wall clock.
     pub lost_ns: u64,
 }
+
+/// A flow was not started: a fabric has numbers for so many flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNumber;
 
 /// Where requests come in.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The process that keeps a live fabric up. `xoff deploy` starts it.
 
 mod captures;
+mod deliveries;
 mod names;
 mod storms;
 
@@ -13,11 +14,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use emulation::live::desk::{Delivery, Handle, Order, Request as Asked};
+use emulation::live::desk::{Handle, Order, Request as Asked};
 use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
@@ -31,6 +32,7 @@ use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
 use crate::commands::with_causes;
 
+use deliveries::report_deliveries;
 use names::Names;
 
 /// Connections at a time.
@@ -225,17 +227,10 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             if handle.ask(Asked::Send(orders, sender)).is_err() {
                 return refuse(client, GONE);
             }
-            let missing = report_deliveries(client, &deliveries, flows.len())?;
-            if missing == 0 {
-                return tell(client, &Answer::Done);
+            match report_deliveries(client, &deliveries, flows.len())?.sentence() {
+                None => tell(client, &Answer::Done),
+                Some(why) => refuse(client, &why),
             }
-            let flows = flows.len();
-            refuse(
-                client,
-                &format!(
-                    "{missing} of {flows} flows were not done when the fabric ended, or its numbers for flows"
-                ),
-            )
         }
         Request::Link { wire, state, reroute } => {
             match set_links(handle, names, &wire, (state, reroute)) {
@@ -319,25 +314,6 @@ fn impair(
     let (done, views) = mpsc::channel();
     handle.ask(Asked::Impair { wires: wires.to_owned(), change, done }).map_err(|_| GONE)?;
     Ok(names.named(wires, views.recv().map_err(|_| GONE)?))
-}
-
-/// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.
-fn report_deliveries(
-    client: &Client,
-    deliveries: &Receiver<Delivery>,
-    flows: usize,
-) -> io::Result<usize> {
-    let mut missing = flows;
-    loop {
-        match deliveries.recv_timeout(SIGN_OF_LIFE) {
-            Ok(delivery) => {
-                missing -= 1;
-                tell(client, &Answer::Delivered(delivery))?;
-            }
-            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(missing),
-        }
-    }
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {
