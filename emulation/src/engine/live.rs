@@ -201,10 +201,7 @@ impl Engine<'_, KernelWires> {
         let mut wait = Duration::ZERO;
         while !interrupted.load(Ordering::Relaxed) {
             let passed = wall().saturating_duration_since(began);
-            if passed >= most || trial.is_some() && self.has_drained_for_good() {
-                break;
-            }
-            if passed >= least && self.has_shown_enough(done, *from) {
+            if passed >= most || passed >= least && self.has_shown_enough(done, *from) {
                 break;
             }
             // A trial looks again soon once it has taken as long as it should.
@@ -215,6 +212,9 @@ impl Engine<'_, KernelWires> {
             self.now = at;
             let asked = wall();
             let Some(has_more) = self.obey_some(desk, at, clock) else { break };
+            if trial.is_some() && self.has_drained_for_good() {
+                break;
+            }
             self.take_of_programs(stacks, at);
             // Whoever asks again and again takes no more than half of the time.
             let served = wall();

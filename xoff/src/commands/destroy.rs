@@ -124,7 +124,7 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
         }
         State::Abandoned => {
             taken.failed = folder.lost_results().map(|results| {
-                format!("{}; there are no results in {results}", last_words(folder))
+                format!("{}; what was to go to {results} is lost", last_words(folder))
             });
             netns::destroy_abandoned().map_err(|error| error.to_string())?;
             return folder.remove().map(|()| taken);
@@ -144,8 +144,9 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
             State::Absent => return Ok(taken),
             // It died over it.
             State::Abandoned => {
-                let failed = last_words(folder);
-                return take_down(folder).map(|taken| Taken { failed: Some(failed), ..taken });
+                let said = last_words(folder);
+                return take_down(folder)
+                    .map(|left| Taken { failed: left.failed.or(Some(said)), ..taken });
             }
             _ => thread::sleep(LOOK_INTERVAL),
         }
