@@ -295,8 +295,8 @@ pub const SUMMARY_KEYS: &[Column] = &[
         about: "Of a live fabric only: how punctual it was, from its start to its end. Times of flows and pauses are exact \
                 in any case; this says whether programs in the hosts saw the fabric as it was. `is_good` (`lost_ns` is 0, \
                 at most one of 100 deadlines was met late, and at most one of 100 sleeps ended late if there were so many), \
-                `dilation`, `deadlines` (each is what a node had to do in a window), `late` (met more than 250 us after the first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of \
-                lateness, in emulated time, give or take 1/16), `sleeps` (the same of the engine's sleeps, by how \
+                `dilation`, `deadlines` (each is what a node had to do in a window), `late` (met more than 250 us after the \
+                first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of lateness, in emulated time, give or take 1/16), `sleeps` (the same of the engine's sleeps, by how \
                 late they ended), `lost_ns` (by which the emulated clock was set back, in wall time), and `nodes`: the same by node.",
     },
     Column {

@@ -1,5 +1,6 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod programs;
 mod storms;
 mod wires;
 
@@ -11,7 +12,6 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use fabric_core::priority::Priority;
 use results::{DeadlineCount, FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
 use scenario::{CaptureFilter, MAX_FLOWS, ON_DEMAND};
 use topology::{HostId, WireId};
@@ -22,7 +22,6 @@ use super::agenda::Task;
 use super::crew::Crew;
 use super::host_node::HostNode;
 use super::journal::{Entry, Note};
-use super::stack::{MOST_WAITING, StackFrame};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
@@ -31,7 +30,7 @@ use crate::live::clock::{RealClock, nanos, wall};
 use crate::live::desk::{Delivery, Desk, Meanwhile, NoNumber, Order, Request};
 use crate::live::lateness::Punctuality;
 use crate::live::pauses::Pauses;
-use crate::live::stacks::{AT_ONCE, Sent, Stacks};
+use crate::live::stacks::Stacks;
 use crate::live::view::View;
 use crate::partition::Place;
 
@@ -258,13 +257,11 @@ impl Engine<'_, KernelWires> {
         let mut looks = Vec::new();
         let mut has_more = true;
         for _ in 0..REQUESTS_AT_ONCE {
-            match desk.take() {
-                Some(request) => self.obey(request, at, &mut looks)?,
-                None => {
-                    has_more = false;
-                    break;
-                }
-            }
+            let Some(request) = desk.take() else {
+                has_more = false;
+                break;
+            };
+            self.obey(request, at, &mut looks)?;
         }
         if !looks.is_empty() {
             let view = Box::new(self.view(clock));
@@ -312,7 +309,8 @@ impl Engine<'_, KernelWires> {
         Some(())
     }
 
-    /// Runs the next window, which begins at `due`, and says when it ends; nothing if it lies beyond the fabric's life. If it is far too late, the clock is set back.
+    /// Runs the next window, which begins at `due`, and says when it ends; nothing if it lies beyond the fabric's life. If it
+    /// is far too late, the clock is set back.
     /// What the window's nodes do counts as late all the same.
     fn run_due_window(
         &mut self,
@@ -339,48 +337,6 @@ impl Engine<'_, KernelWires> {
         self.exchange();
         self.tell_notes()?;
         Ok(Some(window.end))
-    }
-
-    /// Hands what programs have sent to their NICs, at `at`. Hosts whose NICs have no room have to wait: until something
-    /// happens in the fabric that makes some.
-    fn take_of_programs(&mut self, stacks: &mut Stacks, at: Picos) {
-        let (mut has_more, mut has_any) = (false, false);
-        for place in 0..stacks.ready() {
-            let number = stacks.ready_host(place);
-            let host = HostId(number as u32);
-            let node = self.host_node(host);
-            let waiting = node.stack().map(|stack| stack.waiting_for_the_port(at, &node.host));
-            if waiting.is_none_or(|waiting| waiting >= MOST_WAITING) {
-                continue;
-            }
-            let mut taken = 0;
-            while taken < AT_ONCE
-                && let Some(sent) = stacks.receive(number)
-            {
-                taken += 1;
-                self.take_of_program(host, sent, at);
-            }
-            has_more |= taken == AT_ONCE;
-            has_any |= taken > 0;
-        }
-        stacks.taken(has_more);
-        if has_any {
-            self.wake_resting(at);
-            self.exchange();
-        }
-    }
-
-    fn take_of_program(&mut self, host: HostId, sent: Sent<'_>, at: Picos) {
-        let Sent::Frame { bytes, priority } = sent else {
-            return self.host_node_mut(host).refuse_of_stack();
-        };
-        let Place { part, index } = self.place_of(host);
-        let part = &mut *self.parts[part as usize];
-        let (frame, length) = part.core.frames.foreign(bytes);
-        let frame = StackFrame { frame, length, priority: Priority::of_bits(priority) };
-        let node = &mut part.hosts[index as usize];
-        let next = node.send_of_stack(&mut part.core, at, frame);
-        part.core.upcoming.wake(index, next);
     }
 
     /// Starts a flow that a user asks for.
