@@ -241,7 +241,7 @@ mod tests {
         let begin = clock.spell_began;
         clock.serve(begin + lost, Picos::ZERO);
         for (spells, recent) in [(1, lost), (2, lost), (3, Duration::ZERO)] {
-            clock.begin_spells(begin + lost + SPELL * spells - Duration::from_millis(1));
+            clock.begin_spells(begin + lost + SPELL * (spells - 1) + Duration::from_millis(999));
             assert_eq!(clock.lost_in_last + clock.lost_in_current, recent, "{spells}");
         }
         assert_eq!(clock.lost(), lost);
