@@ -28,6 +28,7 @@ mod fabric_telemetry;
 mod fabric_transport;
 mod fabric_window;
 mod live;
+mod live_captures;
 mod live_clock;
 mod live_faults;
 mod live_look;
