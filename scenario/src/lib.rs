@@ -39,6 +39,7 @@ mod ratio;
 mod reliability;
 pub mod report;
 mod results;
+mod round_trip;
 mod routes;
 mod scheduling;
 mod schema;
@@ -98,7 +99,7 @@ pub use sizes::Sizes;
 pub use switch::{LossyThreshold, PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
-pub use threshold::{AlphaOfRate, Threshold};
+pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
@@ -175,6 +176,9 @@ pub struct Scenario {
     flow_routes: FlowRoutes,
     #[serde(skip)]
     unused_routes: Vec<UnusedRoute>,
+    /// Where the default of a key depends on it; otherwise zero.
+    #[serde(skip)]
+    longest_round_trip: Picos,
 }
 
 /// What ends a run before its duration is over, besides that all flows are done.
@@ -473,6 +477,7 @@ impl ScenarioKeys {
             transports,
             flow_routes,
             unused_routes: Vec::new(),
+            longest_round_trip: Picos::ZERO,
         };
         for (workload, paths) in &expected_paths {
             let workload = topology::in_32_bits(*workload);
@@ -481,6 +486,10 @@ impl ScenarioKeys {
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.check_backpressure(document)?;
+        scenario.check_spfc(document)?;
+        if scenario.spfc().is_some() {
+            scenario.longest_round_trip = scenario.find_longest_round_trip();
+        }
         scenario.check_scheduling(document)?;
         scenario.check_buffers(document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);

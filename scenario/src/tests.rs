@@ -13,6 +13,7 @@ mod routes;
 mod scheduling;
 mod shape;
 mod shapes;
+mod spfc;
 mod switches;
 mod transports;
 mod values;

@@ -1,5 +1,7 @@
 //! `switch.threshold`: when a lossless ingress queue sends PAUSE and RESUME.
 
+mod spfc;
+
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -12,22 +14,18 @@ use super::quantity::{self, Rate, Size};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 
+use spfc::SpfcKeys;
+pub use spfc::{Spfc, StateOf};
+
 /// When a lossless ingress queue sends PAUSE and RESUME; bytes are those it holds in the shared
 /// pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Threshold {
     /// Dynamic threshold, DSH Eq. 2: `X_off` = alpha x free shared buffer.
-    Dt {
-        /// alpha in DSH.
-        alpha: Ratio,
-        /// `X_on` = `X_off` - this, delta in DSH.
-        #[serde(serialize_with = "quantity::serialize")]
-        xon_offset: Bytes,
-        /// Rates whose ports have another alpha, each once.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        by_rate: Vec<AlphaOfRate>,
-    },
+    Dt(Dt),
+    /// DT, and the whole shared buffer for victims.
+    Spfc(Spfc),
     /// Fixed thresholds.
     Static {
         /// PAUSE above this.
@@ -37,6 +35,25 @@ pub enum Threshold {
         #[serde(serialize_with = "quantity::serialize")]
         xon: Bytes,
     },
+    /// Fixed thresholds: `X_off` = shared buffer / lossless ingress queues.
+    EqualShares {
+        /// `X_on` = `X_off` - this.
+        #[serde(serialize_with = "quantity::serialize")]
+        xon_offset: Bytes,
+    },
+}
+
+/// The parameters of DT.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dt {
+    /// alpha in DSH.
+    pub alpha: Ratio,
+    /// `X_on` = `X_off` - this, delta in DSH.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub xon_offset: Bytes,
+    /// Rates whose ports have another alpha, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<AlphaOfRate>,
 }
 
 /// alpha of the ports of one rate.
@@ -50,14 +67,27 @@ pub struct AlphaOfRate {
 }
 
 impl Threshold {
+    /// DT, which is also what SPFC has for ports that are not victims; none if thresholds are fixed.
+    pub const fn dt(&self) -> Option<&Dt> {
+        match self {
+            Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => Some(dt),
+            Self::Static { .. } | Self::EqualShares { .. } => None,
+        }
+    }
+
     /// alpha of a port whose link has this rate; none if thresholds are fixed.
     pub fn alpha(&self, rate: BitsPerSecond) -> Option<Ratio> {
+        let Dt { alpha, by_rate, .. } = self.dt()?;
+        let own = by_rate.iter().find(|of_rate| of_rate.rate == rate);
+        Some(own.map_or(*alpha, |of_rate| of_rate.alpha))
+    }
+
+    /// How far below `X_off` lies `X_on`.
+    pub const fn xon_offset(&self) -> Bytes {
         match self {
-            Self::Dt { alpha, by_rate, .. } => {
-                let own = by_rate.iter().find(|of_rate| of_rate.rate == rate);
-                Some(own.map_or(*alpha, |of_rate| of_rate.alpha))
-            }
-            Self::Static { .. } => None,
+            Self::Dt(dt) | Self::Spfc(Spfc { dt, .. }) => dt.xon_offset,
+            Self::Static { xoff, xon } => Bytes(xoff.0 - xon.0),
+            Self::EqualShares { xon_offset } => *xon_offset,
         }
     }
 }
@@ -87,6 +117,18 @@ pub(super) enum ThresholdKeys {
         /// RESUME at or below this many; at most `xoff`.
         xon: Size,
     },
+    /// Fixed thresholds, each port having as much of the shared buffer as any other (ST in SPFC: B / N): PAUSE above
+    /// shared buffer / (ports x lossless priorities). Ports are those for which buffer is set aside. With several
+    /// lossless priorities a port's share is divided among its ingress queues, which pause one by one. Where headroom is
+    /// measured, the shared buffer is that before the first measurement.
+    EqualShares {
+        /// RESUME that far below the threshold. Default "0B".
+        #[serde(default)]
+        xon_offset: Size,
+    },
+    /// Selective-PFC: DT for normal ports, and the whole shared buffer for victims, which are the ports that much
+    /// departs from. A port that pauses its neighbour is normal until it resumes.
+    Spfc(SpfcKeys),
 }
 
 /// alpha of the ports of one rate.
@@ -118,11 +160,7 @@ impl ThresholdKeys {
     ) -> Result<Threshold, ScenarioError> {
         match self {
             Self::Dt { alpha, xon_offset, by_rate } => {
-                let by_rate: Vec<AlphaOfRate> =
-                    by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
-                let own = by_rate.iter().map(|of_rate| of_rate.rate);
-                by_rate::check("switch.threshold.by_rate", own, rates, document)?;
-                Ok(Threshold::Dt { alpha, xon_offset: xon_offset.0, by_rate })
+                resolve_dt(alpha, xon_offset, by_rate, rates, document).map(Threshold::Dt)
             }
             Self::Static { xoff, xon } if xon.0 <= xoff.0 => {
                 Ok(Threshold::Static { xoff: xoff.0, xon: xon.0 })
@@ -133,8 +171,25 @@ impl ThresholdKeys {
                 let help = "a queue resumes at or below the threshold at which it pauses";
                 Err(document.error("switch.threshold.xon", &title, help))
             }
+            Self::EqualShares { xon_offset } => {
+                Ok(Threshold::EqualShares { xon_offset: xon_offset.0 })
+            }
+            Self::Spfc(keys) => keys.resolve(rates, document).map(Threshold::Spfc),
         }
     }
+}
+
+fn resolve_dt(
+    alpha: Ratio,
+    xon_offset: Size,
+    by_rate: Vec<AlphaOfRateKeys>,
+    rates: &BTreeSet<BitsPerSecond>,
+    document: &Document<'_>,
+) -> Result<Dt, ScenarioError> {
+    let by_rate: Vec<AlphaOfRate> = by_rate.into_iter().map(AlphaOfRateKeys::resolve).collect();
+    let own = by_rate.iter().map(|of_rate| of_rate.rate);
+    by_rate::check("switch.threshold.by_rate", own, rates, document)?;
+    Ok(Dt { alpha, xon_offset: xon_offset.0, by_rate })
 }
 
 impl AlphaOfRateKeys {
