@@ -24,6 +24,7 @@ use super::measurements::DistributionRow;
 use super::occupancy::OccupancyRow;
 use super::pause::PauseRow;
 use super::pause_time::PauseTimeRow;
+use super::port_state::PortStateRow;
 use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::staging::{self, Staging};
@@ -42,6 +43,7 @@ const FILES: &[&str] = &[
     FlowTraceRow::FILE,
     PauseRow::FILE,
     PauseTimeRow::FILE,
+    PortStateRow::FILE,
     QueueRow::FILE,
     EgressQueueRow::FILE,
     FlowQueuesRow::FILE,
@@ -82,6 +84,8 @@ pub struct ResultsOptions {
     pub queue_pauses: bool,
     /// Whether there is a `held_flows.csv`.
     pub held_flows: bool,
+    /// Whether there is a `port_states.csv`, and `pauses.csv` has the column of states.
+    pub port_states: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -94,6 +98,7 @@ pub struct ResultsFolder {
     queue_pauses: Option<CsvTable<File>>,
     flow_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
+    port_states: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -129,12 +134,17 @@ impl ResultsFolder {
         let hpcc = hpcc.map(|options| HpccFiles::create(&staging, options)).transpose()?;
         Ok(Self {
             flows: table::<FlowRow>(&staging)?,
-            pauses: table::<PauseRow>(&staging)?,
+            pauses: CsvTable::with_columns(
+                staging.create(PauseRow::FILE)?,
+                &staging.path(PauseRow::FILE),
+                PauseRow::columns(options.port_states),
+            )?,
             queues: table::<QueueRow>(&staging)?,
             egress_queues: optional_table::<EgressQueueRow>(&staging, options.egress_queues)?,
             queue_pauses: optional_table::<QueuePauseRow>(&staging, options.queue_pauses)?,
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
+            port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
@@ -217,6 +227,14 @@ impl ResultsFolder {
         self.held_flows.as_mut().expect("held flows are noted where it is asked for").row(row)
     }
 
+    /// Adds a change of the state of a port.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::port_states`].
+    pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
+        self.port_states.as_mut().expect("a scheme with states of ports has the table").row(row)
+    }
+
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.drops.row(row)
@@ -284,7 +302,8 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
-        let optional = optional.chain(self.flow_queues).chain(self.held_flows);
+        let optional =
+            optional.chain(self.flow_queues).chain(self.held_flows).chain(self.port_states);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

@@ -25,6 +25,7 @@ use super::pause::{PauseEvent, PauseRow};
 use super::pause_intervals::{Ordered, PausedByLevel};
 use super::pause_time::{PauseReceived, PauseTimeRow, PauseTimes};
 use super::paused_peer::PausedPeer;
+use super::port_state::{PortStateRow, PortStates};
 use super::queue::{QueueKind, QueueRow};
 use super::queue_pause::{QueuePauseRow, QueuePauses};
 use super::report::{
@@ -49,6 +50,7 @@ pub struct Record {
     pause_times: PauseTimes,
     queue_pauses: Option<QueuePauses>,
     active_flows: Option<ActiveFlowsMeter>,
+    port_states: Option<PortStates>,
     pause_frames: u64,
     refresh_frames: u64,
     resume_frames: u64,
@@ -75,6 +77,8 @@ pub struct RecordOptions {
     pub window: Option<Window>,
     /// Where switches pause single queues: the time between two samples of their flows.
     pub flow_queues: Option<Nanos>,
+    /// Whether ports have states.
+    pub port_states: bool,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -101,6 +105,7 @@ impl Record {
             capacities,
             window,
             flow_queues,
+            port_states,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
@@ -113,6 +118,7 @@ impl Record {
             pause_times: PauseTimes::new(window),
             queue_pauses: flow_queues.map(|_| QueuePauses::default()),
             active_flows: flow_queues.map(|period| ActiveFlowsMeter::new(period, window)),
+            port_states: port_states.then(PortStates::default),
             pause_frames: 0,
             refresh_frames: 0,
             resume_frames: 0,
@@ -186,6 +192,9 @@ impl Record {
     /// Adds a decision to pause, refresh or resume one class.
     pub fn pause(&mut self, row: &PauseRow) -> Result<(), ResultsError> {
         self.pause_times.order(row);
+        if let Some(states) = &mut self.port_states {
+            states.pause(row);
+        }
         self.folder.as_mut().map_or(Ok(()), |folder| folder.pause(row))
     }
 
@@ -260,6 +269,12 @@ impl Record {
     pub fn queue_pause(&mut self, row: &QueuePauseRow) -> Result<(), ResultsError> {
         self.queue_pauses.get_or_insert_default().record(row);
         self.folder.as_mut().map_or(Ok(()), |folder| folder.queue_pause(row))
+    }
+
+    /// Adds a change of the state of a port.
+    pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
+        self.port_states.get_or_insert_default().record(row);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row))
     }
 
     /// Adds a flow that a pause of one queue holds.
@@ -351,6 +366,7 @@ impl Record {
             pause_ordered_by_level: ordered(|ordered| ordered.by_level),
             queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
             active_flows: self.active_flows.and_then(|meter| meter.finish(end)),
+            port_states: self.port_states.map(|states| states.finish(end)),
             buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,

@@ -57,7 +57,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 21] = [
+const SAME_FILES: [&str; 22] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -67,6 +67,7 @@ const SAME_FILES: [&str; 21] = [
     "queues.csv",
     "egress_queues.csv",
     "queue_pauses.csv",
+    "port_states.csv",
     "flow_queues.csv",
     "held_flows.csv",
     "occupancy.csv",

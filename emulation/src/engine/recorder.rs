@@ -9,10 +9,11 @@ use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
     DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
-    PauseEvent, PauseReceived, PauseRow, QueuePauseRow, QueueRow, Record, ResultsError,
+    PauseEvent, PauseReceived, PauseRow, PortState, PortStateRow, QueuePauseRow, QueueRow, Record,
+    ResultsError, StateCause,
 };
 use scenario::Scenario;
-use switch_user::switch::ControlEvent;
+use switch_user::switch::{ControlEvent, StateChange};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
@@ -60,8 +61,12 @@ impl<'a> Recorder<'a> {
                 ));
                 Ok(())
             }
-            Note::Told { port, classes, event, reason } => {
-                self.told(entry, port, classes, event, reason)
+            Note::Told { port, classes, event, victim, reason } => {
+                self.told(entry, port, classes, event, victim, reason)
+            }
+            Note::StateChanged { port, priority, change } => {
+                let cause = state_cause(change);
+                record.port_state(&PortStateRow { time, node, port, priority, cause })
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,
@@ -144,6 +149,7 @@ impl<'a> Recorder<'a> {
         port: u16,
         classes: u8,
         event: ControlEvent,
+        victim: Option<bool>,
         reason: Reason,
     ) -> Result<(), ResultsError> {
         let fabric = self.scenario.fabric();
@@ -161,6 +167,8 @@ impl<'a> Recorder<'a> {
                 occupancy: Bytes(reason.occupancy),
                 threshold: Bytes(reason.threshold),
                 shared_free: Bytes(reason.shared_free),
+                state: victim
+                    .map(|victim| if victim { PortState::Victim } else { PortState::Normal }),
             })?;
         }
         Ok(())
@@ -176,6 +184,15 @@ impl Recorder<'_> {
         {
             *self.lossless_drops.entry((switch, reason)).or_default() += 1;
         }
+    }
+}
+
+const fn state_cause(change: StateChange) -> StateCause {
+    match change {
+        StateChange::Fast => StateCause::Fast,
+        StateChange::Resumed => StateCause::Resume,
+        StateChange::Slow => StateCause::Slow,
+        StateChange::Paused => StateCause::Pause,
     }
 }
 

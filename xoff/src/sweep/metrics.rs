@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fabric_core::drop_reason::DropReason;
 use results::{
     ActiveFlows, DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, OccupancySummary,
-    PausedByLevel, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary, SizeClasses, Slowdown,
-    SlowdownSummary, Summary, WindowSummary,
+    PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary,
+    SizeClasses, Slowdown, SlowdownSummary, Summary, WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -143,8 +143,10 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let queue_pauses = scenario.switch.backpressure.map(|_| QueuePauseTotals::default());
     let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
+    let port_states = scenario.spfc().map(|_| PortStateTotals::default());
     let mut summary = Summary {
         active_flows,
+        port_states,
         queue_pauses,
         flow_queues,
         fct_ns,
