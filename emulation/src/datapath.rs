@@ -83,9 +83,9 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// When its transmission began. The memory datapath does not ask.
-    pub fn started(&self) -> Nanos {
-        self.timing.started(self.now, self.length).to_nanos()
+    /// When its transmission began, if faults made it `late`. The memory datapath does not ask.
+    pub fn started(&self, late: Picos) -> Nanos {
+        self.timing.started(self.now - late, self.length).to_nanos()
     }
 }
 
@@ -200,6 +200,8 @@ pub trait FrameStore {
     fn stamps(&self, frame: FrameId) -> &[Stamp];
     /// Says that a frame is needed soon, so that the processor can load it.
     fn prefetch(&self, _frame: FrameId) {}
+    /// Says how much later than on a wire without faults a frame that is sent arrives.
+    fn set_late(&mut self, _frame: FrameId, _late: Picos) {}
     /// Forgets a frame.
     fn discard(&mut self, frame: FrameId);
     /// How long frames count.

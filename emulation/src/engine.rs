@@ -28,11 +28,14 @@ mod host_node;
 mod journal;
 #[cfg(feature = "kernel")]
 mod live;
+#[cfg(feature = "kernel")]
+mod live_view;
 mod losses;
 mod off_state;
 mod part;
 mod paused_lanes;
 pub(crate) mod recorder;
+mod rerouting;
 mod sampler;
 #[cfg_attr(
     not(feature = "kernel"),
@@ -68,12 +71,16 @@ use crate::host_settings::{self, HostSettings};
 use crate::partition::{Partition, Place};
 use crate::switch_settings;
 
+#[cfg(feature = "kernel")]
+pub use live::{Ended, Surroundings};
+
 use agenda::{Agenda, Task};
 use crew::Crew;
 use deadlock::DeadlockWatch;
 use journal::{Entry, Note};
 use part::{Opening, Part, Window};
 use recorder::Recorder;
+use rerouting::Rerouting;
 use switch_node::SwitchNode;
 
 /// Hops and windows between two looks at the interrupt flag and calls of the progress callback.
@@ -152,6 +159,7 @@ pub struct Engine<'a, W: Wires> {
     /// Tasks that repeat as long as there are flows, with their periods, while there are none.
     resting: Vec<(Task, Picos)>,
     deadlocks: DeadlockWatch,
+    rerouting: Rerouting,
     recorder: Recorder<'a>,
     /// Priorities that a packet has had, a bit each.
     classes: u8,
@@ -172,12 +180,9 @@ pub struct Engine<'a, W: Wires> {
     window_had_flows: bool,
     /// The notes of a window; a field so that its memory is reused.
     entries: Vec<Entry>,
-    /// Who waits for flows of a live fabric.
+    /// What is known of a live fabric.
     #[cfg(feature = "kernel")]
-    waiting: live::Waiting,
-    /// Who captures what crosses wires of a live fabric.
-    #[cfg(feature = "kernel")]
-    captures: crate::live::captures::Captures,
+    live: live::Live,
 }
 
 /// What a run leaves: its record, to be finished, what the engine counted, and the fabric.
@@ -245,7 +250,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             parts,
             agenda: Agenda::default(),
             resting: Vec::new(),
-            deadlocks: DeadlockWatch::new(fabric),
+            deadlocks: DeadlockWatch::new(fabric, scenario.reroutes()),
+            rerouting: Rerouting::of(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),
             lookahead,
@@ -258,14 +264,13 @@ impl<'a, W: Wires> Engine<'a, W> {
             window_had_flows: false,
             entries: Vec::new(),
             #[cfg(feature = "kernel")]
-            waiting: live::Waiting::new(),
-            #[cfg(feature = "kernel")]
-            captures: crate::live::captures::Captures::default(),
+            live: live::Live::default(),
         };
         for part in &mut engine.parts {
             part.core.set_longest_window(lookahead);
         }
         engine.watch_pauses();
+        engine.announce_storms();
         engine.agenda.schedule(Picos::ZERO, Task::Sample);
         if switch_settings::measures_links(scenario) {
             // Before the first flow, so that ports measure their links before they send packets.
@@ -277,6 +282,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         if scenario.switch.backpressure.is_some() && engine.deadlocks.follows_any() {
             engine.agenda.schedule(Picos::ZERO, Task::PausedQueuesLook);
         }
+        engine.plan_reroutes();
         if let Some(period) = scenario.bitmap_period() {
             engine.agenda.schedule(period, Task::Bitmaps);
         }
@@ -373,45 +379,6 @@ impl<'a, W: Wires> Engine<'a, W> {
         [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min)
     }
 
-    fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
-        match task {
-            Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
-            Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
-            Task::DeadlockLook => self.look_for_deadlock(),
-            Task::PausedQueuesLook => self.look_at_paused_queues(),
-            Task::Sample => {
-                opening.samples = Some(self.classes);
-                let next = self.now + self.scenario.results.queue_period;
-                self.agenda.schedule(next, Task::Sample);
-            }
-            Task::ControlPlane => {
-                opening.computes = true;
-                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
-                    self.agenda.schedule(self.now + period, Task::ControlPlane);
-                }
-            }
-            Task::LinkDelays => {
-                opening.measures = true;
-                self.repeat(task, self.scenario.switch.headroom.measurement_period());
-            }
-            Task::Bitmaps => {
-                opening.announces = true;
-                self.repeat(task, self.scenario.bitmap_period());
-            }
-        }
-        Ok(())
-    }
-
-    /// Schedules a task again, as long as there are flows; without any it rests.
-    fn repeat(&mut self, task: Task, period: Option<Picos>) {
-        let Some(period) = period else { return };
-        if self.active.is_empty() && self.stream.next_start().is_none() {
-            self.resting.push((task, period));
-        } else {
-            self.agenda.schedule(self.now + period, task);
-        }
-    }
-
     /// Hands over the frames that have left their parts.
     fn exchange(&mut self) {
         for from in 0..self.parts.len() {
@@ -441,9 +408,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                Note::Captured { interface, ref bytes } if !self.captures.is_empty() => {
-                    self.captures.take(interface, entry.at.to_nanos(), bytes);
-                }
+                _ if self.tell_followers(&entry) => {}
                 _ => self.recorder.tell(&entry)?,
             }
         }
@@ -461,14 +426,17 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     /// Whether no flow is left and no frame is on its way.
     fn has_drained(&self) -> bool {
+        self.stream.next_start().is_none() && self.has_drained_so_far()
+    }
+
+    /// Whether no flow is under way and no frame.
+    fn has_drained_so_far(&self) -> bool {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
                 && part.switches.iter().all(|node| node.switch.queues().total_packets() == 0)
                 && part.hosts.iter().all(|node| node.host.is_idle())
         };
-        self.active.is_empty()
-            && self.stream.next_start().is_none()
-            && self.parts.iter().all(|part| is_empty(part))
+        self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))
     }
 
     /// Whether the scenario asks to stop when the flows that start in its window are done, and they are; all that lies

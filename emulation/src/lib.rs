@@ -9,6 +9,7 @@
 //! the feature `kernel` (Linux, on by default) fabrics can also run in network namespaces, and stay up there
 //! (`live`); without it, in memory alone.
 
+mod closing;
 pub mod cpu_time;
 pub mod datapath;
 pub mod engine;

@@ -1,33 +1,47 @@
 //! Live fabrics: a fabric that stays up on the real clock, with programs in its hosts.
 //!
 //! The engine is that of runs. Its windows wait for the wall clock ([`clock`]), and between two windows come in what
-//! programs in the hosts' namespaces have sent (`stacks.rs`) and what users ask for ([`desk`]). So order and emulated time
+//! programs in the hosts' namespaces have sent ([`stacks`]) and what users ask for ([`desk`]). So order and emulated time
 //! within the fabric are exact whatever the machine does: what a busy machine changes is when programs see the result,
-//! and that is measured.
+//! and that is measured, node by node (`lateness.rs`). [`calibration`] finds out how fast a fabric can be.
 
+pub mod calibration;
 pub(crate) mod captures;
 pub mod clock;
 pub mod desk;
-pub(crate) mod stacks;
+pub mod impairment;
+pub(crate) mod lateness;
+pub(crate) mod pauses;
+pub mod stacks;
+pub mod thread;
 pub mod view;
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use netns::FabricId;
-use results::RunEnd;
+use results::ResultsError;
 use scenario::{DatapathKind, LinkKind, Scenario};
 use topology::HostId;
+use units::Picos;
 
-use crate::datapath::kernel::{DeployError, Programs};
-use crate::engine::{Engine, Finished, RunError, ThreadUse};
-use crate::run::{self, Threads};
+use crate::closing::{self, Clock};
+use crate::datapath::Deployed;
+use crate::datapath::kernel::{DeployError, KernelWires, Programs};
+use crate::engine::{Ended, Engine, Finished, RunError, Surroundings};
+use crate::run::{self, Started, Threads};
 
-use clock::RealClock;
+use calibration::Calibration;
 use desk::{Desk, Handle};
-use stacks::Stacks;
+use stacks::{Stacks, Waiting};
+use thread::{Hurry, Priority};
+use view::StormEvent;
 
 pub use crate::datapath::kernel::STACK_INTERFACE;
 
@@ -43,13 +57,57 @@ pub enum Error {
     /// What programs send and users ask for cannot be waited for.
     #[error("waiting for programs and requests: {0}")]
     Wait(#[from] std::io::Error),
+    /// The system does not let its threads go before others.
+    #[error(
+        "cannot run the fabric in real time: {0}; leave --real-time out, or allow it (`ulimit -r`, cpu.rt_runtime_us)"
+    )]
+    RealTime(#[source] std::io::Error),
     /// It failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// It has left no results.
+    #[error("there are no results: {0}")]
+    Results(#[from] ResultsError),
+}
+
+/// How many seconds of the wall clock an emulated second takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dilation {
+    /// So many.
+    Exactly(NonZeroU32),
+    /// As few as the machine can do under load: see [`calibration`].
+    Auto,
+}
+
+impl fmt::Display for Dilation {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(dilation) => dilation.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// How a fabric is live.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Whether the flows of the scenario start as in a run.
+    pub plays: bool,
+    /// How fast it is.
+    pub dilation: Dilation,
+    /// What runs it.
+    pub threads: Threads,
+    /// How it waits for what comes next.
+    pub waiting: Waiting,
+    /// How its threads compete with others.
+    pub priority: Priority,
+    /// Where it leaves its results, if it does.
+    pub results: Option<&'a Path>,
 }
 
 /// A fabric that is up.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Up {
     /// What reaches it.
     pub handle: Handle,
@@ -57,50 +115,108 @@ pub struct Up {
     pub fabric: FabricId,
     /// By host: the full name of its namespace.
     pub namespaces: Vec<String>,
+    /// Seconds of the wall clock in an emulated second.
+    pub dilation: NonZeroU32,
+    /// How that was found out, unless it was given.
+    pub calibration: Option<Calibration>,
+    /// What watchdogs tell of PFC storms.
+    pub storm_events: Receiver<StormEvent>,
 }
 
-/// Deploys a scenario's fabric and keeps it up, until a request or `interrupted` ends it. `dilation`: how many seconds of the
-/// wall clock an emulated second takes. Calls `up` once the fabric forwards.
-///
-/// With `plays` the flows of the scenario start as in a run. Calls `ending` before it takes the fabric down.
+/// Deploys a scenario's fabric and keeps it up, until a request or `interrupted` ends it. Calls `up` once the fabric
+/// forwards, and `ending` before it takes the fabric down.
 pub fn serve(
     scenario: Scenario,
-    plays: bool,
-    (dilation, threads): (NonZeroU32, Threads),
+    options: Options<'_>,
     interrupted: &AtomicBool,
     up: impl FnOnce(&Scenario, Up),
     ending: impl FnOnce(),
 ) -> Result<(), Error> {
     fitness(&scenario)?;
-    let scenario = scenario.on_demand(plays);
+    // Claimed first: a folder that cannot be written is found before anything is deployed.
+    let folder = options.results.map(|folder| run::claim(&scenario, folder, &[])).transpose()?;
+    let started = Started::now();
+    let declared = scenario;
+    let scenario = declared.clone().on_demand(options.plays, folder.is_some());
     let longest = scenario.link_frames().longest.0;
     let mtu = u32::try_from(longest.saturating_sub(ETHERNET_HEADER)).unwrap_or(u32::MAX);
-    let programs = Programs::Behind { mtu };
-    let mut fabric = run::deploy(&scenario, programs)?;
-    let taps = fabric.wires.take_stacks();
-    let deployment = fabric.wires.deployment();
-    let hosts = (0..scenario.fabric().host_count()).map(HostId);
-    let namespaces = hosts
-        .map(|host| deployment.namespace(scenario.fabric().host_node(host).0 as usize))
-        .map(|namespace| namespace.name().to_owned())
-        .collect();
-    let id = deployment.fabric();
-    let mut stacks = Stacks::new(taps, usize::try_from(longest).unwrap_or(usize::MAX))?;
+    let mut fabric = run::deploy(&scenario, Programs::Behind { mtu })?;
+    let namespaces = namespaces(&scenario, &fabric);
+    let id = fabric.wires.deployment().fabric();
+    let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+    let mut stacks = Stacks::new(fabric.wires.take_stacks(), longest, options.waiting)?;
     let (mut desk, handle) = Desk::new(stacks.waker()?);
-    let ThreadUse { most, least_frames } = threads.for_a_run(&scenario);
-    let record = run::record(&scenario, None);
-    let mut engine = Engine::new(&scenario, fabric, record, &[], ThreadUse { most, least_frames });
+    // Given back at the end of each: a client's thread is not to go before programs.
+    let hurry = || Hurry::begin(options.priority).map_err(Error::RealTime);
+    let (dilation, calibration) = match options.dilation {
+        Dilation::Exactly(dilation) => (dilation, None),
+        Dilation::Auto => {
+            let _hurry = hurry()?;
+            let (stacks, desk) = (&mut stacks, &mut desk);
+            let tried = calibration::calibrate(
+                &declared,
+                fabric,
+                calibration::Around { stacks, desk, handle: &handle, interrupted },
+                options.threads,
+            )?;
+            fabric = tried.fabric;
+            (tried.calibration.dilation(), Some(tried.calibration))
+        }
+    };
+    let record = run::record(&scenario, folder);
+    let threads = options.threads.for_a_run(&scenario);
+    let mut engine = Engine::new(&scenario, fabric, record, &[], threads);
     engine.connect_stacks(&stacks);
+    if let Some(folder) = options.results {
+        engine.survive_loss_of(folder.to_owned());
+    }
+    let storm_events = engine.tell_of_storms();
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
-    up(&scenario, Up { handle, fabric: id, namespaces });
-    let mut clock = RealClock::start(dilation);
-    let finished = engine.run_live(&mut clock, &mut stacks, &mut desk, interrupted);
+    // Refused before anybody is told that the fabric is up.
+    drop(hurry()?);
+    up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration, storm_events });
+    let (stacks, desk) = (&mut stacks, &mut desk);
+    let hurry = hurry()?;
+    let (from, time) = (Picos::ZERO, Duration::MAX);
+    let around = Surroundings { dilation, from, time, stacks, desk, interrupted };
+    let ended = engine.run_live(around);
+    drop(hurry);
     ending();
-    let Finished { counted, .. } = finished?;
-    debug_assert_eq!(counted.ended, RunEnd::Interrupted);
+    finish(&declared, ended?, &started, options.results.is_some())
+}
+
+/// Takes the fabric down, and leaves results if it is to.
+fn finish(
+    scenario: &Scenario,
+    ended: Ended,
+    started: &Started,
+    leaves_results: bool,
+) -> Result<(), Error> {
+    let Ended { finished, fidelity, lost_results, .. } = ended;
+    let Finished { record, end, mut counted, wires, switches, others_cpu, threads } = finished;
+    drop((wires, switches));
+    if let Some(error) = lost_results {
+        return Err(error.into());
+    }
+    if leaves_results {
+        counted.threads = threads;
+        counted.fidelity = Some(fidelity);
+        started.tell(&mut counted, others_cpu);
+        closing::publish(scenario, record, end, counted, Clock::Real)?;
+    }
     Ok(())
+}
+
+/// By host: the full name of its namespace.
+fn namespaces(scenario: &Scenario, fabric: &Deployed<KernelWires>) -> Vec<String> {
+    let deployment = fabric.wires.deployment();
+    let hosts = (0..scenario.fabric().host_count()).map(HostId);
+    hosts
+        .map(|host| deployment.namespace(scenario.fabric().host_node(host).0 as usize))
+        .map(|namespace| namespace.name().to_owned())
+        .collect()
 }
 
 /// A host's IPv4 address.

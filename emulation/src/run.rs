@@ -1,24 +1,30 @@
 //! One run from scenario to report.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use results::{
-    CaptureWire, Manifest, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions,
-    RunDescription, RunEnd, RunReport, SizeClasses, ThroughputMeter, Window, counted,
+    CaptureWire, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions, RunEnd,
+    RunReport, SizeClasses, Summary, ThroughputMeter, Window,
 };
 use scenario::{CaptureFilter, DatapathKind, FlowsEntry, Scenario, Throughput};
 use switch_user::region::Arena;
+#[cfg(feature = "kernel")]
+use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;
 use topology::{SwitchId, WireId};
-use units::{BitsPerSecond, Bytes};
+use units::Bytes;
 
+use crate::closing::{self, Clock};
 use crate::cpu_time;
 #[cfg(feature = "kernel")]
-use crate::datapath::kernel::{DeployError, KernelWires, Programs};
+use crate::datapath::FrameId;
+#[cfg(feature = "kernel")]
+use crate::datapath::kernel::{DeployError, KernelFrames, KernelWires, Programs};
 use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch};
@@ -73,6 +79,16 @@ pub enum Threads {
     Auto,
     /// So many, or as many as there are switches: a switch and its hosts share one.
     Exactly(NonZeroUsize),
+}
+
+impl fmt::Display for Threads {
+    /// As the command line takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Exactly(threads) => threads.fmt(f),
+        }
+    }
 }
 
 impl Threads {
@@ -173,14 +189,37 @@ pub fn deploy(
     let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
-    let (links, policy) = (scenario.datapath.links, switch_settings::policy(scenario));
+    let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
     let mut datapath =
-        KernelWires::deploy(fabric, links, &capacities, policy, scenario.frames.lengths, programs)?;
+        KernelWires::deploy(fabric, kind, &capacities, policy, scenario.frames.lengths, programs)?;
+    configure(scenario, routes, &mut datapath.tables);
+    Ok(datapath)
+}
+
+/// Sets up the tables of all switches, which are empty.
+#[cfg(feature = "kernel")]
+fn configure(scenario: &Scenario, routes: Vec<RouteTables>, tables: &mut [SwitchTables]) {
     let order = scenario.deadlock_prevention();
-    for ((switch, routes), tables) in switches().zip(routes).zip(&mut datapath.tables) {
+    for ((switch, routes), tables) in (0..).map(SwitchId).zip(routes).zip(tables) {
         switch_settings::configure(scenario, switch, routes, order.as_ref(), tables);
     }
-    Ok(datapath)
+}
+
+/// Makes a fabric as new that has carried frames, none of which is under way.
+#[cfg(feature = "kernel")]
+pub(crate) fn renew(
+    scenario: &Scenario,
+    wires: KernelWires,
+    switches: Vec<Switch<FrameId>>,
+) -> Deployed<KernelWires> {
+    let fabric = scenario.fabric();
+    let mut tables: Vec<_> = switches.into_iter().map(Switch::into_tables).collect();
+    tables.iter_mut().for_each(SwitchTables::clear);
+    let switches = (0..fabric.switch_count()).map(SwitchId);
+    let routes = switches.map(|switch| RouteTables::of(scenario, switch)).collect();
+    configure(scenario, routes, &mut tables);
+    let frames = KernelFrames::new(&stations::addresses(fabric), scenario.frames.lengths);
+    Deployed { frames, wires, tables }
 }
 
 /// A configured fabric in memory.
@@ -213,6 +252,7 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     let options = RecordOptions {
         flow_queues: scenario.switch.backpressure.map(|_| results.queue_period.to_nanos()),
         port_states: scenario.spfc().is_some(),
+        watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
         size_classes: SizeClasses::new(results.size_classes.clone()),
@@ -257,17 +297,8 @@ fn drive<W: Wires>(
         return Err(RunError::Interrupted.into());
     }
     counted.threads = threads;
-    counted.wall_seconds = started.wall.elapsed().as_secs_f64();
-    let own_cpu = cpu_time::of_thread().saturating_sub(started.cpu);
-    counted.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
-    let manifest = manifest(scenario);
-    let description = RunDescription {
-        scenario_toml: &scenario.to_toml(),
-        manifest: &manifest,
-        fabric: describe(scenario),
-        lossless: scenario.switch.lossless.iter().collect(),
-    };
-    let report = record.finish(end, description, counted)?;
+    started.tell(&mut counted, others_cpu);
+    let report = closing::publish(scenario, record, end, counted, Clock::Virtual)?;
     Ok(Outcome { report, deploy, loop_cpu })
 }
 
@@ -285,7 +316,8 @@ fn captured_wires(scenario: &Scenario) -> Vec<(WireId, CaptureFilter)> {
     captured
 }
 
-fn claim(
+/// Takes the folder of results.
+pub(crate) fn claim(
     scenario: &Scenario,
     folder: &Path,
     captured: &[(WireId, CaptureFilter)],
@@ -312,68 +344,29 @@ fn claim(
         queue_pauses: scenario.switch.backpressure.is_some(),
         held_flows: scenario.results.held_flows,
         port_states: scenario.spfc().is_some(),
+        watchdog: scenario.switch.watchdog.is_some(),
         hpcc,
     };
     ResultsFolder::create(folder, &options)
 }
 
-fn manifest(scenario: &Scenario) -> Manifest {
-    let (datapath, ebpf_object) = match scenario.datapath.kind {
-        #[cfg(feature = "kernel")]
-        DatapathKind::Kernel => ("kernel", Some(ebpf_object())),
-        #[cfg(not(feature = "kernel"))]
-        DatapathKind::Kernel => unreachable!("`run` has refused it"),
-        DatapathKind::Memory => ("memory", None),
-    };
-    Manifest {
-        ebpf_object,
-        git_commit: option_env!("XOFF_GIT_COMMIT").map(str::to_owned),
-        seed: scenario.seed,
-        datapath: datapath.to_owned(),
-        clock: "virtual".to_owned(),
-        ..Manifest::of_this_process()
-    }
-}
-
-/// What tells the switches' programs from others.
-#[cfg(feature = "kernel")]
-fn ebpf_object() -> String {
-    format!("crc32:{:08x}", crc32fast::hash(switch_user::program::OBJECT))
-}
-
-/// The fabric and how it runs, in a line.
-fn describe(scenario: &Scenario) -> String {
-    let fabric = scenario.fabric();
-    let shape = &scenario.shape;
-    let rates: Vec<BitsPerSecond> = fabric.wires().iter().map(|wire| wire.rate).collect();
-    let (slowest, fastest) = (rates.iter().min(), rates.iter().max());
-    let gigabits = |rate: Option<&BitsPerSecond>| rate.map_or(0.0, |rate| rate.0 as f64 / 1e9);
-    let links = if slowest == fastest {
-        format!("{} Gbit/s", gigabits(slowest))
-    } else {
-        format!("{} to {} Gbit/s", gigabits(slowest), gigabits(fastest))
-    };
-    let datapath = match scenario.datapath.kind {
-        DatapathKind::Kernel => "kernel",
-        DatapathKind::Memory => "memory",
-    };
-    format!(
-        "{shape}, {}, {}, {links}; {datapath} datapath, virtual clock",
-        counted(fabric.switch_count().into(), "switch"),
-        counted(fabric.host_count().into(), "host")
-    )
-}
-
 /// When a run began. Processor time is its threads', because other threads may run other scenarios.
-struct Started {
+pub(crate) struct Started {
     wall: Instant,
     cpu: Duration,
 }
 
 impl Started {
     #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
-    fn now() -> Self {
+    pub fn now() -> Self {
         Self { wall: Instant::now(), cpu: cpu_time::of_thread() }
+    }
+
+    /// Tells the summary how long it took; other threads took `others_cpu`.
+    pub fn tell(&self, summary: &mut Summary, others_cpu: Duration) {
+        summary.wall_seconds = self.wall.elapsed().as_secs_f64();
+        let own_cpu = cpu_time::of_thread().saturating_sub(self.cpu);
+        summary.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
     }
 }
 

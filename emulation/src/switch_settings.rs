@@ -1,10 +1,10 @@
 //! From a scenario to its switches: schemes, tables, egress queues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabric_core::buffer::slots_for;
 use fabric_core::map_abi::{self, port_shift};
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{
     FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
@@ -12,13 +12,15 @@ use fabric_core::queue::{
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
     Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
+    Watchdog, WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
 use switch_user::switch::{PortConfig, SwitchConfig};
 use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
-use topology::{HostId, RouteMatch, SwitchId, UpDown};
+use switch_user::watchdog::WatchdogConfig;
+use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
@@ -40,7 +42,17 @@ pub fn policy(scenario: &Scenario) -> Policy {
             MarkAt::Dequeue => MarkingScheme::AtDequeue,
         },
     };
-    scheme(scenario).select(Policy::new(threshold, marking))
+    let policy = scheme(scenario).select(Policy::new(threshold, marking));
+    policy.with_storm_action(storm_action(scenario))
+}
+
+/// What the watchdog of switches does, as far as arrivals notice it.
+fn storm_action(scenario: &Scenario) -> StormAction {
+    match scenario.switch.watchdog.map(|watchdog| watchdog.action) {
+        None | Some(WatchdogAction::Alert) => StormAction::None,
+        Some(WatchdogAction::Drop) => StormAction::Drop,
+        Some(WatchdogAction::Forward) => StormAction::Forward,
+    }
 }
 
 /// The policy by which the control plane computes thresholds.
@@ -76,10 +88,28 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
         hosts: fabric.host_count(),
         slots: slots_for(scenario.switch_at(switch).buffer),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 137 queues"),
-        next_hops: next_hops_for(&routes.groups),
+        next_hops: next_hops(scenario, switch, routes),
         policies: routes.policies.rows(),
         scheme: Selected::room(policy(scenario), ports),
     }
+}
+
+/// Members of all ECMP groups: those that there are, or, where routes may change, the most that there may be.
+fn next_hops(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> u32 {
+    let now = next_hops_for(&routes.groups);
+    if !scenario.reroutes() && !scenario.is_on_demand() {
+        return now;
+    }
+    // All hosts of a switch have the same group, of ports to other switches.
+    let fabric = scenario.fabric();
+    let edges: BTreeSet<SwitchId> =
+        (0..fabric.host_count()).map(|host| fabric.edge(HostId(host))).collect();
+    now.max(topology::in_32_bits(edges.len() * ports_to_switches(fabric, switch)))
+}
+
+fn ports_to_switches(fabric: &Fabric, switch: SwitchId) -> usize {
+    let is_switch = |kind| matches!(kind, NodeKind::Switch(_));
+    fabric.switch(switch).ports.iter().filter(|&&wire| is_switch(fabric.ends(wire).to)).count()
 }
 
 /// The egress queues of each priority. A priority with one queue has the queue of its own number, or, where others are
@@ -117,8 +147,12 @@ pub struct RouteTables {
 impl RouteTables {
     /// The routes of a switch.
     pub fn of(scenario: &Scenario, switch: SwitchId) -> Self {
+        Self::on(scenario, switch, scenario.fabric().shortest_routes(switch))
+    }
+
+    /// The same on other shortest paths.
+    pub fn on(scenario: &Scenario, switch: SwitchId, shortest: &Routes) -> Self {
         let fabric = scenario.fabric();
-        let shortest = fabric.shortest_routes(switch);
         let to_bytes = |group: &[u16]| group.iter().copied().map(port_number).collect();
         let mut groups: Vec<Vec<u8>> =
             shortest.groups().iter().map(|group| to_bytes(group)).collect();
@@ -139,6 +173,11 @@ impl RouteTables {
         let policies = scenario.policy_routes(switch);
         let policies: Vec<_> = policies.iter().map(|(key, ports)| (*key, number(ports))).collect();
         Self { groups, hosts, policies: PolicyTable::new(&policies) }
+    }
+
+    /// Writes them into a switch's tables.
+    pub fn install(self, tables: &mut SwitchTables) {
+        tables.install_routes(&self.groups, self.hosts, &self.policies);
     }
 }
 
@@ -204,7 +243,7 @@ pub fn configure(
     tables.configure(config, &ports, &scheme, seed);
     let elided = order.into_iter().flat_map(|order| order.elided(fabric, switch));
     scheme.elide(tables, elided.map(|turn| (turn.ingress.into(), turn.egress.into())));
-    tables.install_routes(&routes.groups, routes.hosts, &routes.policies);
+    routes.install(tables);
     tables.observe(control_plane_policy(scenario), Nanos(0));
 }
 
@@ -232,6 +271,15 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
+        watchdog: settings.watchdog.map(|watchdog| {
+            let Watchdog { detection_time, restoration_time, poll_interval, .. } = watchdog;
+            WatchdogConfig {
+                action: storm_action(scenario),
+                detection: detection_time,
+                restoration: restoration_time,
+                poll_interval,
+            }
+        }),
     }
 }
 
@@ -270,7 +318,6 @@ fn port_queues(scenario: &Scenario) -> PortQueues {
 mod tests {
     use super::*;
     use crate::run::in_memory;
-    use std::collections::BTreeSet;
     use std::path::Path;
 
     #[test]

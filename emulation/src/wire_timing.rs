@@ -4,6 +4,14 @@ use scenario::Scenario;
 use topology::Wire;
 use units::{BitsPerSecond, FrameTime, Picos};
 
+/// Picoseconds per byte; zero if that is not a whole number.
+fn byte_at(rate: BitsPerSecond) -> u32 {
+    let second = BitsPerSecond(1).serialise(1);
+    let even = second.0.is_multiple_of(rate.0);
+    let byte = if even { second.0 / rate.0 } else { 0 };
+    u32::try_from(byte).unwrap_or(0)
+}
+
 /// The rate and length of a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -20,15 +28,14 @@ pub struct Timing {
 impl Timing {
     /// The timing of `wire`.
     pub fn of(wire: &Wire, scenario: &Scenario) -> Self {
-        let second = BitsPerSecond(1).serialise(1);
-        let even = second.0.is_multiple_of(wire.rate.0);
-        let byte = if even { second.0 / wire.rate.0 } else { 0 };
-        Self {
-            delay: wire.delay,
-            rate: wire.rate,
-            byte: u32::try_from(byte).unwrap_or(0),
-            frame_time: scenario.frame_time(),
-        }
+        let (delay, rate, frame_time) = (wire.delay, wire.rate, scenario.frame_time());
+        Self { delay, rate, byte: byte_at(rate), frame_time }
+    }
+
+    /// The same of a port that sends at another rate.
+    #[must_use]
+    pub fn at(self, rate: BitsPerSecond) -> Self {
+        Self { rate, byte: byte_at(rate), ..self }
     }
 
     /// Bytes on the wire of a frame of `length` bytes.

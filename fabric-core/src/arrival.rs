@@ -18,6 +18,7 @@ use crate::routing::route;
 use crate::scheme::{Arriving, Ingress, Scheme, Selected};
 use crate::slots;
 use crate::tables::Tables;
+use crate::watchdog;
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ fn receive<S: Scheme, F: Frame, T: Tables>(
     port.received_frames.add::<T>(1);
     match frame.parse()? {
         Parsed::Pfc(pfc) => {
-            pause_state::receive(tables, config, switch, port_number, port, &pfc, now);
+            pause_state::receive(tables, policy, config, switch, port_number, port, &pfc, now);
             Ok(Outcome::ControlReceived(HopControl::pfc(pfc.class_enable, pfc.quanta)))
         }
         Parsed::HopControl(control) => {
@@ -138,6 +139,13 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     let egress_port = route(tables, config, fields)?;
     let priority = fields.priority();
     let lossless = config.is_lossless(priority);
+    let ports = [port_number, egress_port];
+    if lossless
+        && let Some(reason) =
+            watchdog::drops(tables, policy, ports, priority, frame.length().into())
+    {
+        return Err(reason);
+    }
     let queue =
         tables.ingress_queue(class_row(port_number, priority)).ok_or(DropReason::BrokenTable)?;
     let ingress = Ingress { tables, policy, config, switch, port_number, port, queue, priority };

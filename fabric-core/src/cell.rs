@@ -7,6 +7,9 @@
 //!
 //! # What still relies on turns
 //!
+//! A switch that stands alone has the real clock, so frames arrive whenever they do. There `turn` makes the turns, as a
+//! lock for which arrivals never wait.
+//!
 //! Atomic additions lose no count. They do not help a decision that reads a cell and changes it, or another cell, later.
 //! Under the virtual clock the two sides of a switch take turns: it takes one frame at a time, and user space changes its
 //! state only while it takes none. Only its auditor may run beside it, on the thread of the next node: it adds, and reads
@@ -97,6 +100,20 @@ mod word {
                     value,
                 )
             }
+        }
+
+        /// Replaces `expected` by `new`, in sequentially consistent order; false if something else was there.
+        #[inline(always)]
+        pub fn exchange(&self, expected: T, new: T) -> bool {
+            // SAFETY: the word is valid and aligned, and every access to it is single.
+            let (_, done) = unsafe {
+                core::intrinsics::atomic_cxchg::<
+                    T,
+                    { core::intrinsics::AtomicOrdering::SeqCst },
+                    { core::intrinsics::AtomicOrdering::SeqCst },
+                >(self.0.get(), expected, new)
+            };
+            done
         }
 
         #[inline(always)]
@@ -206,6 +223,21 @@ macro_rules! cell {
                     self.raise(value);
                 } else if value > self.load() {
                     self.store(value);
+                }
+            }
+
+            /// Replaces `expected` by `new`; false if something else was there. What one side did before its exchange,
+            /// the other sees after its own.
+            #[inline(always)]
+            pub fn exchange(&self, expected: $int, new: $int) -> bool {
+                #[cfg(target_arch = "bpf")]
+                {
+                    self.0.exchange(expected, new)
+                }
+                #[cfg(not(target_arch = "bpf"))]
+                {
+                    use core::sync::atomic::Ordering::SeqCst;
+                    self.0.compare_exchange(expected, new, SeqCst, SeqCst).is_ok()
                 }
             }
 

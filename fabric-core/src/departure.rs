@@ -62,6 +62,32 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
     now: Nanos,
     send: &mut impl FnMut(&Order),
 ) -> Option<Departure> {
+    leave::<S, T>(tables, policy, slot, now, None, send)
+}
+
+/// Drops the packet in `slot` for a reason that is not the scheme's, under the scheme `S`: it gives back its buffer and
+/// its slot as if the scheme had dropped it, and is counted.
+pub(crate) fn discard_under<S: Scheme, T: Tables>(
+    tables: &T,
+    policy: Policy,
+    slot: u32,
+    now: Nanos,
+    reason: DropReason,
+    send: &mut impl FnMut(&Order),
+) -> Option<Departure> {
+    leave::<S, T>(tables, policy, slot, now, Some(reason), send)
+}
+
+/// `discarded` is why the packet is dropped without asking the scheme.
+#[inline(always)]
+fn leave<S: Scheme, T: Tables>(
+    tables: &T,
+    policy: Policy,
+    slot: u32,
+    now: Nanos,
+    discarded: Option<DropReason>,
+    send: &mut impl FnMut(&Order),
+) -> Option<Departure> {
     let descriptor = tables.descriptor(slot)?;
     let flags = descriptor.flags.load();
     if flags == 0 {
@@ -81,7 +107,8 @@ pub(crate) fn departure_under<S: Scheme, T: Tables>(
 
     let note = descriptor.note.load();
     let packet = Leaving { ingress, egress_port, queue, egress, length, arrived, now, note };
-    let changes = match S::at_departure(&packet) {
+    let verdict = discarded.map_or_else(|| S::at_departure(&packet), Verdict::Drop);
+    let changes = match verdict {
         Verdict::Send(changes) => Ok(changes),
         Verdict::Drop(reason) => Err(reason),
         Verdict::Requeue(queue) => {

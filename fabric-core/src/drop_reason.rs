@@ -15,6 +15,8 @@ pub enum DropClass {
     Substrate,
     /// A fault that the scenario asked for.
     Injected,
+    /// The watchdog of a switch, which acts on a PFC storm.
+    Watchdog,
 }
 
 macro_rules! drop_reasons {
@@ -108,6 +110,15 @@ drop_reasons! {
     BadHopControl = 23, "bad-hop-control", Frame;
     /// A hop control frame of a kind that the scheme of this switch does not take.
     UnexpectedHopControl = 24, "unexpected-hop-control", Ignored;
+    /// A packet for an egress queue that a PFC storm holds, and which the watchdog drops: it waited when the storm was
+    /// detected, or arrived later.
+    WatchdogEgress = 25, "watchdog-egress", Watchdog;
+    /// A packet that came in from a neighbour whose PFC storm the watchdog acts on, in a priority of that storm.
+    WatchdogIngress = 26, "watchdog-ingress", Watchdog;
+    /// A fault damaged the frame on the wire: the MAC at its end found the FCS wrong.
+    Corrupted = 27, "corrupted", Injected;
+    /// A fault has taken the wire down.
+    LinkDown = 28, "link-down", Injected;
 }
 
 impl fmt::Display for DropReason {

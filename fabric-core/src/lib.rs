@@ -7,7 +7,8 @@
 //! [`scheme`] a [`queue`] and a pool, [`admission`] keeps the pools' books, [`marking`] marks, [`slots`] keeps
 //! the descriptor, and the scheme says what the neighbour is told ([`hop_control`]); [`arrival`] joins these.
 //! [`departure`] asks the scheme what becomes of a packet whose turn it is, and undoes what arrival counted.
-//! [`policy`] selects the scheme. [`map_abi`] is the state that they share, [`tables`] the way to it.
+//! [`policy`] selects the scheme. At a switch that stands alone [`reception`] says which frames are the switch's, and
+//! arrivals and departures take turns by [`turn`]. [`map_abi`] is the state that they share, [`tables`] the way to it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]
@@ -32,6 +33,7 @@ pub mod pause_state;
 pub mod policy;
 pub mod priority;
 pub mod queue;
+pub mod reception;
 pub mod record;
 pub mod routing;
 pub mod scheme;
@@ -40,4 +42,6 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod threshold;
+pub mod turn;
+pub mod watchdog;
 pub mod wire;

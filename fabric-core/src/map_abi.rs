@@ -9,6 +9,7 @@
 //! | `INGRESS_QUEUES` | [`IngressQueue`] | ports x 8 | both | both |
 //! | `EGRESS_QUEUES` | [`EgressQueue`] | ports x queues | both | both |
 //! | `EGRESS_CLASSES` | [`EgressClass`] | ports x 8 | eBPF; counters: TC egress | both |
+//! | `STORMS` | [`Storm`] | ports x 8 | both | both |
 //! | `ROUTES` | [`Route`] | hosts | control plane | eBPF |
 //! | `NEXT_HOPS` | [`NextHop`] | members of all ECMP groups | control plane | eBPF |
 //! | `POLICY_ROUTES` | [`PolicyRoute`] | a power of two, see `routing` | control plane | eBPF |
@@ -18,6 +19,14 @@
 //! | `SCHEME_LINES` | [`SchemeLine`] | what the scheme asks for, at least 1 | both | both |
 //! | `SCHEME_BLOCKS` | [`SchemeBlock`] | what the scheme asks for, at least 1 | control plane | both |
 //! | `EVENTS` | ring of records | see `record` | eBPF | user space |
+//!
+//! Those of a switch that stands alone, on interfaces of any index:
+//!
+//! | map | value | entries | written by | read by |
+//! | --- | --- | --- | --- | --- |
+//! | `TURN` | [`Turn`] | 1 | both | both |
+//! | `PORT_NUMBERS` | a port's number, by the index of its interface | ports | control plane | eBPF |
+//! | `PREFIXES` | a row of `ROUTES`, by the longest prefix of an address | prefixes | control plane | eBPF |
 //!
 //! Where a table has a row for each (port, priority), those of a port lie together: [`class_row`]. Where it has one
 //! for each (port, queue), those of a queue do, and ports are rounded up to a power of two:
@@ -65,6 +74,8 @@ pub mod names {
     pub const EGRESS_QUEUES: &str = "EGRESS_QUEUES";
     /// [`super::EgressClass`].
     pub const EGRESS_CLASSES: &str = "EGRESS_CLASSES";
+    /// [`super::Storm`].
+    pub const STORMS: &str = "STORMS";
     /// [`super::Route`].
     pub const ROUTES: &str = "ROUTES";
     /// [`super::NextHop`].
@@ -87,16 +98,37 @@ pub mod names {
     pub const POLICY: &str = "POLICY";
     /// Sockets of a host's NIC, by receive queue.
     pub const SOCKETS: &str = "SOCKETS";
+    /// The `.rodata` constant that is not 0 in a switch that stands alone.
+    pub const STANDALONE: &str = "STANDALONE";
+    /// [`super::Turn`].
+    pub const TURN: &str = "TURN";
+    /// Numbers of ports.
+    pub const PORT_NUMBERS: &str = "PORT_NUMBERS";
+    /// Rows of routes.
+    pub const PREFIXES: &str = "PREFIXES";
 }
 
 /// What the engine tells eBPF of the frame that it sends: when it arrives, and how long it counts.
 #[repr(C)]
 #[derive(Debug, Default, zerocopy::FromBytes)]
 pub struct Clock {
-    /// Nanoseconds since the run's start.
+    /// Nanoseconds since the run's start. In a switch that stands alone: what `CLOCK_MONOTONIC` showed when its time
+    /// began.
     pub now_ns: Cell64,
     /// How long the frame counts that comes next, in wires and buffers; 0: as long as it is.
     pub frame_length: Cell64,
+}
+
+/// Whose turn it is at a switch that stands alone: see `turn`.
+#[repr(C, align(64))]
+#[derive(Debug, Default, zerocopy::FromBytes)]
+pub struct Turn {
+    /// Who works on the tables.
+    pub holder: Cell64,
+    /// Frames in the ring that eBPF has left to user space.
+    pub left_alone: Cell64,
+    /// To the end of the cache line.
+    pub unused: [Cell64; 6],
 }
 
 /// What the control plane tells a switch. Written before the first frame; the sizes of pools also later,
@@ -361,6 +393,22 @@ pub struct PauseState {
     pub previous_until_ns: Cell64,
 }
 
+/// One (port, priority) under the switch's watchdog; see `watchdog`. Counts go on from storm to storm.
+#[repr(C)]
+#[derive(Debug, Default, zerocopy::FromBytes)]
+pub struct Storm {
+    /// 1 while the watchdog acts on a storm of the neighbour's.
+    pub active: Cell64,
+    /// Packets of the priority that were to leave by the port and were dropped.
+    pub egress_packets: Cell64,
+    /// Their bytes.
+    pub egress_bytes: Cell64,
+    /// Packets of the priority that came in at the port and were dropped.
+    pub ingress_packets: Cell64,
+    /// Their bytes.
+    pub ingress_bytes: Cell64,
+}
+
 /// The ports towards one host. A word, so that the routes of a large fabric stay in a cache.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromBytes)]
@@ -459,6 +507,7 @@ const _: () = {
     assert!(size_of::<EgressQueue>() == 8);
     assert!(size_of::<Descriptor>() == 32);
     assert!(size_of::<EgressClass>() == 64);
+    assert!(size_of::<Storm>() == 40);
     assert!(size_of::<Route>() == 8);
     assert!(size_of::<SchemeLine>() == 64);
     assert!(size_of::<SchemeBlock>() == 2048);

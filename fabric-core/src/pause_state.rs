@@ -8,8 +8,10 @@ use units::Nanos;
 
 use crate::frame::PfcFields;
 use crate::map_abi::{PauseState, Port, SwitchConfig, SwitchState, class_row};
+use crate::policy::Policy;
 use crate::priority::Priority;
 use crate::tables::Tables;
+use crate::watchdog;
 
 /// The span `[binds, until)` in which a pause forbids transmissions to start, in any unit of time.
 ///
@@ -103,10 +105,18 @@ impl PauseState {
     }
 }
 
+/// How long `quanta` of a PFC frame that came in at `port` last, in nanoseconds.
+#[inline(always)]
+pub fn duration_ns(port: &Port, quanta: u16) -> u64 {
+    u64::from(quanta) * port.quantum_ps.load() / 1000
+}
+
 /// Applies a PFC frame that came in at `port`.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "where it came in, and what it says")]
 pub fn receive<T: Tables>(
     tables: &T,
+    policy: Policy,
     config: &SwitchConfig,
     switch: &SwitchState,
     port_number: u32,
@@ -124,9 +134,11 @@ pub fn receive<T: Tables>(
             let priority = Priority::of_bits(class);
             if !config.is_lossless(priority) {
                 switch.lossy_pauses_ignored.add::<T>(1);
-            } else if let Some(row) = tables.egress_class(class_row(port_number, priority)) {
-                let duration_ps = u64::from(pfc.quanta[class as usize]) * port.quantum_ps.load();
-                row.pause.receive(now, duration_ps / 1000, port.response_ns.load());
+            } else if !watchdog::ignores_pause(tables, policy, port_number, priority)
+                && let Some(row) = tables.egress_class(class_row(port_number, priority))
+            {
+                let duration_ns = duration_ns(port, pfc.quanta[class as usize]);
+                row.pause.receive(now, duration_ns, port.response_ns.load());
             }
         }
         class += 1;
@@ -137,6 +149,7 @@ pub fn receive<T: Tables>(
 mod tests {
     use super::*;
 
+    use crate::policy::{MarkingScheme, ThresholdScheme};
     use crate::tables::owned::OwnedTables;
 
     const RESPONSE: u64 = 300;
@@ -197,7 +210,8 @@ mod tests {
     fn take(tables: &OwnedTables, class_enable: u8, quanta: u16) {
         let pfc = PfcFields { source: 1, class_enable, quanta: [quanta; 8] };
         let OwnedTables { config, switch, ports, .. } = tables;
-        receive(tables, config, switch, 1, &ports[1], &pfc, Nanos(1000));
+        let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
+        receive(tables, policy, config, switch, 1, &ports[1], &pfc, Nanos(1000));
     }
 
     #[test]

@@ -40,6 +40,18 @@ pub enum SchemeKind {
     Spfc = 4,
 }
 
+/// What the watchdog of a switch does to a queue that a PFC storm holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum StormAction {
+    /// Nothing: there is no watchdog, or it only tells.
+    None = 0,
+    /// Drops the packets of the queue, and those of its priority that come in at its port.
+    Drop = 1,
+    /// Sends in spite of the pause.
+    Forward = 2,
+}
+
 /// The selection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,19 +64,34 @@ pub struct Policy {
     pub scheme: u32,
     /// Options of the scheme; their meaning is the scheme's.
     pub options: u32,
+    /// [`StormAction`] as a number.
+    pub storm_action: u32,
 }
 
 impl Policy {
+    /// Its fields in their order in memory, as a loader writes them.
+    pub const fn words(self) -> [u32; 5] {
+        let Self { threshold, marking, scheme, options, storm_action } = self;
+        [threshold, marking, scheme, options, storm_action]
+    }
+
     /// Thresholds and marking of a switch that runs PFC.
     pub const fn new(threshold: ThresholdScheme, marking: MarkingScheme) -> Self {
         let (threshold, marking) = (threshold as u32, marking as u32);
-        Self { threshold, marking, scheme: SchemeKind::Pfc as u32, options: 0 }
+        let (scheme, storm_action) = (SchemeKind::Pfc as u32, StormAction::None as u32);
+        Self { threshold, marking, scheme, options: 0, storm_action }
     }
 
     /// The same with another scheme and its options.
     #[must_use]
     pub const fn with_scheme(self, scheme: SchemeKind, options: u32) -> Self {
         Self { scheme: scheme as u32, options, ..self }
+    }
+
+    /// The same with a watchdog.
+    #[must_use]
+    pub const fn with_storm_action(self, action: StormAction) -> Self {
+        Self { storm_action: action as u32, ..self }
     }
 
     /// How X_off is found.
@@ -98,6 +125,16 @@ impl Policy {
             _ => SchemeKind::Pfc,
         }
     }
+
+    /// What the watchdog does.
+    #[inline(always)]
+    pub const fn storm_action(self) -> StormAction {
+        match self.storm_action {
+            1 => StormAction::Drop,
+            2 => StormAction::Forward,
+            _ => StormAction::None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +154,11 @@ mod tests {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));
+                    for action in [StormAction::None, StormAction::Drop, StormAction::Forward] {
+                        let watched = policy.with_storm_action(action);
+                        assert_eq!(watched.storm_action(), action);
+                        assert_eq!(Policy { storm_action: 0, ..watched }, policy);
+                    }
                 }
             }
         }

@@ -25,6 +25,8 @@ pub const KIND_DROPPED: u32 = 3;
 pub const KIND_CONTROL: u32 = 4;
 /// A link delay frame; its bytes follow, without what comes after its [`link_delay::LEN`].
 pub const KIND_LINK_DELAY: u32 = 5;
+/// A frame that eBPF has left to user space, because it was not its turn: see `turn`. Its bytes follow, as they came in.
+pub const KIND_LEFT_ALONE: u32 = 6;
 
 /// Set in `flags` of a queued packet that was marked.
 pub const FLAG_MARKED: u32 = 1;
@@ -113,6 +115,12 @@ impl Header {
     #[inline(always)]
     pub fn of_drop(reason: DropReason, port: u32, time_ns: u64) -> Self {
         Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, ..Self::default() }
+    }
+
+    /// The record of a frame of `length` bytes that is left to user space.
+    #[inline(always)]
+    pub fn of_left_alone(port: u32, time_ns: u64, length: u32) -> Self {
+        Self { kind: KIND_LEFT_ALONE, port, time_ns, length, ..Self::default() }
     }
 
     /// The record of a hop control frame to send out of `port`.

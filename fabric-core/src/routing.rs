@@ -5,9 +5,7 @@
 
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
-use crate::map_abi::{
-    FIRST_HOST_ADDRESS, FlowKey, POLICY_FLOWS, POLICY_PAIRS, Route, SwitchConfig,
-};
+use crate::map_abi::{FlowKey, POLICY_FLOWS, POLICY_PAIRS, Route, SwitchConfig};
 use crate::tables::Tables;
 
 /// Mixes 32 bits so that each output bit depends on each input bit (the finaliser of MurmurHash3).
@@ -119,7 +117,7 @@ pub fn route<T: Tables>(
     config: &SwitchConfig,
     fields: &Ipv4Fields,
 ) -> Result<u32, DropReason> {
-    let host = fields.destination.wrapping_sub(FIRST_HOST_ADDRESS);
+    let host = tables.host_of(fields.destination);
     if host >= config.hosts {
         return Err(DropReason::NoRoute);
     }
@@ -136,7 +134,7 @@ pub fn route<T: Tables>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map_abi::{NextHop, PolicyRoute};
+    use crate::map_abi::{FIRST_HOST_ADDRESS, NextHop, PolicyRoute};
     use crate::tables::owned::OwnedTables;
 
     #[test]

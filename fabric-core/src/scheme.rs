@@ -45,7 +45,7 @@ pub mod spfc;
 pub mod state;
 
 use crate::arrival::{Outcome, arrival_under};
-use crate::departure::{Departure, departure_under};
+use crate::departure::{Departure, departure_under, discard_under};
 use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
@@ -87,6 +87,19 @@ pub trait Scheme: Sized {
         send: &mut impl FnMut(&Order),
     ) -> Option<Departure> {
         departure_under::<Self, T>(tables, policy, slot, now, send)
+    }
+
+    /// Drops a packet that waits, for a reason that is not the scheme's: `at_departure` is not asked, all that follows a
+    /// drop is as after one of the scheme's own.
+    fn discard<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        slot: u32,
+        now: Nanos,
+        reason: DropReason,
+        send: &mut impl FnMut(&Order),
+    ) -> Option<Departure> {
+        discard_under::<Self, T>(tables, policy, slot, now, reason, send)
     }
 
     /// T(t): how many bytes of the shared pool an ingress queue may hold.

@@ -6,8 +6,8 @@ pub mod owned;
 use crate::cell::{Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
-    Descriptor, EgressClass, EgressQueue, IngressQueue, NextHop, PolicyRoute, Port, Route,
-    SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
+    Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PolicyRoute,
+    Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState,
 };
 
 /// Access to a switch's tables. In eBPF each accessor is a map look-up that can fail; natively it is an
@@ -25,6 +25,14 @@ pub trait Tables: Sharing {
     fn egress_queue(&self, row: u32) -> Option<&EgressQueue>;
     /// A row of the egress ports' classes; see [`class_row`](crate::map_abi::class_row).
     fn egress_class(&self, row: u32) -> Option<&EgressClass>;
+    /// A row of what the watchdog does; see [`class_row`](crate::map_abi::class_row).
+    fn storm(&self, row: u32) -> Option<&Storm>;
+    /// The host that has an address, as [`route`](Self::route) takes it: any number beyond the last host, if none has. In
+    /// a fabric, addresses are consecutive; a switch that stands alone looks a prefix up.
+    #[inline(always)]
+    fn host_of(&self, destination: u32) -> u32 {
+        destination.wrapping_sub(FIRST_HOST_ADDRESS)
+    }
     /// The route to host `host`.
     fn route(&self, host: u32) -> Option<&Route>;
     /// Member `index` of all ECMP groups.

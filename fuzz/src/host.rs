@@ -298,7 +298,8 @@ fn receive(host: &mut Host, now: Picos, frame: &[u8]) -> u64 {
             host.handle_link_delay(now, &message);
             0
         }
-        Err(_) => 0,
+        // No bytes parse as what a program has sent.
+        Ok(HostArrival::Foreign) | Err(_) => 0,
     }
 }
 

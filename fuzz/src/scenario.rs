@@ -37,7 +37,7 @@ const MOST_INSPECTED_FLOWS: u64 = 10_000;
 const OVERRIDE: &str = "#set ";
 
 /// The scenarios that ship.
-pub const SHIPPED: [(&str, &str); 18] = [
+pub const SHIPPED: [(&str, &str); 19] = [
     ("adaptive-headroom.toml", include_str!("../../scenarios/adaptive-headroom.toml")),
     ("deadlock.toml", include_str!("../../scenarios/deadlock.toml")),
     ("deadlock-ring.toml", include_str!("../../scenarios/deadlock-ring.toml")),
@@ -45,6 +45,7 @@ pub const SHIPPED: [(&str, &str); 18] = [
     ("incast.toml", include_str!("../../scenarios/incast.toml")),
     ("single-flow.toml", include_str!("../../scenarios/single-flow.toml")),
     ("star-incast.toml", include_str!("../../scenarios/star-incast.toml")),
+    ("storm.toml", include_str!("../../scenarios/storm.toml")),
     ("two-flows-dcqcn.toml", include_str!("../../scenarios/two-flows-dcqcn.toml")),
     ("victim.toml", include_str!("../../scenarios/victim.toml")),
     ("dsh/asymmetric.toml", include_str!("../../scenarios/dsh/asymmetric.toml")),

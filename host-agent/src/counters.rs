@@ -49,6 +49,8 @@ pub struct HostCounters {
     pub rate_cuts: u64,
     /// Requests for the link delay received, each of which is answered.
     pub link_delay_requests: u64,
+    /// PFC frames sent: those of storms.
+    pub pfc_frames_sent: u64,
     /// PFC frames received that pause at least one priority.
     pub pauses_received: u64,
     /// PFC frames received that only resume.

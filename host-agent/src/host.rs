@@ -23,6 +23,7 @@ use crate::pause::PauseTimers;
 use crate::queue_pair_table::QueuePairTable;
 use crate::reliability::Outcome;
 use crate::responder::ResponderRequest;
+use crate::storm::Storms;
 use crate::transport::{FreshTransport, Protocol, ReceivingEnd, SendingEnd, Transport};
 
 pub use event::{HostEvent, SenderCounts};
@@ -70,7 +71,7 @@ pub struct HostConfig {
 /// One host, without I/O.
 ///
 /// Its driver calls, after every `start_flow`, `handle_*` and transmission,
-/// [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
+/// [`poll_class_pauses`](Self::poll_class_pauses), [`poll_link_delay`](Self::poll_link_delay) and then [`poll_transmit`](Self::poll_transmit) at
 /// [`next_transmission`](Self::next_transmission) from the instant on at which the port is free, and
 /// [`handle_deadline`](Self::handle_deadline) at [`next_timer`](Self::next_timer). After an arrival the driver may
 /// skip polling until the [planned](Self::plan_transmission) instant, unless [`has_news`](Self::has_news).
@@ -86,6 +87,7 @@ pub struct Host {
     timers: Timers,
     events: VecDeque<HostEvent>,
     counters: HostCounters,
+    storms: Storms,
     /// Whether some flow has been traced.
     traces: bool,
     /// What [`named_queue`](Self::named_queue) returns.
@@ -143,6 +145,7 @@ impl Host {
             receivers: QueuePairTable::new(),
             timers: Timers::default(),
             events: VecDeque::new(),
+            storms: Storms::new(config.link_rate),
             traces: false,
             named_queue: QueueId::CONTROL,
             counters: HostCounters::default(),
@@ -208,6 +211,9 @@ impl Host {
 
     /// Runs the timers that are due at `now`.
     pub fn handle_deadline(&mut self, now: Picos) {
+        if let Some(pauses) = self.storms.expire(now) {
+            self.nic.queue_class_pauses(pauses);
+        }
         while let Some(owner) = self.timers.pop_due(now) {
             match owner {
                 TimerOf::Sender(slot) => self.expire_sender(now, slot),
@@ -287,8 +293,8 @@ impl Host {
         self.nic.stamps_of(packet)
     }
 
-    /// The earliest instant from `from` on at which [`poll_link_delay`](Self::poll_link_delay) or
-    /// [`poll_transmit`](Self::poll_transmit) has something, unless something arrives before.
+    /// The earliest instant from `from` on at which [`poll_class_pauses`](Self::poll_class_pauses),
+    /// [`poll_link_delay`](Self::poll_link_delay) or [`poll_transmit`](Self::poll_transmit) has something, unless something arrives before.
     #[inline]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
         self.nic.next_transmission(from)
@@ -313,16 +319,20 @@ impl Host {
         pauses.open_from(pauses.queue(priority), from)
     }
 
-    /// Whether nothing is left to be sent or to be acknowledged.
+    /// Whether nothing is left to be sent or to be acknowledged. A PFC storm may go on.
     pub fn is_idle(&self) -> bool {
-        self.next_timer().is_none() && self.nic.is_empty()
+        self.timers.first().is_none() && self.nic.is_empty()
     }
 
     /// The earliest instant at which [`handle_deadline`](Self::handle_deadline) has something to
     /// do, whatever the port does.
     #[inline]
     pub fn next_timer(&self) -> Option<Picos> {
-        self.timers.first()
+        match (self.timers.first(), self.storms.next()) {
+            (first, Picos::MAX) => first,
+            (None, storm) => Some(storm),
+            (Some(first), storm) => Some(first.min(storm)),
+        }
     }
 
     /// Whether there is an event.

@@ -35,6 +35,7 @@ mod requester;
 mod responder;
 mod round_trip;
 mod segmentation;
+mod storm;
 pub mod tcp;
 mod transport;
 

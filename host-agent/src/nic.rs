@@ -1,4 +1,4 @@
-//! The NIC's transmit side: control packets first, then queue pairs in turn.
+//! The NIC's transmit side: PFC and link delay frames first, then control packets, then queue pairs in turn.
 //!
 //! A queue pair with something to send is in one of two places of its queue: `ready` (it may go
 //! when its turn comes) or `paced` (its rate forbids it until an instant). Packets of queue pairs
@@ -9,8 +9,9 @@ mod acknowledgements;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use fabric_core::hop_control::ClassPauses;
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::priority::Priority;
+use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::roce::RocePacket;
 use fabric_core::wire::telemetry::Stamp;
@@ -59,6 +60,8 @@ struct TransmitQueue {
 pub struct Nic {
     /// Pause timers of the port.
     pause: PauseTimers,
+    /// What the next PFC frame says; none waits if it names no class.
+    class_pauses: ClassPauses,
     link_delay_responses: VecDeque<LinkDelayFrame>,
     notifications: VecDeque<Packet>,
     acknowledgements: Acknowledgements,
@@ -85,6 +88,7 @@ impl Nic {
             acknowledgements: Acknowledgements::new(pause.places()),
             ack_queue: stopping.map(|priority| pause.queue(priority)),
             pause,
+            class_pauses: ClassPauses::default(),
             link_delay_responses: VecDeque::new(),
             notifications: VecDeque::new(),
             paced: QueueSet::EMPTY,
@@ -121,6 +125,22 @@ impl Nic {
     pub fn pauses_mut(&mut self) -> &mut PauseTimers {
         self.has_news = true;
         &mut self.pause
+    }
+
+    /// Queues a PFC frame, which goes before all else. What still waits goes with it, where the new one does not say
+    /// otherwise.
+    pub fn queue_class_pauses(&mut self, pauses: ClassPauses) {
+        for class in priority::of_mask(pauses.named) {
+            self.class_pauses.named |= class.bit();
+            self.class_pauses.quanta[class.index()] = pauses.quanta[class.index()];
+        }
+        self.has_news = true;
+    }
+
+    /// Takes the PFC frame that waits.
+    #[inline]
+    pub fn pop_class_pauses(&mut self) -> Option<ClassPauses> {
+        (self.class_pauses.named != 0).then(|| std::mem::take(&mut self.class_pauses))
     }
 
     /// Queues a response to the neighbour's link delay request. It goes before all packets, as MAC control
@@ -213,7 +233,7 @@ impl Nic {
     /// the end of a pause or of a pacing gap.
     #[inline(always)]
     pub fn next_transmission(&self, from: Picos) -> Option<Picos> {
-        if !self.link_delay_responses.is_empty() {
+        if self.class_pauses.named != 0 || !self.link_delay_responses.is_empty() {
             return Some(from);
         }
         // Nothing can be earlier than `from`, so a queue that may send then ends the search.
@@ -251,7 +271,8 @@ impl Nic {
 
     /// Whether nothing waits, be it paused or not.
     pub fn is_empty(&self) -> bool {
-        self.link_delay_responses.is_empty()
+        self.class_pauses.named == 0
+            && self.link_delay_responses.is_empty()
             && self.notifications.is_empty()
             && self.acknowledgements.waiting().is_empty()
             && self.ready.or(self.paced).is_empty()

@@ -8,10 +8,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
 };
+use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
@@ -75,12 +76,18 @@ impl<W: Write> Capture<W> {
         Ok(Self { pcapng, snap_bytes, path: path.to_owned() })
     }
 
-    /// Adds a frame (without FCS) of the wire with this number. Readers expect frames in time
-    /// order.
+    /// Adds a frame (without FCS) of the wire with this number, and what readers show as its comment. Readers expect
+    /// frames in time order.
     ///
     /// # Panics
     /// If `wire` is not a number of a wire of the capture.
-    pub fn frame(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+    pub fn frame(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
         let wires = self.pcapng.interfaces().len();
         assert!((wire as usize) < wires, "wire {wire} of {wires} has no interface in the capture");
         let packet = EnhancedPacketBlock {
@@ -88,7 +95,7 @@ impl<W: Write> Capture<W> {
             timestamp: Duration::from_nanos(time.0),
             original_len: frame.len().try_into().expect("a frame is a few kB"),
             data: Cow::Borrowed(&frame[..frame.len().min(self.snap_bytes)]),
-            options: Vec::new(),
+            options: comment.into_iter().map(option).collect(),
         };
         let written = self.pcapng.write_pcapng_block(packet);
         written.map(|_| ()).map_err(|error| write_error(&self.path, error))
@@ -106,6 +113,10 @@ impl<W: Write> Capture<W> {
         let flushed = self.pcapng.into_inner().flush();
         flushed.map_err(|source| ResultsError::Write { path, source })
     }
+}
+
+fn option(comment: &str) -> EnhancedPacketOption<'_> {
+    EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(comment)))
 }
 
 fn write_error(path: &Path, error: PcapNgWriteError) -> ResultsError {
@@ -132,8 +143,8 @@ mod tests {
         let mut bytes = Vec::new();
         let path = Path::new(CAPTURE_FILE);
         let mut capture = Capture::new(&mut bytes, path, "xoff 0", &wires(), snap_bytes).unwrap();
-        capture.frame(0, Nanos(1_234_567_891), &[7; 61]).unwrap();
-        capture.frame(1, Nanos(1_234_567_892), &[8; 1048]).unwrap();
+        capture.frame(0, Nanos(1_234_567_891), &[7; 61], None).unwrap();
+        capture.frame(1, Nanos(1_234_567_892), &[8; 1048], Some("dropped: ttl-expired")).unwrap();
         capture.finish().unwrap();
         bytes
     }
@@ -158,6 +169,8 @@ mod tests {
         assert_eq!((packets[0].data.len(), packets[0].original_len), (61, 61));
         assert_eq!((packets[1].data.len(), packets[1].original_len), (128, 1048));
         assert_eq!((packets[0].interface_id, packets[1].interface_id), (0, 1));
+        assert_eq!(packets[0].options, []);
+        assert_eq!(packets[1].options, [option("dropped: ttl-expired")]);
     }
 
     #[test]
@@ -170,7 +183,8 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let path = Path::new("out/capture.pcapng");
         let mut capture = Capture::new(full, path, "xoff 0", &wires(), 0).unwrap();
-        let error = (0..1000).find_map(|n| capture.frame(0, Nanos(n), &[0; 1500]).err()).unwrap();
+        let error =
+            (0..1000).find_map(|n| capture.frame(0, Nanos(n), &[0; 1500], None).err()).unwrap();
         assert!(error.to_string().starts_with("cannot write out/capture.pcapng: No space left"));
     }
 
@@ -179,7 +193,7 @@ mod tests {
     fn an_unknown_wire_is_a_broken_invariant() {
         let path = Path::new(CAPTURE_FILE);
         let mut capture = Capture::new(io::sink(), path, "xoff 0", &wires(), 0).unwrap();
-        capture.frame(2, Nanos(0), &[0; 60]).unwrap();
+        capture.frame(2, Nanos(0), &[0; 60], None).unwrap();
     }
 
     #[test]
@@ -187,7 +201,7 @@ mod tests {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut capture =
             Capture::new(full, Path::new("out/capture.pcapng"), "xoff 0", &wires(), 0).unwrap();
-        capture.frame(0, Nanos(1), &[0; 60]).unwrap();
+        capture.frame(0, Nanos(1), &[0; 60], None).unwrap();
         let error = capture.finish().unwrap_err().to_string();
         assert!(error.starts_with("cannot write out/capture.pcapng: No space left"), "{error}");
     }

@@ -7,6 +7,7 @@ use super::csv::Row;
 use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
+use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
@@ -24,6 +25,7 @@ use super::queue::QueueRow;
 use super::queue_pause::QueuePauseRow;
 use super::summary::{SUMMARY_KEYS, Summary};
 use super::throughput::ThroughputRow;
+use super::watchdog::WatchdogRow;
 
 /// A column of a CSV file or a key of a JSON file.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,8 @@ pub fn columns_markdown() -> String {
     table::<OccupancyRow>(&mut text);
     table::<LinkDelayRow>(&mut text);
     table::<DropRow>(&mut text);
+    table::<WatchdogRow>(&mut text);
+    table::<FaultRow>(&mut text);
     table::<DeadlockRow>(&mut text);
     table::<DistributionRow>(&mut text);
     for (file, about, fields) in hpcc::DOCUMENTATION {
@@ -99,7 +103,8 @@ mod tests {
         let tables = ["flows", "fct_by_size", "throughput", "pauses", "pause_time", "queues"];
         let tables = tables.into_iter().chain(["occupancy", "link_delay", "drops"]);
         let tables = tables.chain(["deadlocks", "distributions", "egress_queues", "flow_trace"]);
-        let tables = tables.chain(["queue_pauses", "flow_queues", "port_states"]);
+        let tables =
+            tables.chain(["queue_pauses", "flow_queues", "port_states", "watchdog", "faults"]);
         let tables = tables.map(|name| format!("{name}.csv"));
         let tables = tables.chain(hpcc::HpccFiles::FILES.map(str::to_owned));
         for file in tables.chain(["summary.json".into(), "manifest.json".into()]) {
@@ -156,6 +161,13 @@ mod tests {
             "time_ns,node,port,peer,link_delay_ns,response_ns,headroom_bytes"
         );
         assert_eq!(header::<DropRow>(), "time_ns,node,port,priority,reason,class,bytes");
+        assert_eq!(header::<FaultRow>(), "fault,kind,wire,seen,frames,added_ns,most_added_ns");
+        assert_eq!(
+            header::<WatchdogRow>(),
+            "detected_ns,restored_ns,node,port,peer,priority,action,waiting_packets,waiting_bytes,\
+             egress_dropped_packets,egress_dropped_bytes,ingress_dropped_packets,\
+             ingress_dropped_bytes,forwarded_packets,forwarded_bytes"
+        );
         assert_eq!(
             header::<DeadlockRow>(),
             "circle,onset_ns,confirmed_ns,end_ns,queues,priorities,levels,survives_refresh"

@@ -95,7 +95,7 @@ impl Row for DeadlockRow<'_> {
             about: "When one of its queues resumed, or, in a circle that was not confirmed, a port \
                     because of which a queue waited for the next; empty if it lasted until the run's \
                     end. A confirmed circle ends only if a PAUSE runs out because its refreshes were \
-                    lost or late.",
+                    lost or late, or if a watchdog acts (`switch.watchdog`).",
         },
         Column {
             name: "queues",

@@ -22,6 +22,8 @@ pub enum DropClass {
     Substrate,
     /// A fault that the scenario asked for.
     Injected,
+    /// The watchdog of a switch, which acts on a PFC storm.
+    Watchdog,
 }
 
 impl DropClass {
@@ -33,6 +35,7 @@ impl DropClass {
             Self::Ignored => "ignored",
             Self::Substrate => "substrate",
             Self::Injected => "injected",
+            Self::Watchdog => "watchdog",
         }
     }
 }
@@ -69,7 +72,8 @@ impl Row for DropRow<'_> {
             name: "class",
             about: "`policy` (the buffer's rules), `frame` (malformed, or not for this switch), \
                     `ignored` (a control frame without effect: not a loss), `substrate` (the \
-                    machine below the emulation) or `injected` (a fault the scenario asked for).",
+                    machine below the emulation), `injected` (a fault the scenario asked for) or \
+                    `watchdog` (`switch.watchdog`, in a PFC storm).",
         },
         Column { name: "bytes", about: "Frame length, FCS not counted." },
     ];
@@ -104,6 +108,14 @@ pub struct DropTotals {
     pub substrate: u64,
     /// By a fault that the scenario asked for.
     pub injected: u64,
+    /// By the watchdogs of switches; left out where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub watchdog: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+const fn is_zero(frames: &u64) -> bool {
+    *frames == 0
 }
 
 impl DropTotals {
@@ -119,12 +131,13 @@ impl DropTotals {
             DropClass::Ignored => &mut self.ignored,
             DropClass::Substrate => &mut self.substrate,
             DropClass::Injected => &mut self.injected,
+            DropClass::Watchdog => &mut self.watchdog,
         } += frames;
     }
 
     /// Frames lost: all but the ignored.
     pub const fn lost(&self) -> u64 {
-        self.policy + self.frame + self.substrate + self.injected
+        self.policy + self.frame + self.substrate + self.injected + self.watchdog
     }
 }
 
@@ -165,13 +178,14 @@ mod tests {
             (300, DropClass::Ignored),
             (4000, DropClass::Substrate),
             (50_000, DropClass::Injected),
+            (600_000, DropClass::Watchdog),
         ] {
             drops.add("some-reason", class, frames);
             drops.add("some-reason", class, frames);
         }
-        assert_eq!(drops.by_reason["some-reason"], 2 * 54_321);
-        let DropTotals { policy, frame, ignored, substrate, injected, .. } = drops;
+        assert_eq!(drops.by_reason["some-reason"], 2 * 654_321);
+        let DropTotals { policy, frame, ignored, substrate, injected, watchdog, .. } = drops;
         assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
-        assert_eq!(drops.lost(), 108_042);
+        assert_eq!((watchdog, drops.lost()), (1_200_000, 1_308_042));
     }
 }

@@ -12,6 +12,7 @@ use super::deadlock::DeadlockRow;
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::fct_by_size::FctBySizeRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
@@ -30,6 +31,7 @@ use super::queue_pause::QueuePauseRow;
 use super::staging::{self, Staging};
 use super::summary::Summary;
 use super::throughput::ThroughputRow;
+use super::watchdog::WatchdogRow;
 
 /// The resolved scenario's name in the results folder.
 pub const SCENARIO_FILE: &str = "scenario.resolved.toml";
@@ -52,6 +54,8 @@ const FILES: &[&str] = &[
     OccupancyRow::FILE,
     LinkDelayRow::FILE,
     DropRow::FILE,
+    WatchdogRow::FILE,
+    FaultRow::FILE,
     DeadlockRow::FILE,
     DistributionRow::FILE,
     HpccFiles::FILES[0],
@@ -86,6 +90,8 @@ pub struct ResultsOptions {
     pub held_flows: bool,
     /// Whether there is a `port_states.csv`, and `pauses.csv` has the column of states.
     pub port_states: bool,
+    /// Whether there is a `watchdog.csv`.
+    pub watchdog: bool,
 }
 
 /// A results folder being written. Rows and frames stream to disk under temporary names; all files
@@ -99,6 +105,7 @@ pub struct ResultsFolder {
     flow_queues: Option<CsvTable<File>>,
     held_flows: Option<CsvTable<File>>,
     port_states: Option<CsvTable<File>>,
+    watchdog: Option<CsvTable<File>>,
     drops: CsvTable<File>,
     deadlocks: CsvTable<File>,
     throughput: Option<CsvTable<File>>,
@@ -145,6 +152,7 @@ impl ResultsFolder {
             flow_queues: optional_table::<FlowQueuesRow>(&staging, options.queue_pauses)?,
             held_flows: optional_table::<HeldFlowRow>(&staging, options.held_flows)?,
             port_states: optional_table::<PortStateRow>(&staging, options.port_states)?,
+            watchdog: optional_table::<WatchdogRow>(&staging, options.watchdog)?,
             drops: table::<DropRow>(&staging)?,
             deadlocks: table::<DeadlockRow>(&staging)?,
             throughput: optional_table::<ThroughputRow>(&staging, options.throughput)?,
@@ -235,6 +243,14 @@ impl ResultsFolder {
         self.port_states.as_mut().expect("a scheme with states of ports has the table").row(row)
     }
 
+    /// Adds a PFC storm, once it is over or the run has ended.
+    ///
+    /// # Panics
+    /// Without [`ResultsOptions::watchdog`].
+    pub fn storm(&mut self, row: &WatchdogRow) -> Result<(), ResultsError> {
+        self.watchdog.as_mut().expect("a watchdog has the table").row(row)
+    }
+
     /// Adds a frame that went no further.
     pub fn drop_event(&mut self, row: &DropRow) -> Result<(), ResultsError> {
         self.drops.row(row)
@@ -281,13 +297,20 @@ impl ResultsFolder {
         table.finish()
     }
 
-    /// Adds a frame to the capture. `wire` counts in the order of [`ResultsOptions::wires`].
+    /// Adds a frame to the capture, with a comment if there is one. `wire` counts in the order of
+    /// [`ResultsOptions::wires`].
     ///
     /// # Panics
     /// If there is no such wire.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
         let capture = self.capture.as_mut().expect("a frame is captured only from a chosen wire");
-        capture.frame(wire, time, frame)
+        capture.frame(wire, time, frame, comment)
     }
 
     /// Lets all files appear. The manifest's `tool` is filled in here.
@@ -302,8 +325,11 @@ impl ResultsFolder {
         let optional = self.throughput.into_iter().chain(flow_trace);
         let optional =
             optional.chain(self.link_delay).chain(self.egress_queues).chain(self.queue_pauses);
-        let optional =
-            optional.chain(self.flow_queues).chain(self.held_flows).chain(self.port_states);
+        let optional = optional
+            .chain(self.flow_queues)
+            .chain(self.held_flows)
+            .chain(self.port_states)
+            .chain(self.watchdog);
         tables.into_iter().chain(optional).try_for_each(CsvTable::finish)?;
         if let Some(capture) = self.capture {
             capture.finish()?;

@@ -25,6 +25,9 @@ pub struct Manifest {
     pub seed: u64,
     /// `kernel` or `memory`.
     pub datapath: String,
+    /// Where in the kernel switches take frames in; none on a datapath without a kernel.
+    #[serde(default)]
+    pub hook: Option<String>,
     /// `virtual` or `real`.
     pub clock: String,
     /// The command line, argument by argument.
@@ -41,6 +44,7 @@ pub const MANIFEST_KEYS: &[Column] = &[
     Column { name: "arch", about: "Processor architecture." },
     Column { name: "seed", about: "Seed of the scenario." },
     Column { name: "datapath", about: "`kernel` or `memory`." },
+    Column { name: "hook", about: "`xdp`, `xdp-generic` or `tc`; null in memory." },
     Column { name: "clock", about: "`virtual` or `real`." },
     Column { name: "command", about: "Command line, argument by argument." },
 ];

@@ -10,6 +10,7 @@ use super::deadlock::{DeadlockRow, DeadlockTotals};
 use super::drop::DropRow;
 use super::egress_queue::EgressQueueRow;
 use super::error::ResultsError;
+use super::fault::FaultRow;
 use super::flow::FlowRow;
 use super::flow_queue::FlowQueuesRow;
 use super::flow_statistics::{FlowStatistics, LabelSummary};
@@ -35,6 +36,7 @@ use super::size_class::SizeClasses;
 use super::slowdown::Slowdown;
 use super::summary::Summary;
 use super::throughput::ThroughputMeter;
+use super::watchdog::{WatchdogRow, WatchdogTotals};
 use super::window::{Window, WindowSummary};
 
 /// What the engine tells of a run. Memory grows with the number of labels, ports and counters and
@@ -56,6 +58,7 @@ pub struct Record {
     resume_frames: u64,
     deadlocks: DeadlockTotals,
     first_deadlock: Option<ReportedDeadlock>,
+    watchdog: Option<WatchdogTotals>,
     buffers: BTreeMap<String, (BufferLevel, BufferSeries)>,
     /// What each switch's buffer can hold.
     capacities: BTreeMap<String, Bytes>,
@@ -79,6 +82,8 @@ pub struct RecordOptions {
     pub flow_queues: Option<Nanos>,
     /// Whether ports have states.
     pub port_states: bool,
+    /// Whether switches have a watchdog.
+    pub watchdog: bool,
     /// Counts what receivers get, if there is a folder to write it to.
     pub throughput: Option<ThroughputMeter>,
 }
@@ -106,6 +111,7 @@ impl Record {
             window,
             flow_queues,
             port_states,
+            watchdog,
             throughput,
         } = options;
         let in_window = FlowStatistics::new(Vec::new(), size_classes.clone());
@@ -124,12 +130,18 @@ impl Record {
             resume_frames: 0,
             deadlocks: DeadlockTotals::default(),
             first_deadlock: None,
+            watchdog: watchdog.then(WatchdogTotals::default),
             buffers: BTreeMap::new(),
             capacities,
             link_delays: None,
             occupancies: Vec::new(),
             buffer_bytes: OccupancyTotals::default(),
         }
+    }
+
+    /// Leaves no folder behind after all, and frees what it has taken on the disk.
+    pub fn abandon_folder(&mut self) {
+        (self.folder, self.throughput) = (None, None);
     }
 
     /// A flow begins. Flows begin in the order of their numbers.
@@ -304,14 +316,31 @@ impl Record {
         self.folder.as_mut().map_or(Ok(()), |folder| folder.deadlock(row))
     }
 
+    /// Adds a PFC storm, once it is over or the run has ended, which has come to `now`.
+    pub fn storm(&mut self, row: &WatchdogRow, now: Nanos) -> Result<(), ResultsError> {
+        self.watchdog.get_or_insert_default().record(row, now);
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.storm(row))
+    }
+
+    /// Adds what faults have done, if the scenario has some. Totals come by [`Summary::faults`].
+    pub fn faults(&mut self, rows: &[FaultRow]) -> Result<(), ResultsError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(rows))
+    }
+
     /// Adds what was measured of headroom, if it was.
     pub fn measurements(&mut self, measured: &Measurements) -> Result<(), ResultsError> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.whole(&measured.rows()))
     }
 
-    /// Adds a captured frame. `wire` counts in the order of the folder's wires.
-    pub fn capture(&mut self, wire: u32, time: Nanos, frame: &[u8]) -> Result<(), ResultsError> {
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame))
+    /// Adds a captured frame, with a comment if there is one. `wire` counts in the order of the folder's wires.
+    pub fn capture(
+        &mut self,
+        wire: u32,
+        time: Nanos,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), ResultsError> {
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.capture(wire, time, frame, comment))
     }
 
     /// Ends the run at `now`. `counted` carries what the engine counted; its fields on flows, pauses
@@ -370,6 +399,7 @@ impl Record {
             buffer_bytes: self.buffer_bytes.of_run(),
             window,
             deadlock: self.deadlocks,
+            watchdog: self.watchdog,
             lossless: counted.drops.lost() == 0,
             truncated: self.folder.as_ref().map(ResultsFolder::truncated).unwrap_or_default(),
             ..counted

@@ -1,5 +1,6 @@
 //! What `xoff run` shows a person.
 
+mod blame;
 mod chart;
 mod files;
 mod port_states;
@@ -7,6 +8,7 @@ mod quantity;
 mod queue_pauses;
 mod style;
 mod text_table;
+mod watchdog;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +21,7 @@ pub use self::quantity::{counted, span};
 pub use self::style::Style;
 use self::text_table::{Align, TextTable, wrap};
 use super::buffer_series::BufferChart;
-use super::drop::DropTotals;
+use super::fault::FaultTotals;
 use super::fct_by_size::FctBySizeRow;
 use super::flow_statistics::{FctSummary, SlowdownSummary};
 use super::folder::ResultFiles;
@@ -127,6 +129,9 @@ impl RunReport {
         out.push('\n');
         self.pauses(out, style)?;
         self.deadlocks(out, style)?;
+        if let Some(totals) = &self.summary.watchdog {
+            watchdog::storms(out, totals, style)?;
+        }
         out.push('\n');
         self.buffer(out, style)?;
         self.link_delays(out)?;
@@ -339,7 +344,13 @@ impl RunReport {
         if let Some(first) = &self.first_deadlock {
             let until = first.end.map_or_else(
                 || format!("certain at {}", quantity::span(first.confirmed)),
-                |end| format!("until a PAUSE ran out at {}", quantity::span(end)),
+                |end| {
+                    let end = quantity::span(end);
+                    match self.summary.watchdog {
+                        None => format!("until a PAUSE ran out at {end}"),
+                        Some(_) => format!("until {end}, when a PAUSE ran out or a watchdog acted"),
+                    }
+                },
             );
             let numbers: Vec<String> = first.priorities.iter().map(u8::to_string).collect();
             let line = format!(
@@ -414,9 +425,15 @@ impl RunReport {
             let ignored = quantity::counted(drops.ignored, "control frame");
             writeln!(out, "{ignored} without effect, which are no loss")?;
         }
-        let verdict =
-            if drops.lost() == 0 { style.good("none: lossless") } else { style.bad(&blame(drops)) };
+        let verdict = if drops.lost() == 0 {
+            style.good("none: lossless")
+        } else {
+            style.bad(&blame::lost(drops))
+        };
         writeln!(out, "{verdict}")?;
+        if let Some(faults) = self.summary.faults.as_ref().and_then(told) {
+            writeln!(out, "{faults}")?;
+        }
         writeln!(
             out,
             "{} ECN-marked, {}, {} sent again",
@@ -478,21 +495,24 @@ fn pause_row(
     ]
 }
 
-/// `2 frames lost: 1 by policy, 1 by the machine below`.
-fn blame(drops: &DropTotals) -> String {
-    let classes = [
-        (drops.policy, "by policy"),
-        (drops.frame, "for what they were"),
-        (drops.substrate, "by the machine below"),
-        (drops.injected, "by injected faults"),
+/// `faults: 2 frames lost, 300 frames delayed, 2 changes of routes`; nothing if they did nothing.
+fn told(faults: &FaultTotals) -> Option<String> {
+    let FaultTotals { lost, corrupted, sent_while_down, delayed, slowed, reroutes } = *faults;
+    let kinds = [
+        (lost, "lost"),
+        (corrupted, "corrupted"),
+        (sent_while_down, "sent while their wire was down"),
+        (delayed, "delayed"),
+        (slowed, "slowed"),
     ];
-    let by_class: Vec<String> = classes
-        .iter()
-        .filter(|(frames, _)| *frames > 0)
-        .map(|(frames, class)| format!("{} {class}", quantity::count(*frames)))
-        .collect();
-    let lost = quantity::counted(drops.lost(), "frame");
-    format!("{lost} lost: {}", by_class.join(", "))
+    let kinds = kinds.iter().filter(|(frames, _)| *frames > 0);
+    let told =
+        |(frames, kind): &(u64, &str)| format!("{} {kind}", quantity::counted(*frames, "frame"));
+    let mut done: Vec<String> = kinds.map(told).collect();
+    if reroutes > 0 {
+        done.push(format!("{} of routes", quantity::counted(reroutes, "change")));
+    }
+    (!done.is_empty()).then(|| format!("faults: {}", done.join(", ")))
 }
 
 #[cfg(test)]

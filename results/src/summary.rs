@@ -8,6 +8,8 @@ use super::active_flows::ActiveFlows;
 use super::column::Column;
 use super::deadlock::DeadlockTotals;
 use super::drop::DropTotals;
+use super::fault::FaultTotals;
+use super::fidelity::FidelitySummary;
 use super::flow_queue::FlowQueueTotals;
 use super::flow_statistics::{FctSummary, LabelSummary, SlowdownSummary};
 use super::occupancy::OccupancySummary;
@@ -15,9 +17,10 @@ use super::pause_intervals::PausedByLevel;
 use super::port_state::PortStateTotals;
 use super::queue_pause::QueuePauseTotals;
 use super::size_class::SizeClassSummary;
+use super::watchdog::WatchdogTotals;
 use super::window::WindowSummary;
 
-/// The results of a run in numbers. All but [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
+/// The results of a run in numbers. All but `fidelity` and [`Summary::MACHINE_KEYS`] are the same in every run of a scenario that is
 /// not interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -71,6 +74,9 @@ pub struct Summary {
     pub window: Option<WindowSummary>,
     /// Circles of paused queues that waited for each other.
     pub deadlock: DeadlockTotals,
+    /// PFC storms, if switches have a watchdog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<WatchdogTotals>,
     /// Packets that switches marked with Congestion Experienced, each counted once.
     pub ecn_marked: u64,
     /// Congestion notification packets sent.
@@ -79,6 +85,9 @@ pub struct Summary {
     pub retransmitted_packets: u64,
     /// Frames that went no further.
     pub drops: DropTotals,
+    /// What faults have done, if the scenario has some.
+    #[serde(default)]
+    pub faults: Option<FaultTotals>,
     /// Most bytes that each switch held.
     pub buffer_max_bytes: BTreeMap<String, u64>,
     /// Most of them in headroom.
@@ -100,6 +109,9 @@ pub struct Summary {
     /// Files that end before the run does because they have a bound, and what to change; empty when none does.
     #[serde(default)]
     pub truncated: Vec<String>,
+    /// How punctual a live fabric was; none of a run, which has all the time that it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<FidelitySummary>,
     /// Threads that ran the fabric.
     #[serde(default)]
     pub threads: u32,
@@ -228,6 +240,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
     Column {
+        name: "watchdog",
+        about: "PFC storms (see `watchdog.csv`): `storms` that were detected, `restored` before the run's end, `storm_ns` from \
+                each detection until then, in sum, and the sums of the columns `egress_dropped_packets`, \
+                `egress_dropped_bytes`, `ingress_dropped_packets`, `ingress_dropped_bytes`, `forwarded_packets` and \
+                `forwarded_bytes`. Missing without `switch.watchdog`.",
+    },
+    Column {
         name: "ecn_marked",
         about: "Packets that switches marked Congestion Experienced; one that several marked counts \
                 once.",
@@ -237,7 +256,11 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
-                `ignored`, `substrate`, `injected` (see `drops.csv`).",
+                `ignored`, `substrate`, `injected`, and `watchdog` if there are any (see `drops.csv`).",
+    },
+    Column {
+        name: "faults",
+        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often                 switches were given other routes. Null without faults.",
     },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {
@@ -270,13 +293,22 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "limits_reached",
         about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
-                reason and what to change. Empty when none did; frames that injected faults took do \
-                not count.",
+                reason and what to change. Empty when none did; frames that injected faults or a \
+                watchdog took, and those without a route because a fault has taken a link, do not count.",
     },
     Column {
         name: "truncated",
         about: "Files that have a bound and end before the run does: how many rows they have, what is \
                 missing and what to change. Empty when none does. The run itself is as good as any.",
+    },
+    Column {
+        name: "fidelity",
+        about: "Of a live fabric only: how punctual it was, from its start to its end. Times of flows and pauses are exact \
+                in any case; this says whether programs in the hosts saw the fabric as it was. `is_good` (`lost_ns` is 0, \
+                and at most one of 100 deadlines was met late), `dilation`, `deadlines` (each is what a node had to do in a \
+                window), `late` (met more than 250 us after the first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of \
+                lateness, in emulated time, give or take 1/16), `lost_ns` (by which the emulated clock was set back, in \
+                wall time), and `nodes`: the same by node.",
     },
     Column {
         name: "threads",
@@ -321,6 +353,7 @@ fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S:
 mod tests {
     use super::*;
     use crate::drop::DropClass;
+    use crate::fidelity::Lateness;
     use crate::slowdown::Slowdown;
 
     fn summary() -> Summary {
@@ -401,6 +434,7 @@ mod tests {
         "substrate": 0,
         "injected": 0
       },
+      "faults": null,
       "buffer_max_bytes": {
         "leaf0": 2,
         "leaf1": 3
@@ -423,13 +457,19 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
-        let json = summary().to_json();
+        let lateness = Lateness { deadlines: 1, ..Lateness::default() };
+        let (lost_ns, nodes) = (0, [("leaf0".into(), lateness)].into());
+        let fidelity =
+            Some(FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes });
+        let watchdog = Some(WatchdogTotals::default());
+        let json = Summary { watchdog, fidelity, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });
         assert!(positions.is_sorted());
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value.as_object().unwrap().len(), SUMMARY_KEYS.len());
+        assert!(!summary().to_json().contains("fidelity"), "runs have none");
         let machine = Summary::MACHINE_KEYS.len();
         let last: Vec<&str> = SUMMARY_KEYS.iter().rev().take(machine).map(|key| key.name).collect();
         assert!(last.iter().rev().eq(Summary::MACHINE_KEYS.iter()));

@@ -15,7 +15,7 @@ pub struct Capture {
     /// Wires by name, such as "h0->leaf0"; `*` stands for any text and `?` for one character, so
     /// that "leaf0->*" is all that leaf0 sends. Default: every wire.
     pub wires: Vec<String>,
-    /// Frames to keep: "all", "pfc", "cnp" or "data" (data, ACKs and NAKs). Default "all".
+    /// Frames to keep: "all", "pfc", "hop-control", "cnp", "data" (data, ACKs and NAKs) or "drops". Default "all".
     pub filter: CaptureFilter,
 }
 
@@ -34,6 +34,9 @@ pub enum CaptureFilter {
     Cnp,
     /// Data packets, ACKs and NAKs.
     Data,
+    /// Frames that the switch at the end of the wire dropped as they came in, and those that the wire lost. The reason is
+    /// the packet's comment, such as "dropped: ttl-expired".
+    Drops,
 }
 
 impl Default for Capture {

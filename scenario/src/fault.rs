@@ -1,13 +1,21 @@
-//! `[[faults]]`: frames that wires lose on purpose.
+//! `[[faults]]`: what goes wrong on wires on purpose.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use topology::Fabric;
+use serde::{Deserialize, Serialize, Serializer};
+use units::{BitsPerSecond, Picos};
 
-use super::document::Document;
 use super::glob;
+use super::outage::{Flap, Outage, Span};
+use super::quantity;
 use super::ratio::Probability;
-use super::report::ScenarioError;
+
+/// No fault adds more to the time that a frame is on its way: the auditor of the kernel datapath tells instants apart
+/// that lie within four seconds.
+pub const MOST_DELAY: Picos = Picos(1_000_000_000_000);
+/// The longest frame takes a second at this rate.
+pub const LEAST_RATE: BitsPerSecond = BitsPerSecond(100_000);
+/// No wire goes down more often.
+pub const LEAST_PERIOD: Picos = Picos(1_000_000);
 
 /// Something that goes wrong on wires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,17 +23,110 @@ use super::report::ScenarioError;
 pub enum Fault {
     /// Frames vanish on the wire.
     Loss {
-        /// Wires by name; `*` and `?` as in captures.
-        wire: String,
+        /// Where and when.
+        #[serde(flatten)]
+        scope: Scope,
         /// Frames that count.
         r#match: FrameClass,
         /// Which of them vanish.
         #[serde(flatten)]
         selection: Selection,
     },
+    /// Frames arrive with a wrong FCS.
+    Corrupt {
+        /// Where and when.
+        #[serde(flatten)]
+        scope: Scope,
+        /// Frames that count.
+        r#match: FrameClass,
+        /// Which of them are damaged.
+        #[serde(flatten)]
+        selection: Selection,
+    },
+    /// Frames arrive later.
+    Delay {
+        /// Where and when.
+        #[serde(flatten)]
+        scope: Scope,
+        /// By how much.
+        #[serde(flatten)]
+        lateness: Lateness,
+    },
+    /// The sender's port is slower than its link.
+    Rate {
+        /// Where and when.
+        #[serde(flatten)]
+        scope: Scope,
+        /// At most the link's.
+        #[serde(serialize_with = "quantity::serialize")]
+        rate: BitsPerSecond,
+    },
+    /// The wire carries nothing.
+    Down {
+        /// Where and when.
+        #[serde(flatten)]
+        scope: Scope,
+        /// Whether it comes up in between.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        flap: Option<Flap>,
+        /// Whether switches then use other routes.
+        #[serde(flatten)]
+        reroute: Reroute,
+    },
 }
 
-/// Which frames of a class vanish, counted on each wire alone.
+/// Where and when a fault is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Scope {
+    /// The wires.
+    pub wire: WirePattern,
+    /// Its beginning.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    pub at: Picos,
+    /// How long it lasts; to the run's end if that is not said.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "quantity::serialize_option"
+    )]
+    pub r#for: Option<Picos>,
+}
+
+/// By how much frames arrive later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lateness {
+    /// Each frame.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    pub delay: Picos,
+    /// The most that a frame is later than that, drawn for each frame.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    pub jitter: Picos,
+}
+
+impl Lateness {
+    /// The most that a frame is late.
+    pub fn most(self) -> Picos {
+        self.delay + self.jitter
+    }
+}
+
+/// What switches make of a link that is down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reroute {
+    /// Whether their routes avoid it.
+    pub reroute: bool,
+    /// How much later than the link goes down or comes up.
+    #[serde(skip_serializing_if = "is_zero", serialize_with = "quantity::serialize")]
+    pub reroute_after: Picos,
+}
+
+/// A pattern over the names of wires or of links, which are both of their wires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WirePattern {
+    text: String,
+    names_links: bool,
+}
+
+/// Which frames of a class a fault takes, counted on each wire alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
@@ -62,69 +163,81 @@ pub enum FrameClass {
     LinkDelay,
 }
 
-/// Something that goes wrong on wires, for tests of what then happens.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind")]
-pub(super) enum FaultKeys {
-    /// Frames vanish on the wire. Either `rate` or `nth` says which ones.
-    Loss {
-        /// Wires by name, such as "h0->leaf0"; `*` stands for any text. Default "*".
-        #[serde(default = "every_wire")]
-        wire: String,
-        /// Frames that count: "all", "data" (over TCP the first one is the SYN), "ack", "nak", "cnp", "pfc", "pause", "resume",
-        /// "hop-control" (pauses of queues, and bitmaps of them) or "link-delay". Default "all".
-        #[serde(default)]
-        r#match: FrameClass,
-        /// Probability with which each of them vanishes, 0 to 1; drawn from the scenario's seed.
-        rate: Option<Probability>,
-        /// Which of them vanish, counted from 1 on each wire.
-        nth: Option<Vec<u64>>,
-    },
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(time: &Picos) -> bool {
+    *time == Picos::ZERO
 }
 
-fn every_wire() -> String {
-    "*".into()
-}
-
-impl Fault {
-    /// Whether the fault is on the wire of this name.
-    pub fn covers(&self, wire: &str) -> bool {
-        let Self::Loss { wire: pattern, .. } = self;
-        glob::matches(pattern, wire)
+impl Serialize for WirePattern {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&self.text)
     }
 }
 
-impl FaultKeys {
-    pub(super) fn resolve(
-        self,
-        path: &str,
-        fabric: &Fabric,
-        document: &Document<'_>,
-    ) -> Result<Fault, ScenarioError> {
-        let Self::Loss { wire, r#match, rate, nth } = self;
-        glob::check(&wire, &format!("{path}.wire"), fabric, document)?;
-        let selection = match (rate, nth) {
-            (Some(rate), None) => Selection::Rate(rate),
-            (None, Some(mut nth)) if !nth.is_empty() && !nth.contains(&0) => {
-                nth.sort_unstable();
-                nth.dedup();
-                Selection::Nth(nth)
+impl WirePattern {
+    /// A pattern over names of wires; of links, if it matches no wire.
+    pub(super) fn new<'a>(text: String, mut wires: impl Iterator<Item = &'a str>) -> Self {
+        let names_links = !wires.any(|wire| glob::matches(&text, wire));
+        Self { text, names_links }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is for the wire of this name.
+    pub fn covers(&self, wire: &str) -> bool {
+        if self.names_links {
+            glob::matches_link(&self.text, wire)
+        } else {
+            glob::matches(&self.text, wire)
+        }
+    }
+}
+
+impl Scope {
+    /// From when until when.
+    pub fn span(&self) -> Span {
+        let until = self.r#for.map_or(Picos::MAX, |time| self.at + time);
+        Span { from: self.at, until }
+    }
+}
+
+impl Fault {
+    /// Where and when it is.
+    pub const fn scope(&self) -> &Scope {
+        match self {
+            Self::Loss { scope, .. }
+            | Self::Corrupt { scope, .. }
+            | Self::Delay { scope, .. }
+            | Self::Rate { scope, .. }
+            | Self::Down { scope, .. } => scope,
+        }
+    }
+
+    /// As files and results name its kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Loss { .. } => "loss",
+            Self::Corrupt { .. } => "corrupt",
+            Self::Delay { .. } => "delay",
+            Self::Rate { .. } => "rate",
+            Self::Down { .. } => "down",
+        }
+    }
+
+    /// Whether the fault is on the wire of this name.
+    pub fn covers(&self, wire: &str) -> bool {
+        self.scope().wire.covers(wire)
+    }
+
+    /// When it takes wires down, and what switches make of that.
+    pub fn outage(&self) -> Option<(Outage, Reroute)> {
+        match self {
+            Self::Down { scope, flap, reroute } => {
+                Some((Outage { span: scope.span(), flap: *flap }, *reroute))
             }
-            (None, Some(_)) => {
-                let help = "frames are counted from 1: nth = [1] is the first one";
-                let path = format!("{path}.nth");
-                return Err(document.error(&path, "a list that names no frame", help));
-            }
-            (Some(_), Some(_)) => {
-                let help = "keep one of the two, and write a second [[faults]] for the other";
-                return Err(document.error(path, "a loss with both `rate` and `nth`", help));
-            }
-            (None, None) => {
-                let help = "add rate = 0.001, or nth = [1]";
-                return Err(document.error(path, "a loss without `rate` or `nth`", help));
-            }
-        };
-        Ok(Fault::Loss { wire, r#match, selection })
+            _ => None,
+        }
     }
 }

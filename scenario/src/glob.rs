@@ -29,6 +29,27 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
+/// Whether a pattern matches the name of a wire's link: "a-b" or "b-a" of "a->b", "a-b#2" or "b-a#2" of "a->b#2".
+pub fn matches_link(pattern: &str, wire: &str) -> bool {
+    let Some((from, to)) = wire.split_once("->") else { return false };
+    let (to, number) = to.find('#').map_or((to, ""), |place| to.split_at(place));
+    matches(pattern, &format!("{from}-{to}{number}"))
+        || matches(pattern, &format!("{to}-{from}{number}"))
+}
+
+/// Which of the wires with these names a pattern means: those whose names it matches, or, if it matches none, both wires
+/// of the links whose names it matches.
+pub fn wires<'a>(pattern: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
+    let numbered = names.enumerate();
+    let wires = numbered.clone().filter(|(_, name)| matches(pattern, name));
+    let wires: Vec<usize> = wires.map(|(number, _)| number).collect();
+    if !wires.is_empty() {
+        return wires;
+    }
+    let of_links = numbered.filter(|(_, name)| matches_link(pattern, name));
+    of_links.map(|(number, _)| number).collect()
+}
+
 /// Checks that a pattern matches a wire of the fabric.
 pub(super) fn check(
     pattern: &str,
@@ -47,7 +68,7 @@ pub(super) fn check(
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{matches, wires};
 
     #[test]
     fn stars_stand_for_any_text() {
@@ -58,5 +79,27 @@ mod tests {
         assert!(!matches("h0", "h0->leaf0"));
         assert!(!matches("", "h0->leaf0"));
         assert!(!matches("h0->leaf0?", "h0->leaf0"));
+    }
+
+    #[test]
+    fn a_link_is_both_of_its_wires() {
+        let names = ["h0->a-b", "a-b->h0", "a-b->c", "c->a-b", "a-b->c#2", "c->a-b#2"];
+        let meant = |pattern| wires(pattern, names.iter().copied());
+        for (pattern, expected) in [
+            ("h0->a-b", &[0][..]),
+            ("h0-a-b", &[0, 1]),
+            ("a-b-h0", &[0, 1]),
+            ("c-a-b", &[2, 3]),
+            ("a-b-c#2", &[4, 5]),
+            ("c-a-b*", &[2, 3, 4, 5]),
+            ("a-b->*", &[1, 2, 4]),
+            ("*", &[0, 1, 2, 3, 4, 5]),
+            ("h0", &[]),
+            ("h0-", &[]),
+            ("", &[]),
+            ("h1->a-b", &[]),
+        ] {
+            assert_eq!(meant(pattern), expected, "{pattern}");
+        }
     }
 }

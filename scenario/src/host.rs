@@ -111,6 +111,11 @@ impl Default for HostKeys {
 }
 
 impl HostKeys {
+    /// The defaults, with another payload.
+    pub(super) fn of_payload(payload: Bytes) -> Self {
+        Self { payload: Quantity(payload), ..Self::default() }
+    }
+
     /// At switches with this scheduler.
     pub(super) fn resolve(
         self,

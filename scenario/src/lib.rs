@@ -16,6 +16,7 @@ mod deserializer;
 pub mod document;
 mod ecn;
 mod fault;
+mod fault_keys;
 mod flow_keys;
 mod flow_list;
 mod flow_queues;
@@ -31,6 +32,7 @@ mod incasts;
 mod load;
 mod names;
 mod on_demand;
+mod outage;
 mod pairs;
 mod pause;
 mod priority;
@@ -45,6 +47,8 @@ mod scheduling;
 mod schema;
 mod shape;
 mod sizes;
+pub mod standalone;
+mod storm;
 mod switch;
 mod switches;
 mod telemetry;
@@ -55,6 +59,7 @@ pub mod transport;
 mod transports;
 mod unused_routes;
 mod warnings;
+mod watchdog;
 
 #[cfg(test)]
 mod tests;
@@ -70,9 +75,13 @@ use units::{FrameTime, Picos};
 pub use backpressure::{Assignment, Backpressure, Bfc};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
-pub use datapath::{Datapath, DatapathKind, LinkKind};
+pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
-pub use fault::{Fault, FrameClass, Selection};
+pub use fault::{
+    Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
+    WirePattern,
+};
+pub use fault_keys::NoReroute;
 pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use frames::{Frames, TimeOfFrames};
@@ -84,6 +93,7 @@ pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
 pub use names::Names;
 pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
+pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, Priorities};
@@ -96,15 +106,18 @@ pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;
+pub use storm::Storm;
 pub use switch::{LossyThreshold, PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
 pub use threshold::{AlphaOfRate, Dt, Spfc, StateOf, Threshold};
 pub use threshold_update::ThresholdUpdate;
 pub use transport::{CongestionControl, Transport};
+pub use watchdog::{Watchdog, WatchdogAction};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
 use document::{Document, DocumentKind, Settings};
+use fault_keys::{FaultKeys, FaultPlace};
 use flow_routes::FlowRoutes;
 use flows::{Expanded, Expansion, NeedsFlows};
 use quantity::{Quantity, Time};
@@ -160,6 +173,9 @@ pub struct Scenario {
     pub captures: Vec<Capture>,
     /// What goes wrong on purpose.
     pub faults: Vec<Fault>,
+    /// Hosts that pause without end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storms: Vec<Storm>,
     /// What is written.
     pub results: Results,
     #[serde(skip)]
@@ -263,7 +279,10 @@ struct ScenarioKeys {
     captures: Vec<Capture>,
     /// What goes wrong on purpose. Default: nothing.
     #[serde(default)]
-    faults: Vec<fault::FaultKeys>,
+    faults: Vec<FaultKeys>,
+    /// Hosts that pause their switch without end. Default: none.
+    #[serde(default)]
+    storms: Vec<storm::StormKeys>,
     /// What is written.
     #[serde(default)]
     results: results::ResultsKeys,
@@ -448,10 +467,18 @@ impl ScenarioKeys {
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
-        let resolve_fault = |(number, keys): (usize, fault::FaultKeys)| {
-            keys.resolve(&format!("faults.{number}"), &fabric, document)
+        let lasts = (needs_flows == NeedsFlows::Yes).then_some(duration);
+        let resolve_fault = |(number, keys): (usize, FaultKeys)| {
+            let path = &format!("faults.{number}");
+            keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
         };
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
+        let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
+            let path = format!("storms.{number}");
+            keys.resolve(&path, switch.lossless, duration, &fabric, document)
+        };
+        let storms = self.storms.into_iter().enumerate().map(resolve_storm);
+        let storms = storms.collect::<Result<_, _>>()?;
         let switch_kinds = SwitchKinds::of(&self.switches, &switch, &fabric, document)?;
         let mut scenario = Scenario {
             name: run_name(self.name, path, document)?,
@@ -469,6 +496,7 @@ impl ScenarioKeys {
             routes: self.routes,
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
+            storms,
             results,
             fabric,
             switch_kinds,
@@ -491,6 +519,7 @@ impl ScenarioKeys {
             scenario.longest_round_trip = scenario.find_longest_round_trip();
         }
         scenario.check_scheduling(document)?;
+        scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)

@@ -12,10 +12,10 @@ pub const ON_DEMAND: &str = "on-demand";
 pub const LONGEST_LIFE: Picos = Picos(64_800_000_000_000_000);
 
 impl Scenario {
-    /// The same fabric for [as long as can be](LONGEST_LIFE), and with room for flows that are asked for while it runs. Its own flows are kept
-    /// only if it `plays` them.
+    /// The same fabric for [as long as can be](LONGEST_LIFE), and with room for flows that are asked for while it runs. Its own flows and storms
+    /// are kept only if it `plays` them, and samples are taken only if it leaves results.
     #[must_use]
-    pub fn on_demand(mut self, plays: bool) -> Self {
+    pub fn on_demand(mut self, plays: bool, leaves_results: bool) -> Self {
         let kept = if plays { self.sources.len() } else { 0 };
         let is_tcp = matches!(self.host.transport, Transport::Tcp(_));
         self.sources.truncate(kept);
@@ -25,11 +25,23 @@ impl Scenario {
         self.workloads.push(FlowsEntry { workload: list, transport: None });
         self.transports.add_hosts_own(kept);
         self.flow_routes.add_classless(kept, is_tcp);
+        if !plays {
+            self.storms.clear();
+        }
         self.flows = super::MaterialisedFlows::default();
         (self.duration, self.stop) = (LONGEST_LIFE, Stop::Done);
-        self.results.window = None;
-        self.results.queue_period = SAMPLES;
+        if !leaves_results {
+            self.results.window = None;
+            self.results.queue_period = SAMPLES;
+        }
         self
+    }
+
+    /// Whether it is [on demand](Self::on_demand).
+    pub fn is_on_demand(&self) -> bool {
+        // No run lasts as long.
+        const { assert!(super::LONGEST_DURATION.0 < LONGEST_LIFE.0) };
+        self.duration == LONGEST_LIFE
     }
 
     /// The number of the workload of flows that are asked for, in a scenario that is [on demand](Self::on_demand).

@@ -22,6 +22,7 @@ use super::report::ScenarioError;
 use super::telemetry::{TelemetrySteps, TelemetryStepsKeys};
 use super::threshold::{Threshold, ThresholdKeys};
 use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
+use super::watchdog::{Watchdog, WatchdogKeys};
 
 /// The switches' configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +70,9 @@ pub struct Switch {
     pub resume_test: ResumeTest,
     /// How fast a port obeys a PAUSE.
     pub pause_response: PauseResponse,
+    /// How it deals with PFC storms, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
     /// How exact stamps are.
     pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
@@ -177,6 +181,8 @@ pub(super) struct SwitchKeys {
     /// the most that 802.1Qbb allows) or a shorter time, of which a nanosecond is the least. Default
     /// "standard".
     pause_response: PauseResponse,
+    /// What a switch does if a neighbour pauses it without end. Without this key it obeys.
+    watchdog: Option<WatchdogKeys>,
     /// How exact the stamps of telemetry are.
     telemetry_steps: TelemetryStepsKeys,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
@@ -235,6 +241,7 @@ impl Default for SwitchKeys {
             pause_refresh: PauseRefresh::default(),
             resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
+            watchdog: None,
             telemetry_steps: TelemetryStepsKeys::default(),
             wire_overhead: Quantity(Bytes(24)),
         }
@@ -282,6 +289,7 @@ impl SwitchKeys {
             pause_refresh: self.pause_refresh,
             resume_test: self.resume_test,
             pause_response: self.pause_response,
+            watchdog: self.watchdog.map(|keys| keys.resolve(document)).transpose()?,
             telemetry_steps: self.telemetry_steps.resolve(document)?,
             wire_overhead: self.wire_overhead.0,
         })

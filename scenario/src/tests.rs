@@ -1,6 +1,7 @@
 //! Whole files, good and bad; the reports on bad ones are kept as a person reads them.
 
 mod backpressure;
+mod faults;
 mod files;
 mod flow_queues;
 mod flow_routes;
@@ -14,6 +15,7 @@ mod scheduling;
 mod shape;
 mod shapes;
 mod spfc;
+mod storms;
 mod switches;
 mod transports;
 mod values;

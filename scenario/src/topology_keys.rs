@@ -120,13 +120,13 @@ pub(super) struct LinkSpeedKeys {
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkKeys {
     /// The node at one end.
-    a: String,
+    pub(super) a: String,
     /// The node at the other end.
-    b: String,
+    pub(super) b: String,
     /// In each direction, above zero.
-    rate: Rate,
+    pub(super) rate: Rate,
     /// Propagation delay.
-    delay: Time,
+    pub(super) delay: Time,
 }
 
 impl From<LinkSpeedKeys> for LinkSpeed {

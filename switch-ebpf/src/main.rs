@@ -3,169 +3,47 @@
 #![no_main]
 
 mod frame;
+mod hook;
 mod maps;
+mod switch;
 
 use core::ffi::c_void;
 
-use aya_ebpf::bindings::{__sk_buff, TC_ACT_OK, xdp_action};
-use aya_ebpf::helpers::generated::bpf_xdp_load_bytes;
+use aya_ebpf::bindings::{__sk_buff, TC_ACT_OK, TC_ACT_SHOT, TC_ACT_STOLEN, xdp_action};
 use aya_ebpf::macros::xdp;
 use aya_ebpf::programs::XdpContext;
-use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
-use fabric_core::drop_reason::DropReason;
-use fabric_core::frame::{ByteFrame, Counted, FrameBytes};
-use fabric_core::hop_control::Order;
-use fabric_core::map_abi::address_from_u64;
-use fabric_core::record::{HEADER_LEN, Header, MAX_FRAME, RECORD_LEN};
-use fabric_core::tables::{Tables, count_drop};
+use fabric_core::frame::{ByteFrame, FrameBytes};
+use fabric_core::tables::Tables;
 use fabric_core::wire::tcp::Ports;
-use fabric_core::wire::{HopControlFrame, ethernet, hop_control, ipv4, link_delay, roce};
+use fabric_core::wire::{ethernet, ipv4, roce};
 use units::Nanos;
 
 use frame::PacketBytes;
-use maps::{EVENTS, MapTables, SOCKETS, clock, counted_length, policy};
+use hook::SkBuff;
+use maps::{MapTables, SOCKETS, clock};
+use switch::{Taker, receive};
 
-/// User space looks into the ring after each frame that it sends; waking it would cost an interrupt a
-/// record, two thirds of the time that a frame takes.
-const NO_WAKEUP: u64 = aya_ebpf::bindings::BPF_RB_NO_WAKEUP as u64;
-
-/// Arrival at a switch port. The frame's bytes go to user space in a record; the frame itself is
-/// consumed, whatever became of it.
+/// Arrival at a switch port, by XDP, native or generic. What the switch takes is consumed, whatever became of it.
 #[xdp]
 pub fn switch_port(context: XdpContext) -> u32 {
-    let tables = MapTables;
-    let Some(config) = tables.config() else {
-        count_drop(&tables, DropReason::BrokenTable);
-        return xdp_action::XDP_ABORTED;
-    };
-    // SAFETY: `context.ctx` is the program's own context, valid while it runs.
-    let interface = unsafe { (*context.ctx).ingress_ifindex };
-    let port = interface.wrapping_sub(config.first_interface_index);
-    let now = clock();
-    let Some(mut record) = EVENTS.reserve::<[u8; RECORD_LEN]>(0) else {
-        count_drop(&tables, DropReason::RingFull);
-        return xdp_action::XDP_DROP;
-    };
-    let frame = ByteFrame(PacketBytes::new(context.data(), context.data_end()));
-    let length = frame.0.length();
-    let mut frame = Counted { frame, length: counted_length(length) };
-    let mut orders = 0;
-    let outcome = if length as usize > MAX_FRAME {
-        Outcome::Dropped(count_drop(&tables, DropReason::TooLong))
-    } else {
-        arrival(&mut frame, &tables, policy(), port, Nanos(now), &mut |order| {
-            orders += 1;
-            send_control(&context, &tables, order, port, now);
-        })
-    };
-    let target = record.as_mut_ptr().cast::<u8>();
-    // Each arm writes its own record: merged, the compiler mixes pointers and numbers in one register,
-    // which the verifier refuses.
-    match outcome {
-        Outcome::Queued(queued) => {
-            write_header(target, &Header::of_queued(&queued, port, now, length, orders));
-            // The helper takes 1 to MAX_FRAME bytes. The verifiers of Linux 6.1 and 6.12 must see both bounds
-            // on the register that it takes: one comparison of the last byte's index and one addition give
-            // them. The volatile read keeps the compiler from comparing a copy.
-            let last_byte = length.wrapping_sub(1);
-            // SAFETY: `last_byte` is a local that was written.
-            let last_byte = unsafe { core::ptr::read_volatile(&raw const last_byte) };
-            if (last_byte as usize) < MAX_FRAME {
-                // SAFETY: the record holds MAX_FRAME bytes after its header.
-                unsafe {
-                    let place = target.add(HEADER_LEN).cast();
-                    bpf_xdp_load_bytes(context.ctx, 0, place, last_byte + 1);
-                }
-            }
-            record.submit(NO_WAKEUP);
-        }
-        Outcome::ControlReceived(control) => {
-            let header = Header::of_control_received(&control, port, now);
-            write_header(target, &header);
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
-        }
-        Outcome::LinkDelayReceived => {
-            let header = Header::of_link_delay(port, now);
-            write_header(target, &header);
-            // SAFETY: the record holds MAX_FRAME bytes after its header, which is more.
-            unsafe {
-                let place = target.add(HEADER_LEN).cast();
-                bpf_xdp_load_bytes(context.ctx, 0, place, link_delay::LEN as u32);
-            }
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
-        }
-        Outcome::Dropped(reason) => {
-            let header = Header::of_drop(reason, port, now);
-            write_header(target, &header);
-            record.submit(NO_WAKEUP);
-            log_record(&context, &header);
-        }
-    }
-    xdp_action::XDP_DROP
-}
-
-/// Writes a record's header.
-#[inline(always)]
-fn write_header(record: *mut u8, header: &Header) {
-    // SAFETY: every record is at least HEADER_LEN bytes and eight-byte aligned.
-    unsafe { record.cast::<Header>().write(*header) };
-}
-
-/// Hands a whole hop control frame to the traffic manager, the MAC that sends it. Its place in the ring lies behind
-/// that of the frame's own record, which was reserved first.
-///
-/// A function of its own, with a stack of its own: arrival calls it from one place for each scheme.
-#[inline(never)]
-fn send_control(context: &XdpContext, tables: &MapTables, order: &Order, port: u32, now: u64) {
-    let Some(row) = tables.port(port) else { return };
-    let source = address_from_u64(row.address.load());
-    let Some(mut record) = EVENTS.reserve::<[u8; HEADER_LEN + hop_control::LEN]>(0) else {
-        count_drop(tables, DropReason::RingFull);
-        return;
-    };
-    let header = Header::of_order(order, port, now, hop_control::LEN as u32);
-    let target = record.as_mut_ptr().cast::<u8>();
-    write_header(target, &header);
-    // SAFETY: the record is HEADER_LEN + hop_control::LEN bytes.
-    let frame = unsafe { &mut *target.add(HEADER_LEN).cast::<[u8; hop_control::LEN]>() };
-    HopControlFrame { source, control: order.control }.emit(frame);
-    record.submit(NO_WAKEUP);
-    log_record(context, &header);
-}
-
-#[cfg(feature = "log-events")]
-#[inline(always)]
-fn log_record(context: &XdpContext, header: &Header) {
-    use aya_log_ebpf::info;
-    use fabric_core::record::{KIND_CONTROL, KIND_CONTROL_RECEIVED, KIND_DROPPED, KIND_LINK_DELAY};
-    let (time, port, [control, ..]) = (header.time_ns, header.port, header.control);
-    match header.kind {
-        KIND_CONTROL => info!(
-            context,
-            "{} ns: hop control out of port {}: {:x}, occupancy {} threshold {}",
-            time,
-            port,
-            control,
-            header.occupancy_bytes,
-            header.threshold_bytes
-        ),
-        KIND_CONTROL_RECEIVED => {
-            info!(context, "{} ns: hop control received at port {}: {:x}", time, port, control);
-        }
-        KIND_LINK_DELAY => info!(context, "{} ns: link delay frame at port {}", time, port),
-        KIND_DROPPED => {
-            info!(context, "{} ns: drop at port {} reason {}", time, port, header.reason);
-        }
-        _ => {}
+    match receive(&context) {
+        Taker::Switch => xdp_action::XDP_DROP,
+        Taker::Stack => xdp_action::XDP_PASS,
+        Taker::Nobody => xdp_action::XDP_ABORTED,
     }
 }
 
-#[cfg(not(feature = "log-events"))]
-#[inline(always)]
-fn log_record(_context: &XdpContext, _header: &Header) {}
+/// The same by TC, in fabrics only. As the auditor's, its context has no type.
+#[unsafe(no_mangle)]
+#[unsafe(link_section = "classifier")]
+pub extern "C" fn switch_port_tc(context: *mut c_void) -> i32 {
+    match receive(&SkBuff(context)) {
+        Taker::Switch => TC_ACT_STOLEN,
+        Taker::Stack => TC_ACT_OK,
+        Taker::Nobody => TC_ACT_SHOT,
+    }
+}
 
 /// Egress auditor at a switch port. The mark has the low half of the instant, in nanoseconds, at which the frame's
 /// transmission began. That is not after the switch's clock, and less than 4.29 s before it.

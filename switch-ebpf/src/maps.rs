@@ -1,13 +1,16 @@
 //! The maps, as `fabric_core::map_abi` lists them. Capacities that depend on the fabric are set by the
 //! loader; the numbers here are the least that loads.
 
+use aya_ebpf::helpers::bpf_ktime_get_ns;
 use aya_ebpf::macros::map;
-use aya_ebpf::maps::{Array, RingBuf, XskMap};
+use aya_ebpf::maps::lpm_trie::Key;
+use aya_ebpf::maps::{Array, HashMap, LpmTrie, RingBuf, XskMap};
 use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
-    Clock, Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop,
-    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState,
+    Clock, Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue,
+    MAX_DROP_REASONS, NextHop, PolicyRoute, Port, Route, SchemeBlock, SchemeLine, Storm,
+    SwitchConfig, SwitchState, Turn,
 };
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::tables::Tables;
@@ -30,6 +33,8 @@ static EGRESS_QUEUES: Array<EgressQueue> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static EGRESS_CLASSES: Array<EgressClass> = Array::with_max_entries(1, MMAPABLE);
 #[map]
+static STORMS: Array<Storm> = Array::with_max_entries(1, MMAPABLE);
+#[map]
 static ROUTES: Array<Route> = Array::with_max_entries(1, MMAPABLE);
 #[map]
 static NEXT_HOPS: Array<NextHop> = Array::with_max_entries(1, MMAPABLE);
@@ -50,6 +55,17 @@ pub static EVENTS: RingBuf = RingBuf::with_byte_size(128 * 1024, 0);
 #[map]
 pub static SOCKETS: XskMap = XskMap::with_max_entries(1, 0);
 
+#[map]
+static TURN: Array<Turn> = Array::with_max_entries(1, MMAPABLE);
+#[map]
+static PORT_NUMBERS: HashMap<u32, u32> = HashMap::with_max_entries(1, 0);
+#[map]
+static PREFIXES: LpmTrie<[u8; 4], u32> = LpmTrie::with_max_entries(1, 0);
+
+/// Not 0 in a switch that stands alone.
+#[unsafe(no_mangle)]
+static STANDALONE: u32 = 0;
+
 #[unsafe(no_mangle)]
 static POLICY: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
 
@@ -60,10 +76,40 @@ pub fn policy() -> Policy {
     unsafe { core::ptr::read_volatile(&raw const POLICY) }
 }
 
+/// Whether the switch stands alone: on the real clock, and on interfaces of any index. The verifier knows the answer, and
+/// removes what the other kind of switch needs.
+#[inline(always)]
+pub fn stands_alone() -> bool {
+    // SAFETY: as above.
+    unsafe { core::ptr::read_volatile(&raw const STANDALONE) != 0 }
+}
+
+/// The turns of a switch that stands alone.
+#[inline(always)]
+pub fn turn() -> Option<&'static Turn> {
+    TURN.get(0)
+}
+
+/// The port that an interface is; of an interface that is none, a number that no port has.
+#[inline(always)]
+pub fn port_of(interface: u32, config: &SwitchConfig) -> u32 {
+    if !stands_alone() {
+        return interface.wrapping_sub(config.first_interface_index);
+    }
+    // SAFETY: entries are written before the first frame, and never removed.
+    unsafe { PORT_NUMBERS.get(interface) }.map_or(u32::MAX, |port| *port)
+}
+
 /// Emulated nanoseconds.
 #[inline(always)]
 pub fn clock() -> u64 {
-    CLOCK.get(0).map_or(0, |clock| clock.now_ns.load())
+    let now = CLOCK.get(0).map_or(0, |clock| clock.now_ns.load());
+    if !stands_alone() {
+        return now;
+    }
+    let began = now;
+    // SAFETY: it takes nothing.
+    unsafe { bpf_ktime_get_ns() }.wrapping_sub(began)
 }
 
 /// How long a frame of `own` bytes counts.
@@ -111,6 +157,20 @@ impl Tables for MapTables {
     #[inline(always)]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         EGRESS_CLASSES.get(row)
+    }
+
+    #[inline(always)]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        STORMS.get(row)
+    }
+
+    #[inline(always)]
+    fn host_of(&self, destination: u32) -> u32 {
+        if !stands_alone() {
+            return destination.wrapping_sub(FIRST_HOST_ADDRESS);
+        }
+        let key = Key::new(32, destination.to_be_bytes());
+        PREFIXES.get(&key).map_or(u32::MAX, |row| *row)
     }
 
     #[inline(always)]

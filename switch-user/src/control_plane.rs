@@ -126,6 +126,22 @@ impl SwitchTables {
         }
     }
 
+    /// Makes a configured switch one that stands alone: its ports have these addresses and neighbours that are not known
+    /// yet, and the rows of routes are of these groups.
+    ///
+    /// # Panics
+    /// As [`install_routes`](Self::install_routes).
+    pub fn stand_alone(&mut self, stations: &[[u8; 6]], groups: &[Vec<u8>], rows: &[usize]) {
+        for (row, station) in self.rows.ports.iter().zip(stations) {
+            row.address.store(address_to_u64(*station));
+            row.peer_address.store(0);
+        }
+        let hosts = u32::try_from(rows.len()).expect("a switch has few routes");
+        let config = self.rows.config[0];
+        self.rows.config.write(0, SwitchConfig { hosts, ..config });
+        self.install_routes(groups, rows.iter().copied(), &PolicyTable::new(&[]));
+    }
+
     /// Runs `observe` of `policy`'s scheme on every lossless ingress queue: for switches with periodic thresholds.
     pub fn observe(&self, policy: Policy, now: Nanos) {
         self.observe_under::<Selected>(policy, now);
@@ -163,6 +179,11 @@ impl SwitchTables {
         Bytes(after)
     }
 
+    /// Sets the address of a port's neighbour, for the frames to come.
+    pub fn set_peer_address(&self, port: u32, address: [u8; 6]) {
+        self.rows.ports[port as usize].peer_address.store(address_to_u64(address));
+    }
+
     /// Whether PFC forbids (port, priority) to start a transmission at `now`.
     #[inline]
     pub fn is_paused(&self, port: u32, priority: Priority, now: Nanos) -> bool {
@@ -184,6 +205,11 @@ impl SwitchTables {
     /// Frames that came in at `port`.
     pub fn received_frames(&self, port: u32) -> u64 {
         self.rows.ports[port as usize].received_frames.load()
+    }
+
+    /// PFC frames that came in at `port`.
+    pub fn received_pfc(&self, port: u32) -> u64 {
+        self.rows.ports[port as usize].received_pfc.load()
     }
 
     /// What the auditor saw of one (port, priority).

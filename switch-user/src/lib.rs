@@ -1,19 +1,24 @@
 //! One switch in user space.
 //!
-//! `program` loads the eBPF side and reads its ring (`refusal` shortens the verifier's log to its
+//! `program` loads the eBPF side, attaches it at a `hook` and reads its ring (`refusal` shortens the verifier's log to its
 //! reason), [`tables`] are the maps as memory, [`control_plane`] configures, reads and checks them
-//! ([`policy_table`] lays out one of them), [`traffic_manager`] has the egress queues, [`link_delay`] measures a
-//! port's link, and `packet_socket` sends onto wires. [`switch`] joins the sans-I/O ones: it takes the outcomes of arrivals and says what its ports send.
+//! ([`policy_table`] lays out one of them, [`prefix_table`] another of a switch that stands alone),
+//! [`traffic_manager`] has the egress queues, [`link_delay`] measures a port's link, [`watchdog`] detects PFC storms, and
+//! `packet_socket` sends onto wires. [`switch`] joins the sans-I/O ones: it takes the outcomes of arrivals and says
+//! what its ports send.
 //! Only `program`, `region` and `packet_socket` touch the kernel. Without the feature `kernel` the switch
 //! runs in memory alone, on any Unix.
 
 pub mod control_plane;
 #[cfg(feature = "log-events")]
 pub mod event_log;
+#[cfg(feature = "kernel")]
+pub mod hook;
 pub mod link_delay;
 #[cfg(feature = "kernel")]
 pub mod packet_socket;
 pub mod policy_table;
+pub mod prefix_table;
 #[cfg(feature = "kernel")]
 pub mod program;
 #[cfg(feature = "kernel")]
@@ -22,3 +27,4 @@ pub mod region;
 pub mod switch;
 pub mod tables;
 pub mod traffic_manager;
+pub mod watchdog;

@@ -1,21 +1,29 @@
 //! The eBPF programs of one switch or host: loaded, attached, and their ring read.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+mod host;
+pub mod standalone;
 
-use aya::maps::{Map, MapData, RingBuf, XskMap};
-use aya::programs::tc::{self, NlOptions, SchedClassifierLinkId, TcAttachOptions, TcError};
-use aya::programs::xdp::XdpLinkId;
-use aya::programs::{SchedClassifier, TcAttachType, Xdp, XdpMode};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+use aya::maps::{Map, MapData, RingBuf};
+use aya::programs::tc::{self, NlOptions, TcAttachOptions, TcError};
+use aya::programs::{
+    ProgramInfo, SchedClassifier, TcAttachType, TestRun, TestRunOptions, TestRunResult, Xdp,
+};
 use aya::{Ebpf, EbpfLoader};
 use fabric_core::arrival::Outcome;
 use fabric_core::hop_control::Order;
-use fabric_core::map_abi::{Clock, SwitchConfig, names};
+use fabric_core::map_abi::{Clock, names};
 use fabric_core::policy::Policy;
-use fabric_core::record::{HEADER_LEN, Header, KIND_CONTROL, KIND_LINK_DELAY, KIND_QUEUED};
-
+use fabric_core::record::{
+    HEADER_LEN, Header, KIND_CONTROL, KIND_LEFT_ALONE, KIND_LINK_DELAY, KIND_QUEUED,
+};
 use units::Nanos;
 
+pub use self::host::{HostProgram, SocketTakes};
+use crate::hook::{Hook, XdpHook};
 use crate::refusal::Refusal;
 use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
@@ -90,7 +98,10 @@ impl ProgramError {
 /// The program of one switch.
 pub struct SwitchProgram {
     ebpf: Ebpf,
+    hook: Hook,
     ring: RingBuf<MapData>,
+    /// Records that lay in the ring between a frame's record and its hop control frames.
+    passed: VecDeque<Vec<u8>>,
     clock: Region<Clock>,
 }
 
@@ -106,15 +117,15 @@ pub struct Records {
 }
 
 impl SwitchProgram {
-    /// Loads the programs of as many switches as there are `capacities`, with `policy` in `.rodata`, and
-    /// maps their tables. `ring_bytes` replaces the ring's size (a power of two).
+    /// Loads the programs of as many switches as there are `capacities`, with `policy` in `.rodata`, for ports that
+    /// use `hook`, and maps their tables. `ring_bytes` replaces the ring's size (a power of two).
     pub fn load(
         capacities: &[Capacity],
         policy: Policy,
+        hook: Hook,
         ring_bytes: Option<u32>,
     ) -> Result<Vec<(Self, SwitchTables)>, ProgramError> {
-        let Policy { threshold, marking, scheme, options } = policy;
-        let words = [threshold, marking, scheme, options];
+        let words = policy.words();
         // One loader for all: a new one reads the kernel's whole BTF first.
         let mut loader = EbpfLoader::new();
         loader.override_global(names::POLICY, &words, true);
@@ -122,27 +133,24 @@ impl SwitchProgram {
             loader.map_max_entries(names::EVENTS, bytes);
         }
         let mut load_one = |capacity: &Capacity| {
-            loader
-                .map_max_entries(names::PORTS, capacity.ports)
-                .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
-                .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
-                .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
-                .map_max_entries(names::ROUTES, capacity.hosts)
-                .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
-                .map_max_entries(names::POLICY_ROUTES, capacity.policies)
-                .map_max_entries(names::DESCRIPTORS, capacity.slots)
-                .map_max_entries(names::FREE_SLOTS, capacity.slots)
-                .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
-                .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
-            Self::start(loader.load(OBJECT)?, *capacity)
+            size_maps(&mut loader, capacity);
+            Self::start(loader.load(OBJECT)?, hook, *capacity)
         };
         capacities.iter().map(&mut load_one).collect()
     }
 
-    fn start(mut ebpf: Ebpf, capacity: Capacity) -> Result<(Self, SwitchTables), ProgramError> {
-        let program = xdp(&mut ebpf, SWITCH_PORT)?;
-        program.load().map_err(|source| load_error(SWITCH_PORT, source))?;
-        let auditor = classifier(&mut ebpf)?;
+    fn start(
+        mut ebpf: Ebpf,
+        hook: Hook,
+        capacity: Capacity,
+    ) -> Result<(Self, SwitchTables), ProgramError> {
+        let arrival = arrival_name(hook);
+        let loaded = match hook {
+            Hook::Xdp | Hook::XdpGeneric => xdp(&mut ebpf, arrival)?.load(),
+            Hook::Tc => classifier(&mut ebpf, arrival)?.load(),
+        };
+        loaded.map_err(|source| load_error(arrival, source))?;
+        let auditor = classifier(&mut ebpf, EGRESS_AUDITOR)?;
         auditor.load().map_err(|source| load_error(EGRESS_AUDITOR, source))?;
         let ring = ebpf.take_map(names::EVENTS).ok_or(ProgramError::Missing(names::EVENTS))?;
         let ring = RingBuf::try_from(ring).map_err(|source| ProgramError::Map {
@@ -155,31 +163,27 @@ impl SwitchProgram {
         };
         let tables = SwitchTables::mapped(capacity, array)?;
         let clock = Region::of_array(array(names::CLOCK)?, 1)?;
-        Ok((Self { ebpf, ring, clock }, tables))
+        Ok((Self { ebpf, hook, ring, passed: VecDeque::new(), clock }, tables))
     }
 
-    /// Attaches the switch's XDP program to a port's interface, from inside its namespace. Without the auditor, for
-    /// interfaces on which nothing is sent.
-    pub fn attach_arrival(&mut self, interface_index: u32) -> Result<XdpLinkId, ProgramError> {
-        let target = format!("interface {interface_index}");
-        xdp(&mut self.ebpf, SWITCH_PORT)?
-            .attach_to_if_index(interface_index, XdpMode::Driver)
-            .map_err(|source| attach_error(SWITCH_PORT, &target, source))
+    /// Attaches the arrival program to a port's interface, from inside its namespace, until the interface or the program
+    /// goes. Without the auditor, for interfaces on which nothing is sent.
+    pub fn attach_arrival(&mut self, interface_index: u32) -> Result<(), ProgramError> {
+        if let Some(hook) = self.hook.xdp() {
+            return attach_xdp(&mut self.ebpf, SWITCH_PORT, interface_index, hook);
+        }
+        add_clsact(interface_index)?;
+        attach_classifier(&mut self.ebpf, SWITCH_PORT_TC, interface_index, TcAttachType::Ingress)
     }
 
-    /// Attaches both programs to a port's interface, from inside its namespace.
-    pub fn attach(&mut self, interface_index: u32) -> Result<PortLinks, ProgramError> {
-        let xdp = self.attach_arrival(interface_index)?;
-        let target = format!("interface {interface_index}");
-        let name = interface_name(interface_index)
-            .map_err(|source| lookup_error(&target, source.into()))?;
-        // By clsact: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
-        tc::qdisc_add_clsact(&name).map_err(|source| lookup_error(&name, source.into()))?;
-        let by_netlink = TcAttachOptions::Netlink(NlOptions::default());
-        let auditor = classifier(&mut self.ebpf)?
-            .attach_with_options(&name, TcAttachType::Egress, by_netlink)
-            .map_err(|source| lookup_error(&name, source))?;
-        Ok(PortLinks { _xdp: xdp, _auditor: auditor })
+    /// Attaches the arrival program and the auditor to a port's interface, as [`Self::attach_arrival`] does.
+    pub fn attach(&mut self, interface_index: u32) -> Result<(), ProgramError> {
+        self.attach_arrival(interface_index)?;
+        // One for both directions.
+        if self.hook != Hook::Tc {
+            add_clsact(interface_index)?;
+        }
+        attach_classifier(&mut self.ebpf, EGRESS_AUDITOR, interface_index, TcAttachType::Egress)
     }
 
     /// Sets the time that the programs read.
@@ -202,45 +206,94 @@ impl SwitchProgram {
         mut frame: impl FnMut(&Header, &[u8]),
         mut control: impl FnMut(&Header, &Order, &[u8]),
     ) -> Result<Option<Records>, ProgramError> {
-        let Some(record) = self.ring.next() else { return Ok(None) };
-        let header = Header::read(&record).ok_or(ProgramError::BadRecord("it is too short"))?;
-        if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY) {
-            frame(&header, body(&header, &record)?);
-        }
-        drop(record);
-        for _ in 0..header.orders {
-            let next = self
-                .ring
-                .next()
-                .ok_or(ProgramError::BadRecord("its hop control frame does not follow"))?;
-            let header = Header::read(&next)
-                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
-            if header.kind != KIND_CONTROL {
-                return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
-            }
-            let order = header
-                .order()
-                .ok_or(ProgramError::BadRecord("its hop control frame says nothing"))?;
-            control(&header, &order, body(&header, &next)?);
-        }
+        let Some(header) = self.take(&mut frame, &mut control)? else { return Ok(None) };
         let outcome = header.outcome().ok_or(ProgramError::BadRecord("its kind is unknown"))?;
         Ok(Some(Records { outcome, time_ns: header.time_ns, port: header.port }))
     }
 
-    /// The XDP program, for `BPF_PROG_TEST_RUN`.
-    pub fn xdp(&mut self) -> Result<&mut Xdp, ProgramError> {
-        xdp(&mut self.ebpf, SWITCH_PORT)
+    /// The same, as the record's header.
+    fn take(
+        &mut self,
+        frame: &mut impl FnMut(&Header, &[u8]),
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<Option<Header>, ProgramError> {
+        let header = if let Some(record) = self.passed.pop_front() {
+            read_frame(&record, frame)?
+        } else if let Some(record) = self.ring.next() {
+            read_frame(&record, frame)?
+        } else {
+            return Ok(None);
+        };
+        for _ in 0..header.orders {
+            self.take_order(control)?;
+        }
+        Ok(Some(header))
     }
 
-    /// How many instructions the verifier has followed to accept the XDP program, which is what its limit of a million
-    /// counts; `None` if the kernel does not say (before Linux 5.16).
-    pub fn verified_instructions(&mut self) -> Option<u32> {
-        self.xdp().ok()?.info().ok()?.verified_instruction_count()
+    /// Takes a hop control frame of the frame whose record was the last. At a switch that stands alone, other CPUs may
+    /// have put frames in between that they have left alone, and one of them may not be whole yet.
+    fn take_order(
+        &mut self,
+        control: &mut impl FnMut(&Header, &Order, &[u8]),
+    ) -> Result<(), ProgramError> {
+        let mut attempts = 0;
+        loop {
+            let Some(next) = self.ring.next() else {
+                attempts += 1;
+                if attempts > PATIENCE {
+                    return Err(ProgramError::BadRecord("its hop control frame does not follow"));
+                }
+                std::thread::yield_now();
+                continue;
+            };
+            let header = Header::read(&next)
+                .ok_or(ProgramError::BadRecord("its hop control frame is too short"))?;
+            match header.kind {
+                KIND_CONTROL => {
+                    let nothing = ProgramError::BadRecord("its hop control frame says nothing");
+                    let order = header.order().ok_or(nothing)?;
+                    control(&header, &order, body(&header, &next)?);
+                    return Ok(());
+                }
+                KIND_LEFT_ALONE => self.passed.push_back(next.to_vec()),
+                _ => {
+                    return Err(ProgramError::BadRecord("what follows is not a hop control frame"));
+                }
+            }
+        }
     }
 
-    /// The TC program, for `BPF_PROG_TEST_RUN`.
+    /// Runs the arrival program by `BPF_PROG_TEST_RUN`.
+    pub fn run_arrival(&self, options: TestRunOptions<'_>) -> Result<TestRunResult, ProgramError> {
+        let name = arrival_name(self.hook);
+        let program = self.ebpf.program(name).ok_or(ProgramError::Missing(name))?;
+        let run = match self.hook {
+            Hook::Xdp | Hook::XdpGeneric => {
+                <&Xdp>::try_from(program).and_then(|program| program.test_run(options))
+            }
+            Hook::Tc => {
+                <&SchedClassifier>::try_from(program).and_then(|program| program.test_run(options))
+            }
+        };
+        run.map_err(|source| attach_error(name, "a test run", source))
+    }
+
+    /// What the kernel says of the arrival program.
+    pub fn arrival_info(&self) -> Result<ProgramInfo, ProgramError> {
+        let name = arrival_name(self.hook);
+        let program = self.ebpf.program(name).ok_or(ProgramError::Missing(name))?;
+        program.info().map_err(|source| attach_error(name, "the kernel", source))
+    }
+
+    /// How many instructions the verifier has followed to accept the arrival program, which is what its limit of a
+    /// million counts; `None` if the kernel does not say (before Linux 5.16).
+    pub fn verified_instructions(&self) -> Option<u32> {
+        self.arrival_info().ok()?.verified_instruction_count()
+    }
+
+    /// The auditor, for `BPF_PROG_TEST_RUN`.
     pub fn auditor(&mut self) -> Result<&mut SchedClassifier, ProgramError> {
-        classifier(&mut self.ebpf)
+        classifier(&mut self.ebpf, EGRESS_AUDITOR)
     }
 
     /// Everything that was loaded; event logging attaches to it.
@@ -249,83 +302,48 @@ impl SwitchProgram {
     }
 }
 
-/// The programs attached to one port; they stay until the switch's program is dropped.
-#[derive(Debug)]
-pub struct PortLinks {
-    _xdp: XdpLinkId,
-    _auditor: SchedClassifierLinkId,
-}
-
-/// Which of the frames that come in at a host's NIC go to its AF_XDP socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocketTakes {
-    /// Those of the emulation; the interface's stack has the others.
-    Ours,
-    /// All.
-    All,
-}
-
-/// The program of a fabric's hosts.
-pub struct HostProgram {
-    ebpf: Ebpf,
-    first_interface_index: u32,
-    name: &'static str,
-}
-
-impl HostProgram {
-    /// Loads the program for `hosts` hosts whose interfaces have indices from `first_interface_index` on.
-    pub fn load(
-        hosts: u32,
-        first_interface_index: u32,
-        takes: SocketTakes,
-    ) -> Result<Self, ProgramError> {
-        let name = match takes {
-            SocketTakes::Ours => HOST_PORT,
-            SocketTakes::All => WHOLE_HOST_PORT,
-        };
-        let mut ebpf = EbpfLoader::new().map_max_entries(names::SOCKETS, hosts).load(OBJECT)?;
-        let program = xdp(&mut ebpf, name)?;
-        program.load().map_err(|source| load_error(name, source))?;
-        let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
-            return Err(ProgramError::Missing(names::CONFIG));
-        };
-        let mut config = Region::<SwitchConfig>::of_array(config.fd().as_fd(), 1)?;
-        config.write(0, SwitchConfig { first_interface_index, ..SwitchConfig::default() });
-        Ok(Self { ebpf, first_interface_index, name })
-    }
-
-    /// Attaches to a host's interface, from inside its namespace, and gives its receive queue 0 to
-    /// `socket`.
-    pub fn attach(&mut self, interface_index: u32, socket: RawFd) -> Result<(), ProgramError> {
-        let target = format!("interface {interface_index}");
-        xdp(&mut self.ebpf, self.name)?
-            .attach_to_if_index(interface_index, XdpMode::Driver)
-            .map_err(|source| attach_error(self.name, &target, source))?;
-        let sockets =
-            self.ebpf.map_mut(names::SOCKETS).ok_or(ProgramError::Missing(names::SOCKETS))?;
-        let mut sockets = XskMap::try_from(sockets).map_err(|source| ProgramError::Map {
-            name: names::SOCKETS,
-            source: Box::new(source),
-        })?;
-        sockets
-            .set(interface_index - self.first_interface_index, BorrowedSocket(socket), 0)
-            .map_err(|source| ProgramError::Map { name: names::SOCKETS, source: Box::new(source) })
-    }
-}
-
-/// A socket's descriptor as aya takes it.
-struct BorrowedSocket(RawFd);
-
-impl AsRawFd for BorrowedSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0
-    }
-}
-
 const SWITCH_PORT: &str = "switch_port";
+const SWITCH_PORT_TC: &str = "switch_port_tc";
 const EGRESS_AUDITOR: &str = "egress_auditor";
-const HOST_PORT: &str = "host_port";
-const WHOLE_HOST_PORT: &str = "whole_host_port";
+/// Looks for a hop control frame that follows. What other CPUs put before it is whole after microseconds.
+const PATIENCE: u32 = 1_000_000;
+
+/// The program that ports at this hook run.
+fn arrival_name(hook: Hook) -> &'static str {
+    match hook {
+        Hook::Xdp | Hook::XdpGeneric => SWITCH_PORT,
+        Hook::Tc => SWITCH_PORT_TC,
+    }
+}
+
+/// Gives the maps of one switch their sizes.
+fn size_maps(loader: &mut EbpfLoader<'_>, capacity: &Capacity) {
+    loader
+        .map_max_entries(names::PORTS, capacity.ports)
+        .map_max_entries(names::INGRESS_QUEUES, capacity.class_rows())
+        .map_max_entries(names::EGRESS_QUEUES, capacity.queue_rows())
+        .map_max_entries(names::EGRESS_CLASSES, capacity.class_rows())
+        .map_max_entries(names::STORMS, capacity.class_rows())
+        .map_max_entries(names::ROUTES, capacity.hosts)
+        .map_max_entries(names::NEXT_HOPS, capacity.next_hops)
+        .map_max_entries(names::POLICY_ROUTES, capacity.policies)
+        .map_max_entries(names::DESCRIPTORS, capacity.slots)
+        .map_max_entries(names::FREE_SLOTS, capacity.slots)
+        .map_max_entries(names::SCHEME_LINES, capacity.scheme.lines)
+        .map_max_entries(names::SCHEME_BLOCKS, capacity.scheme.blocks);
+}
+
+/// Reads a frame's record, and hands over its bytes if it has any.
+fn read_frame(
+    record: &[u8],
+    frame: &mut impl FnMut(&Header, &[u8]),
+) -> Result<Header, ProgramError> {
+    let header = Header::read(record).ok_or(ProgramError::BadRecord("it is too short"))?;
+    if matches!(header.kind, KIND_QUEUED | KIND_LINK_DELAY | KIND_LEFT_ALONE) {
+        frame(&header, body(&header, record)?);
+    }
+    Ok(header)
+}
 
 fn body<'a>(header: &Header, record: &'a [u8]) -> Result<&'a [u8], ProgramError> {
     record
@@ -338,9 +356,51 @@ fn xdp<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut Xdp, Progra
     program.try_into().map_err(|source| attach_error(name, "its type", source))
 }
 
-fn classifier(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, ProgramError> {
-    let program = ebpf.program_mut(EGRESS_AUDITOR).ok_or(ProgramError::Missing(EGRESS_AUDITOR))?;
-    program.try_into().map_err(|source| attach_error(EGRESS_AUDITOR, "its type", source))
+fn classifier<'a>(
+    ebpf: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<&'a mut SchedClassifier, ProgramError> {
+    let program = ebpf.program_mut(name).ok_or(ProgramError::Missing(name))?;
+    program.try_into().map_err(|source| attach_error(name, "its type", source))
+}
+
+fn attach_xdp(
+    ebpf: &mut Ebpf,
+    name: &'static str,
+    interface_index: u32,
+    hook: XdpHook,
+) -> Result<(), ProgramError> {
+    let attached = xdp(ebpf, name)?.attach_to_if_index(interface_index, hook.mode());
+    let target = || format!("interface {interface_index}");
+    attached.map(drop).map_err(|source| attach_error(name, &target(), source))
+}
+
+/// Gives an interface the queueing discipline that TC programs are attached to.
+///
+/// By clsact and netlink: each TCX attachment waits for a grace period under the RTNL lock, 12 ms a port.
+fn add_clsact(interface_index: u32) -> Result<(), ProgramError> {
+    let interface = interface_name(EGRESS_AUDITOR, interface_index)?;
+    tc::qdisc_add_clsact(&interface)
+        .map_err(|source| lookup_error(EGRESS_AUDITOR, &interface, source.into()))
+}
+
+fn attach_classifier(
+    ebpf: &mut Ebpf,
+    name: &'static str,
+    interface_index: u32,
+    direction: TcAttachType,
+) -> Result<(), ProgramError> {
+    let interface = interface_name(name, interface_index)?;
+    let program = classifier(ebpf, name)?;
+    let by_netlink = TcAttachOptions::Netlink(NlOptions::default());
+    let link = program
+        .attach_with_options(&interface, direction, by_netlink)
+        .and_then(|link| program.take_link(link))
+        .map_err(|source| lookup_error(name, &interface, source))?;
+    // It holds numbers only, and dropping it removes a filter at an interface of this index, in whatever namespace the
+    // thread is then: one of the machine's own. The filter goes with its interface.
+    std::mem::forget(link);
+    Ok(())
 }
 
 fn load_error(program: &'static str, source: aya::programs::ProgramError) -> ProgramError {
@@ -363,7 +423,11 @@ fn attach_error(
 
 /// As [`attach_error`], after a look-up of an interface's name or index. glibc answers ENOENT when it cannot
 /// open a socket for the look-up; at the limit on open files that is misleading.
-fn lookup_error(target: &str, source: aya::programs::ProgramError) -> ProgramError {
+fn lookup_error(
+    program: &'static str,
+    target: &str,
+    source: aya::programs::ProgramError,
+) -> ProgramError {
     use aya::programs::ProgramError as Source;
     let source = match source {
         Source::IOError(error) | Source::TcError(TcError::IoError(error))
@@ -373,15 +437,16 @@ fn lookup_error(target: &str, source: aya::programs::ProgramError) -> ProgramErr
         }
         other => other,
     };
-    attach_error(EGRESS_AUDITOR, target, source)
+    attach_error(program, target, source)
 }
 
-fn interface_name(index: u32) -> io::Result<String> {
+fn interface_name(program: &'static str, index: u32) -> Result<String, ProgramError> {
     let mut buffer = [0u8; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the IF_NAMESIZE bytes that the call may write.
     let name = unsafe { libc::if_indextoname(index, buffer.as_mut_ptr().cast()) };
     if name.is_null() {
-        return Err(io::Error::last_os_error());
+        let target = format!("interface {index}");
+        return Err(lookup_error(program, &target, io::Error::last_os_error().into()));
     }
     let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
     Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())

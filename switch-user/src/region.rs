@@ -129,6 +129,13 @@ impl<T: FromBytes> Region<T> {
         unsafe { self.start.add(index).write(value) };
     }
 
+    /// Makes all bytes zero, as they were in the beginning, before anyone else reads them or between frames.
+    pub fn clear(&mut self) {
+        // SAFETY: all entries are inside the mapping; `&mut self` excludes other references from here; and any bytes are
+        // a `T`.
+        unsafe { self.start.write_bytes(0, self.length) };
+    }
+
     /// Entries.
     pub fn len(&self) -> usize {
         self.length
@@ -213,6 +220,17 @@ mod tests {
         }
         let region = Region::<Cell64>::owned(1000).expect("memory");
         assert_eq!((region.len(), region[999].load()), (1000, 0));
+    }
+
+    #[test]
+    fn a_region_that_is_cleared_is_as_it_began_and_others_stay() {
+        let mut arena = Arena::default();
+        let [mut first, second] =
+            [9, 9].map(|length| arena.region::<Cell64>(length).expect("memory"));
+        first.iter().chain(second.iter()).for_each(|cell| cell.store(7));
+        first.clear();
+        assert!(first.iter().all(|cell| cell.load() == 0));
+        assert!(second.iter().all(|cell| cell.load() == 7));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod observer;
 mod orders;
 mod port;
 mod states;
+mod storms;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -24,7 +25,7 @@ use fabric_core::cell::Sharing;
 use fabric_core::departure::{Departure, Fate};
 use fabric_core::headroom::LinkFrames;
 use fabric_core::hop_control::Order;
-use fabric_core::policy::Policy;
+use fabric_core::policy::{Policy, StormAction};
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::scheme::{FlowUse, PortUse, Scheme, Selected};
@@ -36,12 +37,15 @@ use units::{Nanos, Picos};
 use crate::region::prefetch;
 use crate::tables::SwitchTables;
 use crate::traffic_manager::{PortQueues, Scheduler, Selection, TrafficManager};
+use crate::watchdog::WatchdogConfig;
 
 pub use exchange::{Arrival, ControlTransmission, Due, Reaction, Transmission};
 pub use observer::{Admitted, ControlEvent, Departed, Observer, StateChange};
 pub use port::PortConfig;
 use port::{Ahead, ControlFrame, Ports};
 use states::States;
+use storms::Storms;
+pub use storms::{Storm, StormHistory, Traffic};
 use timers::{Timer, Timers};
 
 /// Length of the frames that a switch makes itself.
@@ -68,6 +72,8 @@ pub struct SwitchConfig {
     pub frames: LinkFrames,
     /// Whether ports measure their links and size their headroom by the results.
     pub measures_links: bool,
+    /// How it deals with PFC storms; `None`: not at all.
+    pub watchdog: Option<WatchdogConfig>,
 }
 
 /// One switch, under the scheme that its policy names, or under a scheme of a test.
@@ -90,6 +96,8 @@ pub struct Switch<F, S = Selected> {
     config: SwitchConfig,
     timers: Timers,
     states: States,
+    /// If there is a watchdog.
+    storms: Option<Box<Storms>>,
     scheme: PhantomData<S>,
 }
 
@@ -101,6 +109,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             queues: TrafficManager::new(config.slots, queues),
             frames: Vec::new(),
             ports: Ports::new(config.ports.len()),
+            storms: config.watchdog.map(|own| Storms::new(own, config.ports.len()).into()),
             timers: Timers::default(),
             woken: VecDeque::new(),
             discarded: Vec::new(),
@@ -112,10 +121,20 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
+    /// Leaves its tables behind, as they are.
+    pub fn into_tables(self) -> SwitchTables {
+        self.tables
+    }
+
     /// Its tables.
     #[inline]
     pub fn tables(&self) -> &SwitchTables {
         &self.tables
+    }
+
+    /// The same for the control plane, while no frame is being handed to the switch.
+    pub fn tables_mut(&mut self) -> &mut SwitchTables {
+        &mut self.tables
     }
 
     /// Its egress queues.
@@ -316,6 +335,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             let frame = self.frames[slot as usize];
             match fate {
                 Fate::Sent { mark } => {
+                    if policy.storm_action() == StormAction::Forward {
+                        self.count_forwarded(port, priority, length);
+                    }
                     let more = !self.is_idle(port);
                     return Ok(Some(Transmission { frame, length, queue, mark, more }));
                 }
@@ -348,6 +370,14 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             Some(Timer::PeriodEnd { port, priority }) => {
                 self.end_period(now, port, priority, observer)?;
                 Ok(Some(Due { port, pauses_changed: false }))
+            }
+            Some(Timer::WatchdogLook) => {
+                self.look_for_storms(now);
+                self.handle_deadline(now, observer)
+            }
+            Some(Timer::Storm { port, priority, change }) => {
+                self.storm_changes(now, port, priority, change, observer)?;
+                Ok(Some(Due { port, pauses_changed: true }))
             }
         }
     }

@@ -8,13 +8,14 @@ use fabric_core::cell::{Cell64, Sharing};
 use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::{
     Descriptor, EgressClass, EgressQueue, IngressQueue, MAX_DROP_REASONS, NextHop, PRIORITIES,
-    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, SwitchConfig, SwitchState, names,
+    PolicyRoute, Port, Route, SchemeBlock, SchemeLine, Storm, SwitchConfig, SwitchState, names,
     port_shift,
 };
 use fabric_core::scheme::Room;
 use fabric_core::tables::Tables;
 use zerocopy::FromBytes;
 
+use crate::prefix_table::PrefixTable;
 use crate::region::{Arena, Region};
 
 /// Priorities, as tables count rows.
@@ -65,6 +66,8 @@ impl Capacity {
 pub struct SwitchTables {
     /// Whether eBPF works on them.
     is_mapped: bool,
+    /// By which a switch that stands alone finds routes.
+    prefixes: Option<PrefixTable>,
     pub(crate) rows: Rows,
 }
 
@@ -78,6 +81,7 @@ pub struct Rows {
     pub(crate) ingress_queues: Region<IngressQueue>,
     pub(crate) egress_queues: Region<EgressQueue>,
     pub(crate) egress_classes: Region<EgressClass>,
+    pub(crate) storms: Region<Storm>,
     pub(crate) routes: Region<Route>,
     pub(crate) next_hops: Region<NextHop>,
     pub(crate) policy_routes: Region<PolicyRoute>,
@@ -137,6 +141,7 @@ impl Rows {
             ingress_queues: source.region(names::INGRESS_QUEUES, class_rows)?,
             egress_queues: source.region(names::EGRESS_QUEUES, queue_rows)?,
             egress_classes: source.region(names::EGRESS_CLASSES, class_rows)?,
+            storms: source.region(names::STORMS, class_rows)?,
             routes: source.region(names::ROUTES, hosts)?,
             next_hops: source.region(names::NEXT_HOPS, capacity.next_hops as usize)?,
             policy_routes: source.region(names::POLICY_ROUTES, capacity.policies as usize)?,
@@ -157,7 +162,7 @@ impl SwitchTables {
 
     /// The same in an arena, whose memory the switches of a fabric share.
     pub fn owned_in(arena: &mut Arena, capacity: Capacity) -> io::Result<Self> {
-        Ok(Self { is_mapped: false, rows: Rows::of(arena, capacity)? })
+        Ok(Self { is_mapped: false, prefixes: None, rows: Rows::of(arena, capacity)? })
     }
 
     /// The memory of a loaded program's maps; `map` finds one by its name.
@@ -166,12 +171,54 @@ impl SwitchTables {
         capacity: Capacity,
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
-        Ok(Self { is_mapped: true, rows: Rows::of(&mut Maps(map), capacity)? })
+        Ok(Self { is_mapped: true, prefixes: None, rows: Rows::of(&mut Maps(map), capacity)? })
+    }
+
+    /// The same tables, with routes to these prefixes instead of consecutive addresses.
+    #[must_use]
+    pub fn with_prefixes(self, prefixes: PrefixTable) -> Self {
+        Self { prefixes: Some(prefixes), ..self }
     }
 
     /// Whether eBPF works on them, too.
     pub fn is_mapped(&self) -> bool {
         self.is_mapped
+    }
+
+    /// Makes all tables as empty as they were when they were made. Nothing may work on them meanwhile.
+    pub fn clear(&mut self) {
+        let Rows {
+            config,
+            switch,
+            ports,
+            ingress_queues,
+            egress_queues,
+            egress_classes,
+            storms,
+            routes,
+            next_hops,
+            policy_routes,
+            descriptors,
+            free_slots,
+            drops,
+            scheme_lines,
+            scheme_blocks,
+        } = &mut self.rows;
+        config.clear();
+        switch.clear();
+        ports.clear();
+        ingress_queues.clear();
+        egress_queues.clear();
+        egress_classes.clear();
+        storms.clear();
+        routes.clear();
+        next_hops.clear();
+        policy_routes.clear();
+        descriptors.clear();
+        free_slots.clear();
+        drops.clear();
+        scheme_lines.clear();
+        scheme_blocks.clear();
     }
 
     /// The same tables for a thread that works on them alone.
@@ -218,6 +265,11 @@ impl Tables for Rows {
     #[inline]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.egress_classes.get(row as usize)
+    }
+
+    #[inline]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.storms.get(row as usize)
     }
 
     #[inline]
@@ -294,6 +346,19 @@ impl Tables for SwitchTables {
     #[inline]
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.rows.egress_class(row)
+    }
+
+    #[inline]
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.rows.storm(row)
+    }
+
+    #[inline]
+    fn host_of(&self, destination: u32) -> u32 {
+        match &self.prefixes {
+            None => self.rows.host_of(destination),
+            Some(prefixes) => prefixes.row_of(destination).unwrap_or(u32::MAX),
+        }
     }
 
     #[inline]

@@ -157,6 +157,20 @@ impl TrafficManager {
         Some(Selection { slot, queue, length })
     }
 
+    /// Takes the first packet of a queue, paused or not and whosever turn it is: to be dropped. Nobody is charged for it.
+    pub fn take_first(&mut self, port: usize, queue: QueueId) -> Option<Selection> {
+        let index = self.index(port, queue);
+        let fifo = &mut self.queues[index];
+        fifo.head()?;
+        let (slot, length) = fifo.pop(&mut self.links);
+        if fifo.is_empty() {
+            fifo.deficit = 0;
+            self.ports[port].mark_empty(queue);
+        }
+        self.packets -= 1;
+        Some(Selection { slot, queue, length })
+    }
+
     /// The packet that a port sends next, unless pauses or later packets change that.
     #[inline]
     pub fn likely_next(&self, port: usize) -> Option<u32> {

@@ -87,7 +87,10 @@ struct Schema {
 impl Schema {
     /// Values of `key`, which the schema describes.
     fn draw(&self, key: &str, schema: &Value) -> BoxedStrategy<Value> {
-        if let Some(names) = names(key) {
+        // The `at` of a route is a name, that of a storm a time.
+        if schema["$ref"] != "#/$defs/Time"
+            && let Some(names) = names(key)
+        {
             return names;
         }
         if let Some(reference) = schema["$ref"].as_str() {
@@ -131,6 +134,7 @@ impl Schema {
             Some("string") if key == "flows" => {
                 prop::sample::select(vec!["a", "one", "poisson"]).prop_map(Value::from).boxed()
             }
+            Some("string") if key == "host" => Just(Value::from("h0")).boxed(),
             // A part of a time.
             Some("string") if schema["pattern"] == "^[0-9]+/[0-9]+$" => RATIOS.draw(),
             _ => panic!("no values are known for `{key}`: {schema}"),

@@ -66,7 +66,20 @@ pub struct Running {
 
 /// A command of `xoff`: the binary that `cargo build -p xoff` puts beside the tests of its profile.
 pub fn xoff<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
-    let mut command = Command::new(binary());
+    run_as_a_user(Command::new(binary("xoff", "xoff")), arguments)
+}
+
+/// The folder of the binaries `xoff-switch` and `xoff-host`, which `cargo build -p standalone` makes.
+pub fn standalone_binaries() -> PathBuf {
+    let host = binary("xoff-host", "standalone");
+    host.parent().expect("it lies in a folder").to_owned()
+}
+
+/// A command as a user runs it.
+pub fn run_as_a_user<'a>(
+    mut command: Command,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Command {
     command.args(arguments).stdin(Stdio::null());
     // Nothing of the caller's terminal reaches a result.
     command.env_remove("NO_COLOR").env("TERM", "xterm");
@@ -84,14 +97,14 @@ pub fn xoff<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     command
 }
 
-fn binary() -> PathBuf {
+fn binary(name: &str, package: &str) -> PathBuf {
     let tests = std::env::current_exe().expect("Linux names the running executable");
     let profile = tests.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
-    let binary = profile.join("xoff");
+    let binary = profile.join(name);
     let release = if profile.ends_with("release") { " --release" } else { "" };
     assert!(
         binary.is_file(),
-        "{} is missing: run `cargo build -p xoff{release}` first, or `cargo xtask test`",
+        "{} is missing: run `cargo build -p {package}{release}` first, or `cargo xtask test`",
         binary.display()
     );
     binary

@@ -8,6 +8,7 @@ pub mod backpressure;
 pub mod backpressure_variants;
 pub mod burst;
 pub mod capture;
+pub mod captured_drops;
 pub mod congestion;
 pub mod counted_frames;
 pub mod deadlock;
@@ -15,6 +16,7 @@ pub mod dissection;
 pub mod distributions;
 pub mod drawn;
 pub mod exactness;
+pub mod faults;
 pub mod flow_queues;
 pub mod flow_trace;
 pub mod go_back_n;
@@ -36,6 +38,7 @@ pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
 pub mod static_routes;
+pub mod storm;
 pub mod switch_buffers;
 pub mod tcp;
 pub mod telemetry;
@@ -57,7 +60,7 @@ use capture::CapturedFrame;
 use results::Table;
 
 /// Files of a results folder that two runs have in common, byte for byte.
-const SAME_FILES: [&str; 22] = [
+const SAME_FILES: [&str; 24] = [
     "flows.csv",
     "fct_by_size.csv",
     "throughput.csv",
@@ -73,6 +76,8 @@ const SAME_FILES: [&str; 22] = [
     "occupancy.csv",
     "link_delay.csv",
     "drops.csv",
+    "watchdog.csv",
+    "faults.csv",
     "deadlocks.csv",
     "distributions.csv",
     "fct.txt",
@@ -87,6 +92,9 @@ pub const CAPTURE_ALL: &str = r#"captures=[{ wires = ["*"], filter = "all" }]"#;
 
 /// Links are tap devices.
 pub const OVER_TAPS: &str = "datapath.links=tap";
+
+/// Switches take frames in elsewhere than at native XDP.
+pub const AT_OTHER_HOOKS: [&str; 2] = ["datapath.hook=xdp-generic", "datapath.hook=tc"];
 
 /// Runs a scenario's text with overrides on top.
 pub type Runner = fn(&str, &[&str]) -> Run;
@@ -148,6 +156,19 @@ pub fn on_both(text: &str, overrides: &[&str]) -> Run {
     kernel.assert_same_as(&memory);
     over_taps_on::<1>(text, overrides).assert_same_as(&memory);
     kernel
+}
+
+/// Runs a scenario in memory, and on the kernel datapath at each hook, at those other than native XDP over both kinds of
+/// links; asserts that all agree, and returns the run at native XDP.
+pub fn at_each_hook(text: &str, overrides: &[&str]) -> Run {
+    let (memory, native) = (in_memory(text, overrides), in_kernel(text, overrides));
+    native.assert_same_as(&memory);
+    for hook in AT_OTHER_HOOKS {
+        let overrides = [overrides, &[hook]].concat();
+        in_kernel(text, &overrides).assert_same_as(&memory);
+        over_taps_on::<1>(text, &overrides).assert_same_as(&memory);
+    }
+    native
 }
 
 /// The text of a scenario file that ships.

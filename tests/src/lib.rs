@@ -4,4 +4,5 @@ pub mod any_scenario;
 pub mod command;
 pub mod fabric;
 pub mod generated;
+pub mod live;
 pub mod switch;

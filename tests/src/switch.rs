@@ -1,7 +1,7 @@
-//! One switch twice: as the loaded eBPF program, run by `BPF_PROG_TEST_RUN` on tables in mapped
-//! memory, and as the native functions on tables of their own.
+//! One switch three times: as the XDP program and as the TC program, run by `BPF_PROG_TEST_RUN` on tables in
+//! mapped memory, and as the native functions on tables of their own.
 //!
-//! [`Twins`] hands each frame and each departure to both and fails on the first difference: in what
+//! [`Twins`] hands each frame and each departure to all and fails on the first difference: in what
 //! became of the frame, in a record's header or bytes, in any row of any table.
 #![expect(clippy::cast_possible_truncation, reason = "places in tables of a switch of four ports")]
 
@@ -24,6 +24,7 @@ use fabric_core::record::Header;
 use fabric_core::scheme::Room;
 use fabric_core::scheme::bfc::{Options as BfcOptions, state as bfc_state};
 use fabric_core::scheme::dsh::state as dsh_state;
+use switch_user::hook::Hook;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
 
@@ -32,7 +33,7 @@ pub use kernel::{KernelSwitch, TestRunTime, in_namespace};
 pub use native::NativeSwitch;
 pub use row::{
     AuditRow, BfcFlowRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow,
-    PauseRow, PortRow, SwitchRow,
+    PauseRow, PortRow, StormRow, SwitchRow,
 };
 pub use state::{State, first_difference};
 
@@ -102,10 +103,12 @@ impl Arrival {
     }
 }
 
-/// A switch in the kernel and the same switch natively.
+/// A switch in the kernel, at XDP and at TC, and the same switch natively.
 pub struct Twins {
-    /// Through `BPF_PROG_TEST_RUN`.
+    /// At XDP, through `BPF_PROG_TEST_RUN`.
     pub kernel: KernelSwitch,
+    /// At TC, likewise.
+    classifier: KernelSwitch,
     /// As functions.
     pub native: NativeSwitch,
     policy: Policy,
@@ -115,31 +118,39 @@ impl Twins {
     /// Loads a switch of [`CAPACITY`] that runs `policy`. Call inside [`in_namespace`].
     pub fn load(policy: Policy) -> Self {
         Self {
-            kernel: KernelSwitch::load(CAPACITY, policy, None),
+            kernel: KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None),
+            classifier: KernelSwitch::load(CAPACITY, policy, Hook::Tc, None),
             native: NativeSwitch::new(CAPACITY, policy),
             policy,
         }
     }
 
-    /// The policy that both run.
+    /// The policy that all run.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Puts both into `state`, whatever they were in before.
+    /// Puts all into `state`, whatever they were in before.
     pub fn reset(&mut self, state: &State) {
         state.write(self.kernel.tables_mut());
+        state.write(self.classifier.tables_mut());
         state.write(self.native.tables_mut());
     }
 
-    /// Hands a frame to both.
+    /// Hands a frame to all. Where the kernel gives none like it to a test run at TC, the native function gives it to
+    /// that switch's tables, so that they stay in step.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Result<Arrival, String> {
         let kernel = self.kernel.arrive(port, now, frame)?;
+        let classifier = if is_for_tc(frame) {
+            self.classifier.arrive(port, now, frame)?
+        } else {
+            native::arrive(self.classifier.tables(), self.policy, port, now, frame)
+        };
         let native = self.native.arrive(port, now, frame);
-        self.agree("arrival", &kernel, native)
+        self.agree("arrival", [&kernel, &classifier], native)
     }
 
-    /// Lets both give back `slot`.
+    /// Lets all give back `slot`.
     pub fn depart(
         &mut self,
         slot: u32,
@@ -155,18 +166,20 @@ impl Twins {
             };
             left.map(|left| (left, due))
         };
-        let (kernel, native) = (depart(self.kernel.tables()), depart(self.native.tables()));
-        self.agree("departure", &kernel, native)
+        let switches = [self.kernel.tables(), self.classifier.tables(), self.native.tables()];
+        let [kernel, classifier, native] = switches.map(depart);
+        self.agree("departure", [&kernel, &classifier], native)
     }
 
-    /// Lets the control planes of both compute thresholds under `policy`.
+    /// Lets the control planes of all compute thresholds under `policy`.
     pub fn observe(&mut self, policy: Policy, now: Nanos) -> Result<(), String> {
-        self.kernel.tables().observe(policy, now);
-        self.native.tables().observe(policy, now);
-        self.agree("control plane", &(), ())
+        for tables in [self.kernel.tables(), self.classifier.tables(), self.native.tables()] {
+            tables.observe(policy, now);
+        }
+        self.agree("control plane", [&(), &()], ())
     }
 
-    /// Shows the auditors of both a frame that leaves `port`, its transmission having begun at `started`. The
+    /// Shows the auditors of all a frame that leaves `port`, its transmission having begun at `started`. The
     /// switch's clock shows `now`, less than 4.29 s later.
     pub fn audit(
         &mut self,
@@ -176,26 +189,43 @@ impl Twins {
         frame: &[u8],
     ) -> Result<(), String> {
         self.kernel.audit(port, now, started, frame)?;
+        self.classifier.audit(port, now, started, frame)?;
         self.native.audit(port, started, frame);
-        self.agree("audit", &(), ())
+        self.agree("audit", [&(), &()], ())
     }
 
     /// Fails if the tables differ in a row that a port, host or slot has.
     pub fn check_tables(&self) -> Result<(), String> {
-        first_difference(self.kernel.tables(), self.native.tables(), CAPACITY)
-            .map_or(Ok(()), |difference| Err(format!("tables: {difference}")))
+        for (hook, switch) in [("XDP", &self.kernel), ("TC", &self.classifier)] {
+            let difference = first_difference(switch.tables(), self.native.tables(), CAPACITY);
+            difference.map_or(Ok(()), |what| Err(format!("tables at {hook}: {what}")))?;
+        }
+        Ok(())
     }
 
     fn agree<T: PartialEq + std::fmt::Debug>(
         &self,
         what: &str,
-        kernel: &T,
+        [kernel, classifier]: [&T; 2],
         native: T,
     ) -> Result<T, String> {
-        if *kernel != native {
-            return Err(format!("{what}: eBPF {kernel:?}, native {native:?}"));
+        for (hook, ours) in [("XDP", kernel), ("TC", classifier)] {
+            if *ours != native {
+                return Err(format!("{what}: eBPF at {hook} {ours:?}, native {native:?}"));
+            }
         }
         self.check_tables().map_err(|difference| format!("after {what}, {difference}"))?;
         Ok(native)
     }
+}
+
+/// Whether `BPF_PROG_TEST_RUN` gives a frame to a TC program: something has to follow the Ethernet header, all of the
+/// header if it is of IPv4 or IPv6, and frame and skb have to fit a page.
+fn is_for_tc(frame: &[u8]) -> bool {
+    let shortest = match frame.get(12..14) {
+        Some([0x08, 0x00]) => 14 + 20,
+        Some([0x86, 0xdd]) => 14 + 40,
+        _ => 14 + 1,
+    };
+    (shortest..=3700).contains(&frame.len())
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{BitsPerSecond, Picos};
 
 use super::plan::{limit_hosts, limit_switches};
-use super::routing::{Routes, routes_of};
+use super::routing::{Network, Routes, routes_of};
 use super::{
     FabricError, HostId, LinkEnd, MAX_NAME_LENGTH, MAX_PORTS, NodeId, Plan, Racks, RouteFault,
     RouteMatch, StaticRoutes, SwitchId, Traffic, WireId, in_32_bits,
@@ -136,7 +136,8 @@ impl Fabric {
         let wires = connect(plan, &mut nodes)?;
         check_ports(&nodes)?;
         let hosts = in_32_bits(plan.hosts.len());
-        let routes = routes_of(&nodes, &wires, hosts);
+        let network = Network { nodes: &nodes, wires: &wires, hosts, is_up: |_| true };
+        let routes = routes_of(network);
         Ok(Self { nodes, wires, hosts, routes, static_routes: StaticRoutes::default() })
     }
 
@@ -215,6 +216,13 @@ impl Fabric {
     /// All shortest paths from a switch to every host, on which [`Self::static_routes`] lie.
     pub fn shortest_routes(&self, switch: SwitchId) -> &Routes {
         &self.routes[switch.0 as usize]
+    }
+
+    /// The same of all switches, by number, on paths without the links that `is_down` says are down.
+    pub fn routes_without(&self, is_down: impl Fn(WireId) -> bool) -> Vec<Routes> {
+        let is_up = |wire: WireId| !is_down(wire) && !is_down(wire.reverse());
+        let Self { nodes, wires, hosts, .. } = self;
+        routes_of(Network { nodes, wires, hosts: *hosts, is_up: &is_up })
     }
 
     /// What goes before the shortest paths.

@@ -9,7 +9,7 @@
 //! fabric that gives all spines one AS number, or otherwise forbids valleys, drops this traffic
 //! instead, and is the same as one without a path.
 
-use super::{HostId, Node, NodeId, NodeKind, Wire};
+use super::{HostId, Node, NodeId, NodeKind, Wire, WireId};
 
 /// One switch's shortest paths: for each host, all ports on a shortest path, in ascending order.
 ///
@@ -51,25 +51,45 @@ impl Routes {
     }
 }
 
+/// What routes are found in.
+#[derive(Clone, Copy)]
+pub(super) struct Network<'a, F> {
+    pub nodes: &'a [Node],
+    pub wires: &'a [Wire],
+    pub hosts: u32,
+    /// Whether a wire can be used; both of a link, or neither.
+    pub is_up: F,
+}
+
 /// Routes of every switch, by breadth-first search from each host; hosts do not forward.
-pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Routes> {
+pub(super) fn routes_of<F: Fn(WireId) -> bool + Copy>(network: Network<'_, F>) -> Vec<Routes> {
+    let Network { nodes, wires, hosts, is_up } = network;
     let switches = nodes.len() - hosts as usize;
     let empty = Routes { groups: Vec::new(), group_of: Vec::with_capacity(hosts as usize) };
     let mut routes = vec![empty; switches];
     // Hosts of one switch follow each other in most fabrics and share its distances.
     let mut distances = (NodeId(u32::MAX), Vec::new());
     for host in 0..hosts {
-        let edge = wires[nodes[host as usize].ports[0].0 as usize].to;
+        let link = nodes[host as usize].ports[0];
+        let edge = wires[link.0 as usize].to;
         let is_same = distances.0 == edge;
+        if !is_up(link) {
+            for routes in &mut routes {
+                routes.add(Vec::new());
+            }
+            // Whatever host is next, its routes are not this one's.
+            distances.0 = NodeId(u32::MAX);
+            continue;
+        }
         if !is_same {
-            distances = (edge, distances_to(edge, nodes, wires));
+            distances = (edge, distances_to(edge, network));
         }
         for (here, routes) in (hosts..).map(NodeId).zip(&mut routes) {
             if is_same && here != edge {
                 routes.repeat();
                 continue;
             }
-            routes.add(ports_towards(NodeId(host), here, &distances.1, nodes, wires));
+            routes.add(ports_towards(NodeId(host), here, &distances.1, network));
         }
     }
     routes
@@ -79,7 +99,8 @@ pub(super) fn routes_of(nodes: &[Node], wires: &[Wire], hosts: u32) -> Vec<Route
 const UNREACHED: u32 = u32::MAX;
 
 /// Hops from every switch to `edge`, through switches only.
-fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
+fn distances_to<F: Fn(WireId) -> bool>(edge: NodeId, network: Network<'_, F>) -> Vec<u32> {
+    let Network { nodes, wires, is_up, .. } = network;
     let mut distances = vec![UNREACHED; nodes.len()];
     distances[edge.0 as usize] = 0;
     let mut frontier = vec![edge];
@@ -89,7 +110,7 @@ fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
             for port in &nodes[node.0 as usize].ports {
                 let peer = wires[port.0 as usize].to;
                 let is_switch = matches!(nodes[peer.0 as usize].kind, NodeKind::Switch(_));
-                if is_switch && distances[peer.0 as usize] == UNREACHED {
+                if is_switch && is_up(*port) && distances[peer.0 as usize] == UNREACHED {
                     distances[peer.0 as usize] = hops;
                     next.push(peer);
                 }
@@ -103,13 +124,13 @@ fn distances_to(edge: NodeId, nodes: &[Node], wires: &[Wire]) -> Vec<u32> {
     distances
 }
 
-fn ports_towards(
+fn ports_towards<F: Fn(WireId) -> bool>(
     host: NodeId,
     here: NodeId,
     distances: &[u32],
-    nodes: &[Node],
-    wires: &[Wire],
+    network: Network<'_, F>,
 ) -> Vec<u16> {
+    let Network { nodes, wires, is_up, .. } = network;
     let distance = distances[here.0 as usize];
     if distance == UNREACHED {
         return Vec::new();
@@ -119,7 +140,7 @@ fn ports_towards(
     };
     (0u16..)
         .zip(&nodes[here.0 as usize].ports)
-        .filter(|(_, wire)| leads(wires[wire.0 as usize].to))
+        .filter(|(_, wire)| is_up(**wire) && leads(wires[wire.0 as usize].to))
         .map(|(port, _)| port)
         .collect()
 }
@@ -188,6 +209,45 @@ mod tests {
         let traffic = Traffic::between(HostId(1), HostId(2));
         let direct = fabric.path(traffic, |_, group| group[group.len() - 1]).unwrap();
         assert_eq!(direct.len(), 4);
+    }
+
+    /// Ports of a switch towards a host while links are down, each named by one of its wires.
+    fn ports(fabric: &Fabric, down: &[&str], switch: u32, host: u32) -> Vec<u16> {
+        let is_down = |wire: WireId| {
+            [wire, wire.reverse()].iter().any(|&wire| down.contains(&&*fabric.wire(wire).name))
+        };
+        let routes = fabric.routes_without(is_down);
+        routes[switch as usize].ports_to(HostId(host)).to_vec()
+    }
+
+    #[test]
+    fn links_that_are_down_are_like_those_that_have_failed() {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let fabric = Fabric::build(&Plan::leaf_spine(4, 2, 2, link, link).unwrap()).unwrap();
+        let ports = |down: &[&str], switch, host| ports(&fabric, down, switch, host);
+        assert_eq!(ports(&[], 0, 6), [2, 3]);
+        assert_eq!(ports(&["leaf0->spine1"], 0, 6), [2]);
+        assert_eq!(ports(&["spine1->leaf0"], 0, 6), [2], "either wire");
+        assert_eq!(ports(&["spine1->leaf0"], 3, 0), [2], "the others know of it");
+        let down = ["spine0->leaf3", "spine1->leaf0"];
+        assert_eq!(ports(&down, 0, 7), [2]);
+        assert_eq!(ports(&down, 4, 7), [1, 2], "down and up again");
+        let all = ["leaf0->spine0", "leaf0->spine1"];
+        assert_eq!(ports(&all, 0, 6), [0; 0]);
+        assert_eq!(ports(&all, 0, 1), [1], "its own host");
+        assert_eq!(ports(&all, 3, 0), [0; 0]);
+    }
+
+    #[test]
+    fn a_host_whose_link_is_down_has_no_route_and_its_neighbours_keep_theirs() {
+        let link = (BitsPerSecond(1_000_000_000), Picos(0));
+        let fabric = Fabric::build(&Plan::leaf_spine(2, 2, 3, link, link).unwrap()).unwrap();
+        let ports = |switch, host| ports(&fabric, &["h1->leaf0"], switch, host);
+        for (host, own, others) in [(0, &[0][..], &[3, 4][..]), (1, &[], &[]), (2, &[2], &[3, 4])] {
+            assert_eq!(ports(0, host), own, "h{host} at leaf0");
+            assert_eq!(ports(1, host), others, "h{host} at leaf1");
+        }
+        assert_eq!(ports(1, 3), [0]);
     }
 
     #[test]

@@ -11,15 +11,20 @@ pub mod doctor;
 #[cfg(feature = "kernel")]
 pub mod exec;
 pub mod graph;
+#[cfg(feature = "kernel")]
+pub mod impair;
 pub mod import;
 pub mod inspect;
 mod interrupt;
+mod json_errors;
 #[cfg(feature = "kernel")]
 pub mod link;
 #[cfg(feature = "kernel")]
 pub mod list;
 #[cfg(not(feature = "kernel"))]
 mod memory_only;
+#[cfg(feature = "kernel")]
+pub mod metrics;
 mod open_files;
 pub mod reproduce;
 pub mod run;
@@ -27,9 +32,15 @@ mod run_progress;
 pub mod schema;
 #[cfg(feature = "kernel")]
 pub mod send;
+#[cfg(feature = "kernel")]
+pub mod storm;
 pub mod sweep;
 mod sweep_progress;
+#[cfg(feature = "kernel")]
+pub mod top;
 pub mod validate;
+#[cfg(feature = "kernel")]
+pub mod watch;
 
 use std::error::Error;
 use std::fmt::Display;
@@ -44,8 +55,11 @@ use crate::guardian;
 #[cfg(feature = "kernel")]
 use crate::live::folder::LiveFolder;
 
+pub use json_errors::parse;
 #[cfg(not(feature = "kernel"))]
-pub use memory_only::{capture, deploy, destroy, doctor, exec, link, list, send};
+pub use memory_only::{
+    capture, deploy, destroy, doctor, exec, impair, link, list, metrics, send, storm, top, watch,
+};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -86,10 +100,20 @@ enum Command {
     Send(send::Arguments),
     /// Sends RoCE flows from many hosts of a live fabric to one, all at once.
     Incast(send::IncastArguments),
+    /// Shows a live fabric on a terminal, again and again: rates, queues, pauses, drops.
+    Top(top::Arguments),
+    /// The same as a line a period, for files and programs.
+    Watch(watch::Arguments),
+    /// Serves a live fabric's metrics to Prometheus, as long as it runs.
+    Metrics(metrics::Arguments),
     /// Captures what crosses wires of a live fabric, as pcapng.
     Capture(capture::Arguments),
-    /// Takes a wire of a live fabric down, or up again.
+    /// Takes a wire of a live fabric down, or up again, or lets it flap.
     Link(link::Arguments),
+    /// Has a host of a live fabric pause its switch without end: a PFC storm.
+    Storm(storm::Arguments),
+    /// Makes a wire of a live fabric lose, damage or delay frames, or slows it; shows what is set.
+    Impair(impair::Arguments),
     /// Takes live fabrics down, or removes what killed runs have left.
     Destroy(destroy::Arguments),
     /// Keeps a live fabric up; `deploy` starts it.
@@ -119,8 +143,13 @@ impl Arguments {
             Command::Exec(arguments) => exec::execute(arguments),
             Command::Send(arguments) => send::execute(arguments),
             Command::Incast(arguments) => send::incast(arguments),
+            Command::Top(arguments) => top::execute(arguments),
+            Command::Watch(arguments) => watch::execute(arguments),
+            Command::Metrics(arguments) => metrics::execute(arguments),
             Command::Capture(arguments) => capture::execute(arguments),
             Command::Link(arguments) => link::execute(arguments),
+            Command::Storm(arguments) => storm::execute(arguments),
+            Command::Impair(arguments) => impair::execute(arguments),
             Command::Destroy(arguments) => destroy::execute(arguments),
             Command::Supervise(arguments) => deploy::supervise(arguments),
             Command::Guardian(arguments) => {
@@ -187,10 +216,7 @@ fn print(text: &str, exit: Exit) -> Exit {
     match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
         // A reader that has gone away (`xoff run .. | head`) has seen what it wanted.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            say(format_args!(
-                "error: cannot write to standard output: {error}; send it somewhere else"
-            ));
-            Exit::BadInput
+            refuse(&format!("cannot write to standard output: {error}; send it somewhere else"))
         }
         _ => exit,
     }
@@ -198,8 +224,13 @@ fn print(text: &str, exit: Exit) -> Exit {
 
 /// Says why a command does nothing.
 fn refuse(message: &str) -> Exit {
-    say(format_args!("error: {message}"));
+    json_errors::error(message);
     Exit::BadInput
+}
+
+/// Says what is hardly meant.
+fn warn(message: impl Display) {
+    json_errors::warning(&message.to_string());
 }
 
 /// The folder of the live fabric that is meant, if there is no such file.
@@ -248,11 +279,11 @@ fn require_file(file: &Path) -> Result<(), Exit> {
 
 fn checked(read: Result<Scenario, ScenarioError>) -> Result<Scenario, Exit> {
     let scenario = read.map_err(|error| {
-        say(error);
-        Exit::BadInput
+        let text = error.to_string();
+        refuse(text.strip_prefix("error: ").unwrap_or(&text))
     })?;
     for warning in scenario.warnings() {
-        say(format_args!("warning: {warning}"));
+        warn(warning);
     }
     Ok(scenario)
 }
@@ -276,10 +307,11 @@ fn say(line: impl Display) {
 
 /// Shows an error with those of its causes that its own text leaves out, and what to do about them.
 fn complain(error: &dyn Error) {
-    say(format_args!("error: {}", with_causes(error)));
+    refuse(&with_causes(error));
 }
 
-fn with_causes(error: &dyn Error) -> String {
+/// An error with those of its causes that its own text leaves out, and what to do about them.
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     for cause in causes.map(ToString::to_string) {

@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use xoff::commands::Arguments;
+use xoff::commands;
 use xoff::heap::Heap;
 
 #[global_allocator]
 static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
-    ExitCode::from(Arguments::parse().execute().code())
+    let exit = match commands::parse() {
+        Ok(arguments) => arguments.execute(),
+        Err(exit) => exit,
+    };
+    ExitCode::from(exit.code())
 }

@@ -24,6 +24,8 @@ pub enum Datapath {
     Kernel,
     /// Native, without privilege
     Memory,
+    /// Live fabrics: TCP goodput, lateness, idle cost, a fabric of 256 hosts up and down
+    Live,
 }
 
 /// What to measure.
@@ -48,6 +50,7 @@ impl Datapath {
         match self {
             Self::Kernel => "kernel",
             Self::Memory => "memory",
+            Self::Live => "live",
         }
     }
 }
@@ -55,9 +58,18 @@ impl Datapath {
 /// Measures one datapath.
 pub fn run(options: &Options) -> Result<()> {
     let Options { datapath, ref against, runs, check } = *options;
-    if datapath == Datapath::Kernel {
+    if datapath != Datapath::Memory {
         let without = "`cargo xtask bench memory`, which needs none";
-        privilege::require_root("the kernel benchmark", "bench", Some(without))?;
+        privilege::require_root("this benchmark", "bench", Some(without))?;
+    }
+    if datapath == Datapath::Live {
+        if against.is_some() {
+            bail!(
+                "the figures of live fabrics depend on what else the machine does: run `bench live` at both commits"
+            );
+        }
+        // Deployed as a user does.
+        process::run(process::cargo("build").args(["--release", "--package", "xoff"]))?;
     }
     match against {
         None => process::run(process::cargo("run").args(BINARY).args(["--", datapath.name()])),

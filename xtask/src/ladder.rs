@@ -41,7 +41,7 @@ impl Rung {
         matches!(self, Self::Memory | Self::Kernel)
     }
 
-    /// Whether its tests call `ip` and `ping`.
+    /// Whether its tests call `ip`, `ping` and `iperf3`.
     fn needs_network_tools(self) -> bool {
         self == Self::Kernel
     }
@@ -75,9 +75,10 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
     if only.is_none_or(Rung::needs_network_tools) {
         packages::iproute()?;
         packages::ping()?;
+        packages::iperf3()?;
     }
-    // Tests of the commands run the binary beside them, which cargo does not build for tests.
-    process::run(process::cargo("build").args(["--package", "xoff"]))?;
+    // Tests of the commands run the binaries beside them, which cargo does not build for tests.
+    process::run(process::cargo("build").args(["--package", "xoff", "--package", "standalone"]))?;
     let mut cargo = process::cargo("test");
     cargo.args(["--package", "tests", "--no-fail-fast"]);
     if only.is_none_or(Rung::needs_dissectors) {
@@ -104,7 +105,7 @@ mod tests {
             let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md has no row for {name}"));
             let needs = row.split('|').nth(3).expect("the third column").trim();
             let root = rung.needs_root().then_some("root");
-            let tools = rung.needs_network_tools().then_some("iproute2, ping");
+            let tools = rung.needs_network_tools().then_some("iproute2, ping, iperf3");
             let dissectors = rung.needs_dissectors().then_some("tshark, scapy");
             let all: Vec<&str> = root.into_iter().chain(tools).chain(dissectors).collect();
             let expected = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };

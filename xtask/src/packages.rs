@@ -29,6 +29,11 @@ pub fn ping() -> Result<()> {
     on_path("ping", "-V", "iputils-ping")
 }
 
+/// Makes sure that `iperf3` can be called.
+pub fn iperf3() -> Result<()> {
+    on_path("iperf3", "--version", "iperf3")
+}
+
 /// Makes sure that C++ can be compiled.
 pub fn cxx() -> Result<()> {
     on_path("c++", "--version", "g++")

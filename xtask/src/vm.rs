@@ -1,5 +1,5 @@
-//! Other kernels: the distribution's, booted in virtual machines, run scenarios on the kernel datapath and
-//! have to give the bytes of the memory datapath.
+//! Other kernels: the distribution's, booted in virtual machines, run scenarios on the kernel datapath, at each of its
+//! hooks, and have to give the bytes of the memory datapath.
 
 mod initramfs;
 mod kernel_package;
@@ -21,6 +21,8 @@ use verdict::Results;
 
 /// Short scenarios that together use PFC, ECN, ECMP and both levels of DSH's pauses.
 const SCENARIOS: [&str; 3] = ["victim", "dsh-incast", "bfc"];
+/// Values of `datapath.hook`.
+const HOOKS: [&str; 3] = ["xdp", "xdp-generic", "tc"];
 /// What a fabric needs of the kernel and distributions build as modules.
 const MODULES: [&str; 3] = ["veth", "sch_ingress", "cls_bpf"];
 const INIT: &str = include_str!("vm/init.sh");
@@ -51,7 +53,9 @@ pub fn run(series: &[String]) -> Result<()> {
     let laboratory = Laboratory { folder, xoff, busybox };
     let mut references = BTreeMap::new();
     for scenario in SCENARIOS {
-        references.insert(scenario.to_owned(), laboratory.reference(scenario)?);
+        let reference = laboratory.reference(scenario)?;
+        let at = |hook| (format!("{scenario}/{hook}"), reference.clone());
+        references.extend(HOOKS.map(at));
     }
     let kernels = series.iter().map(|series| KernelPackage::fetch(series, &laboratory.folder));
     let kernels = kernels.collect::<Result<Vec<_>>>()?;
@@ -110,6 +114,7 @@ impl Laboratory {
             order.extend([&name, "\n"]);
         }
         initramfs.file("/modules/order", order.as_bytes());
+        initramfs.file("/hooks", HOOKS.map(|hook| format!("{hook}\n")).concat().as_bytes());
         for scenario in SCENARIOS {
             let content = fs::read(scenario_file(scenario))?;
             initramfs.file(format!("/scenarios/{scenario}.toml"), &content);

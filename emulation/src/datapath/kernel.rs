@@ -1,9 +1,11 @@
-//! The kernel datapath: namespaces, links, XDP switches, AF_XDP hosts.
+//! The kernel datapath: namespaces, links, switches at XDP or TC, AF_XDP hosts.
 //!
-//! When a frame is sent on a veth, the peer's native XDP program runs before the system call returns. So does that of
-//! a tap device when a frame is written to it. So the engine sends one frame, takes its record, and goes on. If the
-//! record does not come, the engine waits, and then the run fails: it never reports results that a lost frame has
-//! falsified.
+//! When a frame is sent on a veth, the peer's program runs before the system call returns, nearly always: by native XDP
+//! in the peer's own poll, by generic XDP and TC in that of the processor's backlog, and the kernel polls both at the
+//! end of the call, unless it defers that to a thread (ksoftirqd, threaded polls) or another processor (RPS). When a
+//! frame is written to a tap device its program runs within the call. So the engine sends one frame, takes its record,
+//! and goes on, and frames keep their order whatever is deferred. If the record does not come, the engine waits, and
+//! then the run fails: it never reports results that a lost frame has falsified.
 
 mod deploy;
 
@@ -26,12 +28,12 @@ use fabric_core::wire::{
 use host_agent::af_xdp;
 use host_agent::frame_length::FrameLengths;
 use netns::{Deployment, Tap};
-use scenario::LinkKind;
+use scenario::Datapath;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 use topology::{Fabric, HostId, NodeKind, SwitchId, WireId};
-use units::Nanos;
+use units::{Nanos, Picos};
 
 use super::slab::Slab;
 use super::{
@@ -44,7 +46,7 @@ use crate::stations::{self, naming};
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, Programs, STACK_INTERFACE};
-use deploy::{open_links, plan, start_hosts, start_switches};
+use deploy::{hook, open_links, plan, start_hosts, start_switches};
 
 /// Looks into a ring before sleeping.
 const SPINS: u32 = 1000;
@@ -115,6 +117,8 @@ pub struct KernelFrame {
     length: u32,
     /// Whether a program in a host's namespace has sent it.
     is_foreign: bool,
+    /// How much faults delay it on the wire that it is on; zero once it has crossed it.
+    late: Picos,
 }
 
 /// The bytes of frames.
@@ -133,17 +137,18 @@ impl KernelWires {
     /// entry per switch. The tables still have to be configured.
     pub fn deploy(
         fabric: &Fabric,
-        links: LinkKind,
+        datapath: Datapath,
         capacities: &[Capacity],
         policy: Policy,
         lengths: FrameLengths,
         programs: Programs,
     ) -> Result<Deployed<Self>, DeployError> {
+        let (links, hook) = (datapath.links, hook(datapath.hook));
         let addresses = stations::addresses(fabric);
         let mut deployment = netns::deploy(&plan(fabric, links, &addresses, programs))?;
         let mut switches = Vec::with_capacity(capacities.len());
         let mut tables = Vec::with_capacity(capacities.len());
-        for started in start_switches(fabric, links, &deployment, capacities, policy)? {
+        for started in start_switches(fabric, (links, hook), &deployment, capacities, policy)? {
             switches.push(Some(started.switch));
             tables.push(started.tables);
         }
@@ -151,7 +156,7 @@ impl KernelWires {
             Programs::Beside => SocketTakes::Ours,
             Programs::Behind { .. } => SocketTakes::All,
         };
-        let (host_program, hosts) = start_hosts(fabric, &deployment, takes)?;
+        let (host_program, hosts) = start_hosts(fabric, hook, &deployment, takes)?;
         let wires = Self {
             stacks: deployment.take_stacks(),
             hosts: Sockets(hosts.into_iter().map(Some).collect()),
@@ -161,7 +166,7 @@ impl KernelWires {
             host_program: Arc::new(host_program),
             wire_names: fabric.wires().iter().map(|wire| wire.name.clone()).collect(),
         };
-        let frames = KernelFrames { frames: Slab::default(), lengths, addresses: addresses.into() };
+        let frames = KernelFrames::new(&addresses, lengths);
         Ok(Deployed { frames, wires, tables })
     }
 
@@ -210,10 +215,15 @@ fn fill(buffer: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 impl KernelFrames {
+    /// An empty store. `addresses` has one entry per wire.
+    pub fn new(addresses: &[LinkAddresses], lengths: FrameLengths) -> Self {
+        Self { frames: Slab::default(), lengths, addresses: addresses.into() }
+    }
+
     /// A frame between neighbours.
     fn insert_control(&mut self, bytes: &[u8]) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         fill(buffer, bytes);
         *length = self.lengths.hop_control(length_of(bytes));
         *is_foreign = false;
@@ -224,7 +234,7 @@ impl KernelFrames {
     /// counts.
     pub fn foreign(&mut self, bytes: &[u8]) -> (FrameId, u32) {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         fill(buffer, bytes);
         if buffer.len() < ethernet::MINIMUM_FRAME_LENGTH {
             buffer.resize(ethernet::MINIMUM_FRAME_LENGTH, 0);
@@ -268,7 +278,7 @@ impl FrameStore for KernelFrames {
         stamps: &[Stamp],
     ) -> FrameId {
         let frame = self.frames.add();
-        let KernelFrame { bytes: buffer, length, is_foreign } = &mut self.frames[frame];
+        let KernelFrame { bytes: buffer, length, is_foreign, .. } = &mut self.frames[frame];
         *is_foreign = false;
         buffer.resize(packet.frame_length(), 0);
         *length = counted(self.lengths, packet.payload_length(), packet.frame_length());
@@ -304,6 +314,10 @@ impl FrameStore for KernelFrames {
 
     fn stamps(&self, frame: FrameId) -> &[Stamp] {
         telemetry::stamps(&self.frames[frame].bytes)
+    }
+
+    fn set_late(&mut self, frame: FrameId, late: Picos) {
+        self.frames[frame].late = late;
     }
 
     fn discard(&mut self, frame: FrameId) {
@@ -421,14 +435,15 @@ impl Wires for KernelWires {
             program.set_clock(crossing.now.to_nanos());
             program.set_frame_length(crossing.length);
         }
-        let frame = frames.frames[frame].bytes.as_slice();
+        let KernelFrame { bytes: frame, late, .. } = &mut frames.frames[frame];
+        let late = std::mem::take(late);
         let sent = match (&self.links, wire.from) {
             (Links::Tap(taps), _) => {
                 taps[crossing.wire.0 as usize].deliver(frame).map_err(Into::into)
             }
             (Links::Veth(sockets), NodeKind::Switch(SwitchId(switch))) => {
                 let interface = FIRST_INTERFACE + u32::from(wire.from_port);
-                let mark = low_half(crossing.started());
+                let mark = low_half(crossing.started(late));
                 sockets[switch as usize].send(interface, frame, mark).map_err(Into::into)
             }
             (Links::Veth(_), NodeKind::Host(HostId(host))) => {

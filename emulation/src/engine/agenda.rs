@@ -3,7 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use scenario::ThresholdUpdate;
 use units::Picos;
+
+use super::part::Opening;
+use super::{Engine, RunError};
+use crate::datapath::Wires;
 
 /// Something for the whole fabric. At an instant they run in the order of this list, before any node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +41,8 @@ pub enum Task {
     LinkDelays,
     /// Switches announce which queues they have paused.
     Bitmaps,
+    /// Switches hear of a link that has gone down or come up.
+    Reroute,
 }
 
 impl Task {
@@ -50,6 +57,7 @@ impl Task {
             Self::ControlPlane => 5,
             Self::LinkDelays => 6,
             Self::Bitmaps => 7,
+            Self::Reroute => 8,
         }
     }
 }
@@ -79,6 +87,57 @@ impl Agenda {
             return None;
         }
         self.tasks.pop().map(|Reverse((.., task))| task)
+    }
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// Does what is due.
+    pub(super) fn perform(&mut self, task: Task, opening: &mut Opening) -> Result<(), RunError> {
+        match task {
+            Task::PausesChanged { wire, paused, at } => self.pauses_changed(wire, paused, at)?,
+            Task::PauseSettled { wire, class } => self.pause_settled(wire, class),
+            Task::DeadlockLook => self.look_for_deadlock(),
+            Task::PausedQueuesLook => self.look_at_paused_queues(),
+            Task::Sample => {
+                opening.samples = Some(self.classes);
+                self.go_on(task, self.scenario.results.queue_period);
+            }
+            Task::ControlPlane => {
+                opening.computes = true;
+                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
+                    self.go_on(task, period);
+                }
+            }
+            Task::LinkDelays => {
+                opening.measures = true;
+                self.repeat(task, self.scenario.switch.headroom.measurement_period());
+            }
+            Task::Bitmaps => {
+                opening.announces = true;
+                self.repeat(task, self.scenario.bitmap_period());
+            }
+            Task::Reroute => self.reroute_as_planned(),
+        }
+        Ok(())
+    }
+
+    /// Schedules a task again. In a live fabric it may rest.
+    fn go_on(&mut self, task: Task, period: Picos) {
+        #[cfg(feature = "kernel")]
+        if self.lets_rest(task, period) {
+            return;
+        }
+        self.agenda.schedule(self.now + period, task);
+    }
+
+    /// Schedules a task again, as long as there are flows; without any it rests.
+    pub(super) fn repeat(&mut self, task: Task, period: Option<Picos>) {
+        let Some(period) = period else { return };
+        if self.active.is_empty() && self.stream.next_start().is_none() {
+            self.resting.push((task, period));
+        } else {
+            self.agenda.schedule(self.now + period, task);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::datapath::FrameId;
 pub struct Arrival {
     /// See [`port_key`].
     pub key: u64,
-    /// The frame's number, and in the low half its length.
+    /// The frame's number, and in the low half its length, to which [`DAMAGED`] may be added.
     what: u64,
 }
 
@@ -31,7 +31,13 @@ impl Arrival {
     /// Its counted length, as the sender computed it.
     #[inline]
     pub fn length(self) -> u32 {
-        (self.what & u64::from(u32::MAX)) as u32
+        (self.what & u64::from(!DAMAGED)) as u32
+    }
+
+    /// Whether its FCS is wrong.
+    #[inline]
+    pub fn is_damaged(self) -> bool {
+        self.what & u64::from(DAMAGED) != 0
     }
 
     /// When its last bit arrives.
@@ -46,6 +52,9 @@ impl Arrival {
         (self.key & ((1 << PORT_BITS) - 1)) as u16
     }
 }
+
+/// Added to the length of a frame whose FCS is wrong when it arrives.
+pub const DAMAGED: u32 = 1 << 31;
 
 /// Bits of a port's number.
 pub const PORT_BITS: u32 = 8;

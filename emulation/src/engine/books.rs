@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fabric_core::drop_reason::DropReason;
-use results::{DropTotals, FlowQueueTotals, Measurements, RunEnd, Summary};
+use results::{DropTotals, FaultRow, FaultTotals, FlowQueueTotals, Measurements, RunEnd, Summary};
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
 
+use super::faults::FaultTally;
 use super::host_node::HostNode;
 use super::part::Part;
 use super::recorder::drop_class;
+use super::switch_node::SwitchNode;
+use super::transmitter::Transmitter;
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 
@@ -36,11 +39,17 @@ impl<W: Wires> Engine<'_, W> {
         let mut books = std::mem::take(&mut self.recorder.misdelivered);
         let deadlock = self.finish_deadlocks()?;
         self.finish_measurements()?;
+        self.finish_storms()?;
+        let faults = self.fault_rows();
+        if !self.scenario.faults.is_empty() {
+            self.recorder.record.faults(&faults)?;
+        }
         if end == RunEnd::Drained {
             self.check_drained(&mut books);
         }
         self.check_always(&mut books);
         let mut counted = self.summary(end, books, substrate_losses);
+        counted.faults = self.fault_totals(&faults);
         let lasts = missing == 0 && !self.active.is_empty() && deadlock.is_none();
         let unfinished = match end {
             RunEnd::Duration if !lasts => {
@@ -115,6 +124,51 @@ impl<W: Wires> Engine<'_, W> {
         Ok(all.map_or(Ok(()), |all| self.recorder.record.measurements(&all))?)
     }
 
+    /// Tells the record of PFC storms that are not over, in the order of switches.
+    fn finish_storms(&mut self) -> Result<(), RunError> {
+        let fabric = self.scenario.fabric();
+        let of_switch = |node: &SwitchNode| {
+            node.switch.storms().map(|storm| (node.id, storm)).collect::<Vec<_>>()
+        };
+        let storms: Vec<_> = self.switches().flat_map(of_switch).collect();
+        for (switch, storm) in storms {
+            self.recorder.storm(fabric.switch_node(switch), &storm, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// What the scenario's faults have done on each wire, in the order of faults and wires.
+    fn fault_rows(&self) -> Vec<FaultRow> {
+        let fabric = self.scenario.fabric();
+        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires().0);
+        let switches =
+            self.switches().flat_map(|node| (0..node.ports()).map(|port| node.wires(port).0));
+        let of_wire = |out: &Transmitter| {
+            let wire = out.wire;
+            out.tallies().map(move |(fault, tally)| (fault, wire.0, tally)).collect::<Vec<_>>()
+        };
+        let mut tallies: Vec<_> = hosts.chain(switches).flat_map(of_wire).collect();
+        tallies.sort_by_key(|&(fault, wire, _)| (fault, wire));
+        let row = |(fault, wire, tally): (u32, u32, FaultTally)| FaultRow {
+            fault,
+            kind: self.scenario.faults[fault as usize].kind(),
+            wire: fabric.wire(WireId(wire)).name.clone(),
+            seen: tally.seen,
+            frames: tally.frames,
+            added: tally.added.to_nanos_ceil(),
+            most_added: tally.most_added.to_nanos_ceil(),
+        };
+        tallies.into_iter().map(row).collect()
+    }
+
+    fn fault_totals(&self, rows: &[FaultRow]) -> Option<FaultTotals> {
+        let mut totals = FaultTotals { reroutes: self.rerouting.changes, ..FaultTotals::default() };
+        for row in rows {
+            totals.add(row);
+        }
+        (!self.scenario.faults.is_empty()).then_some(totals)
+    }
+
     fn tables(&self) -> impl Iterator<Item = (&str, &SwitchTables)> {
         let fabric = self.scenario.fabric();
         self.switches()
@@ -142,7 +196,7 @@ impl<W: Wires> Engine<'_, W> {
         }
         let fabric = self.scenario.fabric();
         let wires = fabric.wires().len();
-        let (mut sent, mut received) = (vec![(0, 0); wires], vec![0; wires]);
+        let (mut sent, mut received) = (vec![(0, 0); wires], vec![(0, 0); wires]);
         let mut flying = vec![0; wires];
         for part in &self.parts {
             let of_hosts = part.hosts.iter().map(HostNode::wires);
@@ -152,15 +206,15 @@ impl<W: Wires> Engine<'_, W> {
                 .flat_map(|node| (0..node.ports()).map(move |port| node.wires(port)));
             for (out, inward) in of_hosts.chain(of_switches) {
                 sent[out.wire.0 as usize] = (out.sent, out.lost);
-                received[inward.wire.0 as usize] = inward.received;
+                received[inward.wire.0 as usize] = (inward.received, inward.damaged);
             }
             for (index, port) in part.core.on_their_way() {
                 flying[part.inward(index, port).wire.0 as usize] += 1;
             }
         }
         let wires = (0..).zip(fabric.wires()).zip(sent).zip(received).zip(flying);
-        for ((((number, wire), (sent, lost)), received), flying) in wires {
-            let name = &wire.name;
+        for ((((number, wire), (sent, lost)), (received, damaged)), flying) in wires {
+            let (name, lost) = (&wire.name, lost + damaged);
             if sent != received + lost + flying {
                 books.push(format!(
                     "wire {name}: {sent} frames sent, {received} received, {lost} lost by faults, {flying} on their way"
@@ -183,6 +237,8 @@ impl<W: Wires> Engine<'_, W> {
         for reason in DropReason::ALL {
             let frames = match reason {
                 DropReason::InjectedLoss => self.tally().injected_losses,
+                DropReason::LinkDown => self.tally().sent_in_vain,
+                DropReason::Corrupted => self.tally().damaged,
                 DropReason::SubstrateLoss => substrate_losses,
                 _ => self.tables().map(|(_, tables)| tables.dropped(*reason)).sum(),
             };

@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabric_core::drop_reason::DropReason;
 use results::Measurements;
 use scenario::CaptureFilter;
-use topology::NodeId;
+use topology::{NodeId, WireId};
 use units::Picos;
 
-use super::arrivals::{Arrival, PORT_BITS, Sorter, port_key};
+use super::arrivals::{Arrival, DAMAGED, PORT_BITS, Sorter, port_key};
+use super::faults::Fate;
 use super::journal::{Journal, Note};
 use super::part::Window;
 use super::transmitter::{Receiver, Transmitter};
@@ -23,6 +25,7 @@ pub struct Letter<F> {
     to: u32,
     at: Picos,
     port: u16,
+    /// As in an [`Arrival`].
     length: u32,
     frame: F,
 }
@@ -45,8 +48,12 @@ impl<F> Default for Mail<F> {
 pub struct Tally {
     /// Frames that have crossed a wire.
     pub packet_hops: u64,
-    /// Frames that faults took.
+    /// Frames that faults took at random or by their number.
     pub injected_losses: u64,
+    /// Frames that were sent while their wire was down.
+    pub sent_in_vain: u64,
+    /// Frames that arrived with a wrong FCS.
+    pub damaged: u64,
     /// The last arrival, or the last frame that a fault took: nothing happens after it in a fabric that drains.
     pub last_activity: Picos,
 }
@@ -57,6 +64,8 @@ impl Tally {
         Self {
             packet_hops: self.packet_hops + other.packet_hops,
             injected_losses: self.injected_losses + other.injected_losses,
+            sent_in_vain: self.sent_in_vain + other.sent_in_vain,
+            damaged: self.damaged + other.damaged,
             last_activity: self.last_activity.max(other.last_activity),
         }
     }
@@ -269,7 +278,7 @@ impl<W: Wires> Core<W> {
     }
 
     /// Puts a frame onto a free wire: it occupies the port for its serialisation, and arrives after the
-    /// propagation delay, unless a fault drops it.
+    /// propagation delay, unless something goes wrong on the wire.
     #[inline(always)]
     pub fn transmit(
         &mut self,
@@ -279,10 +288,46 @@ impl<W: Wires> Core<W> {
         frame: FrameId,
         length: u32,
     ) {
-        let arrival = transmitter.start(now, length);
-        if transmitter.is_faulty && transmitter.loses(self.frames.kind(frame)) {
-            return self.lose(now, node, transmitter, frame, length);
+        if transmitter.is_faulty() {
+            return self.transmit_faulty(now, node, transmitter, frame, length);
         }
+        let arrival = transmitter.start(now, length);
+        self.hand_over(arrival, transmitter, frame, length);
+    }
+
+    /// The same where faults look at the frame.
+    #[cold]
+    fn transmit_faulty(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        transmitter: &mut Transmitter,
+        frame: FrameId,
+        length: u32,
+    ) {
+        let passage = transmitter.start_faulty(now, length, self.frames.kind(frame));
+        let length = match passage.fate {
+            Fate::Lost(reason) => {
+                return self.lose(now, node, transmitter, frame, (length, reason));
+            }
+            Fate::Damaged => length | DAMAGED,
+            Fate::Whole => {
+                self.frames.set_late(frame, passage.late);
+                length
+            }
+        };
+        self.hand_over(passage.arrival, transmitter, frame, length);
+    }
+
+    /// A frame that is sent will arrive.
+    #[inline(always)]
+    fn hand_over(
+        &mut self,
+        arrival: Picos,
+        transmitter: &Transmitter,
+        frame: FrameId,
+        length: u32,
+    ) {
         let Place { part, index } = transmitter.to;
         if part == self.part {
             self.deliver(index, arrival, transmitter.to_port, frame, length);
@@ -302,15 +347,48 @@ impl<W: Wires> Core<W> {
         node: NodeId,
         transmitter: &mut Transmitter,
         frame: FrameId,
-        length: u32,
+        (length, reason): (u32, DropReason),
     ) {
-        self.tally.injected_losses += 1;
+        match reason {
+            DropReason::LinkDown => self.tally.sent_in_vain += 1,
+            _ => self.tally.injected_losses += 1,
+        }
         self.tally.last_activity = self.tally.last_activity.max(now);
         transmitter.lost += 1;
+        for &interface in &transmitter.captures {
+            self.record(now, node, transmitter.wire, interface, frame, Some(reason));
+        }
+        self.note_lost(now, node, transmitter.wire, frame, (length, reason));
+    }
+
+    /// A frame arrives whose FCS is wrong: the MAC drops it, and nothing behind the MAC sees it.
+    #[cold]
+    pub fn drop_damaged(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &mut Receiver,
+        arrival: Arrival,
+    ) {
+        receiver.damaged += 1;
+        self.tally.damaged += 1;
+        let lost = (arrival.length(), DropReason::Corrupted);
+        self.capture_dropped(now, node, receiver, arrival.frame(), DropReason::Corrupted);
+        self.note_lost(now, node, receiver.wire, arrival.frame(), lost);
+    }
+
+    fn note_lost(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        wire: WireId,
+        frame: FrameId,
+        (length, reason): (u32, DropReason),
+    ) {
         let is_pause = self.frames.kind(frame) == FrameKind::Pause;
         let priority = self.frames.priority(frame);
         self.frames.discard(frame);
-        let what = Note::Lost { wire: transmitter.wire, priority, length, is_pause };
+        let what = Note::Lost { wire, priority, length, is_pause, reason };
         self.journal.note(now, node, what);
     }
 
@@ -326,6 +404,7 @@ impl<W: Wires> Core<W> {
     ) -> Crossing {
         debug_assert_eq!(length, self.frames.length(frame), "a frame's length stays as it is");
         receiver.received += 1;
+        receiver.received_bytes += u64::from(length);
         let crossing = Crossing {
             wire: receiver.wire,
             ends: receiver.ends,
@@ -344,11 +423,40 @@ impl<W: Wires> Core<W> {
         let kind = self.frames.kind(frame);
         for &(interface, filter) in &receiver.captures {
             if captured_by(filter, kind) {
-                let bytes = self.frames.bytes(receiver.wire, frame, &mut self.scratch);
-                let what = Note::Captured { interface, bytes: bytes.into() };
-                self.journal.note(now, node, what);
+                self.record(now, node, receiver.wire, interface, frame, None);
             }
         }
+    }
+
+    /// A switch has dropped a frame that came in, and has left it as it was.
+    #[cold]
+    pub fn capture_dropped(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &Receiver,
+        frame: FrameId,
+        reason: DropReason,
+    ) {
+        for &(interface, filter) in &receiver.captures {
+            if filter == CaptureFilter::Drops {
+                self.record(now, node, receiver.wire, interface, frame, Some(reason));
+            }
+        }
+    }
+
+    /// Notes a frame for an interface of the capture.
+    fn record(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        wire: WireId,
+        interface: u32,
+        frame: FrameId,
+        dropped: Option<DropReason>,
+    ) {
+        let bytes = self.frames.bytes(wire, frame, &mut self.scratch).into();
+        self.journal.note(now, node, Note::Captured { interface, bytes, dropped });
     }
 
     /// Sends a frame over the datapath now, the instant at which its last bit arrives, and asks `poll` what has
@@ -380,5 +488,7 @@ fn captured_by(filter: CaptureFilter, kind: FrameKind) -> bool {
         CaptureFilter::HopControl => kind == FrameKind::HopControl,
         CaptureFilter::Cnp => kind == FrameKind::Cnp,
         CaptureFilter::Data => kind == FrameKind::Data,
+        // Recorded once it is known what becomes of a frame.
+        CaptureFilter::Drops => false,
     }
 }

@@ -6,7 +6,7 @@
 //! can dissolve only when a pause ends. So the watch looks when a pause has taken effect (response time,
 //! longest frame and propagation after its PAUSE was received), and when a pause ends. In between, a circle that
 //! is open but not known to be permanent is looked at again every [`LOOK_PERIOD`]. A fabric whose routes have no
-//! cycle of buffer dependency is not watched.
+//! cycle of buffer dependency is not watched, unless faults change them.
 //!
 //! The watch looks at many switches at once, so it looks between windows. It hears of a change of pauses later, by
 //! the length of the longest window, when every switch has come as far, however the run is divided. The tables that it reads then
@@ -67,22 +67,28 @@ pub struct DeadlockWatch {
 }
 
 impl DeadlockWatch {
-    /// Before the first pause.
-    pub fn new(fabric: &Fabric) -> Self {
-        let cycles = cycles(fabric, &Racks::by_routes(fabric));
-        if cycles.is_empty() {
-            return Self::default();
-        }
-        let mut on_cycle = vec![false; fabric.wires().len()];
-        for member in cycles.iter().flat_map(|cycle| &cycle.members) {
-            on_cycle[member.0 as usize] = true;
-        }
+    /// Before the first pause. Where routes change while it lasts, packets may take any turn: those that have taken the
+    /// routes of before go on by those of now.
+    pub fn new(fabric: &Fabric, routes_change: bool) -> Self {
         let is_switch = |node| matches!(fabric.node(node).kind, NodeKind::Switch(_));
-        let between_switches = (0..)
+        let between_switches: Vec<u32> = (0..)
             .zip(fabric.wires())
             .filter(|(_, wire)| is_switch(wire.from) && is_switch(wire.to))
             .map(|(number, _)| number)
             .collect();
+        let members: Vec<u32> = if routes_change {
+            between_switches.clone()
+        } else {
+            let cycles = cycles(fabric, &Racks::by_routes(fabric));
+            cycles.iter().flat_map(|cycle| &cycle.members).map(|wire| wire.0).collect()
+        };
+        if members.is_empty() {
+            return Self::default();
+        }
+        let mut on_cycle = vec![false; fabric.wires().len()];
+        for member in members {
+            on_cycle[member as usize] = true;
+        }
         let paused = vec![0; on_cycle.len()];
         let port_paused = vec![None; on_cycle.len()];
         Self { on_cycle, paused, port_paused, between_switches, ..Self::default() }
@@ -287,7 +293,7 @@ impl<W: Wires> Engine<'_, W> {
                 flow_queue: None,
             })
             .collect();
-        self.recorder.record.deadlock(&DeadlockRow {
+        self.recorder.deadlock(&DeadlockRow {
             circle: circle.number,
             onset: circle.onset,
             confirmed: circle.confirmed,

@@ -1,51 +1,261 @@
-//! Injected faults: frames that a wire loses because the scenario says so.
+//! Faults on a wire: what the scenario, or the user of a live fabric, does to the frames whose transmission begins.
+//!
+//! A frame is never faster than on a wire without faults, so windows stay as long as they are. And it never arrives before
+//! one that was sent earlier, nor at a higher rate than the link's: a delay that shrinks lets frames arrive one after
+//! another.
 
-use scenario::{FrameClass, Scenario, Selection};
+#[cfg(feature = "kernel")]
+mod own;
+
+use std::ops::Add;
+
+use fabric_core::drop_reason::DropReason;
+use scenario::{Fault, FrameClass, Lateness, Outage, Scenario, Selection, Span};
+use units::Picos;
 use workload::random::mix;
 
 use crate::datapath::FrameKind;
+use crate::wire_timing::Timing;
 
-/// One fault of the scenario on one wire.
-#[derive(Debug)]
-pub struct LossInjector {
-    class: FrameClass,
-    selection: Selection,
-    /// Matching frames so far.
-    matched: u64,
-    seed: u64,
+/// What one fault does.
+#[derive(Clone, Debug)]
+enum What {
+    Loss(FrameClass, Selection),
+    Corruption(FrameClass, Selection),
+    Delay(Lateness),
+    Rate(Timing),
+    Outage(Outage),
 }
 
-impl LossInjector {
-    /// The scenario's faults on a wire.
-    pub fn on_wire(scenario: &Scenario, name: &str, wire: usize) -> Vec<Self> {
-        scenario
-            .faults
-            .iter()
-            .enumerate()
-            .filter(|(_, fault)| fault.covers(name))
-            .map(|(number, scenario::Fault::Loss { r#match, selection, .. })| Self {
-                class: *r#match,
-                selection: selection.clone(),
-                matched: 0,
-                seed: mix(scenario.seed, (number as u64) << 40 | wire as u64 | 1 << 63),
-            })
-            .collect()
+/// What a fault has done on a wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultTally {
+    /// Frames that it was for: whose transmission began while it lasted, and that it matches.
+    pub seen: u64,
+    /// Frames that it took, damaged, delayed or slowed.
+    pub frames: u64,
+    /// What it has added to their time.
+    pub added: Picos,
+    /// The most of it that one frame has got.
+    pub most_added: Picos,
+}
+
+/// One fault on one wire.
+#[derive(Clone, Debug)]
+struct Injector {
+    /// Its place in the scenario; `None` if it is not of it.
+    number: Option<u32>,
+    span: Span,
+    what: What,
+    seed: u64,
+    tally: FaultTally,
+}
+
+/// All faults on one wire.
+#[derive(Debug)]
+pub struct Faults {
+    injectors: Vec<Injector>,
+    timing: Timing,
+    /// The slowest that the port has been, and the most by which a frame may have been late.
+    slowest: Timing,
+    most_late: Picos,
+    /// When the last frame so far arrives.
+    last_arrival: Picos,
+    /// How often a user has set something.
+    #[cfg(feature = "kernel")]
+    replaced: u64,
+}
+
+/// What becomes of a frame that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When its port is free again.
+    pub busy_until: Picos,
+    /// When its last bit arrives.
+    pub arrival: Picos,
+    /// How much later that is than without faults.
+    pub late: Picos,
+    /// How it arrives.
+    pub fate: Fate,
+}
+
+/// How a frame arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// As it was sent.
+    Whole,
+    /// With a wrong FCS.
+    Damaged,
+    /// Not at all.
+    Lost(DropReason),
+}
+
+impl Injector {
+    fn of(fault: &Fault, number: u32, wire: u32, timing: Timing, seed: u64) -> Self {
+        let what = match fault {
+            Fault::Loss { r#match, selection, .. } => What::Loss(*r#match, selection.clone()),
+            Fault::Corrupt { r#match, selection, .. } => {
+                What::Corruption(*r#match, selection.clone())
+            }
+            Fault::Delay { lateness, .. } => What::Delay(*lateness),
+            Fault::Rate { rate, .. } => What::Rate(timing.at(*rate)),
+            Fault::Down { scope, flap, .. } => {
+                What::Outage(Outage { span: scope.span(), flap: *flap })
+            }
+        };
+        Self {
+            number: Some(number),
+            span: fault.scope().span(),
+            what,
+            seed: mix(seed, u64::from(number) << 40 | u64::from(wire) | 1 << 63),
+            tally: FaultTally::default(),
+        }
     }
 
-    /// Counts a frame and says whether the fault takes it.
-    pub fn takes(&mut self, kind: FrameKind) -> bool {
-        if !matches(self.class, kind) {
-            return false;
-        }
-        self.matched += 1;
-        match &self.selection {
-            Selection::Nth(numbers) => numbers.binary_search(&self.matched).is_ok(),
+    fn is_for(&self, now: Picos, kind: FrameKind) -> bool {
+        let matches = match &self.what {
+            What::Loss(class, _) | What::Corruption(class, _) => matches(*class, kind),
+            What::Delay(_) | What::Rate(_) => true,
+            What::Outage(outage) => outage.is_down(now),
+        };
+        self.span.contains(now) && matches
+    }
+
+    /// Whether the frame that was seen last is one of these.
+    fn selects(&self, selection: &Selection) -> bool {
+        match selection {
+            Selection::Nth(numbers) => numbers.binary_search(&self.tally.seen).is_ok(),
             Selection::Rate(probability) => {
-                let random = mix(self.seed, self.matched) >> 32;
+                let random = mix(self.seed, self.tally.seen) >> 32;
                 // random / 2^32 < millionths / 10^6, in integers.
                 random * 1_000_000 < u64::from(probability.millionths) << 32
             }
         }
+    }
+
+    /// By how much the frame that was seen last is late: all values up to the jitter are equally likely.
+    fn lateness(&self, lateness: Lateness) -> Picos {
+        let random = u128::from(mix(self.seed, self.tally.seen));
+        let drawn = (random * (u128::from(lateness.jitter.0) + 1)) >> 64;
+        lateness.delay + Picos(u64::try_from(drawn).expect("it is at most the jitter"))
+    }
+
+    fn count(&mut self, added: Picos) {
+        self.tally.frames += 1;
+        self.tally.added += added;
+        self.tally.most_added = self.tally.most_added.max(added);
+    }
+}
+
+impl Faults {
+    /// None so far, on a wire with this timing.
+    pub fn none(timing: Timing) -> Self {
+        Self {
+            injectors: Vec::new(),
+            timing,
+            slowest: timing,
+            most_late: Picos::ZERO,
+            last_arrival: Picos::ZERO,
+            #[cfg(feature = "kernel")]
+            replaced: 0,
+        }
+    }
+
+    /// The scenario's on a wire, if there are any.
+    pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
+        let faults = (0..).zip(&scenario.faults).filter(|(_, fault)| fault.covers(name));
+        let mut all = Self::none(timing);
+        for (number, fault) in faults {
+            all.add(Injector::of(fault, number, wire, timing, scenario.seed));
+        }
+        (!all.injectors.is_empty()).then_some(all)
+    }
+
+    fn add(&mut self, injector: Injector) {
+        if let What::Rate(timing) = injector.what
+            && timing.rate < self.slowest.rate
+        {
+            self.slowest = timing;
+        }
+        self.injectors.push(injector);
+        let late = self.injectors.iter().filter_map(|injector| match injector.what {
+            What::Delay(lateness) => Some(lateness.most()),
+            _ => None,
+        });
+        self.most_late = self.most_late.max(late.fold(Picos::ZERO, Picos::add));
+    }
+
+    /// What becomes of a frame of `length` bytes whose transmission begins now.
+    pub fn pass(&mut self, now: Picos, length: u32, kind: FrameKind) -> Passage {
+        let plain = self.timing.serialise(length);
+        let (mut serialised, mut late) = (plain, Picos::ZERO);
+        let (mut taker, mut damager) = (None, None);
+        // Every fault counts every frame that it is for, even one that another fault takes.
+        for (place, injector) in self.injectors.iter_mut().enumerate() {
+            if !injector.is_for(now, kind) {
+                continue;
+            }
+            injector.tally.seen += 1;
+            match &injector.what {
+                What::Loss(_, selection) => {
+                    let is_lost = injector.selects(selection);
+                    taker = taker.or(is_lost.then_some((place, DropReason::InjectedLoss)));
+                }
+                What::Outage(_) => taker = taker.or(Some((place, DropReason::LinkDown))),
+                What::Corruption(_, selection) => {
+                    let is_damaged = injector.selects(selection);
+                    damager = damager.or(is_damaged.then_some(place));
+                }
+                What::Delay(lateness) => {
+                    let added = injector.lateness(*lateness);
+                    late += added;
+                    injector.count(added);
+                }
+                What::Rate(timing) => {
+                    let slower = timing.serialise(length);
+                    serialised = serialised.max(slower);
+                    injector.count(slower - plain);
+                }
+            }
+        }
+        let fate = match (taker, damager) {
+            (Some((place, reason)), _) => {
+                self.injectors[place].tally.frames += 1;
+                Fate::Lost(reason)
+            }
+            (None, Some(place)) => {
+                self.injectors[place].tally.frames += 1;
+                Fate::Damaged
+            }
+            (None, None) => Fate::Whole,
+        };
+        let busy_until = now + serialised;
+        let mut arrival = busy_until + self.timing.delay + late;
+        if !matches!(fate, Fate::Lost(_)) {
+            arrival = arrival.max(self.last_arrival + serialised);
+            self.last_arrival = arrival;
+        }
+        let late = arrival - (now + plain + self.timing.delay);
+        Passage { busy_until, arrival, late, fate }
+    }
+
+    /// The most time from the beginning of a transmission to its arrival, of a frame of `length` bytes that was or may be
+    /// sent.
+    pub fn longest_flight(&self, length: u32) -> Picos {
+        self.slowest.serialise(length) + self.timing.delay + self.most_late
+    }
+
+    /// What each of the scenario's has done, by its number.
+    pub fn tallies(&self) -> impl Iterator<Item = (u32, FaultTally)> {
+        self.injectors.iter().filter_map(|injector| Some((injector.number?, injector.tally)))
+    }
+
+    /// Whether one of them has taken the wire down.
+    #[cfg(feature = "kernel")]
+    pub fn is_down(&self, now: Picos) -> bool {
+        self.injectors
+            .iter()
+            .any(|injector| matches!(&injector.what, What::Outage(outage) if outage.is_down(now)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Flows: when they start and end, on both of their hosts.
+//! What hosts are told to do: flows, when they start and end, on both of their hosts, and PFC storms.
 
 use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart};
@@ -62,7 +62,18 @@ impl<W: Wires> Engine<'_, W> {
         !flow.long_lived && window.is_some_and(|window| window.contains(flow.start))
     }
 
-    fn command(&mut self, host: HostId, at: Picos, command: Command) {
+    /// Tells the hosts of the scenario's PFC storms.
+    pub(super) fn announce_storms(&mut self) {
+        let scenario = self.scenario;
+        for storm in &scenario.storms {
+            let host = scenario.fabric().host_named(&storm.host);
+            let host = host.expect("a scenario's storms name hosts");
+            let (classes, end) = (storm.priorities.0, storm.end());
+            self.command(host, storm.at, Command::BeginStorm { classes, end });
+        }
+    }
+
+    pub(super) fn command(&mut self, host: HostId, at: Picos, command: Command) {
         let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
         let part = &mut self.parts[part as usize];
         part.hosts[index as usize].command(at, command);
@@ -84,11 +95,8 @@ impl<W: Wires> Engine<'_, W> {
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
         let row = flow_row(self.scenario, &flow, Some(completion.at), completion.counts);
         #[cfg(feature = "kernel")]
-        if let Some(answer) = self.waiting.remove(&number) {
-            // Whoever asked for it may have gone.
-            let _ = answer.send(super::live::delivery(&row));
-        }
-        self.recorder.record.flow(&row)?;
+        self.tell_waiter(&row);
+        self.recorder.flow(&row)?;
         Ok(())
     }
 
@@ -99,7 +107,7 @@ impl<W: Wires> Engine<'_, W> {
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
             let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
-            self.recorder.record.flow(&flow_row(self.scenario, flow, None, counts))?;
+            self.recorder.flow(&flow_row(self.scenario, flow, None, counts))?;
         }
         Ok(())
     }

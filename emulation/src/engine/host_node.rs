@@ -34,7 +34,7 @@ pub struct Completion {
     pub counts: SenderCounts,
 }
 
-/// What a host is told of its flows.
+/// What a host is told of its flows and PFC storms.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
     /// To receive a flow.
@@ -46,6 +46,16 @@ pub enum Command {
         /// Whether changes of what governs its sender are noted.
         traced: bool,
     },
+    /// To pause the switch until `end`, whatever happens.
+    BeginStorm {
+        /// The classes, a bit each.
+        classes: u8,
+        /// When it ends; [`Picos::MAX`]: never.
+        end: Picos,
+    },
+    /// No longer to pause classes, a bit each, without end.
+    #[cfg(feature = "kernel")]
+    EndStorm(u8),
     /// That the sender of a flow of `bytes` bytes has every ACK.
     Close {
         /// The flow.
@@ -91,7 +101,7 @@ impl HostNode {
     ) -> Self {
         let fabric = scenario.fabric();
         let wire = fabric.host(host).ports[0];
-        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to));
+        let out = Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to), captured);
         Self {
             host: Host::new(settings.config(host), &settings.transports(host)),
             ready_at: Picos::MAX,
@@ -232,6 +242,15 @@ impl HostNode {
                 self.take_events(core);
                 self.kick(core, now);
             }
+            Command::BeginStorm { classes, end } => {
+                self.host.begin_storm(now, classes, end);
+                self.kick(core, now);
+            }
+            #[cfg(feature = "kernel")]
+            Command::EndStorm(classes) => {
+                self.host.end_storm(classes);
+                self.kick(core, now);
+            }
             Command::Close { flow, qp, bytes } => {
                 let delivered = self.host.close_responder(qp).unwrap_or(0);
                 if delivered != bytes {
@@ -256,6 +275,10 @@ impl HostNode {
         arrival: &Arrival,
     ) -> Result<(), DatapathError> {
         let (now, frame) = (arrival.at(), arrival.frame());
+        if arrival.is_damaged() {
+            core.drop_damaged(now, self.node, &mut self.inward, *arrival);
+            return Ok(());
+        }
         let crossing = core.arrive(now, self.node, &mut self.inward, frame, arrival.length());
         let arrival = core.cross(&crossing, frame, |medium, frames, _| {
             medium.poll_host(frames, &crossing, frame)
@@ -329,7 +352,12 @@ impl HostNode {
     /// Lets it send if its port is free, and finds out when it may send next.
     fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         if self.out.busy_until <= now {
-            if let Some(response) = self.host.poll_link_delay(now) {
+            if let Some(pauses) = self.host.poll_class_pauses() {
+                let control = HopControl::Classes(pauses);
+                let frame = core.frames.hop_control(self.host.station(), &control);
+                let length = core.frames.length(frame);
+                core.transmit(now, self.node, &mut self.out, frame, length);
+            } else if let Some(response) = self.host.poll_link_delay(now) {
                 let frame = core.frames.link_delay(&response);
                 let length = core.frames.length(frame);
                 core.transmit(now, self.node, &mut self.out, frame, length);

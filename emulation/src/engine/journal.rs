@@ -6,7 +6,7 @@ use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{PauseEvent, QueueKind, Record};
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{ControlEvent, StateChange};
+use switch_user::switch::{ControlEvent, StateChange, Storm};
 use topology::{NodeId, WireId};
 use units::{Bytes, Nanos, Picos};
 
@@ -149,7 +149,19 @@ pub enum Note {
         length: u32,
         /// Whether it is a PAUSE.
         is_pause: bool,
+        /// How: where it arrived, if its FCS was wrong, or else on the wire.
+        reason: DropReason,
     },
+    /// A switch has detected a PFC storm. In a box, so that it does not make every note longer.
+    StormDetected(
+        #[cfg_attr(
+            not(feature = "kernel"),
+            expect(dead_code, reason = "live fabrics tell of it at once, runs when it is over")
+        )]
+        Box<Storm>,
+    ),
+    /// A PFC storm is over.
+    StormRestored(Box<Storm>),
     /// A link was measured, or its measurement is out of date.
     LinkDelay {
         /// The port.
@@ -192,6 +204,8 @@ pub enum Note {
         interface: u32,
         /// The frame.
         bytes: Box<[u8]>,
+        /// Why it goes no further, in a capture of drops.
+        dropped: Option<DropReason>,
     },
 }
 

@@ -1,47 +1,102 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod storms;
+mod wires;
+
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use fabric_core::drop_reason::DropReason;
-use fabric_core::priority::{self, Priority};
-use results::{FlowRow, RunEnd, Slowdown};
+use fabric_core::priority::Priority;
+use results::{FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
 use scenario::{CaptureFilter, MAX_FLOWS, ON_DEMAND};
 use topology::{HostId, WireId};
 use units::Picos;
 use workload::Flow;
 
+use super::agenda::Task;
 use super::crew::Crew;
 use super::host_node::HostNode;
+use super::journal::{Entry, Note};
 use super::stack::{MOST_WAITING, StackFrame};
-use super::switch_node::SwitchNode;
-use super::transmitter::Receiver;
+use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
+use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
-use crate::live::address;
-use crate::live::captures::{self, OfWire};
-use crate::live::clock::RealClock;
-use crate::live::desk::{Delivery, Desk, Order, Request};
-use crate::live::stacks::{Sent, Stacks};
-use crate::live::view::{HostView, PortView, SwitchView, View};
+use crate::live::captures::{self, Captures};
+use crate::live::clock::{RealClock, nanos, wall};
+use crate::live::desk::{Delivery, Desk, Meanwhile, Order, Request};
+use crate::live::lateness::{Count, Punctuality};
+use crate::live::pauses::Pauses;
+use crate::live::stacks::{AT_ONCE, Sent, Stacks};
 use crate::partition::Place;
+
+use storms::StormEvents;
 
 /// Windows that run before programs and users are asked again, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
 /// An idle fabric looks at least so often at whether it is interrupted.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// What a program has sent.
-struct Foreign {
-    bytes: Box<[u8]>,
-    priority: Priority,
+/// What an engine knows of the live fabric that it is; nothing in a run.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Who waits for flows, by their numbers.
+    waiting: BTreeMap<u32, Waiter>,
+    /// Who captures what crosses wires.
+    captures: Captures,
+    /// What neighbours hold.
+    pub pauses: Option<Pauses>,
+    /// Who hears of PFC storms.
+    storm_events: Option<StormEvents>,
+    /// How much the clock was set back so far.
+    lost: Duration,
+    /// Whether tasks rest while nothing changes.
+    rests: bool,
+    /// Where results go at the end.
+    pub folder: Option<PathBuf>,
 }
 
-/// Who waits for flows, by their numbers.
-pub type Waiting = BTreeMap<u32, Sender<Delivery>>;
+/// Who waits for a flow.
+#[derive(Debug)]
+struct Waiter {
+    answer: Sender<Delivery>,
+    /// How punctual the fabric was when the flow began.
+    deadlines: Count,
+    lost: Duration,
+}
+
+/// What a live engine works with.
+pub struct Surroundings<'a> {
+    /// Seconds of the wall clock in an emulated second.
+    pub dilation: NonZeroU32,
+    /// The emulated instant at which the clock starts; what is due before happens at once.
+    pub from: Picos,
+    /// How long it goes on, of the wall clock.
+    pub time: Duration,
+    /// Programs.
+    pub stacks: &'a mut Stacks,
+    /// Users.
+    pub desk: &'a mut Desk,
+    /// Ends it.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// How a live engine ended.
+pub struct Ended {
+    /// What it leaves.
+    pub finished: Finished<KernelWires>,
+    /// How punctual it was.
+    pub fidelity: FidelitySummary,
+    /// Wall time in which there was something to do.
+    pub busy: Duration,
+    /// Why there are no results, if the fabric was to leave some.
+    pub lost_results: Option<ResultsError>,
+}
 
 impl Engine<'_, KernelWires> {
     /// Puts the kernel's network stacks behind the NICs.
@@ -54,57 +109,68 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// Runs until a request or `interrupted` ends it.
-    pub fn run_live(
-        mut self,
-        clock: &mut RealClock,
-        stacks: &mut Stacks,
-        desk: &mut Desk,
-        interrupted: &AtomicBool,
-    ) -> Result<Finished<KernelWires>, RunError> {
-        let others_cpu = thread::scope(|scope| {
+    /// Goes on without results that cannot be written, and says that they were to go to this folder.
+    pub fn survive_loss_of(&mut self, folder: PathBuf) {
+        self.recorder.survives = true;
+        self.live.folder = Some(folder);
+    }
+
+    /// Runs until its time is over, or a request or an interrupt ends it.
+    pub fn run_live(mut self, mut around: Surroundings<'_>) -> Result<Ended, RunError> {
+        self.live.rests = true;
+        self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
+        let (others_cpu, mut clock, took) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
-            self.follow(&crew, clock, stacks, desk, interrupted)?;
-            Ok::<_, RunError>(crew.dismiss())
+            while self.next_due() < around.from {
+                self.run_next_window(&crew)?;
+            }
+            let began = wall();
+            let mut clock = RealClock::start(around.dilation, around.from);
+            for part in &mut self.parts {
+                let nodes = part.hosts.len() + part.switches.len();
+                part.punctuality = Some(Box::new(Punctuality::new(clock.pace(), nodes)));
+            }
+            self.follow(&crew, &mut clock, &mut around)?;
+            let took = wall().saturating_duration_since(began);
+            Ok::<_, RunError>((crew.dismiss(), clock, took))
         })?;
-        self.finish(RunEnd::Interrupted, others_cpu)
+        let busy = took.saturating_sub(clock.rested());
+        let fidelity = self.fidelity_summary(&mut clock);
+        let end = if self.stream.next_start().is_none() && self.is_at_rest() {
+            self.now = self.tally().last_activity;
+            RunEnd::Drained
+        } else {
+            RunEnd::Interrupted
+        };
+        let lost_results = self.recorder.lost.take();
+        // From here on nothing goes on without results.
+        self.recorder.survives = false;
+        let finished = self.finish(end, others_cpu)?;
+        Ok(Ended { finished, fidelity, busy, lost_results })
     }
 
     fn follow(
         &mut self,
         crew: &Crew<'_, KernelWires>,
         clock: &mut RealClock,
-        stacks: &mut Stacks,
-        desk: &mut Desk,
-        interrupted: &AtomicBool,
+        around: &mut Surroundings<'_>,
     ) -> Result<(), RunError> {
+        let Surroundings { stacks, desk, interrupted, time, .. } = around;
+        let began = wall();
         // All that lies before it has happened.
         let mut done = Picos::ZERO;
         let mut wait = Duration::ZERO;
         while !interrupted.load(Ordering::Relaxed) {
-            stacks.wait(wait).map_err(RunError::Live)?;
+            let left = time.saturating_sub(wall().saturating_duration_since(began));
+            if left.is_zero() {
+                return Ok(());
+            }
+            stacks.wait(wait.min(left), clock).map_err(RunError::Live)?;
             let at = self.next_due().min(clock.now()).max(done);
             self.now = at;
             while let Some(request) = desk.take() {
-                match request {
-                    Request::Look(answer) => {
-                        // Who asked may have gone.
-                        let _ = answer.send(Box::new(self.view(clock)));
-                    }
-                    Request::Send(orders, answer) => {
-                        for order in &orders {
-                            self.order(at, order, &answer);
-                        }
-                    }
-                    Request::SetWire { wire, up, done } => {
-                        self.set_wire(wire, up);
-                        let _ = done.send(());
-                    }
-                    Request::Capture { wires, filter, sink, reader } => {
-                        let interfaces = self.captures.add(wires, sink, reader);
-                        self.capture(interfaces.into_iter().flatten(), filter);
-                    }
-                    Request::Stop => return Ok(()),
+                if self.obey(request, at, clock).is_none() {
+                    return Ok(());
                 }
             }
             self.take_of_programs(stacks, at);
@@ -113,13 +179,65 @@ impl Engine<'_, KernelWires> {
                 if due > clock.now() {
                     break;
                 }
-                clock.serve(due);
-                done = self.run_next_window(crew)?;
+                done = self.run_due_window(crew, clock, due)?;
             }
             self.end_captures();
             wait = clock.until(self.next_due()).min(LONGEST_WAIT);
         }
         Ok(())
+    }
+
+    /// Does what a user asks for; nothing if that is the end.
+    fn obey(&mut self, request: Request, at: Picos, clock: &mut RealClock) -> Option<()> {
+        match request {
+            Request::Look(answer) => {
+                // Who asked may have gone.
+                let _ = answer.send(Box::new(self.view(clock)));
+            }
+            Request::Send(orders, answer) => {
+                for order in &orders {
+                    self.order(at, order, &answer);
+                }
+            }
+            Request::SetLinks { wires, state, reroute, done } => {
+                let _ = done.send(self.set_links(&wires, state, reroute));
+            }
+            Request::Impair { wires, change, done } => {
+                let _ = done.send(self.impair(&wires, change));
+            }
+            Request::Storm { host, classes, span, done } => {
+                self.begin_storm(at, host, classes, span);
+                let _ = done.send(());
+            }
+            Request::EndStorm { host, classes, ended } => {
+                let _ = ended.send(self.end_storm(at, host, classes));
+            }
+            Request::Capture { wires, filter, sink, reader } => {
+                let interfaces = self.live.captures.add(wires, sink, reader);
+                self.capture(interfaces.into_iter().flatten(), filter);
+            }
+            Request::Stop => return None,
+        }
+        Some(())
+    }
+
+    /// Runs the next window, which begins at `due`, and says when it ends. If it is far too late, the clock is set back.
+    /// What the window's nodes do counts as late all the same.
+    fn run_due_window(
+        &mut self,
+        crew: &Crew<'_, KernelWires>,
+        clock: &mut RealClock,
+        due: Picos,
+    ) -> Result<Picos, RunError> {
+        clock.serve(due);
+        let done = self.run_next_window(crew)?;
+        if clock.lost() != self.live.lost {
+            self.live.lost = clock.lost();
+            for punctuality in self.parts.iter_mut().filter_map(|part| part.punctuality.as_mut()) {
+                punctuality.set_pace(clock.pace());
+            }
+        }
+        Ok(done)
     }
 
     /// Runs the next window, and says when it ends.
@@ -132,41 +250,46 @@ impl Engine<'_, KernelWires> {
         Ok(window.end)
     }
 
-    /// Hands what programs have sent to their NICs, at `at`.
+    /// Hands what programs have sent to their NICs, at `at`. Hosts whose NICs have no room have to wait: until something
+    /// happens in the fabric that makes some.
     fn take_of_programs(&mut self, stacks: &mut Stacks, at: Picos) {
-        let mut taken: Vec<(HostId, Option<Foreign>)> = Vec::new();
-        let accepts = |host: usize| {
-            let node = self.host_node(HostId(host as u32));
-            node.stack()
-                .is_some_and(|stack| stack.waiting_for_the_port(at, &node.host) < MOST_WAITING)
-        };
-        let take = |host: usize, sent: Sent<'_>| {
-            let frame = match sent {
-                Sent::Frame { bytes, priority } => {
-                    Some(Foreign { bytes: bytes.into(), priority: Priority::of_bits(priority) })
-                }
-                Sent::TooLong => None,
-            };
-            taken.push((HostId(host as u32), frame));
-        };
-        stacks.take(accepts, take);
-        if !taken.is_empty() {
-            self.wake_resting(at);
-        }
-        for (host, frame) in taken {
-            let Some(Foreign { bytes, priority }) = frame else {
-                self.host_node_mut(host).refuse_of_stack();
+        let (mut has_more, mut has_any) = (false, false);
+        for place in 0..stacks.ready() {
+            let number = stacks.ready_host(place);
+            let host = HostId(number as u32);
+            let node = self.host_node(host);
+            let waiting = node.stack().map(|stack| stack.waiting_for_the_port(at, &node.host));
+            if waiting.is_none_or(|waiting| waiting >= MOST_WAITING) {
                 continue;
-            };
-            let Place { part, index } = self.place_of(host);
-            let part = &mut *self.parts[part as usize];
-            let (frame, length) = part.core.frames.foreign(&bytes);
-            let frame = StackFrame { frame, length, priority };
-            let node = &mut part.hosts[index as usize];
-            let next = node.send_of_stack(&mut part.core, at, frame);
-            part.core.upcoming.wake(index, next);
+            }
+            let mut taken = 0;
+            while taken < AT_ONCE
+                && let Some(sent) = stacks.receive(number)
+            {
+                taken += 1;
+                self.take_of_program(host, sent, at);
+            }
+            has_more |= taken == AT_ONCE;
+            has_any |= taken > 0;
         }
-        self.exchange();
+        stacks.taken(has_more);
+        if has_any {
+            self.wake_resting(at);
+            self.exchange();
+        }
+    }
+
+    fn take_of_program(&mut self, host: HostId, sent: Sent<'_>, at: Picos) {
+        let Sent::Frame { bytes, priority } = sent else {
+            return self.host_node_mut(host).refuse_of_stack();
+        };
+        let Place { part, index } = self.place_of(host);
+        let part = &mut *self.parts[part as usize];
+        let (frame, length) = part.core.frames.foreign(bytes);
+        let frame = StackFrame { frame, length, priority: Priority::of_bits(priority) };
+        let node = &mut part.hosts[index as usize];
+        let next = node.send_of_stack(&mut part.core, at, frame);
+        part.core.upcoming.wake(index, next);
     }
 
     /// Starts a flow that a user asks for.
@@ -180,47 +303,51 @@ impl Engine<'_, KernelWires> {
         let mut flow = Flow::new(ON_DEMAND.into(), pair, bytes, at, priority);
         flow.id = self.stream.take_number();
         flow.workload = self.scenario.on_demand_workload();
-        self.waiting.insert(flow.id, answer.clone());
+        let (answer, deadlines) = (answer.clone(), self.deadlines());
+        self.live.waiting.insert(flow.id, Waiter { answer, deadlines, lost: self.live.lost });
         self.start_flow(flow);
         self.wake_resting(at);
     }
 
-    /// Schedules tasks again that rest while there is no traffic.
+    /// Schedules tasks again that rest while there is no traffic: when they would have been due without a rest.
     fn wake_resting(&mut self, at: Picos) {
         for (task, period) in std::mem::take(&mut self.resting) {
-            self.agenda.schedule(at + period, task);
+            let next = at.0.div_ceil(period.0).saturating_mul(period.0);
+            self.agenda.schedule(Picos(next), task);
         }
-    }
-
-    /// Lets a wire carry frames, or lose them all.
-    fn set_wire(&mut self, wire: WireId, up: bool) {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let place = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[place.part as usize];
-        let hosts = part.hosts.len();
-        let index = place.index as usize;
-        let out = match index.checked_sub(hosts) {
-            None => part.hosts[index].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        };
-        out.set_up(up);
     }
 
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
             self.receiver_mut(wire).captures.push((interface, filter));
+            if filter == CaptureFilter::Drops {
+                self.transmitter_mut(wire).captures.push(interface);
+            }
         }
     }
 
     /// Ends captures that nobody reads any more.
     fn end_captures(&mut self) {
-        for (number, wires) in self.captures.remove_over() {
+        for (number, wires) in self.live.captures.remove_over() {
             for wire in wires {
-                let is_other = |&(interface, _): &OfWire| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(is_other);
+                let is_other = |&interface: &u32| captures::number_of(interface) != number;
+                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.transmitter_mut(wire).captures.retain(is_other);
             }
+        }
+    }
+
+    /// The sending end of a wire.
+    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
+        let fabric = self.scenario.fabric();
+        let ends = fabric.ends(wire);
+        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
+        let part = &mut self.parts[part as usize];
+        let hosts = part.hosts.len();
+        match (index as usize).checked_sub(hosts) {
+            None => part.hosts[index as usize].out_mut(),
+            Some(switch) => part.switches[switch].out_mut(ends.from_port),
         }
     }
 
@@ -237,98 +364,11 @@ impl Engine<'_, KernelWires> {
         }
     }
 
-    /// How the fabric is now.
-    fn view(&self, clock: &mut RealClock) -> View {
-        let hosts = (0..self.scenario.fabric().host_count()).map(HostId);
-        View {
-            emulated_ns: self.now.to_nanos().0,
-            fidelity: clock.fidelity(),
-            active_flows: self.active.len() as u64,
-            completed_flows: self.flows_completed,
-            packet_hops: self.tally().packet_hops,
-            switches: self.switches().map(|node| self.view_of_switch(node)).collect(),
-            hosts: hosts.map(|host| self.view_of_host(host)).collect(),
-        }
-    }
-
-    fn view_of_switch(&self, node: &SwitchNode) -> SwitchView {
-        let switch = self.scenario.fabric().switch(node.id);
-        let tables = node.switch.tables();
-        let state = tables.state();
-        let dropped = |reason: &DropReason| match tables.dropped(*reason) {
-            0 => None,
-            frames => Some((reason.name().to_owned(), frames)),
-        };
-        let pools = [&state.private_bytes, &state.shared_bytes, &state.headroom_bytes];
-        SwitchView {
-            name: switch.name.clone(),
-            buffer_bytes: pools.iter().map(|pool| pool.load()).sum(),
-            most_buffer_bytes: state.buffer_max_bytes.load(),
-            capacity_bytes: self.scenario.switch_at(node.id).buffer.0,
-            ecn_marked: state.ecn_marked.load(),
-            drops: DropReason::ALL.iter().filter_map(dropped).collect(),
-            ports: (0..node.ports()).map(|port| self.view_of_port(node, port)).collect(),
-        }
-    }
-
-    fn view_of_port(&self, node: &SwitchNode, port: u16) -> PortView {
-        let fabric = self.scenario.fabric();
-        let tables = node.switch.tables();
-        let (out, inward) = node.wires(port);
-        let number = u32::from(port);
-        let now = self.now.to_nanos();
-        let queues = tables.settings();
-        let mut queued_bytes = [0; 8];
-        let mut ingress_bytes = [0; 8];
-        for priority in priority::all() {
-            let of_priority = queues.queues_of(priority).iter();
-            queued_bytes[priority.index()] =
-                of_priority.map(|queue| tables.egress_bytes(number, queue)).sum();
-            let ingress = tables.ingress(number, priority);
-            let pools = [&ingress.private_bytes, &ingress.shared_bytes, &ingress.headroom_bytes];
-            ingress_bytes[priority.index()] = pools.iter().map(|pool| pool.load()).sum();
-        }
-        let waiting = tables.queues().map(|queue| node.switch.waiting(port, queue).count() as u64);
-        let paused = priority::all().filter(|&it| tables.is_paused(number, it, now));
-        PortView {
-            peer: fabric.node(fabric.peer(fabric.switch_node(node.id), port).node).name.clone(),
-            rate_bps: out.timing.rate.0,
-            sent_frames: out.sent,
-            received_frames: inward.received,
-            is_up: out.is_up(),
-            queued_packets: waiting.sum(),
-            queued_bytes,
-            ingress_bytes,
-            paused: paused.map(Priority::number).collect(),
-        }
-    }
-
-    fn view_of_host(&self, host: HostId) -> HostView {
-        let node = self.host_node(host);
-        let (out, inward) = node.wires();
-        let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
-        let (counters, waiting) = of_programs.unwrap_or_default();
-        let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
-        HostView {
-            name: self.scenario.fabric().host(host).name.clone(),
-            address: address(host).to_string(),
-            sent_frames: out.sent,
-            received_frames: inward.received,
-            is_up: out.is_up(),
-            program_frames_sent: counters.sent,
-            program_frames_received: counters.received,
-            program_frames_waiting: waiting as u64,
-            program_frames_too_long: counters.too_long,
-            program_frames_dropped: counters.dropped,
-            paused: paused.map(Priority::number).collect(),
-        }
-    }
-
     fn place_of(&self, host: HostId) -> Place {
         self.partition.place(self.scenario.fabric().host_node(host))
     }
 
-    fn host_node(&self, host: HostId) -> &HostNode {
+    pub(super) fn host_node(&self, host: HostId) -> &HostNode {
         let Place { part, index } = self.place_of(host);
         &self.parts[part as usize].hosts[index as usize]
     }
@@ -339,8 +379,71 @@ impl Engine<'_, KernelWires> {
     }
 }
 
+impl<W: Wires> Engine<'_, W> {
+    /// What all nodes have counted so far.
+    fn deadlines(&self) -> Count {
+        let of_parts = self.parts.iter().filter_map(|part| part.punctuality.as_deref());
+        of_parts.map(Punctuality::count).fold(Count::default(), Count::and)
+    }
+
+    /// Tells whoever follows the live fabric of a note. Whether that was meant for nobody else.
+    pub(super) fn tell_followers(&mut self, entry: &Entry) -> bool {
+        match entry.what {
+            Note::Captured { interface, ref bytes, dropped } if !self.live.captures.is_empty() => {
+                self.live.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
+                return true;
+            }
+            Note::PauseReceived { wire, priority, until } => {
+                if let Some(pauses) = &mut self.live.pauses {
+                    pauses.receive(wire, priority, entry.at.to_nanos(), until);
+                }
+            }
+            Note::StormDetected(ref storm) | Note::StormRestored(ref storm) => {
+                self.tell_of_storm(entry, storm);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Tells whoever waits for a flow that it is done.
+    pub(super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
+        let Some(Waiter { answer, deadlines, lost }) = self.live.waiting.remove(&row.flow) else {
+            return;
+        };
+        let Count { deadlines, late } = self.deadlines().since(deadlines);
+        let lost = self.live.lost.saturating_sub(lost);
+        let is_good = lost.is_zero() && is_good(deadlines, late);
+        let meanwhile = Meanwhile { is_good, deadlines, late, lost_ns: nanos(lost) };
+        // Whoever asked for it may have gone.
+        let _ = answer.send(delivery(row, meanwhile));
+    }
+
+    /// Whether a task of the whole fabric that is due now, and every `period`, rests: nothing that it looks at changes until
+    /// something starts. If the next flow is known, the task is scheduled for its start.
+    pub(super) fn lets_rest(&mut self, task: Task, period: Picos) -> bool {
+        if !self.live.rests || !self.is_at_rest() {
+            return false;
+        }
+        match self.stream.next_start() {
+            None => self.resting.push((task, period)),
+            Some(start) => {
+                let before = Picos(start.0 / period.0 * period.0);
+                self.agenda.schedule(before.max(self.now + period), task);
+            }
+        }
+        true
+    }
+
+    /// Whether no flow is under way, and no frame.
+    fn is_at_rest(&self) -> bool {
+        let waits = |node: &HostNode| node.stack().is_some_and(|stack| stack.waiting() > 0);
+        self.has_drained_so_far() && !self.parts.iter().any(|part| part.hosts.iter().any(waits))
+    }
+}
+
 /// What is told of a flow that is done.
-pub fn delivery(row: &FlowRow<'_>) -> Delivery {
+fn delivery(row: &FlowRow<'_>, meanwhile: Meanwhile) -> Delivery {
     let fct = row.fct.unwrap_or_default();
     Delivery {
         flow: row.flow,
@@ -352,5 +455,6 @@ pub fn delivery(row: &FlowRow<'_>) -> Delivery {
         ideal_ns: row.ideal.0,
         slowdown: Slowdown::of(fct, row.ideal).into(),
         retransmitted_packets: row.retransmitted_packets,
+        fidelity: meanwhile,
     }
 }

@@ -2,6 +2,7 @@
 
 use fabric_core::drop_reason::DropReason;
 use results::counted;
+use scenario::Fault;
 use topology::SwitchId;
 
 use super::Engine;
@@ -11,16 +12,54 @@ impl<W: Wires> Engine<'_, W> {
     /// The limits that lossless packets met, in the order of switches and reasons.
     pub(super) fn limits_reached(&self) -> Vec<String> {
         let headroom = &self.scenario.switch.headroom;
+        let forwarded = in_spite_of_pauses(self.forwarded_packets());
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
-            let faults = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
+            let lost = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
+            let faults = lost + if self.has_late_links(SwitchId(switch)) { LATE_LINKS } else { "" };
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
             let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
-            format!("{switch} dropped {packets} ({reason}): {advice}{faults}")
+            format!("{switch} dropped {packets} ({reason}): {advice}{faults}{forwarded}")
         };
-        self.recorder.lossless_drops.iter().map(line).collect()
+        // Faults take links, and with the last one to a host the route.
+        let is_limit = |&(_, reason): &(u32, DropReason)| {
+            reason != DropReason::NoRoute || self.rerouting.changes == 0
+        };
+        let drops = self.recorder.lossless_drops.iter();
+        drops.filter(|(place, _)| is_limit(place)).map(line).collect()
+    }
+
+    /// Packets that switches have sent in spite of pauses, as their watchdogs told them.
+    fn forwarded_packets(&self) -> u64 {
+        let histories = self.switches().flat_map(|node| node.switch.storm_histories());
+        histories.map(|(_, _, history, _)| history.forwarded.packets).sum()
     }
 }
+
+/// Whether watchdogs may be the cause: how many packets they have forwarded.
+fn in_spite_of_pauses(packets: u64) -> String {
+    match packets {
+        0 => String::new(),
+        packets => {
+            format!("; watchdogs sent {} in spite of pauses", counted(packets, "packet"))
+        }
+    }
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// Whether faults hold up frames on wires to or from a switch, or slow the ports there.
+    fn has_late_links(&self, switch: SwitchId) -> bool {
+        let fabric = self.scenario.fabric();
+        let wires = fabric.switch(switch).ports.iter().flat_map(|&out| [out, out.reverse()]);
+        let names: Vec<&str> = wires.map(|wire| fabric.wire(wire).name.as_str()).collect();
+        let is_late = |fault: &Fault| matches!(fault, Fault::Delay { .. } | Fault::Rate { .. });
+        let late = self.scenario.faults.iter().filter(|fault| is_late(fault));
+        late.into_iter().any(|fault| names.iter().any(|name| fault.covers(name)))
+    }
+}
+
+/// Headroom is for the links as they are without faults.
+const LATE_LINKS: &str = "; faults make frames on its links late, for which no headroom is computed unless it is \"adaptive\"";
 
 /// Whether the scenario's faults may be the cause: how many PAUSE frames of the switch they dropped.
 fn lost_pauses(frames: Option<u64>) -> String {
@@ -38,6 +77,8 @@ mod tests {
 
     #[test]
     fn pauses_that_faults_took_are_named_and_other_frames_are_not() {
+        assert_eq!(in_spite_of_pauses(0), "");
+        assert_eq!(in_spite_of_pauses(1), "; watchdogs sent 1 packet in spite of pauses");
         assert_eq!(lost_pauses(None), "");
         assert_eq!(lost_pauses(Some(2)), "; faults took 2 PAUSE frames of the switch");
     }

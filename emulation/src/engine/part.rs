@@ -11,6 +11,8 @@ use super::switch_node::SwitchNode;
 use super::transmitter::Receiver;
 use crate::datapath::{DatapathError, Wires};
 use crate::host_settings::HostSettings;
+#[cfg(feature = "kernel")]
+use crate::live::lateness::Punctuality;
 use crate::partition::{Members, Partition};
 
 /// What happens to all nodes at the beginning of a window, before anything else.
@@ -45,6 +47,9 @@ pub struct Part<W: Wires> {
     pub switches: Vec<SwitchNode>,
     /// What they share.
     pub core: Core<W>,
+    /// How late the nodes of a live fabric are.
+    #[cfg(feature = "kernel")]
+    pub punctuality: Option<Box<Punctuality>>,
 }
 
 impl<W: Wires> Part<W> {
@@ -67,7 +72,13 @@ impl<W: Wires> Part<W> {
         });
         let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
         core.measured = scenario.results.distributions.then(Box::default);
-        Self { hosts: hosts.collect(), switches: switches.collect(), core }
+        Self {
+            hosts: hosts.collect(),
+            switches: switches.collect(),
+            core,
+            #[cfg(feature = "kernel")]
+            punctuality: None,
+        }
     }
 
     /// Runs all that happens in a window.
@@ -80,7 +91,8 @@ impl<W: Wires> Part<W> {
         let mut block = 0;
         while let Some((nodes, next_block)) = self.core.upcoming.block_before(block, window.end) {
             for index in nodes.clone() {
-                if self.core.upcoming.at(index) >= window.end {
+                let due = self.core.upcoming.at(index);
+                if due >= window.end {
                     continue;
                 }
                 let number = index as u32;
@@ -90,6 +102,10 @@ impl<W: Wires> Part<W> {
                     self.switches[index - hosts].run(&mut self.core, number, window.end)?
                 };
                 self.core.upcoming.set(index, next);
+                #[cfg(feature = "kernel")]
+                if let Some(punctuality) = &mut self.punctuality {
+                    punctuality.met(index, due);
+                }
             }
             self.core.upcoming.settle(nodes);
             block = next_block;

@@ -132,10 +132,10 @@ impl<W: Wires> Engine<'_, W> {
 
     /// From the reception of a PAUSE until the last frame that may still have started has arrived.
     pub(super) fn settling_time(&self, number: u32) -> Picos {
-        let wire = self.fabric_wire(number);
-        let longest = self.scenario.longest_frame().0;
-        let last = self.scenario.frame_time().serialise(wire.rate, longest);
-        Picos::from_nanos(self.response(number)) + last + wire.delay
+        let (switch, port) = (self.sender(number), self.fabric_wire(number).from_port);
+        let (out, _) = self.switch_node(SwitchId(switch)).wires(port);
+        let longest = self.scenario.longest_frame().0 as u32;
+        Picos::from_nanos(self.response(number)) + out.longest_flight(longest)
     }
 
     /// How long a PAUSE for a wire may go unanswered.

@@ -8,12 +8,12 @@ use fabric_core::priority;
 use fabric_core::scheme::FlowUse;
 use host_agent::SenderState;
 use results::{
-    DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowTraceRow, HeldFlowRow, LinkDelayRow,
-    PauseEvent, PauseReceived, PauseRow, PortState, PortStateRow, QueuePauseRow, QueueRow, Record,
-    ResultsError, StateCause,
+    DeadlockRow, DropClass, DropRow, EgressQueueRow, FlowQueuesRow, FlowRow, FlowTraceRow,
+    HeldFlowRow, LinkDelayRow, PauseEvent, PauseReceived, PauseRow, PortState, PortStateRow,
+    QueuePauseRow, QueueRow, Record, ResultsError, StateCause, StormTraffic, WatchdogRow,
 };
 use scenario::Scenario;
-use switch_user::switch::{ControlEvent, StateChange};
+use switch_user::switch::{ControlEvent, StateChange, Storm, Traffic};
 use topology::{NodeId, NodeKind, SwitchId};
 use units::{Bytes, Nanos, Picos};
 
@@ -30,6 +30,10 @@ pub struct Recorder<'a> {
     pub lost_pauses: BTreeMap<u32, u64>,
     /// What flows' receivers lack.
     pub misdelivered: Vec<String>,
+    /// Whether the fabric goes on without results that cannot be written.
+    pub survives: bool,
+    /// Why they could not be.
+    pub lost: Option<ResultsError>,
 }
 
 impl<'a> Recorder<'a> {
@@ -41,11 +45,42 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
+            survives: false,
+            lost: None,
         }
     }
 
     /// Tells the record of one note. Notes come in the order of time.
     pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
+        let told = self.tell_record(entry);
+        self.survive(told)
+    }
+
+    /// Tells the record of a flow that is over.
+    pub fn flow(&mut self, row: &FlowRow<'_>) -> Result<(), ResultsError> {
+        let told = self.record.flow(row);
+        self.survive(told)
+    }
+
+    /// Tells the record of a circle of waiting that is over.
+    pub fn deadlock(&mut self, row: &DeadlockRow<'_>) -> Result<(), ResultsError> {
+        let told = self.record.deadlock(row);
+        self.survive(told)
+    }
+
+    /// Gives up the results if they could not be written and the fabric is to go on.
+    fn survive(&mut self, told: Result<(), ResultsError>) -> Result<(), ResultsError> {
+        match told {
+            Err(error) if self.survives => {
+                self.record.abandon_folder();
+                self.lost.get_or_insert(error);
+                Ok(())
+            }
+            told => told,
+        }
+    }
+
+    fn tell_record(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());
@@ -103,15 +138,21 @@ impl<'a> Recorder<'a> {
                 self.count_drop(entry.node, priority, reason);
                 self.record.drop_event(&drop_row(time, node, Some(port), priority, reason, length))
             }
-            Note::Lost { wire, priority, length, is_pause } => {
+            Note::Lost { wire, priority, length, is_pause, reason } => {
+                let wire = fabric.wire(wire);
                 if let (true, NodeKind::Switch(SwitchId(switch))) =
-                    (is_pause, fabric.node(entry.node).kind)
+                    (is_pause, fabric.node(wire.from).kind)
                 {
                     *self.lost_pauses.entry(switch).or_default() += 1;
                 }
-                let (wire, reason) = (&fabric.wire(wire).name, DropReason::InjectedLoss);
-                record.drop_event(&drop_row(time, wire, None, priority, reason, length))
+                let (place, port) = match reason {
+                    DropReason::Corrupted => (node, Some(wire.to_port)),
+                    _ => (&wire.name, None),
+                };
+                record.drop_event(&drop_row(time, place, port, priority, reason, length))
             }
+            Note::StormDetected(_) => Ok(()),
+            Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
             Note::LinkDelay { port, headroom, measured } => record.link_delay(&LinkDelayRow {
                 time,
                 node,
@@ -135,11 +176,37 @@ impl<'a> Recorder<'a> {
             Note::SampledFlows { port, flows } => {
                 record.flow_queues(&flow_queues_row(time, node, port, &flows))
             }
-            Note::Captured { interface, ref bytes } => record.capture(interface, time, bytes),
+            Note::Captured { interface, ref bytes, dropped } => {
+                let comment = dropped.map(capture_comment);
+                record.capture(interface, time, bytes, comment.as_deref())
+            }
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
             }
         }
+    }
+
+    /// Tells the record of a PFC storm that is over, or that the run's end has found, at `now`.
+    pub fn storm(&mut self, node: NodeId, storm: &Storm, now: Picos) -> Result<(), ResultsError> {
+        let Self { scenario, record, .. } = self;
+        let fabric = scenario.fabric();
+        let Storm { port, priority, detected, restored, .. } = *storm;
+        let action = scenario.switch.watchdog.map_or("", |watchdog| watchdog.action.name());
+        let traffic = |Traffic { packets, bytes }| StormTraffic { packets, bytes };
+        let row = WatchdogRow {
+            detected: detected.to_nanos(),
+            restored: restored.map(Picos::to_nanos),
+            node: &fabric.node(node).name,
+            port,
+            peer: &fabric.node(fabric.peer(node, port).node).name,
+            priority: priority.number(),
+            action,
+            waiting: traffic(storm.waiting),
+            egress_dropped: traffic(storm.egress_dropped),
+            ingress_dropped: traffic(storm.ingress_dropped),
+            forwarded: traffic(storm.forwarded),
+        };
+        record.storm(&row, now.to_nanos())
     }
 
     /// Tells the record of a decision to pause or resume classes.
@@ -176,8 +243,11 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Remembers lossless packets that a switch drops.
+    /// Remembers lossless packets that a switch drops, unless its watchdog does, as the scenario asks.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
+        if reason.class() == drop_reason::DropClass::Watchdog {
+            return;
+        }
         let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);
         if priority.is_some_and(is_lossless)
             && let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(node).kind
@@ -224,6 +294,11 @@ fn flow_trace_row(time: Nanos, flow: u32, state: &SenderState) -> FlowTraceRow {
     FlowTraceRow { time, flow, rate, window, round_trip, congestion_millionths, outstanding }
 }
 
+/// What a capture says of a frame that goes no further.
+pub fn capture_comment(reason: DropReason) -> String {
+    format!("dropped: {}", reason.name())
+}
+
 /// Who is to blame for a drop, as results say it.
 pub fn drop_class(reason: DropReason) -> DropClass {
     match reason.class() {
@@ -232,6 +307,7 @@ pub fn drop_class(reason: DropReason) -> DropClass {
         drop_reason::DropClass::Ignored => DropClass::Ignored,
         drop_reason::DropClass::Substrate => DropClass::Substrate,
         drop_reason::DropClass::Injected => DropClass::Injected,
+        drop_reason::DropClass::Watchdog => DropClass::Watchdog,
     }
 }
 

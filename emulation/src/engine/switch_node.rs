@@ -62,7 +62,7 @@ impl SwitchNode {
     ) -> Self {
         let fabric = scenario.fabric();
         let port = |&wire: &WireId| Port {
-            out: Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to)),
+            out: Transmitter::new(scenario, wire, partition.place(fabric.wire(wire).to), captured),
             inward: Receiver::new(scenario, wire.reverse(), captured),
             watched: 0,
         };
@@ -177,13 +177,19 @@ impl SwitchNode {
     ) -> Result<(), DatapathError> {
         let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame());
         let inward = &mut self.ports[usize::from(port)].inward;
+        if arrival.is_damaged() {
+            core.drop_damaged(now, self.node, inward, *arrival);
+            return Ok(());
+        }
         let crossing = core.arrive(now, self.node, inward, frame, arrival.length());
         core.orders.clear();
         let outcome = self.cross(core, &crossing, frame)?;
         let (mut link_delay, mut priority) = (None, None);
         match outcome {
             Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
-            Outcome::Dropped(_) => {
+            Outcome::Dropped(reason) => {
+                let inward = &self.ports[usize::from(port)].inward;
+                core.capture_dropped(now, self.node, inward, frame, reason);
                 priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
             }
             Outcome::Queued(_) | Outcome::ControlReceived(_) => {}
@@ -321,7 +327,7 @@ impl SwitchNode {
         core.frames.stamp(frame, stamp);
     }
 
-    /// Lets ports send hop control frames that a departure has queued there.
+    /// Lets ports send hop control frames that departures have queued there.
     #[cold]
     fn kick_woken<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         self.take_discarded(core);
@@ -341,6 +347,9 @@ impl SwitchNode {
             self.note_changed_pauses(&mut core.journal, now, port);
         }
         self.kick(core, now, port);
+        if self.switch.has_news() {
+            self.kick_woken(core, now);
+        }
     }
 
     /// Every port asks its neighbour for the link's delay.

@@ -10,7 +10,7 @@ use fabric_core::tables::Tables;
 use results::{Measurements, Occupancy, PoolLevels};
 use scenario::Scenario;
 use switch_user::link_delay::Measurement;
-use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange};
+use switch_user::switch::{Admitted, ControlEvent, Departed, Observer, StateChange, Storm};
 use switch_user::tables::SwitchTables;
 use topology::{NodeId, SwitchId, WireId};
 use units::{Bytes, Picos};
@@ -233,6 +233,29 @@ impl Observer for SwitchRecorder<'_> {
         if let (Some(study), Some(measured)) = (&mut self.followed.study, &mut *self.measured) {
             study.observe_renewal(now, tables, port, measured);
         }
+    }
+
+    fn pause_ignored(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+    ) -> Result<(), Infallible> {
+        // For who follows pauses it ends here.
+        let (wire, priority) = (self.followed.wires[usize::from(port)], priority.number());
+        let what = Note::PauseReceived { wire, priority, until: now.to_nanos() };
+        self.journal.note(now, self.followed.node, what);
+        Ok(())
+    }
+
+    fn storm_detected(&mut self, now: Picos, storm: &Storm) -> Result<(), Infallible> {
+        self.journal.note(now, self.followed.node, Note::StormDetected(Box::new(*storm)));
+        Ok(())
+    }
+
+    fn storm_restored(&mut self, now: Picos, storm: &Storm) -> Result<(), Infallible> {
+        self.journal.note(now, self.followed.node, Note::StormRestored(Box::new(*storm)));
+        Ok(())
     }
 
     fn headroom_changed(

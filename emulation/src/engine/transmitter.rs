@@ -4,7 +4,7 @@ use scenario::{CaptureFilter, Scenario};
 use topology::{WireEnds, WireId};
 use units::Picos;
 
-use super::faults::LossInjector;
+use super::faults::{FaultTally, Faults, Passage};
 use crate::datapath::FrameKind;
 use crate::partition::Place;
 use crate::wire_timing::Timing;
@@ -18,42 +18,52 @@ pub struct Transmitter {
     pub timing: Timing,
     /// Frames whose transmission began.
     pub sent: u64,
+    /// Their bytes, without FCS.
+    pub sent_bytes: u64,
     /// The node at the other end.
     pub to: Place,
     /// Its port.
     pub to_port: u16,
     /// Whether the sender wakes up when the port is free.
     pub wakes: bool,
-    /// Whether faults look at the frames.
-    pub is_faulty: bool,
     /// The wire.
     pub wire: WireId,
     /// Frames that faults took.
     pub lost: u64,
-    faults: Box<[LossInjector]>,
-    /// Whether it carries frames.
-    is_up: bool,
+    /// What goes wrong on it, if anything may.
+    faults: Option<Box<Faults>>,
+    /// Interfaces of the capture that record what the wire loses.
+    pub captures: Vec<u32>,
 }
 
 impl Transmitter {
-    /// Of an idle wire that leads to the node at `to`.
-    pub fn new(scenario: &Scenario, wire: WireId, to: Place) -> Self {
+    /// Of an idle wire that leads to the node at `to`; what it loses is recorded by the interfaces of `captured` that
+    /// name it.
+    pub fn new(
+        scenario: &Scenario,
+        wire: WireId,
+        to: Place,
+        captured: &[(WireId, CaptureFilter)],
+    ) -> Self {
         let fabric = scenario.fabric();
-        let number = wire.0 as usize;
-        let faults: Box<[LossInjector]> =
-            LossInjector::on_wire(scenario, &fabric.wire(wire).name, number).into();
+        let timing = Timing::of(fabric.wire(wire), scenario);
+        let faults = Faults::on_wire(scenario, &fabric.wire(wire).name, wire.0, timing);
         Self {
             busy_until: Picos::ZERO,
-            timing: Timing::of(fabric.wire(wire), scenario),
+            timing,
             sent: 0,
+            sent_bytes: 0,
             to,
             to_port: fabric.wire(wire).to_port,
             wakes: false,
-            is_faulty: !faults.is_empty(),
             wire,
             lost: 0,
-            faults,
-            is_up: true,
+            faults: faults.map(Box::new),
+            captures: interfaces(captured, wire)
+                .filter_map(|(interface, filter)| {
+                    (filter == CaptureFilter::Drops).then_some(interface)
+                })
+                .collect(),
         }
     }
 
@@ -62,26 +72,57 @@ impl Transmitter {
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
         self.sent += 1;
+        self.sent_bytes += u64::from(length);
         self.busy_until + self.timing.delay
     }
 
-    /// Whether a fault drops the next frame.
-    pub fn loses(&mut self, kind: FrameKind) -> bool {
-        // Every fault counts every frame that it matches, even one that another fault drops.
-        self.faults.iter_mut().fold(!self.is_up, |lost, fault| fault.takes(kind) | lost)
+    /// Whether anything may go wrong on the wire.
+    #[inline]
+    pub fn is_faulty(&self) -> bool {
+        self.faults.is_some()
     }
 
-    /// Whether the wire carries frames.
+    /// What the frames took that were sent, in bytes on the wire.
     #[cfg(feature = "kernel")]
-    pub fn is_up(&self) -> bool {
-        self.is_up
+    pub fn sent_on_the_wire(&self) -> u64 {
+        self.sent_bytes + self.sent * self.timing.on_the_wire(0)
     }
 
-    /// Lets the wire carry frames, or lose them all. What is on its way arrives.
+    /// The same as [`start`](Self::start) where faults look at the frame.
+    ///
+    /// # Panics
+    /// If the wire is not [faulty](Self::is_faulty).
+    pub fn start_faulty(&mut self, now: Picos, length: u32, kind: FrameKind) -> Passage {
+        let faults = self.faults.as_mut().expect("something may go wrong on the wire");
+        let passage = faults.pass(now, length, kind);
+        self.busy_until = passage.busy_until;
+        self.sent += 1;
+        passage
+    }
+
+    /// The most time from the beginning of a transmission to its arrival, of a frame of `length` bytes.
+    pub fn longest_flight(&self, length: u32) -> Picos {
+        match &self.faults {
+            None => self.timing.serialise(length) + self.timing.delay,
+            Some(faults) => faults.longest_flight(length),
+        }
+    }
+
+    /// What each fault of the scenario has done on the wire, by its number.
+    pub fn tallies(&self) -> impl Iterator<Item = (u32, FaultTally)> {
+        self.faults.iter().flat_map(|faults| faults.tallies())
+    }
+
+    /// What goes wrong on the wire, to be changed.
     #[cfg(feature = "kernel")]
-    pub fn set_up(&mut self, up: bool) {
-        self.is_up = up;
-        self.is_faulty = !up || !self.faults.is_empty();
+    pub fn faults_mut(&mut self) -> &mut Faults {
+        self.faults.get_or_insert_with(|| Box::new(Faults::none(self.timing)))
+    }
+
+    /// What goes wrong on the wire, if anything may.
+    #[cfg(feature = "kernel")]
+    pub fn faults(&self) -> Option<&Faults> {
+        self.faults.as_deref()
     }
 }
 
@@ -94,8 +135,12 @@ pub struct Receiver {
     pub ends: WireEnds,
     /// The wire's timing.
     pub timing: Timing,
-    /// Frames that arrived.
+    /// Frames that arrived whole.
     pub received: u64,
+    /// Frames that arrived with a wrong FCS.
+    pub damaged: u64,
+    /// Their bytes, without FCS.
+    pub received_bytes: u64,
     /// Interfaces of the capture, and the filter of each.
     pub captures: Vec<(u32, CaptureFilter)>,
 }
@@ -104,13 +149,31 @@ impl Receiver {
     /// Of an idle wire, recorded by the interfaces of `captured` that name it.
     pub fn new(scenario: &Scenario, wire: WireId, captured: &[(WireId, CaptureFilter)]) -> Self {
         let fabric = scenario.fabric();
-        let interfaces = (0..).zip(captured).filter(|(_, (of, _))| *of == wire);
         Self {
             wire,
             ends: fabric.ends(wire),
             timing: Timing::of(fabric.wire(wire), scenario),
             received: 0,
-            captures: interfaces.map(|(interface, (_, filter))| (interface, *filter)).collect(),
+            damaged: 0,
+            received_bytes: 0,
+            captures: interfaces(captured, wire).collect(),
         }
     }
+}
+
+#[cfg(feature = "kernel")]
+impl Receiver {
+    /// What the frames took that arrived, in bytes on the wire.
+    pub fn received_on_the_wire(&self) -> u64 {
+        self.received_bytes + self.received * self.timing.on_the_wire(0)
+    }
+}
+
+/// The interfaces that name a wire, and the filter of each.
+fn interfaces(
+    captured: &[(WireId, CaptureFilter)],
+    wire: WireId,
+) -> impl Iterator<Item = (u32, CaptureFilter)> {
+    let of_wire = (0..).zip(captured).filter(move |(_, (of, _))| *of == wire);
+    of_wire.map(|(interface, (_, filter))| (interface, *filter))
 }

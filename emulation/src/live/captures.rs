@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use scenario::CaptureFilter;
+use fabric_core::drop_reason::DropReason;
 use topology::WireId;
 use units::Nanos;
 
@@ -47,11 +47,11 @@ impl Captures {
     }
 
     /// A frame was recorded by an interface.
-    pub fn take(&mut self, interface: u32, time: Nanos, bytes: &[u8]) {
+    pub fn take(&mut self, interface: u32, time: Nanos, bytes: &[u8], dropped: Option<DropReason>) {
         let [wire_low, wire_high, low, high] = interface.to_le_bytes();
         let wire = u16::from_le_bytes([wire_low, wire_high]).into();
         let Some(capture) = self.all.get_mut(&u16::from_le_bytes([low, high])) else { return };
-        let frame = CapturedFrame { wire, time, bytes: bytes.into(), lost: capture.lost };
+        let frame = CapturedFrame { wire, time, bytes: bytes.into(), dropped, lost: capture.lost };
         if let Err(TrySendError::Full(_)) = capture.sink.try_send(frame) {
             capture.lost += 1;
         }
@@ -69,9 +69,6 @@ pub fn number_of(interface: u32) -> u16 {
     let [_, _, low, high] = interface.to_le_bytes();
     u16::from_le_bytes([low, high])
 }
-
-/// What one wire is captured by.
-pub type OfWire = (u32, CaptureFilter);
 
 #[cfg(test)]
 mod tests {
@@ -94,12 +91,12 @@ mod tests {
             captures.add(wires, other, Arc::downgrade(&other_reader)).expect("room").collect();
         assert_eq!(interfaces, [(WireId(7), 1 << 16), (WireId(9), 1 << 16 | 1)]);
         for time in 0..4 {
-            captures.take(0, Nanos(time), &[1]);
+            captures.take(0, Nanos(time), &[1], None);
         }
-        captures.take(1 << 16 | 1, Nanos(9), &[2]);
-        captures.take(5 << 16, Nanos(9), &[2]);
+        captures.take(1 << 16 | 1, Nanos(9), &[2], None);
+        captures.take(5 << 16, Nanos(9), &[2], None);
         assert_eq!(frames.try_iter().map(|frame| frame.time.0).collect::<Vec<_>>(), [0, 1]);
-        captures.take(0, Nanos(4), &[1]);
+        captures.take(0, Nanos(4), &[1], None);
         assert_eq!(frames.try_iter().map(|frame| frame.lost).collect::<Vec<_>>(), [2]);
         assert_eq!(others.try_iter().map(|frame| frame.wire).collect::<Vec<_>>(), [1]);
         assert!(captures.remove_over().is_empty(), "both are read");

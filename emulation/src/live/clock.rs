@@ -1,175 +1,190 @@
-//! The real clock: emulated time that follows the wall clock, and how late what was due was served.
+//! The real clock: emulated time that follows the wall clock.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use results::Lateness;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
+use super::lateness::{Meter, SPELL, Sum};
+
+pub use results::GOOD_LATENESS;
+
 /// Beyond this much of the wall clock the emulated clock gives up catching up: it is set back, and the time is counted.
 const MOST_LATE: Duration = Duration::from_millis(20);
-/// Lateness is good if 99 of 100 windows are served within this much emulated time.
-pub const GOOD_LATENESS: Duration = Duration::from_micros(250);
-/// The verdict is about the last one to two of these, of the wall clock.
-const SPELL: Duration = Duration::from_secs(1);
+
+/// How emulated time follows from the wall clock, until the clock is set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// At this instant of the wall clock emulated time was `begin`, if the clock had never been set back.
+    origin: Instant,
+    begin: Picos,
+    dilation: u32,
+}
 
 /// See the module.
 #[derive(Debug)]
 pub struct RealClock {
-    /// The instant of the wall clock at which emulated time was zero, if it had never been set back.
-    origin: Instant,
-    dilation: u32,
+    pace: Pace,
     /// How much the emulated clock was set back, of the wall clock.
-    slipped: Duration,
-    /// Since the start; and of the last whole spell, and the one that runs. In nanoseconds of emulated time.
-    all: Histogram<u64>,
-    last: Histogram<u64>,
-    current: Histogram<u64>,
-    slipped_in_last: Duration,
-    slipped_in_current: Duration,
+    lost: Duration,
+    lost_in_last: Duration,
+    lost_in_current: Duration,
     spell_began: Instant,
+    /// How late sleeps ended.
+    sleeps: Meter,
+    /// Time of the wall clock in which there was nothing to do.
+    rested: Duration,
 }
 
-/// What a clock says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a live fabric says of its punctuality.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Whether programs see the fabric as it is: no time was lost, and deadlines were served soon enough.
+    /// Whether programs see the fabric as it is: no time was lost, and deadlines and ends of sleeps were met soon enough.
     pub is_good: bool,
     /// Seconds of the wall clock in an emulated second.
     pub dilation: u32,
-    /// Lateness of windows in the last one or two seconds, in nanoseconds of emulated time.
+    /// How long windows are: what is due in a window is done once its beginning has come, and so up to this much early, in
+    /// nanoseconds of emulated time.
+    pub window_ns: u64,
+    /// Deadlines in the last one or two seconds.
     pub recent: Lateness,
     /// The same since the fabric is up.
     pub all: Lateness,
+    /// Sleeps of the engine that ended because something was due, in the last one or two seconds, by how late they ended.
+    pub recent_sleeps: Lateness,
+    /// The same since the fabric is up.
+    pub sleeps: Lateness,
     /// How much the emulated clock was set back in the last one or two seconds because the machine could not keep up, in
     /// nanoseconds of the wall clock.
-    pub recently_slipped_ns: u64,
+    pub recently_lost_ns: u64,
     /// The same since the fabric is up.
-    pub slipped_ns: u64,
+    pub lost_ns: u64,
 }
 
-/// How late windows were served, in nanoseconds of emulated time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lateness {
-    /// How many there were.
-    pub windows: u64,
-    /// Half are at most so late.
-    pub p50_ns: u64,
-    /// 99 of 100 are.
-    pub p99_ns: u64,
-    /// All are.
-    pub most_ns: u64,
-}
+impl Pace {
+    /// The emulated time at an instant of the wall clock.
+    fn emulated(self, wall: Instant) -> Picos {
+        let passed = wall.saturating_duration_since(self.origin).as_nanos() * 1000;
+        let passed = u64::try_from(passed / u128::from(self.dilation)).unwrap_or(u64::MAX);
+        Picos(self.begin.0.saturating_add(passed))
+    }
 
-impl Lateness {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        Self {
-            windows: histogram.len(),
-            p50_ns: histogram.value_at_quantile(0.5),
-            p99_ns: histogram.value_at_quantile(0.99),
-            most_ns: histogram.max(),
-        }
+    /// How late it is at `now` for what was due at `due`, in nanoseconds of emulated time.
+    pub fn lateness_ns(self, now: Instant, due: Picos) -> u64 {
+        self.emulated(now).0.saturating_sub(due.0) / 1000
     }
 }
 
-/// Of what is at most a minute late: the clock is set back before.
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000_000, 2).expect("the bounds are apart")
-}
-
 impl RealClock {
-    /// Emulated time begins now.
-    pub fn start(dilation: NonZeroU32) -> Self {
+    /// Emulated time is `begin` now. An emulated second takes `dilation` seconds.
+    pub fn start(dilation: NonZeroU32, begin: Picos) -> Self {
         let now = wall();
         Self {
-            origin: now,
-            dilation: dilation.get(),
-            slipped: Duration::ZERO,
-            all: histogram(),
-            last: histogram(),
-            current: histogram(),
-            slipped_in_last: Duration::ZERO,
-            slipped_in_current: Duration::ZERO,
+            pace: Pace { origin: now, begin, dilation: dilation.get() },
+            lost: Duration::ZERO,
+            lost_in_last: Duration::ZERO,
+            lost_in_current: Duration::ZERO,
             spell_began: now,
+            sleeps: Meter::new(),
+            rested: Duration::ZERO,
         }
+    }
+
+    /// How its time follows from the wall clock, until it is set back.
+    pub fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// The emulated time.
     pub fn now(&self) -> Picos {
-        self.emulated(wall())
-    }
-
-    fn emulated(&self, wall: Instant) -> Picos {
-        let passed = wall.saturating_duration_since(self.origin).as_nanos() * 1000;
-        Picos(u64::try_from(passed / u128::from(self.dilation)).unwrap_or(u64::MAX))
+        self.pace.emulated(wall())
     }
 
     /// How long it is until an emulated instant, by the wall clock.
     pub fn until(&self, instant: Picos) -> Duration {
-        let wall_ns = u128::from(instant.0) * u128::from(self.dilation) / 1000;
+        let Pace { origin, begin, dilation } = self.pace;
+        let emulated = u128::from(instant.0.saturating_sub(begin.0));
+        let wall_ns = emulated * u128::from(dilation) / 1000;
         let wall_ns = u64::try_from(wall_ns).unwrap_or(u64::MAX);
-        let passed = wall().saturating_duration_since(self.origin);
+        let passed = wall().saturating_duration_since(origin);
         Duration::from_nanos(wall_ns).saturating_sub(passed)
     }
 
-    /// Remembers that what was due at an instant is served now. If it is far too late, the clock is set back.
+    /// What was due at an instant is done from now on. If that is far too late, the clock is set back.
     pub fn serve(&mut self, due: Picos) {
         let now = wall();
-        let late_ns = self.emulated(now).0.saturating_sub(due.0) / 1000;
-        self.current.saturating_record(late_ns);
-        self.all.saturating_record(late_ns);
-        let late = Duration::from_nanos(late_ns.saturating_mul(self.dilation.into()));
+        let late = self.pace.emulated(now).0.saturating_sub(due.0) / 1000;
+        let late = Duration::from_nanos(late.saturating_mul(self.pace.dilation.into()));
         if late > MOST_LATE {
-            self.origin += late;
-            self.slipped += late;
-            self.slipped_in_current += late;
-        }
-        if now.saturating_duration_since(self.spell_began) >= SPELL {
-            self.begin_spell(now);
+            self.pace.origin += late;
+            self.lost += late;
+            self.begin_spells(now);
+            self.lost_in_current += late;
         }
     }
 
-    fn begin_spell(&mut self, now: Instant) {
-        std::mem::swap(&mut self.last, &mut self.current);
-        self.current.reset();
-        self.slipped_in_last = std::mem::take(&mut self.slipped_in_current);
-        self.spell_began = now;
-    }
-
-    /// What it says of itself.
-    pub fn fidelity(&mut self) -> Fidelity {
+    /// A sleep of `asked` that began at `began` has ended; `in_full` if nobody else has ended it.
+    pub fn slept(&mut self, began: Instant, asked: Duration, in_full: bool) {
         let now = wall();
-        // Nothing was due for long.
-        let idle = now.saturating_duration_since(self.spell_began);
-        if idle >= SPELL {
-            self.begin_spell(now);
+        let slept = now.saturating_duration_since(began);
+        self.rested += slept;
+        let late = slept.saturating_sub(asked);
+        if in_full || !late.is_zero() {
+            self.sleeps.record(now, nanos(late) / u64::from(self.pace.dilation));
         }
-        if idle >= 2 * SPELL {
-            self.begin_spell(now);
+    }
+
+    /// Time of the wall clock in which there was nothing to do.
+    pub fn rested(&self) -> Duration {
+        self.rested
+    }
+
+    /// How much it was set back so far, of the wall clock.
+    pub fn lost(&self) -> Duration {
+        self.lost
+    }
+
+    /// Ends spells that are over.
+    fn begin_spells(&mut self, now: Instant) {
+        let spell = now.saturating_duration_since(self.spell_began);
+        if spell >= SPELL {
+            let current = std::mem::take(&mut self.lost_in_current);
+            self.lost_in_last = if spell >= 2 * SPELL { Duration::ZERO } else { current };
+            self.spell_began = now;
         }
-        let mut recent = self.last.clone();
-        recent.add(&self.current).expect("both have the same bounds");
-        let recent = Lateness::of(&recent);
-        let recently_slipped = self.slipped_in_last + self.slipped_in_current;
-        let good = GOOD_LATENESS.as_nanos();
+    }
+
+    /// What it says of itself, with the deadlines of all nodes, and the length of windows.
+    pub fn fidelity(&mut self, deadlines: &Sum, window: Picos) -> Fidelity {
+        let now = wall();
+        self.begin_spells(now);
+        let sleeps = Sum::of(&mut self.sleeps, now);
+        let recently_lost = self.lost_in_last + self.lost_in_current;
+        let (recent, recent_sleeps) = (deadlines.recent(), sleeps.recent());
         Fidelity {
-            is_good: recently_slipped.is_zero() && u128::from(recent.p99_ns) <= good,
-            dilation: self.dilation,
+            is_good: recently_lost.is_zero() && recent.is_good() && recent_sleeps.is_good(),
+            dilation: self.pace.dilation,
+            window_ns: window.to_nanos().0,
             recent,
-            all: Lateness::of(&self.all),
-            recently_slipped_ns: nanos(recently_slipped),
-            slipped_ns: nanos(self.slipped),
+            all: deadlines.all(),
+            recent_sleeps,
+            sleeps: sleeps.all(),
+            recently_lost_ns: nanos(recently_lost),
+            lost_ns: nanos(self.lost),
         }
     }
 }
 
-fn nanos(span: Duration) -> u64 {
+/// A span in nanoseconds.
+pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// The instant of the wall clock.
 #[expect(clippy::disallowed_methods, reason = "it is the real clock")]
-fn wall() -> Instant {
+pub fn wall() -> Instant {
     Instant::now()
 }
 
@@ -177,29 +192,53 @@ fn wall() -> Instant {
 mod tests {
     use super::*;
 
+    fn clock(dilation: u32, begin: Picos) -> RealClock {
+        RealClock::start(NonZeroU32::new(dilation).expect("above zero"), begin)
+    }
+
     #[test]
     fn emulated_time_is_the_wall_clocks_divided() {
-        let clock = RealClock::start(NonZeroU32::new(10).expect("ten"));
-        let later = clock.origin + Duration::from_micros(25);
-        assert_eq!(clock.emulated(later), Picos(2_500_000));
-        assert!(clock.until(Picos(1_000_000_000_000)) <= Duration::from_secs(10));
-        assert!(clock.until(Picos(1_000_000_000_000)) > Duration::from_secs(9));
+        let clock = clock(10, Picos(1000));
+        let later = clock.pace.origin + Duration::from_micros(25);
+        assert_eq!(clock.pace.emulated(later), Picos(2_501_000));
+        assert_eq!(clock.pace.lateness_ns(later, Picos(1_501_000)), 1000);
+        assert_eq!(clock.pace.lateness_ns(later, Picos(3_000_000)), 0);
+        assert!(clock.until(Picos(1_000_000_001_000)) <= Duration::from_secs(10));
+        assert!(clock.until(Picos(1_000_000_001_000)) > Duration::from_secs(9));
         assert_eq!(clock.until(Picos(0)), Duration::ZERO);
     }
 
     #[test]
     fn a_clock_that_is_far_too_late_is_set_back_and_says_so() {
-        let mut clock = RealClock::start(NonZeroU32::MIN);
-        clock.origin -= Duration::from_secs(3);
+        let mut clock = clock(1, Picos::ZERO);
+        clock.pace.origin -= Duration::from_secs(3);
         let due = clock.now();
         clock.serve(due);
-        let fidelity = clock.fidelity();
+        let fidelity = clock.fidelity(&Sum::new(), Picos(7000));
         assert!(fidelity.is_good, "{fidelity:?}");
-        assert_eq!((fidelity.all.windows, fidelity.slipped_ns), (1, 0));
+        assert_eq!((fidelity.window_ns, fidelity.lost_ns), (7, 0));
         clock.serve(Picos(due.0 - 1_000_000_000_000));
-        let fidelity = clock.fidelity();
+        let fidelity = clock.fidelity(&Sum::new(), Picos(7000));
         assert!(!fidelity.is_good, "{fidelity:?}");
-        assert!(fidelity.slipped_ns >= 1_000_000_000, "{fidelity:?}");
+        assert!(fidelity.recently_lost_ns >= 1_000_000_000, "{fidelity:?}");
         assert!(clock.now() < due);
+        // After some seconds that is no longer recent.
+        clock.spell_began -= 2 * SPELL;
+        assert!(clock.fidelity(&Sum::new(), Picos(7000)).is_good);
+        assert!(clock.lost() >= Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_sleep_that_ends_late_is_no_good() {
+        let mut clock = clock(1, Picos::ZERO);
+        let began = wall().checked_sub(Duration::from_secs(1)).expect("the machine is up");
+        // A frame that came in has ended it.
+        clock.slept(began, Duration::from_secs(5), false);
+        assert!(clock.fidelity(&Sum::new(), Picos(1)).is_good);
+        clock.slept(began, Duration::from_millis(1), true);
+        let fidelity = clock.fidelity(&Sum::new(), Picos(1));
+        assert!(!fidelity.is_good, "{fidelity:?}");
+        assert_eq!((fidelity.sleeps.deadlines, fidelity.sleeps.late), (1, 1));
+        assert!(clock.rested() >= Duration::from_secs(2));
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 
+use fabric_core::drop_reason::DropReason;
 use mio::Waker;
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 use topology::{HostId, WireId};
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Picos};
 
-use super::view::View;
+use super::impairment::{ImpairmentChange, LinkState};
+use super::view::{View, WireView};
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -18,17 +20,48 @@ pub enum Request {
     Look(Sender<Box<View>>),
     /// Flows, all at once. Each is answered when its last ACK has arrived.
     Send(Vec<Order>, Sender<Delivery>),
-    /// Takes a wire down, or up again.
-    SetWire {
-        /// The wire.
-        wire: WireId,
-        /// Whether it carries frames.
-        up: bool,
-        /// Answered once it does, or does not.
+    /// Takes wires down, or up again.
+    SetLinks {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// Whether they carry frames.
+        state: LinkState,
+        /// Whether routes avoid their links while they are down.
+        reroute: bool,
+        /// Answered once it is so: a sentence if it cannot be.
+        done: Sender<Result<(), String>>,
+    },
+    /// A host's NIC begins to pause its switch without end.
+    Storm {
+        /// The host.
+        host: HostId,
+        /// The classes, a bit each.
+        classes: u8,
+        /// How long, of emulated time; `None`: until that is ended.
+        span: Option<Picos>,
+        /// Answered once it does.
         done: Sender<()>,
     },
-    /// What crosses wires, as it arrives at their ends, until `reader` is gone. Frames for which the channel
-    /// has no room are lost, and counted: a capture never holds the fabric up.
+    /// It no longer does. Answered with the classes whose storms this has ended.
+    EndStorm {
+        /// The host.
+        host: HostId,
+        /// The classes, a bit each.
+        classes: u8,
+        /// Answered at once; their RESUME may still wait for the port.
+        ended: Sender<u8>,
+    },
+    /// Changes what goes wrong on wires.
+    Impair {
+        /// The wires.
+        wires: Vec<WireId>,
+        /// What changes, on each of them.
+        change: ImpairmentChange,
+        /// How the wires then are, in the same order.
+        done: Sender<Vec<WireView>>,
+    },
+    /// What crosses wires, as it arrives at their ends, or is dropped there or on its way, until `reader` is gone.
+    /// Frames for which the channel has no room are lost, and counted: a capture never holds the fabric up.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
@@ -52,6 +85,8 @@ pub struct CapturedFrame {
     pub time: Nanos,
     /// The frame, without FCS.
     pub bytes: Box<[u8]>,
+    /// Why it goes no further, in a capture of drops.
+    pub dropped: Option<DropReason>,
     /// Frames that the capture has lost before it.
     pub lost: u64,
 }
@@ -90,6 +125,21 @@ pub struct Delivery {
     pub slowdown: f64,
     /// Packets that were sent again.
     pub retransmitted_packets: u64,
+    /// How punctual the fabric was meanwhile. The flow itself takes as long however late the fabric is.
+    pub fidelity: Meanwhile,
+}
+
+/// How punctual a fabric was while a flow was under way: what programs saw of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meanwhile {
+    /// Whether programs saw the fabric as it was: no time was lost, and 99 of 100 deadlines were met soon enough.
+    pub is_good: bool,
+    /// Deadlines of all nodes.
+    pub deadlines: u64,
+    /// Those that were met too late.
+    pub late: u64,
+    /// How much the emulated clock was set back, in nanoseconds of the wall clock.
+    pub lost_ns: u64,
 }
 
 /// Where requests come in.

@@ -1,6 +1,5 @@
 //! The kernel stacks of all hosts: what they have sent, and what wakes whoever waits for it.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -11,8 +10,10 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use netns::Tap;
 
+use super::clock::{RealClock, wall};
+
 /// Frames of one host that are taken in one go.
-const AT_ONCE: usize = 64;
+pub const AT_ONCE: usize = 64;
 
 /// See the module.
 pub struct Stacks {
@@ -20,12 +21,26 @@ pub struct Stacks {
     taps: Vec<Arc<Tap>>,
     poll: Poll,
     events: Events,
-    /// Hosts that may have more to send.
-    ready: BTreeSet<usize>,
+    /// Hosts that may have more to send, in the order in which they were found.
+    ready: Vec<usize>,
+    /// By host: whether it is among them.
+    is_ready: Box<[bool]>,
     /// Whether one of them has, and need not wait.
     has_more: bool,
+    /// How it is waited.
+    waiting: Waiting,
     /// Room for the longest frame of the fabric, and a byte more.
     buffer: Vec<u8>,
+}
+
+/// How it is waited for what is due next, and for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// The thread sleeps. The machine may wake it up late.
+    #[default]
+    Sleep,
+    /// It looks again and again, and keeps a processor busy.
+    Spin,
 }
 
 /// What a program has sent.
@@ -44,7 +59,7 @@ pub enum Sent<'a> {
 
 impl Stacks {
     /// Those behind these interfaces, by host. No frame of the fabric is longer than `longest` bytes.
-    pub fn new(taps: Vec<Tap>, longest: usize) -> io::Result<Self> {
+    pub fn new(taps: Vec<Tap>, longest: usize, waiting: Waiting) -> io::Result<Self> {
         let poll = Poll::new()?;
         let taps: Vec<Arc<Tap>> = taps.into_iter().map(Arc::new).collect();
         for (host, tap) in taps.iter().enumerate() {
@@ -54,7 +69,9 @@ impl Stacks {
         }
         let events = Events::with_capacity(taps.len() + 1);
         let ready = (0..taps.len()).collect();
-        Ok(Self { taps, poll, events, ready, has_more: true, buffer: vec![0; longest + 1] })
+        let is_ready = vec![true; taps.len()].into();
+        let buffer = vec![0; longest + 1];
+        Ok(Self { taps, poll, events, ready, is_ready, has_more: true, waiting, buffer })
     }
 
     /// What ends a wait from another thread; there is one.
@@ -67,56 +84,92 @@ impl Stacks {
         Arc::clone(&self.taps[host])
     }
 
-    /// Waits until a program sends something, the waker is used, or the time is over.
+    /// Waits until a program sends something, the waker is used, or the time is over, and tells the clock.
+    pub fn wait(&mut self, time: Duration, clock: &mut RealClock) -> io::Result<()> {
+        if time.is_zero() || self.has_more {
+            return self.look().map(drop);
+        }
+        let began = wall();
+        let in_full = match self.waiting {
+            Waiting::Sleep => {
+                let in_full = self.sleep(time);
+                self.look()?;
+                in_full
+            }
+            Waiting::Spin => loop {
+                if self.look()? {
+                    break false;
+                }
+                if wall().saturating_duration_since(began) >= time {
+                    break true;
+                }
+            },
+        };
+        clock.slept(began, time, in_full);
+        Ok(())
+    }
+
+    /// Sleeps until something is to be seen, or the time is over, which it tells.
     ///
     /// `ppoll` waits by nanoseconds, and mio by milliseconds.
-    pub fn wait(&mut self, time: Duration) -> io::Result<()> {
-        if !time.is_zero() && !self.has_more {
-            let mut descriptor =
-                libc::pollfd { fd: self.poll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-            let limit = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
-            // SAFETY: one descriptor and the time outlive the call; there is no signal mask.
+    fn sleep(&self, time: Duration) -> bool {
+        let mut descriptor =
+            libc::pollfd { fd: self.poll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let limit = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
+        // SAFETY: one descriptor and the time outlive the call; there is no signal mask.
+        let seen =
             unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const limit, std::ptr::null()) };
-            // An interrupted wait is a short one.
-        }
+        // An interrupted wait is a short one.
+        seen == 0
+    }
+
+    /// Looks which programs have sent something; says whether there was anything to see.
+    fn look(&mut self) -> io::Result<bool> {
         match self.poll.poll(&mut self.events, Some(Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             _ => {}
         }
-        let hosts = self.events.iter().map(|event| event.token().0);
-        self.ready.extend(hosts.filter(|&host| host < self.taps.len()));
-        Ok(())
+        for host in self.events.iter().map(|event| event.token().0) {
+            if let Some(is_ready) = self.is_ready.get_mut(host)
+                && !std::mem::replace(is_ready, true)
+            {
+                self.ready.push(host);
+            }
+        }
+        Ok(!self.events.is_empty())
     }
 
-    /// Hands what programs have sent to `send`, with the host. Hosts for which `accepts` says no have to wait: until
-    /// something happens in the fabric that makes room.
-    pub fn take(
-        &mut self,
-        mut accepts: impl FnMut(usize) -> bool,
-        mut send: impl FnMut(usize, Sent<'_>),
-    ) {
-        let ready: Vec<usize> = self.ready.iter().copied().collect();
-        self.has_more = false;
-        for host in ready.into_iter().filter(|&host| accepts(host)) {
-            self.has_more |= self.take_from(host, &mut send);
-        }
+    /// How many hosts may have something to send.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
     }
 
-    /// Whether the host may have more.
-    fn take_from(&mut self, host: usize, send: &mut impl FnMut(usize, Sent<'_>)) -> bool {
-        for _ in 0..AT_ONCE {
-            // An interface that its user has deleted sends nothing any more.
-            let Ok(Some(length)) = self.taps[host].receive(&mut self.buffer) else {
-                self.ready.remove(&host);
-                return false;
-            };
-            let bytes = &self.buffer[..length];
-            let is_too_long = length == self.buffer.len();
-            let frame = Sent::Frame { bytes, priority: priority(bytes) };
-            send(host, if is_too_long { Sent::TooLong } else { frame });
+    /// The number of one of them.
+    pub fn ready_host(&self, place: usize) -> usize {
+        self.ready[place]
+    }
+
+    /// What a host sends next; nothing if that is all.
+    pub fn receive(&mut self, host: usize) -> Option<Sent<'_>> {
+        // An interface that its user has deleted sends nothing any more.
+        let Ok(Some(length)) = self.taps[host].receive(&mut self.buffer) else {
+            self.is_ready[host] = false;
+            return None;
+        };
+        if length == self.buffer.len() {
+            return Some(Sent::TooLong);
         }
-        true
+        let bytes = &self.buffer[..length];
+        Some(Sent::Frame { bytes, priority: priority(bytes) })
+    }
+
+    /// What is ready has been taken; `has_more`: some host may have more to send, and need not wait for anything in the
+    /// fabric.
+    pub fn taken(&mut self, has_more: bool) {
+        self.has_more = has_more;
+        let is_ready = &self.is_ready;
+        self.ready.retain(|&host| is_ready[host]);
     }
 }
 

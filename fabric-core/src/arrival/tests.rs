@@ -4,7 +4,7 @@ use crate::departure::{Fate, departure};
 use crate::frame::ByteFrame;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PolicyRoute,
-    Route, SchemeBlock, SchemeLine,
+    Route, SchemeBlock, SchemeLine, Storm,
 };
 use crate::policy::ThresholdScheme;
 use crate::tables::owned::{OwnedTables, marking_switch, packet};
@@ -109,6 +109,10 @@ impl Tables for Lacking<'_> {
 
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.0.egress_class(row)
+    }
+
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.0.storm(row)
     }
 
     fn route(&self, host: u32) -> Option<&Route> {

@@ -149,6 +149,17 @@ impl Scheme for Selected {
         select!(policy, S => S::depart(tables, policy, slot, now, send))
     }
 
+    fn discard<T: Tables>(
+        tables: &T,
+        policy: Policy,
+        slot: u32,
+        now: Nanos,
+        reason: DropReason,
+        send: &mut impl FnMut(&Order),
+    ) -> Option<Departure> {
+        select!(policy, S => S::discard(tables, policy, slot, now, reason, send))
+    }
+
     #[inline(always)]
     fn threshold<T: Tables>(at: &Ingress<'_, T>) -> u64 {
         select!(at.policy, S => S::threshold(at))

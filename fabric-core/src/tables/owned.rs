@@ -5,7 +5,7 @@ use crate::cell::{Cell32, Cell64, Sharing};
 use crate::drop_reason::DropReason;
 use crate::map_abi::{
     Descriptor, EgressClass, EgressQueue, FIRST_HOST_ADDRESS, IngressQueue, NextHop, PRIORITIES,
-    PolicyRoute, Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine,
+    PolicyRoute, Port, QUEUE_ROWS, Route, SCHEME_BLOCK_WORDS, SchemeBlock, SchemeLine, Storm,
     SwitchConfig, SwitchState, address_to_u64, class_row, port_shift,
 };
 use crate::priority::Priority;
@@ -52,6 +52,7 @@ pub struct OwnedTables {
     pub policy_routes: Vec<PolicyRoute>,
     egress_queues: Vec<EgressQueue>,
     egress_classes: Vec<EgressClass>,
+    storms: Vec<Storm>,
     scheme_lines: Vec<SchemeLine>,
     scheme_blocks: Vec<SchemeBlock>,
     descriptors: [Descriptor; MOST_SLOTS],
@@ -91,6 +92,7 @@ impl OwnedTables {
             policy_routes: Vec::new(),
             egress_queues: (0..PORTS * QUEUE_ROWS).map(|_| EgressQueue::default()).collect(),
             egress_classes: (0..PORTS * PRIORITIES).map(|_| EgressClass::default()).collect(),
+            storms: (0..PORTS * PRIORITIES).map(|_| Storm::default()).collect(),
             scheme_lines: (0..LINES).map(|_| SchemeLine::default()).collect(),
             scheme_blocks: (0..BLOCKS).map(|_| block()).collect(),
             descriptors: Default::default(),
@@ -115,6 +117,18 @@ impl OwnedTables {
     pub fn egress_class_of(&self, port: u32, priority: u8) -> &EgressClass {
         &self.egress_classes[class_row(port, Priority::new(priority)) as usize]
     }
+}
+
+/// A switch whose priorities 3 and 4 are lossless, with room for two packets in each private buffer.
+pub fn lossless_switch() -> OwnedTables {
+    let config = SwitchConfig {
+        private_bytes: 3000,
+        shared_pool_bytes: 1_000_000,
+        static_xoff_bytes: 100_000,
+        lossless_classes: 1 << 3 | 1 << 4,
+        ..SwitchConfig::default()
+    };
+    OwnedTables::new(config, 0)
 }
 
 /// A switch whose lossless priority 3 is marked at port 1: K_min is 1000 bytes, K_max 2000, and nothing is
@@ -186,6 +200,10 @@ impl Tables for OwnedTables {
 
     fn egress_class(&self, row: u32) -> Option<&EgressClass> {
         self.egress_classes.get(row as usize)
+    }
+
+    fn storm(&self, row: u32) -> Option<&Storm> {
+        self.storms.get(row as usize)
     }
 
     fn route(&self, host: u32) -> Option<&Route> {

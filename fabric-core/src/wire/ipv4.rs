@@ -39,6 +39,8 @@ pub const TIME_TO_LIVE_AT: usize = offset_of!(Header, time_to_live);
 pub const PROTOCOL_AT: usize = offset_of!(Header, protocol);
 /// Where the checksum begins.
 pub const CHECKSUM_AT: usize = offset_of!(Header, checksum);
+/// Offset of the destination address in the header.
+pub const DESTINATION_AT: usize = offset_of!(Header, destination);
 const _: () = assert!(size_of::<Header>() == LEN);
 
 /// The header as it lies on the wire.

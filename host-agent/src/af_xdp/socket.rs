@@ -57,18 +57,21 @@ impl Socket {
     ///
     /// After a socket on the same queue was closed, the kernel frees the queue a moment later.
     pub fn open(interface_index: u32, queue: u32) -> Result<Self, Error> {
+        Self::open_with(interface_index, queue, FRAMES)
+    }
+
+    /// The same with a UMEM of `frames` frames, a power of two from 16 up: of which all but 8 receive.
+    pub fn open_with(interface_index: u32, queue: u32, frames: u32) -> Result<Self, Error> {
+        assert!(frames >= 16 && frames.is_power_of_two(), "a UMEM of {frames} frames");
         let interface = interface_name(interface_index);
-        Self::open_steps(interface_index, queue, &interface).map_err(|(step, source)| Error::Open {
-            interface,
-            queue,
-            step,
-            source,
-        })
+        Self::open_steps(interface_index, queue, frames, &interface)
+            .map_err(|(step, source)| Error::Open { interface, queue, step, source })
     }
 
     fn open_steps(
         interface_index: u32,
         queue: u32,
+        frames: u32,
         interface: &str,
     ) -> Result<Self, (&'static str, io::Error)> {
         let at = |step| move |source| (step, source);
@@ -80,7 +83,7 @@ impl Socket {
         // SAFETY: the descriptor was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
 
-        let umem = Umem::new().map_err(at("allocate the UMEM"))?;
+        let umem = Umem::new(frames).map_err(at("allocate the UMEM"))?;
         set_option(&fd, libc::XDP_UMEM_REG, &umem.registration())
             .map_err(at("register the UMEM"))?;
         for ring in [
@@ -89,10 +92,10 @@ impl Socket {
             libc::XDP_RX_RING,
             libc::XDP_TX_RING,
         ] {
-            set_option(&fd, ring, &FRAMES).map_err(at("size a ring"))?;
+            set_option(&fd, ring, &frames).map_err(at("size a ring"))?;
         }
         let offsets = ring_offsets(&fd).map_err(at("find the rings"))?;
-        let layout = |offsets| Layout::new(offsets, FRAMES);
+        let layout = |offsets| Layout::new(offsets, frames);
         let map = at("map a ring");
         let mut fill =
             Producer::map(fd.as_fd(), libc::XDP_UMEM_PGOFF_FILL_RING, layout(&offsets.fr))
@@ -106,7 +109,7 @@ impl Socket {
         let transmit =
             Producer::map(fd.as_fd(), libc::XDP_PGOFF_TX_RING.cast_unsigned(), layout(&offsets.tx))
                 .map_err(map)?;
-        Umem::receive_frames().for_each(|frame| fill.push(frame));
+        umem.receive_frames().for_each(|frame| fill.push(frame));
         bind(&fd, interface_index, queue).map_err(at("bind"))?;
         let interface = interface.to_owned();
         Ok(Self { fd, interface, umem, fill, transmit, receive, completion })

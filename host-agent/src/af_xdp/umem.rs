@@ -1,7 +1,7 @@
 //! The memory that a socket shares with the kernel, cut into frames of equal size.
 //!
 //! A frame belongs either to the kernel (it was put on the fill ring or the transmit ring and did
-//! not come back yet) or to the socket. Frames `0..RECEIVE_FRAMES` circulate between fill ring and
+//! not come back yet) or to the socket. Frames for reception circulate between fill ring and
 //! receive ring; the others between the free list, the transmit ring and the completion ring.
 
 use std::io;
@@ -11,33 +11,34 @@ use super::mapping::Mapping;
 /// Bytes of one frame: a page, the largest that an aligned UMEM permits.
 pub const FRAME_BYTES: u32 = 4096;
 
-/// Frames of one UMEM, a power of two because every ring is as long. 256 KiB a host keep a fabric
-/// of 256 hosts at 64 MiB.
+/// Frames of a UMEM unless more are asked for, a power of two because every ring is as long. 256 KiB a host keep a
+/// fabric of 256 hosts at 64 MiB.
 pub const FRAMES: u32 = 64;
 
 /// Frames for transmission. Copy mode is done with a frame when the send returns, so one would do;
 /// eight let completions lag behind where another CPU is polling the peer.
 const TRANSMIT_FRAMES: u32 = 8;
 
-/// Frames for reception: the burst that may arrive between two visits of a host.
-const RECEIVE_FRAMES: u32 = FRAMES - TRANSMIT_FRAMES;
-
 /// The frames of one socket.
 pub(super) struct Umem {
     memory: Mapping,
+    /// Frames for reception: the burst that may arrive between two visits of a host.
+    receive_frames: u32,
     free: Vec<u64>,
 }
 
 impl Umem {
-    pub(super) fn new() -> io::Result<Self> {
-        let memory = Mapping::anonymous((FRAMES * FRAME_BYTES) as usize)?;
-        let free = (RECEIVE_FRAMES..FRAMES).map(|frame| u64::from(frame * FRAME_BYTES)).collect();
-        Ok(Self { memory, free })
+    /// A UMEM of so many frames.
+    pub(super) fn new(frames: u32) -> io::Result<Self> {
+        let memory = Mapping::anonymous(frames as usize * FRAME_BYTES as usize)?;
+        let receive_frames = frames - TRANSMIT_FRAMES;
+        let free = (receive_frames..frames).map(address).collect();
+        Ok(Self { memory, receive_frames, free })
     }
 
     /// Addresses of the frames that start on the fill ring.
-    pub(super) fn receive_frames() -> impl Iterator<Item = u64> {
-        (0..RECEIVE_FRAMES).map(|frame| u64::from(frame * FRAME_BYTES))
+    pub(super) fn receive_frames(&self) -> impl Iterator<Item = u64> + use<> {
+        (0..self.receive_frames).map(address)
     }
 
     /// Where the kernel finds the memory.
@@ -97,6 +98,11 @@ impl Umem {
     }
 }
 
+/// Where a frame begins.
+fn address(frame: u32) -> u64 {
+    u64::from(frame) * u64::from(FRAME_BYTES)
+}
+
 /// Where in the mapping `address` is.
 fn place(address: u64) -> usize {
     address.try_into().expect("an address fits the address space")
@@ -108,12 +114,12 @@ mod tests {
 
     #[test]
     fn each_frame_starts_in_one_place() {
-        let mut umem = Umem::new().expect("memory");
+        let mut umem = Umem::new(FRAMES).expect("memory");
         assert_eq!(umem.in_flight(), 0);
         let taken: Vec<u64> = (0..TRANSMIT_FRAMES).map_while(|_| umem.take()).collect();
         assert_eq!((taken.len(), umem.take()), (TRANSMIT_FRAMES as usize, None));
         assert_eq!(umem.in_flight(), TRANSMIT_FRAMES as usize);
-        let mut frames: Vec<u64> = Umem::receive_frames().chain(taken).collect();
+        let mut frames: Vec<u64> = umem.receive_frames().chain(taken).collect();
         frames.sort_unstable();
         let expected: Vec<u64> = (0..u64::from(FRAMES)).map(|n| n * 4096).collect();
         assert_eq!(frames, expected);
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_kernel_learns_of_all_frames() {
-        let umem = Umem::new().expect("memory");
+        let umem = Umem::new(FRAMES).expect("memory");
         let registration = umem.registration();
         assert_eq!((registration.len, registration.chunk_size), (64 * 4096, 4096));
         // SAFETY: no kernel knows this UMEM.
@@ -137,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_is_written_to_a_frame_is_read_from_it() {
-        let mut umem = Umem::new().expect("memory");
+        let mut umem = Umem::new(FRAMES).expect("memory");
         let frame = umem.take().expect("a free frame");
         // SAFETY: no kernel knows this UMEM.
         unsafe { umem.bytes_mut(frame, 3) }.copy_from_slice(b"abc");

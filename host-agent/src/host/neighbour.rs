@@ -1,6 +1,6 @@
 //! What a host and the neighbour at its port tell each other of their link: hop control and link delay frames.
 
-use fabric_core::hop_control::HopControl;
+use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
@@ -74,6 +74,37 @@ impl Host {
         let response_time = self.config.pause_response.to_nanos_ceil();
         let answer = frame.answer(self.config.station, now.to_nanos(), response_time);
         self.nic.queue_link_delay_response(answer);
+    }
+
+    /// Pauses `classes` at the neighbour from `now` until `end`, whatever the host holds: a PFC storm.
+    /// [`Picos::MAX`]: until [`end_storm`](Self::end_storm).
+    pub fn begin_storm(&mut self, now: Picos, classes: u8, end: Picos) {
+        let pauses = self.storms.begin(now, classes, end);
+        self.nic.queue_class_pauses(pauses);
+    }
+
+    /// Ends the storms of `classes`.
+    pub fn end_storm(&mut self, classes: u8) {
+        let resumes = self.storms.end(classes);
+        self.nic.queue_class_pauses(resumes);
+    }
+
+    /// Its station address.
+    pub const fn station(&self) -> [u8; 6] {
+        self.config.station
+    }
+
+    /// The classes that it pauses without end, a bit each.
+    pub fn storm_classes(&self) -> u8 {
+        self.storms.classes()
+    }
+
+    /// The PFC frame that starts onto the free port, ahead of all else, if there is one.
+    #[inline]
+    pub fn poll_class_pauses(&mut self) -> Option<ClassPauses> {
+        let pauses = self.nic.pop_class_pauses()?;
+        self.counters.pfc_frames_sent += 1;
+        Some(pauses)
     }
 
     /// The link delay frame that starts onto the free port at `now`, ahead of any packet, if there is one:

@@ -1,6 +1,6 @@
 //! Hosts without a fabric: what they send and when, what they count and what they report.
 
-use fabric_core::hop_control::{FlowList, HopControl};
+use fabric_core::hop_control::{ClassPauses, FlowList, HopControl};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::LinkDelayFrame;
@@ -342,6 +342,46 @@ fn without_congestion_control_a_mark_is_counted_only() {
         counts: SenderCounts { retransmitted_packets: 0, notifications: 2 },
     };
     assert_eq!(events(&mut sender), [completed]);
+}
+
+/// A NIC in a storm pauses its neighbour in time, sends its own packets as ever, and obeys pauses itself.
+#[test]
+fn a_storm_goes_ahead_of_packets_and_changes_nothing_else() {
+    let (mut sender, _) = pair(Algorithm::LineRate, 2500);
+    let class = Priority::new(3).bit();
+    let pause = ClassPauses::xoff(class, u16::MAX);
+    sender.handle_hop_control(Picos(500), &HopControl::Classes(ClassPauses::xoff(class, 1)));
+    sender.begin_storm(Picos(1000), class, Picos(1_000_000_000));
+    assert!(sender.has_news());
+    assert_eq!(sender.plan_transmission(Picos(1000)), Some(Picos(1000)));
+    assert_eq!(sender.poll_class_pauses(), Some(pause));
+    assert_eq!(sender.poll_class_pauses(), None);
+    let resumed = sender.next_transmission(Picos(400_000)).expect("the pause runs out");
+    assert!(sender.poll_roce(resumed).is_some());
+    let mut frames = 1;
+    while sender.storm_classes() != 0 {
+        let due = sender.next_timer().expect("the storm goes on or ends");
+        sender.handle_deadline(due);
+        if let Some(pauses) = sender.poll_class_pauses() {
+            let last = due == Picos(1_000_000_000);
+            assert_eq!(pauses, if last { ClassPauses::xon(class) } else { pause });
+            frames += 1;
+        }
+    }
+    assert_eq!(sender.counters().pfc_frames_sent, frames);
+    assert!(frames > 2, "{frames}");
+}
+
+#[test]
+fn a_storm_without_end_does_not_keep_a_host_from_being_idle() {
+    let mut host = host(SENDER, Algorithm::LineRate);
+    host.begin_storm(Picos(0), 1 << 3, Picos::MAX);
+    assert!(!host.is_idle(), "its first frame waits");
+    host.poll_class_pauses();
+    assert!(host.is_idle() && host.next_timer().is_some());
+    host.end_storm(1 << 3);
+    assert_eq!(host.poll_class_pauses(), Some(ClassPauses::xon(1 << 3)));
+    assert!(host.is_idle() && host.next_timer().is_none());
 }
 
 #[test]

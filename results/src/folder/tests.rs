@@ -19,6 +19,7 @@ fn options() -> ResultsOptions {
         queue_pauses: true,
         held_flows: true,
         port_states: true,
+        watchdog: true,
         hpcc: Some(hpcc()),
     }
 }
@@ -73,6 +74,7 @@ fn pause(time: Nanos, event: PauseEvent) -> PauseRow<'static> {
         occupancy: Bytes(9),
         threshold: Bytes(8),
         shared_free: Bytes(7),
+        state: None,
     }
 }
 
@@ -86,13 +88,15 @@ fn run(folder: &Path) -> ResultFiles {
         results.queue(&QueueRow { time, node: "s0", kind, port, priority, bytes }).unwrap();
         let event = if step % 2 == 0 { PauseEvent::Xoff } else { PauseEvent::Xon };
         results.pause(&pause(time, event)).unwrap();
-        results.capture(0, time, &[step.to_le_bytes()[0]; 64]).unwrap();
+        results.capture(0, time, &[step.to_le_bytes()[0]; 64], None).unwrap();
         results.flow(&flow(step)).unwrap();
         let (start, bytes, rate) = (time, u64::from(step), BitsPerSecond(1));
         results.throughput(&ThroughputRow { start, flow: step, bytes, rate }).unwrap();
     }
+    results.whole::<FaultRow>(&[]).unwrap();
     results.whole::<FctBySizeRow>(&[]).unwrap();
     results.whole::<PauseTimeRow>(&[]).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s0", Picos::ZERO)).unwrap();
     results.whole::<DistributionRow>(&[]).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
@@ -176,8 +180,9 @@ fn a_row_of_each_kind_is_in_its_file() {
     results.held_flow(&held).unwrap();
     let (time, priority, cause) = (Nanos(70), Some(3), crate::StateCause::Pause);
     results.port_state(&PortStateRow { time, node, port, priority, cause }).unwrap();
+    results.storm(&crate::watchdog::tests::row()).unwrap();
     results.whole(&Occupancy::new(Bytes(1), None).finish("s1", Picos::ZERO)).unwrap();
-    results.capture(0, Nanos(56), &[0x5a; 60]).unwrap();
+    results.capture(0, Nanos(56), &[0x5a; 60], None).unwrap();
     results.close_hpcc(Picos::ZERO).unwrap();
     let files = results.finish("name = \"x\"\n", &Manifest::default(), &Summary::default());
     assert_eq!(files.unwrap().folder, temp.path());
@@ -190,6 +195,7 @@ fn a_row_of_each_kind_is_in_its_file() {
         (HeldFlowRow::FILE, "67,s0,2,s2,68,69"),
         (PortStateRow::FILE, "70,s0,2,3,normal,pause"),
         (DropRow::FILE, "44,s0,,,headroom-exhausted,policy,9"),
+        (WatchdogRow::FILE, "500,,leaf0,3,h3,4,drop,1,1000,"),
         (DeadlockRow::FILE, "45,46,,47,"),
         (ThroughputRow::FILE, "48,50,51,49"),
         (LinkDelayRow::FILE, "52,s0,2,h0,54,55,53"),

@@ -45,6 +45,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         queue_pauses: false,
         held_flows: false,
         port_states: false,
+        watchdog: false,
         hpcc: None,
     };
     let folder = folder.map(|folder| ResultsFolder::create(folder, &options).unwrap());
@@ -54,6 +55,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         capacities: [("leaf0".into(), Bytes(1_000)), ("spine0".into(), Bytes(2_000))].into(),
         flow_queues: None,
         port_states: false,
+        watchdog: false,
         window: Some(WINDOW),
         throughput: Some(ThroughputMeter::new(Picos(1_000_000), vec!["incast".into()])),
     };
@@ -108,7 +110,7 @@ fn run(folder: Option<&Path>) -> RunReport {
     ] {
         record.pause_frames(row.event, 1);
         record.pause(&row).unwrap();
-        record.capture(0, row.time, &[0; 60]).unwrap();
+        record.capture(0, row.time, &[0; 60], None).unwrap();
     }
     for node in ["spine0", "leaf0", "leaf1"] {
         let most = if node == "spine0" { 500 } else { 900 };
@@ -361,4 +363,43 @@ fn a_trace_is_cut_at_its_bound_and_the_summary_says_so() {
         record.flow_trace(&row(3)).unwrap();
     });
     assert!(report.summary.truncated.is_empty(), "no file, nothing cut");
+}
+
+/// Only a run with a watchdog says something of storms.
+#[test]
+fn storms_are_summed_up_where_there_is_a_watchdog() {
+    let finish = |watchdog: bool, storms: u32| {
+        let options = RecordOptions { watchdog, ..RecordOptions::default() };
+        let mut record = Record::new(None, options);
+        for _ in 0..storms {
+            record.storm(&crate::watchdog::tests::row(), Nanos(1500)).unwrap();
+        }
+        let mut counted = Summary::default();
+        counted.drops.add("watchdog-egress", DropClass::Watchdog, 2);
+        let description = RunDescription {
+            scenario_toml: "",
+            manifest: &Manifest::default(),
+            fabric: "star of 4 hosts".into(),
+            lossless: vec![4],
+        };
+        record.finish(Picos(1_500_000), description, counted).unwrap()
+    };
+    let report = finish(true, 2);
+    assert!(report.summary.is_sound() && !report.summary.lossless);
+    let totals = report.summary.watchdog.expect("there is a watchdog");
+    assert_eq!((totals.storms, totals.restored, totals.storm_ns), (2, 0, 2000));
+    let text = report.render(Style::plain());
+    for line in [
+        "2 storms detected, 0 over before the end, 2 us in sum",
+        "dropped, for stormed ports: 4 packets (4 kB)",
+        "dropped, from stormed ports: 6 packets (6 kB)",
+        "sent in spite of pauses: 8 packets (8 kB)",
+        "2 frames lost: 2 by watchdogs",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(finish(true, 0).render(Style::plain()).contains("no watchdog detected one"));
+    let without = finish(false, 0);
+    assert_eq!(without.summary.watchdog, None);
+    assert!(!without.render(Style::plain()).contains("storm"));
 }

@@ -443,3 +443,16 @@ fn a_file_that_was_cut_is_named_below_the_files() {
         "{text}"
     );
 }
+
+#[test]
+fn what_faults_have_done_is_told_in_a_line() {
+    let none = FaultTotals::default();
+    assert_eq!(told(&none), None);
+    let some = FaultTotals { lost: 1, sent_while_down: 2000, reroutes: 2, ..none };
+    let line =
+        "faults: 1 frame lost, 2,000 frames sent while their wire was down, 2 changes of routes";
+    assert_eq!(told(&some).as_deref(), Some(line));
+    let mut report = report();
+    report.summary.faults = Some(some);
+    assert!(report.render(Style::plain()).contains(&format!("\n{line}\n")));
+}

@@ -46,18 +46,15 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(pools.shared, Bytes(2_000_000 - 6 * per_queue - 6 * 3000));
 }
 
-#[test]
-fn everything_written_out_comes_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = "start_ns,src,dst,bytes,priority\n2000,b,a,5,1\n1000,a,b,6,2\n";
-    std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
-    let text = r#"
+/// A value of its own for as many keys as fit into one scenario.
+const ALL_KEYS: &str = r#"
 name = "all.keys_1"
 seed = 9223372036854775807
 stop = "deadlock"
 [datapath]
 kind = "memory"
 links = "tap"
+hook = "tc"
 [topology]
 kind = "custom"
 switches = ["s0", "s1"]
@@ -106,9 +103,29 @@ nth = [3, 1, 3]
 [[faults]]
 kind = "loss"
 rate = 0.001
+[[faults]]
+kind = "corrupt"
+wire = "s0-s1"
+at = "1us"
+for = "2us"
+match = "data"
+rate = 0.5
+[[faults]]
+kind = "down"
+wire = "s1-s0"
+at = "1ms"
+reroute = true
+reroute_after = "50us"
+flap = { period = "1us", down_for = "1ns" }
 "#;
+
+#[test]
+fn everything_written_out_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "start_ns,src,dst,bytes,priority\n2000,b,a,5,1\n1000,a,b,6,2\n";
+    std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
     let path = folder.path().join("all.toml");
-    let scenario = Scenario::parse(text, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::parse(ALL_KEYS, &path, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         scenario.switch.headroom,
         Headroom::Sih { bytes: Some(Bytes(1024)), bandwidth_delays: None }
@@ -120,8 +137,18 @@ rate = 0.001
     let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, None);
     assert_eq!(dcqcn.fast_recovery_stages, 5);
-    let Fault::Loss { selection, .. } = &scenario.faults[0];
+    let Fault::Loss { selection, .. } = &scenario.faults[0] else { panic!("a loss") };
     assert_eq!(*selection, Selection::Nth(vec![1, 3]));
+    let covered = |fault: usize| {
+        let names = scenario.fabric().wires().iter().map(|wire| wire.name.as_str());
+        names.filter(|name| scenario.faults[fault].covers(name)).collect::<Vec<_>>()
+    };
+    assert_eq!(covered(0), ["s0->s1"]);
+    assert_eq!(covered(2), ["s0->s1", "s1->s0"]);
+    assert_eq!(covered(3), covered(2));
+    let span = scenario.faults[2].scope().span();
+    assert_eq!((span.from, span.until), (Picos(1_000_000), Picos(3_000_000)));
+    assert!(scenario.reroutes());
     let flows = scenario.flows();
     assert_eq!((flows[0].start, &*flows[0].label), (Picos(1_000_000), "flows"));
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));

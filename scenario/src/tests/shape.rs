@@ -88,6 +88,19 @@ fn unknown_kind() {
 }
 
 #[test]
+fn unknown_hook() {
+    assert_snapshot!(report_on("[datapath]\nhook = \"xdpgeneric\"\n"), @r#"
+    error: `datapath.hook` cannot be `xdpgeneric`
+      --> bad.toml:13:8
+       |
+    13 | hook = "xdpgeneric"
+       |        ^^^^^^^^^^^^
+       |
+       = help: did you mean `xdp-generic`? it is one of `xdp`, `xdp-generic` and `tc`
+    "#);
+}
+
+#[test]
 fn no_kind() {
     assert_snapshot!(report_on("[switch]\nscheduler = { quantum = \"1600B\" }\n"), @r#"
     error: `switch.scheduler`: the table has no `kind`

@@ -328,16 +328,3 @@ fn pauses_out_of_the_standard() {
        = help: its 10 quanta last 51200ps at 100Gbps: refresh later than at once and earlier than that
     "#);
 }
-
-#[test]
-fn faults_that_say_nothing() {
-    assert_snapshot!(report_on("[[faults]]\nkind = \"loss\"\n"), @r"
-    error: a loss without `rate` or `nth`
-      --> bad.toml:12:1
-       |
-    12 | [[faults]]
-       | ^^^^^^^^^^
-       |
-       = help: add rate = 0.001, or nth = [1]
-    ");
-}

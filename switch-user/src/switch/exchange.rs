@@ -70,6 +70,6 @@ pub enum ControlTransmission<F> {
 pub struct Due {
     /// The port that it was of; it may have something to send.
     pub port: u16,
-    /// Whether a pause of it has run out.
+    /// Whether a pause of it has run out, or is no longer obeyed.
     pub pauses_changed: bool,
 }

@@ -6,6 +6,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use units::{Bytes, Picos};
 
+use super::Storm;
 use crate::link_delay::Measurement;
 use crate::tables::SwitchTables;
 
@@ -161,6 +162,26 @@ pub trait Observer {
         _priority: Option<Priority>,
         _change: StateChange,
     ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The switch no longer obeys the pause of (port, priority), because its watchdog forwards in spite of it.
+    fn pause_ignored(
+        &mut self,
+        _now: Picos,
+        _port: u16,
+        _priority: Priority,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The watchdog has detected a storm; what waited has been dropped, if that is its action.
+    fn storm_detected(&mut self, _now: Picos, _storm: &Storm) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A storm is over.
+    fn storm_restored(&mut self, _now: Picos, _storm: &Storm) -> Result<(), Self::Error> {
         Ok(())
     }
 

@@ -26,6 +26,9 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                     self.timers.set(Picos::from_nanos(until), Timer::PauseExpiry { port });
                 }
             }
+            if self.storms.is_some() {
+                self.hear_of_pauses(now, port, &pauses);
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod link_delay;
 mod orders;
 mod states;
+mod storms;
 mod verdicts;
 
 use std::convert::Infallible;
@@ -103,6 +104,12 @@ enum Told {
         bytes: Bytes,
         measured: Option<Measurement>,
     },
+    PauseIgnored {
+        port: u16,
+        priority: Priority,
+    },
+    Detected(Storm),
+    Restored(Storm),
 }
 
 #[derive(Default)]
@@ -183,6 +190,26 @@ impl Observer for Log {
         Ok(())
     }
 
+    fn pause_ignored(
+        &mut self,
+        _now: Picos,
+        port: u16,
+        priority: Priority,
+    ) -> Result<(), Infallible> {
+        self.0.push(Told::PauseIgnored { port, priority });
+        Ok(())
+    }
+
+    fn storm_detected(&mut self, _now: Picos, storm: &Storm) -> Result<(), Infallible> {
+        self.0.push(Told::Detected(*storm));
+        Ok(())
+    }
+
+    fn storm_restored(&mut self, _now: Picos, storm: &Storm) -> Result<(), Infallible> {
+        self.0.push(Told::Restored(*storm));
+        Ok(())
+    }
+
     fn port_renewed(&mut self, _now: Picos, _tables: &SwitchTables, port: u16) {
         self.0.push(Told::PortRenewed(port));
     }
@@ -245,7 +272,13 @@ impl Bench {
 
 impl<S: Scheme> Bench<S> {
     fn with(scheme: &SchemeSettings) -> Self {
+        Self::watched(scheme, None)
+    }
+
+    fn watched(scheme: &SchemeSettings, watchdog: Option<WatchdogConfig>) -> Self {
+        let action = watchdog.map_or(StormAction::None, |watchdog| watchdog.action);
         let policy = scheme.select(Policy::new(ThresholdScheme::Static, MarkingScheme::Off));
+        let policy = policy.with_storm_action(action);
         let ports = u32::from(PORTS);
         let Room { lines, blocks } = S::room(policy, ports);
         let capacity = Capacity {
@@ -300,6 +333,7 @@ impl<S: Scheme> Bench<S> {
             ports: [0, 1, 2].map(port).to_vec(),
             frames: FRAMES,
             measures_links: true,
+            watchdog,
         };
         let switch = Switch::new(config, tables);
         Self { switch, log: Log::default(), frames: 0, builds: false }

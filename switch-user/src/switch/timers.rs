@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 use fabric_core::priority::Priority;
 use units::Picos;
 
+use crate::watchdog::Change;
+
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
@@ -29,6 +31,17 @@ pub(super) enum Timer {
         port: u16,
         /// The priority of the queue.
         priority: Priority,
+    },
+    /// When the watchdog looks at all ports.
+    WatchdogLook,
+    /// Right after a look that has found it: a storm begins or is over.
+    Storm {
+        /// The port.
+        port: u16,
+        /// The priority.
+        priority: Priority,
+        /// What has been found.
+        change: Change,
     },
 }
 

@@ -91,6 +91,10 @@ impl Port {
         self.non_empty.insert(queue);
     }
 
+    pub(super) fn mark_empty(&mut self, queue: QueueId) {
+        self.non_empty.remove(queue);
+    }
+
     /// The queue to serve next, of those that hold a packet and are not paused.
     #[inline(always)]
     pub(super) fn choose(

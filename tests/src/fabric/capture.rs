@@ -13,6 +13,8 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 /// `if_name`, an option of an interface.
 const OPTION_IF_NAME: u16 = 2;
+/// `opt_comment`, an option of any block.
+const OPTION_COMMENT: u16 = 1;
 
 /// What a captured frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +96,11 @@ pub fn wire_named(fabric: &Fabric, name: &str) -> WireId {
 
 /// Every frame of a capture, in the order of the file.
 pub fn read(bytes: &[u8], fabric: &Fabric) -> Vec<CapturedFrame> {
+    read_commented(bytes, fabric).into_iter().map(|(frame, _)| frame).collect()
+}
+
+/// The same with the comment of each.
+pub fn read_commented(bytes: &[u8], fabric: &Fabric) -> Vec<(CapturedFrame, Option<String>)> {
     let mut interfaces = Vec::new();
     let mut frames = Vec::new();
     let mut rest = bytes;
@@ -104,25 +111,30 @@ pub fn read(bytes: &[u8], fabric: &Fabric) -> Vec<CapturedFrame> {
         let body = &block[8..length - 4];
         match kind {
             SECTION_HEADER => assert_eq!(le32(body, 0), 0x1a2b_3c4d, "little-endian"),
-            INTERFACE_DESCRIPTION => interfaces.push(wire_named(fabric, &name_of(body))),
-            ENHANCED_PACKET => frames.push(packet(body, &interfaces, fabric)),
+            INTERFACE_DESCRIPTION => {
+                interfaces.push(wire_named(fabric, &text_of(&body[8..], OPTION_IF_NAME)));
+            }
+            ENHANCED_PACKET => {
+                let options = &body[20 + (le32(body, 12) as usize).next_multiple_of(4)..];
+                let comment = (!options.is_empty()).then(|| text_of(options, OPTION_COMMENT));
+                frames.push((packet(body, &interfaces, fabric), comment));
+            }
             other => panic!("the capture has a block of kind {other}"),
         }
         rest = after;
     }
-    assert!(frames.is_sorted_by_key(|frame| frame.arrival_ns), "in the order of arrival");
+    assert!(frames.is_sorted_by_key(|(frame, _)| frame.arrival_ns), "in the order of arrival");
     frames
 }
 
-/// The name in an interface description block.
-fn name_of(body: &[u8]) -> String {
-    let mut options = &body[8..];
+/// The text of an option of a block.
+fn text_of(mut options: &[u8], wanted: u16) -> String {
     loop {
         let (code, length) = (le16(options, 0), le16(options, 2) as usize);
-        if code == OPTION_IF_NAME {
+        if code == wanted {
             return String::from_utf8_lossy(&options[4..4 + length]).into_owned();
         }
-        assert_ne!(code, 0, "an interface has a name");
+        assert_ne!(code, 0, "the block has an option {wanted}");
         options = &options[4 + length.next_multiple_of(4)..];
     }
 }

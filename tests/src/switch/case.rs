@@ -5,7 +5,7 @@ mod bfc;
 use fabric_core::hop_control::{FlowList, HopControl, MAX_FLOWS};
 use fabric_core::map_abi::{FIRST_HOST_ADDRESS, FlowKey, PRIORITIES, QUEUE_ROWS};
 use fabric_core::marking::slope_q48;
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
 use fabric_core::priority::Priority;
 use fabric_core::queue::{
     FLOW_QUEUES, QueueId, QueueRange, QueueRanges, one_per_priority, one_per_priority_from,
@@ -26,7 +26,7 @@ use super::frame::{
 };
 use super::{
     CAPACITY, DshQueueRow, EgressQueueRow, HOSTS, IngressQueueRow, NO_PORT, PORTS, PauseRow, State,
-    class_row, queue_row,
+    StormRow, class_row, queue_row,
 };
 
 const SLOTS: u64 = CAPACITY.slots as u64;
@@ -36,12 +36,16 @@ const THRESHOLDS: [ThresholdScheme; 3] =
 const MARKINGS: [MarkingScheme; 3] =
     [MarkingScheme::Off, MarkingScheme::AtEnqueue, MarkingScheme::AtDequeue];
 
-/// Every threshold with every marking, and with every scheme; programs are loaded once for each.
+/// Every threshold with every marking, with every scheme and with a watchdog's every action; programs are loaded once for
+/// each.
 pub fn policies() -> Vec<Policy> {
     let of = |threshold| {
         let marked = MARKINGS.map(|marking| Policy::new(threshold, marking));
         let others = SchemeSettings::every().skip(1);
-        marked.into_iter().chain(others.map(move |scheme| scheme.select(marked[0])))
+        let watched = [StormAction::Drop, StormAction::Forward];
+        let watched = watched.map(|action| marked[1].with_storm_action(action));
+        let others = others.map(move |scheme| scheme.select(marked[0]));
+        marked.into_iter().chain(others).chain(watched)
     };
     THRESHOLDS.into_iter().flat_map(of).collect()
 }
@@ -337,16 +341,19 @@ fn history() -> impl Strategy<Value = History> {
     let queue = (0..PORTS, queue).prop_map(|(port, queue)| queue_row(port, queue));
     let egress = (queue, 0..80_000u64);
     let pause = (class(), 0..1_000_000u64, 0..400_000u64);
+    let storm = (class(), 0..2u64, 0..10u64);
     let in_use = mostly(0, 0..=SLOTS);
     let counters = (0..150_000u64, 0..60_000u64, 1..u64::MAX, any::<u32>(), in_use);
     let routes = (vec(group(), HOSTS as usize), policy_routes());
     let ingress = (vec(ingress, 0..12), vec(port, 0..3));
-    (ingress, vec(egress, 0..32), vec(pause, 0..6), counters, routes).prop_map(
-        |((ingress, ports), egress, pauses, counters, (groups, policies))| History {
+    let pauses = (vec(pause, 0..6), vec(storm, 0..6));
+    (ingress, vec(egress, 0..32), pauses, counters, routes).prop_map(
+        |((ingress, ports), egress, (pauses, storms), counters, (groups, policies))| History {
             ingress,
             ports,
             egress,
             pauses,
+            storms,
             counters,
             groups,
             policies,
@@ -365,6 +372,8 @@ struct History {
     ports: Vec<PortEntry>,
     egress: Vec<(usize, u64)>,
     pauses: Vec<(usize, u64, u64)>,
+    /// Row, whether the watchdog acts, and packets that it has dropped.
+    storms: Vec<(usize, u64, u64)>,
     /// Shared bytes, headroom bytes, random state, slots taken, slots in use.
     counters: (u64, u64, u64, u32, u64),
     groups: Vec<Vec<u8>>,
@@ -410,6 +419,9 @@ impl History {
         for (row, binds_ns, lasts) in self.pauses {
             state.pauses[row] =
                 PauseRow { binds_ns, until_ns: binds_ns + lasts, ..PauseRow::default() };
+        }
+        for (row, active, egress_packets) in self.storms {
+            state.storms[row] = StormRow { active, egress_packets, ..StormRow::default() };
         }
         let (shared, headroom, random, taken, in_use) = self.counters;
         let slots = u64::from(state.config.slots);

@@ -6,17 +6,20 @@ use aya::programs::{TestRun, TestRunOptions};
 use fabric_core::policy::Policy;
 use fabric_core::record::Header;
 use netns::{EndSpec, LinkSpec, NamespaceSpec, Plan};
-use switch_user::program::{PortLinks, SwitchProgram};
+use switch_user::hook::Hook;
+use switch_user::program::SwitchProgram;
 use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
 
 use super::{Arrival, FIRST_INTERFACE, PORTS};
 
-/// What every frame is answered with.
+/// What every frame is answered with at XDP.
 const XDP_DROP: u32 = 1;
+/// The same at TC.
+const TC_ACT_STOLEN: u32 = 4;
 /// What the auditor answers.
 const TC_ACT_OK: u32 = 0;
-/// The shortest packet that `BPF_PROG_TEST_RUN` takes whole: an Ethernet header.
+/// The shortest packet that `BPF_PROG_TEST_RUN` takes whole at XDP: an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
 
 /// Runs `work` in a namespace whose interfaces 2 to 5 are the ports of a switch, on a thread of its own.
@@ -47,28 +50,29 @@ pub struct TestRunTime {
 
 /// A loaded switch and its tables in mapped memory.
 pub struct KernelSwitch {
+    hook: Hook,
     program: SwitchProgram,
     tables: SwitchTables,
 }
 
 impl KernelSwitch {
-    /// Loads a switch; `ring_bytes` replaces the size of its ring.
-    pub fn load(capacity: Capacity, policy: Policy, ring_bytes: Option<u32>) -> Self {
-        let (program, tables) = SwitchProgram::load(&[capacity], policy, ring_bytes)
+    /// Loads a switch whose ports use `hook`; `ring_bytes` replaces the size of its ring.
+    pub fn load(capacity: Capacity, policy: Policy, hook: Hook, ring_bytes: Option<u32>) -> Self {
+        let (program, tables) = SwitchProgram::load(&[capacity], policy, hook, ring_bytes)
             .unwrap_or_else(|error| panic!("tests of the eBPF program need root: {error}"))
             .pop()
             .expect("one switch was asked for");
-        Self { program, tables }
+        Self { hook, program, tables }
     }
 
-    /// How many instructions the verifier has followed to accept the XDP program.
+    /// How many instructions the verifier has followed to accept the arrival program.
     pub fn verified_instructions(&mut self) -> u32 {
         self.program.verified_instructions().expect("kernels from 5.16 on say so")
     }
 
     /// Attaches the programs to a port. Repeated test runs are then spared a grace period each: the
     /// kernel calls an XDP program that is attached anywhere through its dispatcher already.
-    pub fn attach(&mut self, port: u32) -> Result<PortLinks, String> {
+    pub fn attach(&mut self, port: u32) -> Result<(), String> {
         self.program.attach(FIRST_INTERFACE + port).map_err(|error| error.to_string())
     }
 
@@ -83,12 +87,15 @@ impl KernelSwitch {
     }
 
     /// Runs the program on `frame` as if it came in at `port`, `repeat` times on what the run before
-    /// left of it. A frame shorter than an Ethernet header needs Linux 6.18.
+    /// left of it. XDP takes a frame shorter than an Ethernet header since Linux 6.18.
     pub fn run(&mut self, port: u32, frame: &[u8], repeat: u32) -> Result<TestRunTime, String> {
         let length = frame.len() as u32;
         let interface = FIRST_INTERFACE.wrapping_add(port);
-        // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index.
-        let context = words([0, length, 0, interface, 0]);
+        let (context, taken) = match self.hook {
+            // `struct xdp_md`: data, data_end, data_meta, ingress_ifindex, rx_queue_index.
+            Hook::Xdp | Hook::XdpGeneric => (words([0, length, 0, interface, 0]), XDP_DROP),
+            Hook::Tc => (skb_words(0, interface), TC_ACT_STOLEN),
+        };
         // What exceeds `data_end` becomes a fragment, which this program does not see.
         let mut padded = [0; ETHERNET_HEADER];
         let bytes = match padded.get_mut(..frame.len()) {
@@ -104,11 +111,11 @@ impl KernelSwitch {
             repeat,
             ..TestRunOptions::default()
         };
-        let program = self.program.xdp().map_err(|error| error.to_string())?;
-        let result = program
-            .test_run(options)
+        let result = self
+            .program
+            .run_arrival(options)
             .map_err(|error| format!("{length} bytes at interface {interface}: {error:?}"))?;
-        if result.return_value != XDP_DROP {
+        if result.return_value != taken {
             return Err(format!("the program returned {}", result.return_value));
         }
         Ok(TestRunTime { mean: result.duration })
@@ -155,9 +162,7 @@ impl KernelSwitch {
     ) -> Result<(), String> {
         self.program.set_clock(now);
         let interface = FIRST_INTERFACE.wrapping_add(port);
-        // `struct __sk_buff` up to `ifindex`; the third word is `mark`.
-        let mark = started.0 as u32;
-        let context = words([0, 0, mark, 0, 0, 0, 0, 0, 0, 0, interface]);
+        let context = skb_words(started.0 as u32, interface);
         let options = TestRunOptions {
             data_in: Some(frame),
             ctx_in: Some(&context),
@@ -170,6 +175,11 @@ impl KernelSwitch {
         }
         Ok(())
     }
+}
+
+/// `struct __sk_buff` up to `ifindex`; the third word is `mark`.
+fn skb_words(mark: u32, interface: u32) -> Vec<u8> {
+    words([0, 0, mark, 0, 0, 0, 0, 0, 0, 0, interface])
 }
 
 /// The words of a context as the kernel reads them.

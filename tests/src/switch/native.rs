@@ -38,30 +38,9 @@ impl NativeSwitch {
         &mut self.tables
     }
 
-    /// What the program around the arrival pipeline does, natively.
+    /// Hands a frame to the pipeline.
     pub fn arrive(&mut self, port: u32, now: Nanos, frame: &[u8]) -> Arrival {
-        let mut frame = frame.to_vec();
-        let length = frame.len() as u32;
-        let mut control = Vec::new();
-        let outcome = if frame.len() > MAX_FRAME {
-            Outcome::Dropped(count_drop(self.tables.unshared(), DropReason::TooLong))
-        } else {
-            let mut send = |order: &Order| control.push(self.control(order, port, now));
-            let bytes = &mut ByteFrame(frame.as_mut_slice());
-            arrival(bytes, self.tables.unshared(), self.policy, port, now, &mut send)
-        };
-        let queued = match &outcome {
-            Outcome::Queued(packet) => {
-                let orders = control.len() as u32;
-                Some((Header::of_queued(packet, port, now.0, length, orders), frame))
-            }
-            Outcome::LinkDelayReceived => {
-                frame.truncate(link_delay::LEN);
-                Some((Header::of_link_delay(port, now.0), frame))
-            }
-            _ => None,
-        };
-        Arrival { outcome, port, time_ns: now.0, queued, control }
+        arrive(self.tables.unshared(), self.policy, port, now, frame)
     }
 
     /// Shows the auditor a frame.
@@ -69,13 +48,44 @@ impl NativeSwitch {
         let mut frame = frame.to_vec();
         audit(&ByteFrame(frame.as_mut_slice()), self.tables.unshared(), port, started);
     }
+}
 
-    fn control(&self, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {
-        let row = self.tables.port(port).expect("a packet came in at it");
-        let source = address_from_u64(row.address.load());
-        let mut frame = vec![0; hop_control::LEN];
-        let bytes = frame.first_chunk_mut().expect("as long as a frame is");
-        HopControlFrame { source, control: order.control }.emit(bytes);
-        (Header::of_order(order, port, now.0, hop_control::LEN as u32), frame)
-    }
+/// What the program around the arrival pipeline does, natively.
+pub fn arrive(
+    tables: &impl Tables,
+    policy: Policy,
+    port: u32,
+    now: Nanos,
+    frame: &[u8],
+) -> Arrival {
+    let mut frame = frame.to_vec();
+    let length = frame.len() as u32;
+    let mut orders = Vec::new();
+    let outcome = if frame.len() > MAX_FRAME {
+        Outcome::Dropped(count_drop(tables, DropReason::TooLong))
+    } else {
+        let mut send = |order: &Order| orders.push(control(tables, order, port, now));
+        arrival(&mut ByteFrame(frame.as_mut_slice()), tables, policy, port, now, &mut send)
+    };
+    let queued = match &outcome {
+        Outcome::Queued(packet) => {
+            let count = orders.len() as u32;
+            Some((Header::of_queued(packet, port, now.0, length, count), frame))
+        }
+        Outcome::LinkDelayReceived => {
+            frame.truncate(link_delay::LEN);
+            Some((Header::of_link_delay(port, now.0), frame))
+        }
+        _ => None,
+    };
+    Arrival { outcome, port, time_ns: now.0, queued, control: orders }
+}
+
+fn control(tables: &impl Tables, order: &Order, port: u32, now: Nanos) -> (Header, Vec<u8>) {
+    let row = tables.port(port).expect("a packet came in at it");
+    let source = address_from_u64(row.address.load());
+    let mut frame = vec![0; hop_control::LEN];
+    let bytes = frame.first_chunk_mut().expect("as long as a frame is");
+    HopControlFrame { source, control: order.control }.emit(bytes);
+    (Header::of_order(order, port, now.0, hop_control::LEN as u32), frame)
 }

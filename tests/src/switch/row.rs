@@ -1,7 +1,7 @@
 //! Rows of a switch's tables as plain values: read, compared, printed and written.
 
 use fabric_core::map_abi::{
-    AuditCounters, Descriptor, EgressQueue, IngressQueue, PauseState, Port, SwitchState,
+    AuditCounters, Descriptor, EgressQueue, IngressQueue, PauseState, Port, Storm, SwitchState,
 };
 use fabric_core::scheme::bfc::state::FlowEntry;
 use fabric_core::scheme::dsh::state::{PortLine, QueueLine};
@@ -97,6 +97,13 @@ rows! {
         until_ns: u64,
         previous_binds_ns: u64,
         previous_until_ns: u64,
+    }
+    StormRow = Storm {
+        active: u64,
+        egress_packets: u64,
+        egress_bytes: u64,
+        ingress_packets: u64,
+        ingress_bytes: u64,
     }
     DescriptorRow = Descriptor {
         arrival_ns: u64,

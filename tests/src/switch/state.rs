@@ -24,7 +24,7 @@ use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
 use super::row::{
     AuditRow, DescriptorRow, DshPortRow, DshQueueRow, EgressQueueRow, IngressQueueRow, PauseRow,
-    PortRow, SwitchRow,
+    PortRow, StormRow, SwitchRow,
 };
 use super::{CAPACITY, FIRST_INTERFACE, HOSTS, PORTS};
 
@@ -58,6 +58,8 @@ pub struct State {
     pub egress_queues: Vec<EgressQueueRow>,
     /// `EGRESS_CLASSES`: what is paused.
     pub pauses: Vec<PauseRow>,
+    /// `STORMS`.
+    pub storms: Vec<StormRow>,
     /// `ROUTES`: the ECMP group of each host.
     pub routes: Vec<Vec<u8>>,
     /// `POLICY_ROUTES`: the ECMP group of each key, each once. What `config` says of them is replaced.
@@ -137,6 +139,7 @@ impl State {
             ingress_queues: vec![IngressQueueRow::default(); CLASS_ROWS],
             egress_queues: vec![EgressQueueRow::default(); QUEUE_ROWS],
             pauses: vec![PauseRow::default(); CLASS_ROWS],
+            storms: vec![StormRow::default(); CLASS_ROWS],
             routes: (0..HOSTS).map(|host| vec![(host % PORTS) as u8]).collect(),
             free_slots: vec![0; CAPACITY.slots as usize],
             ..Self::default()
@@ -184,6 +187,7 @@ impl State {
         store(&self.egress_queues, |index| tables.egress_queue(index), EgressQueueRow::store);
         let class = |index| tables.egress_class(index);
         store(&self.pauses, |index| class(index).map(|class| &class.pause), PauseRow::store);
+        store(&self.storms, |index| tables.storm(index), StormRow::store);
         if let Some(bfc) = &self.bfc {
             bfc.write(tables);
         } else {
@@ -261,6 +265,10 @@ pub fn first_difference(
         .or_else(|| {
             let row = |t: &SwitchTables, at| t.egress_class(at).map(|row| AuditRow::of(&row.audit));
             compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
+        })
+        .or_else(|| {
+            let row = |t: &SwitchTables, at| t.storm(at).map(StormRow::of);
+            compare("STORMS", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
         .or_else(|| {

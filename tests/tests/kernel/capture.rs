@@ -3,7 +3,7 @@
 use std::fs;
 
 use tests::fabric::dissection::{EVERY_KIND, assert_tshark_agrees, opcodes, scapy_icrcs};
-use tests::fabric::{CAPTURE_ALL, Run, in_kernel, on_both, shipped, shipped_files};
+use tests::fabric::{CAPTURE_ALL, Run, captured_drops, in_kernel, on_both, shipped, shipped_files};
 
 const WRITE_FIRST: u8 = 0x06;
 const WRITE_ONLY: u8 = 0x0a;
@@ -69,4 +69,9 @@ fn scapy_sees_a_changed_bit() {
         let wrong = with_flipped(covered).unwrap_err();
         assert!(wrong.starts_with("packet 1: ICRC"), "{wrong}");
     }
+}
+
+#[test]
+fn drops_are_captured_with_their_reason() {
+    captured_drops::all_are_captured_with_their_reason(on_both);
 }

@@ -1,5 +1,5 @@
 //! Other programs in a living fabric's namespaces: what they change of a run, the run says. Needs root,
-//! `ip` and `ping`.
+//! `ip`, `tc` and `ping`.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -13,13 +13,15 @@ use switch_user::packet_socket::PacketSocket;
 use tests::command::{
     Finished, Running, ScenarioFolder, await_fabrics, isolate, shipped, traces, xoff,
 };
-use tests::fabric::OVER_TAPS;
+use tests::fabric::{AT_OTHER_HOOKS, OVER_TAPS};
 
 const STAR_NODES: usize = 10;
 /// Interface indices of the star's switch start with 2, for h0.
 const TOWARDS_H0: u32 = 2;
+/// The last interface of the star's switch.
+const LAST_PORT: &str = "h8";
 /// Links of a run of some seconds, and as many bytes as take that long.
-const VETHS: [&str; 2] = ["--set", "flows.0.bytes=2MB"];
+const VETHS: [&str; 2] = ["--set", "flows.0.bytes=20MB"];
 const TAPS: [&str; 4] = ["--set", "flows.0.bytes=20MB", "--set", OVER_TAPS];
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb6];
 
@@ -36,16 +38,21 @@ fn disturbed_over(links: &[&str], node: &str, disturb: impl FnOnce(&str)) -> Fin
     let namespaces = await_fabrics(1, STAR_NODES);
     let namespace = namespaces.iter().find(|name| name.ends_with(&format!("-{node}")));
     let namespace = namespace.expect("every node has a namespace").clone();
-    await_link(&namespace);
+    await_link(&namespace, node == "s0" && links.contains(&AT_OTHER_HOOKS[1]));
     disturb(&namespace);
     let finished = run.finish();
     assert_eq!(traces(), before);
     finished
 }
 
-/// Waits until programs are attached, soon after which the run starts.
-fn await_link(namespace: &str) {
-    while !in_namespace(namespace, &["ip", "-details", "link"]).contains("prog/xdp") {
+/// Waits until programs are attached, soon after which the run starts. Of those at ports at TC the last is waited for.
+fn await_link(namespace: &str, at_tc: bool) {
+    let (command, words): (&[&str], _) = if at_tc {
+        (&["tc", "filter", "show", "dev", LAST_PORT, "egress"], "egress_auditor")
+    } else {
+        (&["ip", "-details", "link"], "prog/xdp")
+    };
+    while !in_namespace(namespace, command).contains(words) {
         thread::yield_now();
     }
 }
@@ -99,6 +106,32 @@ fn a_frame_to_a_switch_is_noticed() {
     frame[12..14].copy_from_slice(&LOCAL_EXPERIMENT);
     let finished = disturbed("h3", |namespace| send(namespace, 1003, &frame));
     assert_noticed(finished);
+}
+
+/// Frames with an 802.1Q tag, which TC does not see among the bytes, and without one.
+#[test]
+fn a_frame_to_a_switch_is_noticed_at_every_hook() {
+    let mut frame = [0; 60];
+    frame[..6].fill(0xff);
+    for (hook, ether_type) in [(0, LOCAL_EXPERIMENT), (1, LOCAL_EXPERIMENT), (1, [0x81, 0])] {
+        frame[12..14].copy_from_slice(&ether_type);
+        let settings = [&VETHS[..], &["--set", AT_OTHER_HOOKS[hook]]].concat();
+        let sent = |namespace: &str| send(namespace, 1003, &frame);
+        assert_noticed(disturbed_over(&settings, "h3", sent));
+    }
+}
+
+/// No program takes the frame, so no record comes: the run waits for one, and not forever.
+#[test]
+fn a_frame_that_is_lost_ends_the_run() {
+    let settings = [&VETHS[..], &["--set", AT_OTHER_HOOKS[1]]].concat();
+    let finished = disturbed_over(&settings, "s0", |namespace| {
+        in_namespace(namespace, &["tc", "qdisc", "delete", "dev", "h0", "clsact"]);
+    });
+    let finished = finished.assert_code(1);
+    for words in ["wire h0->s0: ", "did not arrive within 1000 ms", "the substrate lost it"] {
+        assert!(finished.stderr.contains(words), "{words}: {}", finished.stderr);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tests::command::{
     await_unloaded, bpf_objects_of, finish, guardian_of, isolate, kill, limit, shipped,
     take_interrupted, traces, xoff,
 };
-use tests::fabric::OVER_TAPS;
+use tests::fabric::{AT_OTHER_HOOKS, OVER_TAPS};
 
 /// Nodes of `single-flow.toml`.
 const NODES: usize = 5;
@@ -110,6 +110,21 @@ fn what_a_crash_leaves_of_tap_devices_goes_with_the_guardian() {
     await_that("a guardian ends", || !Path::new(&format!("/proc/{guardian}/fd/0")).exists());
     assert_eq!(traces(), before);
     await_unloaded(&objects);
+}
+
+#[test]
+fn what_a_crash_leaves_at_other_hooks_goes_with_the_guardian() {
+    isolate();
+    let (before, folder) = (traces(), ScenarioFolder::new());
+    for hook in AT_OTHER_HOOKS {
+        let set = ["--set", hook];
+        let Endless { run, guardian, objects } = endless_with(&set, NODES, &folder.path("results"));
+        run.signal(libc::SIGKILL);
+        run.finish().assert_code(137);
+        await_that("a guardian ends", || !Path::new(&format!("/proc/{guardian}/fd/0")).exists());
+        assert_eq!(traces(), before, "{hook}");
+        await_unloaded(&objects);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Live fabrics as a person has them: deployed, looked at, poked, destroyed, and what becomes of them when something
 //! goes wrong. Needs root, `ip`, `ping` and tshark.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -13,91 +13,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tests::command::{
-    Finished, Running, ScenarioFolder, await_that, await_unloaded, bpf_objects_of, finish,
-    guardian_of, isolate, kill, shipped, traces, without_capabilities, xoff,
+    Running, await_that, await_unloaded, bpf_objects_of, finish, guardian_of, kill, shipped,
+    traces, without_capabilities, xoff,
 };
-
-/// Four hosts on two leaves, slow enough for any machine.
-const SLOW: &str = r#"
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-host_link = { rate = "20Mbps", delay = "50us" }
-fabric_link = { rate = "20Mbps", delay = "50us" }
-[switch]
-buffer = "1MB"
-lossless = [3]
-threshold = { kind = "dt", alpha = "1/2" }
-headroom = { kind = "sih" }
-[host]
-payload = "1400B"
-transport = { kind = "roce-rc", congestion_control = "none" }
-retransmission_timeout = "1s"
-"#;
-
-/// A folder with a scenario in it, and the name of the fabric that is deployed from it.
-struct Lab {
-    folder: ScenarioFolder,
-    before: Vec<String>,
-}
-
-impl Lab {
-    /// Deploys a fabric called `lab` on a machine of its own.
-    fn deploy(scenario: &str, more: &[&str]) -> Self {
-        isolate();
-        // What the first fabric makes for all.
-        fs::create_dir_all("/run/netns").unwrap();
-        fs::create_dir_all("/run/xoff/live").unwrap();
-        let (before, folder) = (traces(), ScenarioFolder::new());
-        let file = folder.write("lab.toml", scenario);
-        let deployed = finish(&mut xoff(["deploy", &file].into_iter().chain(more.iter().copied())));
-        assert_eq!(deployed.code, 0, "{deployed:?}");
-        assert!(deployed.stdout.starts_with("lab is up: "), "{deployed:?}");
-        Self { folder, before }
-    }
-
-    fn destroy(&self) {
-        let destroyed = finish(&mut xoff(["destroy", "lab"])).assert_code(0);
-        assert_eq!(destroyed.stdout, "destroyed lab\n");
-        assert_eq!(traces(), self.before);
-        assert!(live().is_empty(), "{:?}", live());
-    }
-}
-
-/// The folders of live fabrics.
-fn live() -> Vec<String> {
-    let entries = fs::read_dir("/run/xoff/live").expect("it was made");
-    entries.map(|entry| entry.expect("readable").file_name().display().to_string()).collect()
-}
-
-fn command(arguments: &[&str]) -> Finished {
-    finish(&mut xoff(arguments.iter().copied()))
-}
-
-fn json(arguments: &[&str]) -> Value {
-    let finished = command(arguments).assert_code(0);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
-}
-
-fn ping(host: &str, count: &str, from: &str) -> Finished {
-    command(&["exec", "lab", from, "--", "ping", "-n", "-i", "0.1", "-c", count, "-W", "1", host])
-}
-
-/// The supervisor's process.
-fn supervisor() -> u32 {
-    let listed = json(&["list", "--json"]);
-    listed[0]["fabric"]["process"].as_u64().expect("lab is up").try_into().unwrap()
-}
+use tests::fabric::AT_OTHER_HOOKS;
+use tests::live::{Lab, SLOW, command, inside, json, live, ping, signal_supervisor, supervisor};
 
 #[test]
 fn a_fabric_is_deployed_looked_at_and_destroyed() {
     let lab = Lab::deploy(SLOW, &[]);
     let listed = command(&["list"]).assert_code(0);
     assert!(listed.stdout.contains("\nlab   up "), "{listed:?}");
-    let again = command(&["deploy", &lab.folder.path("lab.toml")]);
-    again.assert_refused(&["there is a live fabric lab", "xoff destroy lab", "--name"]);
+    let again = command(&["deploy", &lab.folder.path("lab.toml")]).assert_code(0);
+    assert_eq!(again.stdout, "lab is up, and nothing has changed\n");
     let view = json(&["inspect", "lab", "--json"]);
     assert_eq!(view["hosts"].as_array().map(Vec::len), Some(4));
     assert_eq!(view["hosts"][3]["address"], "10.0.1.4");
@@ -168,20 +96,16 @@ fn a_scenarios_flows_are_played() {
     lab.destroy();
 }
 
-/// Runs `work` in the network of a host.
-fn inside<R: Send>(host: usize, work: impl FnOnce() -> R + Send) -> R {
-    let listed = json(&["list", "--json"]);
-    let name = listed[0]["fabric"]["hosts"][host]["namespace"].as_str().unwrap().to_owned();
-    let namespace = File::open(Path::new("/run/netns").join(name)).unwrap();
-    thread::scope(|scope| {
-        let inside = scope.spawn(move || {
-            // SAFETY: the descriptor is open, and only this thread moves.
-            let moved = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-            assert_eq!(moved, 0, "{}", std::io::Error::last_os_error());
-            work()
-        });
-        inside.join().unwrap()
-    })
+#[test]
+fn a_fabric_lives_at_every_hook() {
+    for hook in AT_OTHER_HOOKS {
+        let lab = Lab::deploy(SLOW, &["--set", hook]);
+        let pinged = ping("h3", "3", "h0").assert_code(0);
+        assert!(pinged.stdout.contains("3 received"), "{hook}: {pinged:?}");
+        let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14000B"]).assert_code(0);
+        assert!(sent.stdout.contains("slowdown 1.00"), "{hook}: {sent:?}");
+        lab.destroy();
+    }
 }
 
 #[test]
@@ -354,9 +278,7 @@ fn a_killed_supervisor_leaves_nothing_that_is_not_found() {
 #[test]
 fn signals_take_a_fabric_down() {
     let lab = Lab::deploy(SLOW, &[]);
-    let process = libc::pid_t::try_from(supervisor()).unwrap();
-    // SAFETY: sends a signal to a process that this test has started.
-    unsafe { libc::kill(process, libc::SIGTERM) };
+    signal_supervisor(supervisor(), libc::SIGTERM);
     await_that("the fabric goes", || live().is_empty());
     await_that("its namespaces go", || traces() == lab.before);
 }

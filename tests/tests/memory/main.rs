@@ -1,6 +1,7 @@
 //! Whole fabrics on the memory datapath.
 
 mod backpressure;
+mod captured_drops;
 mod closed_loops;
 mod collisions;
 mod deadlock;
@@ -8,6 +9,7 @@ mod dissection;
 mod distributions;
 mod drawn;
 mod exactness;
+mod faults;
 mod flow_queues;
 mod flow_trace;
 mod headroom;
@@ -24,6 +26,7 @@ mod selective_repeat;
 mod shapes;
 mod simulator_files;
 mod static_routes;
+mod storm;
 mod tcp;
 mod telemetry;
 mod transport;

@@ -12,4 +12,6 @@ mod parse;
 mod pools;
 mod random;
 mod routes;
+mod standalone;
+mod storms;
 mod verifier;

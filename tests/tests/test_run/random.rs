@@ -9,26 +9,30 @@ use fabric_core::arrival::Outcome;
 use fabric_core::departure::departure;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::HopControl;
-use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
 use fabric_core::scheme::{SchemeSettings, bfc};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
+use switch_user::hook::Hook;
 use tests::switch::frame::{
     acknowledge, bytes, congestion_notification, data, hop_control_bytes, inbound,
     link_delay_bytes, message, pfc_bytes, repair_checksum,
 };
-use tests::switch::{BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, in_namespace};
+use tests::switch::{
+    BfcState, CAPACITY, HOSTS, KernelSwitch, NO_PORT, PORTS, State, class_row, in_namespace,
+};
 use units::Nanos;
 
 const SIH: Policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::AtEnqueue);
 
-/// Frames under each scheme: a million in all.
+/// Frames under each scheme, and in a PFC storm on which a watchdog acts: a million in all.
 fn frames() -> impl Iterator<Item = (Policy, u64)> {
-    SchemeSettings::every().map(|scheme| {
+    let schemes = SchemeSettings::every().map(|scheme| {
         let policy = scheme.select(SIH);
-        (policy, if policy.scheme() == SchemeKind::Pfc { 600_000 } else { 100_000 })
-    })
+        (policy, if policy.scheme() == SchemeKind::Pfc { 500_000 } else { 100_000 })
+    });
+    schemes.chain([(SIH.with_storm_action(StormAction::Drop), 100_000)])
 }
 
 const SEED: u64 = 0x5eed;
@@ -166,6 +170,8 @@ fn a_million_frames_end_with_a_name() {
         DropReason::RingFull,
         DropReason::SubstrateLoss,
         DropReason::InjectedLoss,
+        DropReason::Corrupted,
+        DropReason::LinkDown,
         DropReason::BrokenTable,
     ];
     for reason in DropReason::ALL {
@@ -180,6 +186,9 @@ fn small_buffer(policy: Policy) -> State {
     state.config.headroom_pool_bytes = 6000;
     for port in &mut state.ports {
         port.headroom_bytes = 4000;
+    }
+    if policy.storm_action() == StormAction::Drop {
+        state.storms[class_row(2, 3)].active = 1;
     }
     if policy.scheme() == SchemeKind::Bfc {
         state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
@@ -198,7 +207,7 @@ fn small_buffer(policy: Policy) -> State {
 
 /// The reasons for which frames were dropped.
 fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
-    let mut switch = KernelSwitch::load(CAPACITY, policy, None);
+    let mut switch = KernelSwitch::load(CAPACITY, policy, Hook::Xdp, None);
     small_buffer(policy).write(switch.tables_mut());
     // The state that xorshift never leaves is zero.
     let mut random = Random(seed | 1 << 63);

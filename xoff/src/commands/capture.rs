@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Ends after so many frames.
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
+    /// Says in JSON how it ended, on standard error: standard output may be the capture.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -42,6 +45,8 @@ enum Filter {
     Cnp,
     /// Data packets of RoCE and TCP flows
     Data,
+    /// Frames that are dropped at the ends of the wires, or lost on them; the reason is the packet's comment
+    Drops,
 }
 
 impl From<Filter> for CaptureFilter {
@@ -52,12 +57,14 @@ impl From<Filter> for CaptureFilter {
             Filter::HopControl => Self::HopControl,
             Filter::Cnp => Self::Cnp,
             Filter::Data => Self::Data,
+            Filter::Drops => Self::Drops,
         }
     }
 }
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     match capture(arguments) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(&message),
@@ -65,7 +72,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 fn capture(arguments: &Arguments) -> Result<(), String> {
-    let Arguments { name, wires, write, filter, count } = arguments;
+    let Arguments { name, wires, write, filter, count, json } = arguments;
     let wires = if wires.is_empty() { vec!["*".to_owned()] } else { wires.clone() };
     let mut client = Client::connect(name)?;
     let request = Request::Capture { wires, filter: (*filter).into() };
@@ -93,13 +100,14 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
             break Err(error.to_string());
         }
         match client.answer() {
-            Ok(Answer::Frame { wire, time_ns, bytes, lost }) => {
+            Ok(Answer::Frame { wire, time_ns, bytes, dropped, lost }) => {
                 let bytes = of_digits(&bytes).filter(|_| (wire as usize) < wires.len());
                 let bytes =
                     bytes.ok_or("the supervisor sent no frame; is it of another version?")?;
                 all_lost = lost;
                 frames += 1;
-                if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes) {
+                let comment = dropped.map(|reason| format!("dropped: {reason}"));
+                if let Err(error) = file.frame(wire, Nanos(time_ns), &bytes, comment.as_deref()) {
                     break Err(error.to_string());
                 }
             }
@@ -107,7 +115,11 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
             Err(message) => break Err(message),
         }
     };
-    super::say(format_args!("{}", summary(frames, all_lost)));
+    if *json {
+        super::say(serde_json::json!({ "frames": frames, "lost": all_lost }));
+    } else {
+        super::say(summary(frames, all_lost));
+    }
     let finished = file.finish().map_err(|error| error.to_string());
     ended.and(finished)
 }

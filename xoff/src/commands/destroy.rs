@@ -1,10 +1,13 @@
 //! `xoff destroy`: takes live fabrics down, and removes what killed runs and supervisors left.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::thread;
 use std::time::Duration;
 
-use super::Exit;
+use serde_json::json;
+
+use super::{Exit, json_errors};
 use crate::live::client::Client;
 use crate::live::folder::{LiveFolder, State};
 use crate::live::protocol::Request;
@@ -22,6 +25,9 @@ pub struct Arguments {
     /// Takes all live fabrics down.
     #[arg(long)]
     all: bool,
+    /// Answers in JSON, errors too.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Removes it without a word: what cannot be removed is in nobody's way, and the command says why.
@@ -31,6 +37,7 @@ pub fn remove_what_can_be() {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    json_errors::answer_in_json(arguments.json);
     let folders = if arguments.all {
         LiveFolder::all()
     } else {
@@ -41,28 +48,74 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Err(message) => return super::refuse(&message),
     };
     if folders.is_empty() && !arguments.all {
-        return remove_abandoned();
+        return remove_abandoned(arguments.json);
     }
-    let mut lines = Vec::new();
+    let mut destroyed = Vec::new();
     let mut exit = Exit::Success;
     for folder in &folders {
         match take_down(folder) {
-            Ok(()) => lines.push(format!("destroyed {}", folder.name())),
+            Ok(taken) => {
+                if let Some(why) = &taken.failed {
+                    json_errors::error(&ended_badly(folder.name(), why));
+                    exit = Exit::Unsound;
+                }
+                destroyed.push((folder.name(), taken));
+            }
             Err(message) => exit = super::refuse(&message),
         }
     }
-    if lines.is_empty() {
-        if exit != Exit::Success {
-            return exit;
+    if destroyed.is_empty() && exit != Exit::Success {
+        return exit;
+    }
+    if arguments.json {
+        let names: Vec<&str> = destroyed.iter().map(|(name, _)| *name).collect();
+        let results: BTreeMap<&str, &str> =
+            destroyed.iter().filter_map(|(name, taken)| Some((*name, taken.results()?))).collect();
+        let mut done = json!({ "destroyed": names });
+        if !results.is_empty() {
+            done["results"] = json!(results);
         }
+        return super::print(&done.to_string(), exit);
+    }
+    let mut lines: Vec<String> = destroyed.iter().map(|(name, taken)| taken.line(name)).collect();
+    if lines.is_empty() {
         lines.push("there is no live fabric".to_owned());
     }
     super::print(&lines.join("\n"), exit)
 }
 
+/// A fabric that was taken down.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// The folder for its results.
+    results: Option<String>,
+    /// What its supervisor had to say when it died over it.
+    pub failed: Option<String>,
+}
+
+impl Taken {
+    /// The folder that has its results, if there are any.
+    fn results(&self) -> Option<&str> {
+        self.results.as_deref().filter(|_| self.failed.is_none())
+    }
+
+    fn line(&self, name: &str) -> String {
+        match self.results() {
+            Some(folder) => format!("destroyed {name}; {folder} has its results"),
+            None => format!("destroyed {name}"),
+        }
+    }
+}
+
+/// What is said of a fabric whose supervisor died over it.
+pub(super) fn ended_badly(name: &str, why: &str) -> String {
+    format!("{name} did not end well: {why}")
+}
+
 /// Takes one fabric down, or removes what it has left.
-fn take_down(folder: &LiveFolder) -> Result<(), String> {
+pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
     let name = folder.name();
+    let mut taken = Taken::default();
     match folder.state()? {
         State::Absent => {
             return Err(format!(
@@ -71,9 +124,10 @@ fn take_down(folder: &LiveFolder) -> Result<(), String> {
         }
         State::Abandoned => {
             netns::destroy_abandoned().map_err(|error| error.to_string())?;
-            return folder.remove();
+            return folder.remove().map(|()| taken);
         }
         State::Up(description) => {
+            taken.results.clone_from(&description.results);
             let asked = Client::connect(name).and_then(|mut it| it.ask_once(&Request::Stop {}));
             // A supervisor that does not listen, such as one with too many clients, obeys signals.
             if asked.is_err() {
@@ -84,9 +138,13 @@ fn take_down(folder: &LiveFolder) -> Result<(), String> {
     }
     for _ in 0..LOOKS {
         match folder.state()? {
-            State::Absent => return Ok(()),
+            State::Absent => return Ok(taken),
             // It died over it.
-            State::Abandoned => return take_down(folder),
+            State::Abandoned => {
+                let said = folder.last_words().unwrap_or_else(|| "it said nothing".to_owned());
+                let failed = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
+                return take_down(folder).map(|taken| Taken { failed: Some(failed), ..taken });
+            }
             _ => thread::sleep(LOOK_INTERVAL),
         }
     }
@@ -103,7 +161,7 @@ fn terminate(process: u32) {
     }
 }
 
-fn remove_abandoned() -> Exit {
+fn remove_abandoned(in_json: bool) -> Exit {
     let report = match netns::destroy_abandoned() {
         Ok(report) => report,
         Err(error) => {
@@ -111,17 +169,28 @@ fn remove_abandoned() -> Exit {
             return Exit::BadInput;
         }
     };
+    let folders = LiveFolder::all().unwrap_or_default();
+    let folders = folders
+        .iter()
+        .filter(|folder| folder.state() == Ok(State::Abandoned) && folder.remove().is_ok());
+    let folders: Vec<&str> = folders.map(LiveFolder::name).collect();
+    if in_json {
+        let fabrics = |of: &[netns::FabricStatus]| {
+            of.iter().map(|it| it.fabric.to_string()).collect::<Vec<_>>()
+        };
+        let (removed, living) = (fabrics(&report.removed), fabrics(&report.living));
+        let done = json!({ "removed": removed, "left_alone": living, "live_fabrics": folders });
+        return super::print(&done.to_string(), Exit::Success);
+    }
     let removed = report.removed.iter().map(|it| format!("removed fabric {}\n", it.fabric));
     let living = report
         .living
         .iter()
         .map(|it| format!("left fabric {} alone: its run is still alive\n", it.fabric));
     let mut text: String = removed.chain(living).collect();
-    for folder in LiveFolder::all().unwrap_or_default() {
-        if folder.state() == Ok(State::Abandoned) && folder.remove().is_ok() {
-            writeln!(text, "removed what the live fabric {} has left", folder.name())
-                .expect("a String takes every write");
-        }
+    for name in folders {
+        writeln!(text, "removed what the live fabric {name} has left")
+            .expect("a String takes every write");
     }
     super::print(if text.is_empty() { "nothing to remove" } else { &text }, Exit::Success)
 }

@@ -7,13 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use emulation::engine::Watch;
 use emulation::run::{self, Threads};
-use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
+use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
-use scenario::Scenario;
+use scenario::{HookKind, Scenario};
+use switch_user::hook::{Hook, XdpHook};
+use switch_user::prefix_table::PrefixTable;
+use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::Capacity;
+use units::Nanos;
 
 use super::Exit;
 
@@ -220,29 +224,51 @@ fn check_capabilities(effective: u64) -> Result<String, String> {
 
 fn programs() -> Result<String, Problem> {
     for policy in policies() {
-        switch_program(policy)?;
+        // At both hooks of XDP the program is the same.
+        for hook in [Hook::Xdp, Hook::Tc] {
+            switch_program(policy, hook)?;
+        }
+        // BFC needs a fabric.
+        if policy.scheme() != SchemeKind::Bfc {
+            standalone_program(policy)?;
+        }
     }
     for takes in [SocketTakes::Ours, SocketTakes::All] {
-        HostProgram::load(2, PAIR_INTERFACE, takes)?;
+        HostProgram::load(2, PAIR_INTERFACE, takes, XdpHook::Native)?;
     }
     Ok("the programs of hosts load, and those of switches with every scheme".to_owned())
 }
 
-/// Policies in which each scheme, threshold and marking occurs: the verifier sees no others than those that a
+/// Policies in which each scheme, threshold, marking and action of a watchdog occurs: the verifier sees no others than those that a
 /// switch runs.
 fn policies() -> impl Iterator<Item = Policy> {
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
     use ThresholdScheme::{Dynamic, Static, Stored};
     let plain = [(Dynamic, Off), (Static, AtEnqueue), (Stored, AtDequeue)].into_iter().cycle();
     let plain = plain.map(|(threshold, marking)| Policy::new(threshold, marking));
+    let actions = [StormAction::None, StormAction::Drop, StormAction::Forward].into_iter().cycle();
+    let plain = plain.zip(actions).map(|(plain, action)| plain.with_storm_action(action));
     SchemeSettings::every().zip(plain).map(|(scheme, plain)| scheme.select(plain))
 }
 
-fn switch_program(policy: Policy) -> Result<SwitchProgram, ProgramError> {
+fn switch_program(policy: Policy, hook: Hook) -> Result<SwitchProgram, ProgramError> {
     let scheme = Selected::room(policy, 2);
     let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
-    let mut loaded = SwitchProgram::load(&[capacity], policy, None)?;
+    let mut loaded = SwitchProgram::load(&[capacity], policy, hook, None)?;
     Ok(loaded.remove(0).0)
+}
+
+/// The program of `xoff-switch`.
+fn standalone_program(policy: Policy) -> Result<(), ProgramError> {
+    let scheme = Selected::room(policy, 2);
+    let capacity = Capacity { scheme, ..Capacity::new(2, 2, 64) };
+    let surroundings = Surroundings {
+        interfaces: &[PAIR_INTERFACE],
+        prefixes: &PrefixTable::default(),
+        ring_bytes: 1 << 17,
+        began: Nanos(0),
+    };
+    StandaloneProgram::load(&capacity, policy, XdpHook::Native, &surroundings).map(drop)
 }
 
 fn namespaces() -> Result<String, Problem> {
@@ -260,8 +286,8 @@ fn namespaces() -> Result<String, Problem> {
 
 fn hooks() -> Result<String, Problem> {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    let mut program = switch_program(policy)?;
-    let attached = pair()?.namespace(0).enter(|| program.attach(PAIR_INTERFACE).map(drop));
+    let mut program = switch_program(policy, Hook::Xdp)?;
+    let attached = pair()?.namespace(0).enter(|| program.attach(PAIR_INTERFACE));
     attached.map_err(|error| super::with_causes(&error))??;
     Ok("attached to a port".to_owned())
 }
@@ -293,7 +319,17 @@ fn pair() -> Result<Deployment, String> {
 }
 
 fn probe() -> Result<String, Problem> {
-    let outcome = probe_run().map_err(|error| super::with_causes(&*error))?;
+    let found = probe_at(HookKind::Xdp)?;
+    // Few runs ask for them.
+    let others = [HookKind::XdpGeneric, HookKind::Tc].map(|hook| match probe_at(hook) {
+        Ok(_) => format!("`datapath.hook = {:?}` will do, too", hook.name()),
+        Err(problem) => format!("no `datapath.hook = {:?}`: {}", hook.name(), problem.message),
+    });
+    Ok(format!("{found}; {}", others.join("; ")))
+}
+
+fn probe_at(hook: HookKind) -> Result<String, Problem> {
+    let outcome = probe_run(hook).map_err(|error| super::with_causes(&*error))?;
     let summary = &outcome.report.summary;
     if outcome.is_sound() {
         Ok(format!("{} frames crossed, none was lost", summary.packet_hops))
@@ -305,8 +341,9 @@ fn probe() -> Result<String, Problem> {
     }
 }
 
-fn probe_run() -> Result<run::Outcome, Box<dyn std::error::Error>> {
-    let scenario = Scenario::parse(PROBE, Path::new("doctor.toml"), &[])
+fn probe_run(hook: HookKind) -> Result<run::Outcome, Box<dyn std::error::Error>> {
+    let hook = format!("datapath.hook={:?}", hook.name());
+    let scenario = Scenario::parse(PROBE, Path::new("doctor.toml"), &[hook])
         .map_err(|error| io::Error::other(error.to_string()))?;
     let interrupted = AtomicBool::new(false);
     let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };

@@ -20,6 +20,9 @@ pub struct Arguments {
     name: String,
     /// The host, by its name in the scenario.
     host: String,
+    /// Answers in JSON if the program cannot be started.
+    #[arg(long)]
+    json: bool,
     /// The program and its arguments.
     #[arg(required = true, last = true)]
     command: Vec<OsString>,
@@ -27,6 +30,7 @@ pub struct Arguments {
 
 /// Runs the command: the program takes the place of this process, so that its exit code, and the terminal, are its own.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     let Err(message) = become_program(arguments);
     super::refuse(&message)
 }

@@ -20,6 +20,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     #[cfg(feature = "kernel")]
     if let Some(folder) = super::live_fabric(&arguments.file) {
         return look(folder.name(), arguments.json);
@@ -45,8 +46,9 @@ fn look(name: &str, json: bool) -> Exit {
         Ok((description, client.ask_once(&Request::Look {})?))
     });
     match seen {
-        Ok((_, Answer::View(view))) if json => {
-            let text = serde_json::to_string_pretty(&view).expect("a view is plain data");
+        Ok((description, Answer::View(view))) if json => {
+            let seen = report::Seen { calibration: description.calibration, view };
+            let text = serde_json::to_string_pretty(&seen).expect("a view is plain data");
             super::print(&text, Exit::Success)
         }
         Ok((description, Answer::View(view))) => {

@@ -30,6 +30,7 @@ struct Listed {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
+    super::json_errors::answer_in_json(arguments.json);
     let listed = LiveFolder::all().and_then(|folders| {
         let listed = folders.into_iter().map(|folder| {
             let name = folder.name().to_owned();

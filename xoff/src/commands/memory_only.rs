@@ -48,8 +48,33 @@ pub mod capture {
     pub use super::{Anything as Arguments, refuse as execute};
 }
 
+/// In place of `xoff top`.
+pub mod top {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff watch`.
+pub mod watch {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff metrics`.
+pub mod metrics {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
 /// In place of `xoff link`.
 pub mod link {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff storm`.
+pub mod storm {
+    pub use super::{Anything as Arguments, refuse as execute};
+}
+
+/// In place of `xoff impair`.
+pub mod impair {
     pub use super::{Anything as Arguments, refuse as execute};
 }
 

@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 use super::Exit;
 use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Flow, Request};
+use crate::live::report;
 
 /// Arguments of `xoff send`.
 #[derive(Debug, clap::Args)]
@@ -62,6 +63,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// Runs `xoff send`.
 pub fn execute(arguments: &Arguments) -> Exit {
     let Arguments { name, src, dst, flow, count } = arguments;
+    super::json_errors::answer_in_json(flow.json);
     let flow_of =
         |_| Flow { src: src.clone(), dst: dst.clone(), bytes: flow.bytes, priority: flow.priority };
     send(name, (0..*count).map(flow_of).collect(), flow.json)
@@ -70,6 +72,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 /// Runs `xoff incast`.
 pub fn incast(arguments: &IncastArguments) -> Exit {
     let IncastArguments { name, dst, from, flow } = arguments;
+    super::json_errors::answer_in_json(flow.json);
     let senders = if from.is_empty() {
         match client::find(name) {
             Ok((_, description)) => {
@@ -111,8 +114,8 @@ fn send(name: &str, flows: Vec<Flow>, json: bool) -> Exit {
 }
 
 fn line(delivery: &Delivery) -> String {
-    let Delivery { src, dst, bytes, priority, fct_ns, slowdown, retransmitted_packets, .. } =
-        delivery;
+    let Delivery { src, dst, bytes, priority, fct_ns, slowdown, fidelity, .. } = delivery;
+    let retransmitted_packets = &delivery.retransmitted_packets;
     let gigabits = *bytes as f64 * 8.0 / (*fct_ns).max(1) as f64;
     let rate = if gigabits < 1.0 {
         format!("{:.3} Mbit/s", gigabits * 1000.0)
@@ -124,7 +127,8 @@ fn line(delivery: &Delivery) -> String {
         packets => format!(", {packets} packets sent again"),
     };
     format!(
-        "{src} -> {dst}: {bytes} B in priority {priority}, FCT {}, {rate}, slowdown {slowdown:.2}{again}",
-        span(Nanos(*fct_ns))
+        "{src} -> {dst}: {bytes} B in priority {priority}, FCT {}, {rate}, slowdown {slowdown:.2}{again}; {}",
+        span(Nanos(*fct_ns)),
+        report::meanwhile(fidelity)
     )
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use super::folder::{Description, LiveFolder, State};
 use super::protocol::{Answer, Request};
@@ -38,6 +39,12 @@ impl Client {
             format!("cannot reach the supervisor of {name}: {error}; it may just be ending")
         })?;
         Ok(Self { name: name.to_owned(), stream: BufReader::new(stream) })
+    }
+
+    /// An answer that does not come within this time is an error from now on.
+    pub fn set_patience(&self, patience: Duration) {
+        // Refused for a time of zero only.
+        let _ = self.stream.get_ref().set_read_timeout(Some(patience));
     }
 
     /// Asks for something.

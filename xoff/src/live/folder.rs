@@ -44,6 +44,20 @@ pub struct Description {
     pub fabric: String,
     /// Seconds of the wall clock in an emulated second.
     pub dilation: u32,
+    /// How that was found out, with `--dilation auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<String>,
+    /// The threads that run it, as `--threads` takes them.
+    pub threads: String,
+    /// Whether it spins instead of sleeping.
+    pub busy_poll: bool,
+    /// Whether it goes before ordinary programs.
+    pub real_time: bool,
+    /// Whether the flows of its scenario start.
+    pub plays: bool,
+    /// The folder that gets results when the fabric is destroyed, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<String>,
     /// Its shape, in a line.
     pub shape: String,
     /// In the order of the scenario.

@@ -1,7 +1,8 @@
 //! What commands ask a supervisor, and what it answers: a line of JSON each.
 
 use emulation::live::desk::Delivery;
-use emulation::live::view::View;
+use emulation::live::impairment::{ImpairmentChange, LinkState};
+use emulation::live::view::{View, WireView};
 use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +20,37 @@ pub enum Request {
         /// The flows.
         flows: Vec<Flow>,
     },
-    /// Lets a wire, or both of a link, carry frames, or lose them all: [`Answer::Done`].
+    /// Lets wires carry frames, or lose them all: [`Answer::Wires`].
     Link {
-        /// The wire's name, such as "h0->leaf0", or the link's, such as "h0-leaf0".
+        /// A pattern over names of wires, such as "h0->leaf0", or of links, such as "h0-leaf0": both of their wires.
         wire: String,
-        /// Whether it carries frames.
-        up: bool,
+        /// Whether they carry frames.
+        state: LinkState,
+        /// Whether routes avoid their links while they are down.
+        reroute: bool,
+    },
+    /// Changes what goes wrong on wires: [`Answer::Wires`].
+    Impair {
+        /// The same.
+        wire: String,
+        /// What changes.
+        change: ImpairmentChange,
+    },
+    /// A host's NIC begins to pause its switch without end: [`Answer::Storm`].
+    Storm {
+        /// The host's name.
+        host: String,
+        /// Lossless priorities; all of them if there is none.
+        priorities: Vec<u8>,
+        /// How long, in picoseconds of emulated time; until it is ended if there is none.
+        span_ps: Option<u64>,
+    },
+    /// It no longer does: [`Answer::Storm`].
+    EndStorm {
+        /// The host's name.
+        host: String,
+        /// Priorities; all of them if there is none.
+        priorities: Vec<u8>,
     },
     /// What crosses wires: an [`Answer::Capturing`], and an [`Answer::Frame`] for each frame, until the connection ends.
     /// Empty lines in between say that nothing has crossed them.
@@ -61,14 +87,34 @@ pub struct Wire {
     pub rate_bps: u64,
 }
 
+/// How a wire is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedWire {
+    /// Its name.
+    pub wire: String,
+    /// How it is.
+    #[serde(flatten)]
+    pub view: WireView,
+}
+
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
     /// How the fabric is.
     View(Box<View>),
+    /// How wires are.
+    Wires {
+        /// In the order of their numbers.
+        wires: Vec<NamedWire>,
+    },
     /// A flow is done.
     Delivered(Delivery),
+    /// A storm has begun, or is ended.
+    Storm {
+        /// Its priorities.
+        priorities: Vec<u8>,
+    },
     /// Frames follow.
     Capturing {
         /// The wires, in the order of their numbers.
@@ -82,6 +128,9 @@ pub enum Answer {
         time_ns: u64,
         /// The frame, without FCS, in hexadecimal digits.
         bytes: String,
+        /// The name of the reason why it goes no further, in a capture of drops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropped: Option<String>,
         /// Frames that were lost before it, because they were not read in time.
         lost: u64,
     },

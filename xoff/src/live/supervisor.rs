@@ -1,28 +1,36 @@
 //! The process that keeps a live fabric up. `xoff deploy` starts it.
 
+mod names;
+mod storms;
+
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::num::NonZeroU32;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
-use emulation::live::{self, Up};
-use emulation::run::Threads;
-use scenario::{Scenario, glob};
+use emulation::live::impairment::{ImpairmentChange, LinkState};
+use emulation::live::stacks::Waiting;
+use emulation::live::thread::Priority;
+use emulation::live::{self, Options, Up};
+use scenario::{LEAST_PERIOD, LONGEST_LIFE, Scenario};
 use topology::{HostId, WireId};
-use units::Bytes;
+use units::Picos;
 
+use super::clients::{Clients, Connection};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
-use super::protocol::{Answer, Flow, LONGEST_REQUEST, Request, Wire};
+use super::protocol::{Answer, LONGEST_REQUEST, Request};
+use crate::commands::with_causes;
+
+use names::Names;
 
 /// Connections at a time.
 const MOST_CLIENTS: usize = 64;
@@ -34,20 +42,20 @@ const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// Bytes of a flow, as in a scenario.
-const MOST_BYTES: u64 = 1_000_000_000_000_000;
+/// A client, and its place among all.
+type Client = Connection<UnixStream>;
+
+const GONE: &str = "the fabric is gone";
 
 /// What a supervisor is told.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// The fabric's name.
     pub name: &'a str,
-    /// Seconds of the wall clock in an emulated second.
-    pub dilation: NonZeroU32,
-    /// Threads that run the fabric.
-    pub threads: Threads,
-    /// Whether the scenario's flows start.
-    pub plays: bool,
+    /// How it is live.
+    pub options: Options<'a>,
+    /// Whether messages go to the fabric's log once it is up; otherwise they stay on standard error.
+    pub keeps_log: bool,
 }
 
 /// Keeps a fabric up until it is told to stop, or `interrupted`. Calls `ready` once it forwards.
@@ -60,37 +68,40 @@ pub fn supervise(
     interrupted: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<(), String> {
-    let claim = LiveFolder::of(settings.name)?.claim().map_err(|error| error.to_string())?;
+    let Settings { name, options, keeps_log } = *settings;
+    let claim = LiveFolder::of(name)?.claim().map_err(|error| error.to_string())?;
     claim
         .write("scenario.toml", &scenario.to_toml())
         .map_err(|error| cannot_write(&claim, &error))?;
     let listener = listen(&claim).map_err(|error| cannot_write(&claim, &error))?;
     let mut told = Ok(());
     let up = |scenario: &Scenario, up: Up| {
-        told = announce(&claim, settings, scenario, &up)
-            .and_then(|()| log_from_now_on(claim.folder()))
+        let log = || if keeps_log { log_from_now_on(claim.folder()) } else { Ok(()) };
+        told = announce(&claim, scenario, &options, &up)
+            .and_then(|()| log())
             .map_err(|error| cannot_write(&claim, &error));
         if told.is_err() {
             // It is the fabric's first and last request.
             let _ = up.handle.ask(Asked::Stop);
             return;
         }
+        let events = up.storm_events;
+        // Both threads end with the process.
+        thread::spawn(move || storms::log(&events));
         let names = Arc::new(Names::of(scenario));
-        // The thread ends with the process.
         thread::spawn(move || serve(&listener, &up.handle, &names));
         ready();
     };
     let ending = || claim.withdraw();
-    let pace = (settings.dilation, settings.threads);
-    let served = live::serve(scenario, settings.plays, pace, interrupted, up, ending);
+    let served = live::serve(scenario, options, interrupted, up, ending);
     match served {
         Ok(()) => told,
         // Nobody waits for the message any more: it goes to the log, which stays.
         Err(error) if claim.folder().file("log").exists() => {
             claim.abandon();
-            Err(error.to_string())
+            Err(with_causes(&error))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(with_causes(&error)),
     }
 }
 
@@ -117,12 +128,7 @@ fn listen(claim: &Claim) -> io::Result<UnixListener> {
 }
 
 /// Writes down that the fabric is up.
-fn announce(
-    claim: &Claim,
-    settings: &Settings<'_>,
-    scenario: &Scenario,
-    up: &Up,
-) -> io::Result<()> {
+fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) -> io::Result<()> {
     let fabric = scenario.fabric();
     let hosts = (0..fabric.host_count()).map(HostId).zip(&up.namespaces);
     let hosts: Vec<HostDescription> = hosts
@@ -139,10 +145,16 @@ fn announce(
     }
     claim.write("hosts", &names)?;
     let description = Description {
-        name: settings.name.to_owned(),
+        name: claim.folder().name().to_owned(),
         process: process::id(),
         fabric: up.fabric.to_string(),
-        dilation: settings.dilation.get(),
+        dilation: up.dilation.get(),
+        calibration: up.calibration.as_ref().map(ToString::to_string),
+        threads: options.threads.to_string(),
+        busy_poll: options.waiting == Waiting::Spin,
+        real_time: options.priority == Priority::RealTime,
+        plays: options.plays,
+        results: options.results.map(|folder| folder.display().to_string()),
         shape: scenario.shape.to_string(),
         hosts,
     };
@@ -150,124 +162,44 @@ fn announce(
     claim.write("fabric.json", &text)
 }
 
-/// From names to numbers.
-#[derive(Debug)]
-struct Names {
-    hosts: Vec<String>,
-    wires: Vec<Wire>,
-}
-
-impl Names {
-    fn of(scenario: &Scenario) -> Self {
-        let fabric = scenario.fabric();
-        let hosts = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).name.clone());
-        let wires = fabric.wires().iter();
-        let wires = wires.map(|wire| Wire { name: wire.name.clone(), rate_bps: wire.rate.0 });
-        Self { hosts: hosts.collect(), wires: wires.collect() }
-    }
-
-    fn host(&self, name: &str) -> Result<HostId, String> {
-        let found = (0..).zip(&self.hosts).find(|(_, known)| *known == name);
-        let (first, last) = (self.hosts.first(), self.hosts.last());
-        found.map(|(number, _)| HostId(number)).ok_or_else(|| {
-            let known =
-                first.zip(last).map(|(first, last)| format!("; its hosts are {first} to {last}"));
-            format!("the fabric has no host {name:?}{}", known.unwrap_or_default())
-        })
-    }
-
-    /// A wire by its name, or both wires of a link, "h0-leaf0".
-    fn wires(&self, name: &str) -> Result<Vec<WireId>, String> {
-        let is_meant = |wire: &str| {
-            let (from, to) = wire.split_once("->").unwrap_or((wire, ""));
-            let link =
-                |a, b| name.strip_prefix(a).and_then(|rest| rest.strip_prefix('-')) == Some(b);
-            wire == name || link(from, to) || link(to, from)
-        };
-        let wires = self.matching_by(is_meant).map(|(wire, _)| wire);
-        let wires: Vec<WireId> = wires.collect();
-        if wires.is_empty() { Err(self.no_wire(name)) } else { Ok(wires) }
-    }
-
-    /// The wires whose names match any of these patterns.
-    fn matching(&self, patterns: &[String]) -> Result<Vec<(WireId, &Wire)>, String> {
-        for pattern in patterns {
-            if self.matching_by(|wire| glob::matches(pattern, wire)).next().is_none() {
-                return Err(self.no_wire(pattern));
-            }
-        }
-        let matches = |wire: &str| patterns.iter().any(|pattern| glob::matches(pattern, wire));
-        Ok(self.matching_by(matches).collect())
-    }
-
-    fn matching_by(
-        &self,
-        is_meant: impl Fn(&str) -> bool,
-    ) -> impl Iterator<Item = (WireId, &Wire)> {
-        let wires = (0..).map(WireId).zip(&self.wires);
-        wires.filter(move |(_, wire)| is_meant(&wire.name))
-    }
-
-    fn no_wire(&self, name: &str) -> String {
-        let first = self.wires.first().map_or("", |wire| wire.name.as_str());
-        format!("the fabric has no wire {name:?}; a wire is named like {first}")
-    }
-
-    fn order(&self, flow: &Flow) -> Result<Order, String> {
-        let Flow { src, dst, bytes, priority } = flow;
-        let (source, destination) = (self.host(src)?, self.host(dst)?);
-        if source == destination {
-            return Err(format!("{src} sends to itself; name another receiver"));
-        }
-        if *bytes == 0 {
-            return Err(format!("a flow of no bytes from {src} to {dst}; give it some"));
-        }
-        if *bytes > MOST_BYTES {
-            return Err(format!("a flow of {bytes} bytes; at most 1000 TB are allowed"));
-        }
-        if *priority > 7 {
-            return Err(format!("there is no priority {priority}; priorities are 0 to 7"));
-        }
-        Ok(Order { source, destination, bytes: Bytes(*bytes), priority: *priority })
-    }
-}
-
 /// Answers all clients, each in a thread of its own.
 fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
-    let clients = Arc::new(AtomicUsize::new(0));
+    let clients = Clients::at_most(MOST_CLIENTS);
     for client in listener.incoming() {
         // Such as too many open files: the next client may have more luck.
         let Ok(client) = client else {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if clients.fetch_add(1, Ordering::AcqRel) >= MOST_CLIENTS {
-            let _ = refuse(&client, "too many clients at once; try again");
-            clients.fetch_sub(1, Ordering::AcqRel);
+        let Some(admission) = clients.admit(&client) else {
+            let why = "too many clients at once; try again".to_owned();
+            // It has room for a line, as nothing was written to it yet.
+            let _ = (&client).write_all(&line(&Answer::Refused { why }));
             continue;
-        }
-        let (handle, names, count) = (handle.clone(), Arc::clone(names), Arc::clone(&clients));
+        };
+        let (handle, names) = (handle.clone(), Arc::clone(names));
+        let client = Connection { stream: client, admission };
         let of_client = move || {
             // A client that goes away wants no answer.
             let _ = converse(&client, &handle, &names);
-            count.fetch_sub(1, Ordering::AcqRel);
         };
-        if thread::Builder::new().spawn(of_client).is_err() {
-            clients.fetch_sub(1, Ordering::AcqRel);
-        }
+        // Without a thread for it, the client sees that its connection is closed.
+        let _ = thread::Builder::new().spawn(of_client);
     }
 }
 
 /// Answers the requests of one client, one after another.
-fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<()> {
-    client.set_read_timeout(Some(PATIENCE))?;
-    client.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(client);
+fn converse(client: &Client, handle: &Handle, names: &Names) -> io::Result<()> {
+    client.stream.set_read_timeout(Some(PATIENCE))?;
+    client.stream.set_write_timeout(Some(PATIENCE))?;
+    let mut reader = BufReader::new(&client.stream);
     loop {
+        client.admission.ask();
         let mut line = String::new();
         if reader.by_ref().take(LONGEST_REQUEST).read_line(&mut line)? == 0 {
             return Ok(());
         }
+        client.admission.serve();
         match serde_json::from_str(&line) {
             Ok(request) => answer(client, handle, names, request)?,
             Err(error) => {
@@ -277,8 +209,7 @@ fn converse(client: &UnixStream, handle: &Handle, names: &Names) -> io::Result<(
     }
 }
 
-fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
-    const GONE: &str = "the fabric is gone";
+fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
     match request {
         Request::Look {} => match handle.look() {
             Ok(view) => tell(client, &Answer::View(view)),
@@ -307,19 +238,31 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
                 ),
             )
         }
-        Request::Link { wire, up } => {
-            let wires = match names.wires(&wire) {
-                Ok(wires) => wires,
-                Err(why) => return refuse(client, &why),
-            };
-            for wire in wires {
-                let (done, is_done) = mpsc::channel();
-                if handle.ask(Asked::SetWire { wire, up, done }).is_err() || is_done.recv().is_err()
-                {
-                    return refuse(client, GONE);
-                }
+        Request::Link { wire, state, reroute } => {
+            match set_links(handle, names, &wire, (state, reroute)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
             }
-            tell(client, &Answer::Done)
+        }
+        Request::Impair { wire, change } => {
+            let wires = names.wires(&wire);
+            let wires = wires.and_then(|it| names.check_change(&it, change).map(|()| it));
+            match wires.and_then(|wires| impair(handle, names, &wires, change)) {
+                Ok(wires) => tell(client, &wires),
+                Err(why) => refuse(client, &why),
+            }
+        }
+        Request::Storm { host, priorities, span_ps } => {
+            match names.begin_storm(handle, &host, &priorities, span_ps.map(Picos)) {
+                Ok(classes) => tell(client, &storms::answer(classes)),
+                Err(why) => refuse(client, &why),
+            }
+        }
+        Request::EndStorm { host, priorities } => {
+            match names.end_storm(handle, &host, &priorities) {
+                Ok(classes) => tell(client, &storms::answer(classes)),
+                Err(why) => refuse(client, &why),
+            }
         }
         Request::Capture { wires, filter } => {
             let wires = match names.matching(&wires) {
@@ -345,9 +288,49 @@ fn answer(client: &UnixStream, handle: &Handle, names: &Names, request: Request)
     }
 }
 
+/// Takes wires down, or up again, and says how they then are.
+fn set_links(
+    handle: &Handle,
+    names: &Names,
+    pattern: &str,
+    (state, reroute): (LinkState, bool),
+) -> Result<Answer, String> {
+    check_state(state)?;
+    let wires = names.wires(pattern)?;
+    let (done, is_done) = mpsc::channel();
+    let set = Asked::SetLinks { wires: wires.clone(), state, reroute, done };
+    handle.ask(set).map_err(|_| GONE)?;
+    is_done.recv().map_err(|_| GONE)??;
+    impair(handle, names, &wires, ImpairmentChange::default())
+}
+
+/// Checks what no command asks for.
+fn check_state(state: LinkState) -> Result<(), String> {
+    let LinkState::Flap { period_ps, down_for_ps, times } = state else { return Ok(()) };
+    let is_right = (LEAST_PERIOD.0..LONGEST_LIFE.0).contains(&period_ps)
+        && (1..period_ps).contains(&down_for_ps);
+    if is_right && times != Some(0) {
+        return Ok(());
+    }
+    Err("a wire flaps at least once and every 1us at most, and is down for a part of each period"
+        .into())
+}
+
+/// Changes what goes wrong on wires, and says how they then are.
+fn impair(
+    handle: &Handle,
+    names: &Names,
+    wires: &[WireId],
+    change: ImpairmentChange,
+) -> Result<Answer, String> {
+    let (done, views) = mpsc::channel();
+    handle.ask(Asked::Impair { wires: wires.to_owned(), change, done }).map_err(|_| GONE)?;
+    Ok(names.named(wires, views.recv().map_err(|_| GONE)?))
+}
+
 /// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.
 fn report_deliveries(
-    mut client: &UnixStream,
+    client: &Client,
     deliveries: &Receiver<Delivery>,
     flows: usize,
 ) -> io::Result<usize> {
@@ -358,79 +341,42 @@ fn report_deliveries(
                 missing -= 1;
                 tell(client, &Answer::Delivered(delivery))?;
             }
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return Ok(missing),
         }
     }
 }
 
 /// Tells of frames as they come, until the client goes or the fabric does.
-fn stream(mut client: &UnixStream, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
+fn stream(client: &Client, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, lost }) => {
+            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
                 let mut digits = String::with_capacity(2 * bytes.len());
                 for byte in &bytes {
                     write!(digits, "{byte:02x}").expect("a String takes every write");
                 }
-                tell(client, &Answer::Frame { wire, time_ns: time.0, bytes: digits, lost })?;
+                let (time_ns, bytes) = (time.0, digits);
+                let dropped = dropped.map(|reason| reason.name().to_owned());
+                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
             }
             // Fails if the client has gone.
-            Err(RecvTimeoutError::Timeout) => client.write_all(b"\n")?,
+            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
             Err(RecvTimeoutError::Disconnected) => return tell(client, &Answer::Done),
         }
     }
 }
 
-fn refuse(client: &UnixStream, why: &str) -> io::Result<()> {
+fn refuse(client: &Client, why: &str) -> io::Result<()> {
     tell(client, &Answer::Refused { why: why.to_owned() })
 }
 
-fn tell(mut client: &UnixStream, answer: &Answer) -> io::Result<()> {
-    let mut line = serde_json::to_string(answer).map_err(io::Error::other)?;
-    line.push('\n');
-    client.write_all(line.as_bytes())
+fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
+    client.write(&line(answer))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names() -> Names {
-        let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let wire = |name: &str| Wire { name: name.to_owned(), rate_bps: 1 };
-        let wires = ["h0->a-b", "a-b->h0", "a-b->c"].map(wire).into();
-        Names { hosts: text(&["h0", "h1"]), wires }
-    }
-
-    #[test]
-    fn a_link_is_both_of_its_wires() {
-        let numbers = |name| names().wires(name).map(|wires| wires.iter().map(|it| it.0).collect());
-        assert_eq!(numbers("h0->a-b"), Ok(vec![0]));
-        assert_eq!(numbers("h0-a-b"), Ok(vec![0, 1]));
-        assert_eq!(numbers("a-b-h0"), Ok(vec![0, 1]));
-        assert_eq!(numbers("a-b-c"), Ok(vec![2]));
-        for unknown in ["h0", "h0-", "", "h1->a-b"] {
-            let error = numbers(unknown).expect_err(unknown);
-            assert!(error.contains("a wire is named like h0->a-b"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_flow_has_two_hosts_bytes_and_a_priority() {
-        let flow = |src: &str, dst: &str, bytes, priority| {
-            let (src, dst) = (src.to_owned(), dst.to_owned());
-            names().order(&Flow { src, dst, bytes, priority }).map(|order| order.destination.0)
-        };
-        assert_eq!(flow("h0", "h1", 1, 7), Ok(1));
-        for (asked, why) in [
-            (flow("h2", "h1", 1, 0), "no host \"h2\"; its hosts are h0 to h1"),
-            (flow("h1", "h1", 1, 0), "sends to itself"),
-            (flow("h0", "h1", 0, 0), "no bytes"),
-            (flow("h0", "h1", 1, 8), "no priority 8"),
-        ] {
-            let error = asked.expect_err(why);
-            assert!(error.contains(why), "{error}");
-        }
-    }
+fn line(answer: &Answer) -> Vec<u8> {
+    let mut line = serde_json::to_vec(answer).expect("an answer is plain data");
+    line.push(b'\n');
+    line
 }

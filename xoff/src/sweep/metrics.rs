@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use fabric_core::drop_reason::DropReason;
 use results::{
-    ActiveFlows, DeadlockTotals, FctSummary, FlowQueueTotals, LabelSummary, OccupancySummary,
-    PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown, SizeClassSummary,
-    SizeClasses, Slowdown, SlowdownSummary, Summary, WindowSummary,
+    ActiveFlows, DeadlockTotals, FaultTotals, FctSummary, FlowQueueTotals, LabelSummary,
+    OccupancySummary, PausedByLevel, PortStateTotals, QueuePauseTotals, SizeClassSlowdown,
+    SizeClassSummary, SizeClasses, Slowdown, SlowdownSummary, Summary, WatchdogTotals,
+    WindowSummary,
 };
 use scenario::Scenario;
 use scenario::glob;
@@ -21,6 +22,9 @@ const NO_METRICS: [&str; 1] = ["seed"];
 
 /// Start of the names of metrics that a summary leaves out where they are 0.
 const BY_REASON: &str = "drops.by_reason.";
+
+/// Another one.
+const BY_WATCHDOG: &str = "drops.watchdog";
 
 /// Numbers by name, in the order of their names. A name is the path in `summary.json`: `fct_ns.p99`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +54,8 @@ impl Sample {
 impl Metrics {
     /// The number of a name, if the run has one. A summary leaves out reasons without drops.
     pub fn value(&self, name: &str) -> Option<Decimal> {
-        let none = name.starts_with(BY_REASON).then_some(Decimal(0));
+        let is_left_out = name.starts_with(BY_REASON) || name == BY_WATCHDOG;
+        let none = is_left_out.then_some(Decimal(0));
         self.0.get(name).copied().or(none)
     }
 
@@ -144,11 +149,13 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
     let flow_queues = scenario.switch.backpressure.map(|_| FlowQueueTotals::default());
     let active_flows = scenario.switch.backpressure.map(|_| ActiveFlows::default());
     let port_states = scenario.spfc().map(|_| PortStateTotals::default());
+    let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let mut summary = Summary {
         active_flows,
         port_states,
         queue_pauses,
         flow_queues,
+        faults,
         fct_ns,
         slowdown,
         sizes,
@@ -156,10 +163,12 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         buffer_bytes,
         window,
         deadlock: DeadlockTotals { first_onset_ns: Some(0), ..DeadlockTotals::default() },
+        watchdog: scenario.switch.watchdog.map(|_| WatchdogTotals::default()),
         buffer_max_bytes: switches(),
         headroom_max_bytes: switches(),
         ..Summary::default()
     };
+    summary.drops.watchdog = u64::from(scenario.switch.watchdog.is_some());
     summary.drops.by_reason = DropReason::ALL.iter().map(|it| (it.name().to_owned(), 0)).collect();
     Metrics::of(&summary).0.into_keys().collect()
 }

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# The first and only process of the virtual machine: every scenario on the kernel datapath. Lines that begin
-# with "vm:" are for `cargo xtask vm`, the others for people.
+# The first and only process of the virtual machine: every scenario on the kernel datapath, at every hook. Lines that
+# begin with "vm:" are for `cargo xtask vm`, the others for people.
 export PATH=/bin
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
@@ -16,12 +16,15 @@ done </modules/order
 xoff doctor
 echo "vm: doctor $?"
 for file in /scenarios/*.toml; do
-    name=$(basename "$file" .toml)
-    xoff run "$file" --datapath kernel --out "/tmp/$name" >/tmp/report 2>&1
-    code=$?
-    [ "$code" = 0 ] || tail -n 20 /tmp/report
-    [ ! -d "/tmp/$name" ] || sh /digest.sh "/tmp/$name" | sed "s/^/vm: result $name /"
-    echo "vm: run $name $code"
+    while read -r hook; do
+        name=$(basename "$file" .toml)/$hook
+        mkdir -p "/tmp/$name"
+        xoff run "$file" --datapath kernel --set "datapath.hook=$hook" --out "/tmp/$name" >/tmp/report 2>&1
+        code=$?
+        [ "$code" = 0 ] || tail -n 20 /tmp/report
+        [ ! -f "/tmp/$name/summary.json" ] || sh /digest.sh "/tmp/$name" | sed "s|^|vm: result $name |"
+        echo "vm: run $name $code"
+    done </hooks
 done
 echo "vm: done"
 poweroff -f

@@ -87,7 +87,7 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
-/// What `console` says about `xoff doctor` and about each scenario of `references`, whose results in memory
+/// What `console` says about `xoff doctor` and about each scenario at a hook of `references`, whose results in memory
 /// these are.
 pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> {
     let mut kernel = "unknown".to_owned();
@@ -131,7 +131,7 @@ pub fn judge(console: &str, references: &BTreeMap<String, Results>) -> Vec<Row> 
 /// The rows under their headings.
 pub fn table(rows: &[Row]) -> String {
     let line = |[kernel, scenario, hops, verdict]: [&str; 4]| {
-        format!("{kernel:<30}{scenario:<14}{hops:>12}  {verdict}\n")
+        format!("{kernel:<30}{scenario:<24}{hops:>12}  {verdict}\n")
     };
     let mut table = line(["kernel", "scenario", "packet-hops", "verdict"]);
     for Row { kernel, scenario, packet_hops, verdict } in rows {
@@ -189,9 +189,9 @@ mod tests {
     fn the_table_has_the_kernels_own_names() {
         let references = [("incast".to_owned(), Results::parse(REFERENCE))].into();
         let expected = "\
-kernel                        scenario       packet-hops  verdict
-6.1.0-56-cloud-amd64          (doctor)                    nothing is missing
-6.1.0-56-cloud-amd64          incast                1234  same bytes as in memory (2 files)
+kernel                        scenario                 packet-hops  verdict
+6.1.0-56-cloud-amd64          (doctor)                              nothing is missing
+6.1.0-56-cloud-amd64          incast                          1234  same bytes as in memory (2 files)
 ";
         assert_eq!(table(&judge(CONSOLE, &references)), expected);
     }

@@ -10,7 +10,8 @@ use fabric_core::record::MAX_FRAME;
 use fabric_core::wire::{LinkAddresses, ethernet};
 use host_agent::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, StackSpec, Tap};
-use scenario::LinkKind;
+use scenario::{HookKind, LinkKind};
+use switch_user::hook::Hook;
 use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
@@ -72,6 +73,15 @@ pub enum Programs {
 /// The interface of programs behind the NIC, and its index.
 pub const STACK_INTERFACE: &str = "eth0";
 const STACK_INDEX: u32 = 2;
+
+/// The scenario's word for a hook.
+pub(super) fn hook(kind: HookKind) -> Hook {
+    match kind {
+        HookKind::Xdp => Hook::Xdp,
+        HookKind::XdpGeneric => Hook::XdpGeneric,
+        HookKind::Tc => Hook::Tc,
+    }
+}
 
 /// The namespaces and links of a fabric.
 pub(super) fn plan(
@@ -195,7 +205,7 @@ pub(super) fn open_links(
 /// Loads the switches' programs and attaches them to their ports.
 pub(super) fn start_switches(
     fabric: &Fabric,
-    kind: LinkKind,
+    (links, hook): (LinkKind, Hook),
     deployment: &Deployment,
     capacities: &[Capacity],
     policy: Policy,
@@ -209,9 +219,9 @@ pub(super) fn start_switches(
         let of_node = |source| DeployError::Program { node: name.clone(), source };
         deployment.namespace(first + number).enter(|| {
             (FIRST_INTERFACE..).take(capacity.ports as usize).try_for_each(|interface| {
-                let attached = match kind {
-                    LinkKind::Veth => program.attach(interface).map(drop),
-                    LinkKind::Tap => program.attach_arrival(interface).map(drop),
+                let attached = match links {
+                    LinkKind::Veth => program.attach(interface),
+                    LinkKind::Tap => program.attach_arrival(interface),
                 };
                 attached.map_err(of_node)
             })
@@ -230,7 +240,7 @@ pub(super) fn start_switches(
     let numbers: Vec<usize> = (0..capacities.len()).collect();
     let start_share = |numbers: &[usize]| -> Result<Vec<_>, DeployError> {
         let of_share: Vec<Capacity> = numbers.iter().map(|&number| capacities[number]).collect();
-        let loaded = SwitchProgram::load(&of_share, policy, None)
+        let loaded = SwitchProgram::load(&of_share, policy, hook, None)
             .map_err(|source| DeployError::Program { node: "of the switches".into(), source })?;
         numbers.iter().zip(loaded).map(|(&number, loaded)| start(number, loaded)).collect()
     };
@@ -266,12 +276,14 @@ type Loaded = (SwitchProgram, SwitchTables);
 /// Opens the hosts' sockets and attaches their program.
 pub(super) fn start_hosts(
     fabric: &Fabric,
+    hook: Hook,
     deployment: &Deployment,
     takes: SocketTakes,
 ) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
-    let mut program = HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes)
-        .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
+    let mut program =
+        HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes, hook.of_hosts())
+            .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
     let mut hosts = Vec::with_capacity(count);
     for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {
         let name = &fabric.nodes()[number].name;

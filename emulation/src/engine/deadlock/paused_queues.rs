@@ -155,7 +155,7 @@ impl<W: Wires> Engine<'_, W> {
             };
             let members: Vec<DeadlockMember<'_>> = circle.queues.iter().map(member).collect();
             let onset = circle.found.to_nanos();
-            self.recorder.record.deadlock(&DeadlockRow {
+            self.recorder.deadlock(&DeadlockRow {
                 circle: self.deadlocks.circles,
                 onset,
                 confirmed: Some(*at),

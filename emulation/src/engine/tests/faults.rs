@@ -1,7 +1,17 @@
 //! Which frames injected faults take.
 
+use fabric_core::drop_reason::DropReason;
+use units::Picos;
+
 use super::{engine, flow, out, star};
 use crate::datapath::FrameKind;
+use crate::engine::faults::{Fate, Passage};
+use crate::engine::transmitter::Transmitter;
+
+/// Whether a wire loses the next frame.
+fn loses(wire: &mut Transmitter, kind: FrameKind) -> bool {
+    matches!(wire.start_faulty(Picos::ZERO, 1058, kind).fate, Fate::Lost(_))
+}
 
 /// A fault on the wires from h1 and h2.
 fn fault(which: &str) -> String {
@@ -15,8 +25,8 @@ fn lost(seed: u64, faults: &str) -> [u64; 3] {
     ["h0->s0", "h1->s0", "h2->s0"].map(|name| {
         let wire = out(&mut engine, name);
         (0..64).fold(0, |lost, packet| {
-            assert!(!wire.loses(FrameKind::Ack), "only data packets count");
-            lost | u64::from(wire.loses(FrameKind::Data)) << packet
+            assert!(!loses(wire, FrameKind::Ack), "only data packets count");
+            lost | u64::from(loses(wire, FrameKind::Data)) << packet
         })
     })
 }
@@ -67,7 +77,7 @@ fn a_fault_takes_the_frames_of_its_class() {
     ] {
         let fault = fault("nth = [1]").replace("\"data\"", &format!("{class:?}"));
         let scenario = star("", &(flow("h1", "h0", 1) + &fault));
-        let takes = |kind| out(&mut engine(&scenario), "h1->s0").loses(kind);
+        let takes = |kind| loses(out(&mut engine(&scenario), "h1->s0"), kind);
         let lost: Vec<FrameKind> = KINDS.into_iter().filter(|&kind| takes(kind)).collect();
         assert_eq!(lost, expected, "{class}");
     }
@@ -78,4 +88,106 @@ fn a_fault_takes_the_frames_of_its_class() {
 fn the_losses_of_a_seed_are_known() {
     let [_, h1, h2] = lost(1, &fault("rate = 0.25"));
     assert_eq!([h1, h2], [0x5ea4_0008_10e0_8218, 0x0452_812d_0080_a058]);
+}
+
+const DATA: FrameKind = FrameKind::Data;
+
+/// What becomes of frames of 1058 bytes, 1082 ns at 8 Gbit/s, that h1 sends one after another from `from` on, in
+/// microseconds.
+fn passages(from: u64, frames: usize, faults: &str) -> Vec<Passage> {
+    let scenario = star("", &(flow("h1", "h0", 1) + faults));
+    let mut engine = engine(&scenario);
+    let wire = out(&mut engine, "h1->s0");
+    let mut now = Picos(from * 1_000_000);
+    let mut pass = || {
+        let passage = wire.start_faulty(now, 1058, DATA);
+        now = passage.busy_until;
+        passage
+    };
+    (0..frames).map(|_| pass()).collect()
+}
+
+fn on_h1(kind: &str, keys: &str) -> String {
+    format!("[[faults]]\nkind = \"{kind}\"\nwire = \"h1-s0\"\n{keys}\n")
+}
+
+#[test]
+fn a_fault_is_about_frames_that_begin_while_it_lasts() {
+    let fault = on_h1("loss", "rate = 1\nat = \"2us\"\nfor = \"3us\"");
+    let lost = |passage: &Passage| passage.fate == Fate::Lost(DropReason::InjectedLoss);
+    // They begin at 0, 1.082, 2.164, 3.246, 4.328 and 5.41 us.
+    let fates: Vec<bool> = passages(0, 6, &fault).iter().map(lost).collect();
+    assert_eq!(fates, [false, false, true, true, true, false]);
+    assert!(lost(&passages(2, 1, &fault)[0]) && !lost(&passages(5, 1, &fault)[0]));
+    let flapping = "at = \"1us\"\nfor = \"4us\"\nflap = { period = \"2us\" }";
+    let down = on_h1("down", flapping);
+    let fates = (0..6).map(|us| passages(us, 1, &down)[0].fate == Fate::Lost(DropReason::LinkDown));
+    assert!(fates.eq([false, true, false, true, false, false]));
+}
+
+#[test]
+fn a_damaged_frame_arrives_and_a_lost_one_is_not_damaged() {
+    let both = on_h1("corrupt", "nth = [1, 2]") + &on_h1("loss", "nth = [2]");
+    let fates: Vec<Fate> = passages(0, 3, &both).iter().map(|passage| passage.fate).collect();
+    let lost = Fate::Lost(DropReason::InjectedLoss);
+    assert_eq!(fates, [Fate::Damaged, lost, Fate::Whole]);
+}
+
+/// A delay that ends lets frames arrive one after another, and no faster than the link carries them.
+#[test]
+fn frames_that_are_late_stay_in_order() {
+    let late = on_h1("delay", "delay = \"5us\"\nfor = \"2us\"");
+    let arrivals: Vec<u64> = passages(0, 8, &late).iter().map(|it| it.arrival.0 / 1000).collect();
+    let expected = [7082, 8164, 9246, 10_328, 11_410, 12_492, 13_574, 14_656];
+    assert_eq!(arrivals, expected);
+    let jitter = on_h1("delay", "delay = \"1us\"\njitter = \"20us\"");
+    let passages = passages(0, 500, &jitter);
+    let gaps = passages.windows(2).map(|pair| pair[1].arrival.0 - pair[0].arrival.0);
+    assert!(gaps.clone().all(|gap| gap >= 1_082_000), "no frame meets another");
+    assert!(gaps.into_iter().any(|gap| gap > 2_000_000), "and not all are equally late");
+    let late = |passage: &Passage| (1_000_000..21_000_001).contains(&passage.late.0);
+    assert!(passages.iter().all(late));
+}
+
+#[test]
+fn a_jitter_of_a_picosecond_has_two_values() {
+    let jitter = on_h1("delay", "jitter = \"1ps\"");
+    // In different runs, so that none waits for the one before.
+    let scenario = star("", &(flow("h1", "h0", 1) + &jitter));
+    let mut engine = engine(&scenario);
+    let wire = out(&mut engine, "h1->s0");
+    let late = (1..=64).map(|us| wire.start_faulty(Picos(us * 2_000_000), 60, DATA).late.0);
+    let late: Vec<u64> = late.collect();
+    assert!(late.iter().all(|late| *late <= 1));
+    assert!((16..48).contains(&late.iter().sum::<u64>()), "{late:?}");
+}
+
+#[test]
+fn a_slower_port_is_busy_for_longer_and_the_slowest_rate_counts() {
+    let slow = on_h1("rate", "rate = \"4Gbps\"\nfor = \"5us\"")
+        + &on_h1("rate", "rate = \"2Gbps\"\nfor = \"4us\"");
+    let passages = passages(0, 3, &slow);
+    let times: Vec<(u64, u64)> =
+        passages.iter().map(|it| (it.busy_until.0 / 1000, it.late.0 / 1000)).collect();
+    // 4328 ns at 2 Gbit/s, 2164 at 4, 1082 at 8.
+    assert_eq!(times, [(4328, 3246), (6492, 1082), (7574, 0)]);
+    assert!(passages.iter().all(|it| it.arrival == it.busy_until + Picos(1_000_000)));
+}
+
+#[test]
+fn no_frame_is_longer_on_its_way_than_the_longest_flight() {
+    let all = on_h1("rate", "rate = \"1Gbps\"\nat = \"5us\"\nfor = \"20us\"")
+        + &on_h1("delay", "delay = \"2us\"\njitter = \"9us\"\nfor = \"200us\"")
+        + &on_h1("delay", "jitter = \"1us\"\nat = \"50us\"");
+    let scenario = star("", &(flow("h1", "h0", 1) + &all));
+    let mut engine = engine(&scenario);
+    let wire = out(&mut engine, "h1->s0");
+    let longest = wire.longest_flight(1058);
+    assert_eq!(longest, Picos(8 * 1_082_000 + 1_000_000 + 12_000_000));
+    let mut now = Picos::ZERO;
+    for _ in 0..400 {
+        let passage = wire.start_faulty(now, 1058, DATA);
+        assert!(passage.arrival <= now + longest);
+        now = passage.busy_until;
+    }
 }

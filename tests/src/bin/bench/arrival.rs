@@ -13,6 +13,7 @@ use fabric_core::scheme::bfc;
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, RocePacket};
 use scenario::Scenario;
+use switch_user::hook::Hook;
 use switch_user::tables::Capacity;
 use tests::switch::frame::{bytes, data, inbound, pfc_bytes, port_address};
 use tests::switch::{BfcState, CAPACITY, KernelSwitch, State, in_namespace};
@@ -111,7 +112,7 @@ impl ArrivalBench {
 /// A switch whose packets come back: the next hop at [`EGRESS`] has the address of [`PORT`].
 fn load(policy: Policy, ring_bytes: Option<u32>) -> KernelSwitch {
     let capacity = Capacity { slots: SLOTS, ..CAPACITY };
-    let mut switch = KernelSwitch::load(capacity, policy, ring_bytes);
+    let mut switch = KernelSwitch::load(capacity, policy, Hook::Xdp, ring_bytes);
     let mut state = State::fresh();
     state.config.shared_pool_bytes = 2_000_000;
     state.config.slots = SLOTS;

@@ -10,7 +10,7 @@ use emulation::datapath::kernel::Programs;
 use emulation::datapath::{Deployed, Wires};
 use emulation::engine::{Engine, Finished, ThreadUse, Watch};
 use emulation::run;
-use scenario::Scenario;
+use scenario::{HookKind, Scenario};
 
 use crate::figure::{Rate, Stopwatch};
 
@@ -20,9 +20,11 @@ const OVERRIDES: [&str; 2] = ["flows.0.bytes=40MB", "duration=1s"];
 /// What the overrides must come to.
 const LEAST_HOPS: u64 = 1_000_000;
 
-/// The scenario that is measured.
-pub fn scenario() -> Result<Scenario> {
-    Ok(Scenario::load(Path::new(SCENARIO), &OVERRIDES.map(str::to_owned))?)
+/// The scenario that is measured, at one of the hooks.
+pub fn scenario(hook: HookKind) -> Result<Scenario> {
+    let mut overrides = OVERRIDES.map(str::to_owned).to_vec();
+    overrides.push(format!("datapath.hook={}", hook.name()));
+    Ok(Scenario::load(Path::new(SCENARIO), &overrides)?)
 }
 
 /// The scenario in words.
@@ -56,7 +58,7 @@ pub fn arrival_ns(scenario: &Scenario) -> Result<f64> {
     let (_, mut wires) = drive(scenario, datapath)?;
     let (mut time, mut runs) = (Duration::ZERO, 0);
     for switch in 0..scenario.fabric().switch_count() {
-        let program = wires.program_mut(switch).xdp()?.info()?;
+        let program = wires.program_mut(switch).arrival_info()?;
         time += program.run_time();
         runs += program.run_count();
     }

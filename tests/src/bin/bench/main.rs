@@ -1,7 +1,8 @@
-//! How fast xoff is on this machine: `cargo xtask bench kernel` or `cargo xtask bench memory`.
+//! How fast xoff is on this machine: `cargo xtask bench kernel`, `memory` or `live`.
 //!
 //! - [`ceiling`], on [`bare_program`]: what the machine can do with one frame, without xoff.
 //! - [`fabric`]: a scenario on the kernel datapath.
+//! - [`live`]: fabrics that programs use.
 //! - [`websearch`]: a paper's workload in memory, on fabrics of three sizes.
 //! - [`arrival`]: one arrival in eBPF, warm and in a fabric.
 //! - [`figure`]: medians, aims and how they are printed.
@@ -15,6 +16,7 @@ mod bare_program;
 mod ceiling;
 mod fabric;
 mod figure;
+mod live;
 mod websearch;
 
 use anyhow::Result;
@@ -23,7 +25,10 @@ use clap::{Parser, ValueEnum};
 use arrival::ArrivalBench;
 use ceiling::Ceiling;
 use figure::{Aim, Rates, Series};
+use scenario::HookKind;
 
+/// Hooks that are compared with native XDP.
+const OTHER_HOOKS: [HookKind; 2] = [HookKind::XdpGeneric, HookKind::Tc];
 /// Rounds of which the median counts.
 const ROUNDS: usize = 5;
 
@@ -43,6 +48,8 @@ enum Datapath {
     Kernel,
     /// In this process.
     Memory,
+    /// Live fabrics, as root.
+    Live,
     /// One run of the memory benchmark, whose figures the parent process reads.
     #[value(hide = true)]
     MemoryRun,
@@ -53,12 +60,15 @@ fn main() -> Result<()> {
     match datapath {
         Datapath::Kernel => kernel(),
         Datapath::Memory => memory(),
+        Datapath::Live => live::run(),
         Datapath::MemoryRun => websearch::run(&single_run),
     }
 }
 
 fn kernel() -> Result<()> {
-    let scenario = fabric::scenario()?;
+    let scenario = fabric::scenario(HookKind::Xdp)?;
+    let at_hooks: Vec<_> = OTHER_HOOKS.into_iter().map(fabric::scenario).collect::<Result<_>>()?;
+    let mut cost_at_hooks = OTHER_HOOKS.map(|_| Rates::default());
     let mut ceiling = Ceiling::new()?;
     let (mut bare, mut hops, mut ratios) = (Rates::default(), Rates::default(), Rates::default());
     let mut deploy = Series::default();
@@ -70,6 +80,9 @@ fn kernel() -> Result<()> {
         hops.push(run.rate);
         ratios.push(run.rate / raw);
         deploy.push(run.deploy.as_secs_f64() * 1e3);
+        for (scenario, cost) in at_hooks.iter().zip(&mut cost_at_hooks) {
+            cost.push(run.rate / fabric::on_kernel(scenario)?.rate);
+        }
     }
     drop(ceiling);
     let arrival = ArrivalBench::run(&scenario, ROUNDS)?;
@@ -92,6 +105,10 @@ fn kernel() -> Result<()> {
         Aim::AtLeast(0.5).of(&ratios.cpu)
     );
     println!("{:<44}{}", "  xoff / bare, wall time", ratios.wall);
+    for (hook, cost) in OTHER_HOOKS.iter().zip(&cost_at_hooks) {
+        let name = format!("cost of a hop, {} / xdp, CPU time", hook.name());
+        println!("{name:<44}{}", cost.cpu);
+    }
     println!("{:<44}{} ms  {}", "deployment", deploy, Aim::AtMost(300.0).of(&deploy));
     arrival.print();
     Ok(())

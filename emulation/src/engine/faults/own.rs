@@ -1,0 +1,98 @@
+//! What the user of a live fabric sets on a wire, beside the scenario's faults.
+
+use scenario::{FrameClass, Lateness, Outage, Probability, Selection, Span};
+use units::{BitsPerSecond, Picos};
+use workload::random::mix;
+
+use super::{FaultTally, Faults, Injector, What};
+use crate::live::impairment::Impairment;
+
+impl What {
+    /// What seeds and replacements tell apart.
+    fn place(&self) -> u64 {
+        match self {
+            Self::Loss(..) => 0,
+            Self::Corruption(..) => 1,
+            Self::Delay(_) => 2,
+            Self::Rate(_) => 3,
+            Self::Outage(_) => 4,
+        }
+    }
+}
+
+fn at_random(millionths: u32) -> Option<Selection> {
+    (millionths > 0).then_some(Selection::Rate(Probability { millionths }))
+}
+
+impl Faults {
+    fn own(&self) -> impl Iterator<Item = &What> {
+        let own = self.injectors.iter().filter(|injector| injector.number.is_none());
+        own.map(|injector| &injector.what)
+    }
+
+    /// What is set.
+    pub fn impairment(&self) -> Impairment {
+        let mut set = Impairment::default();
+        for what in self.own() {
+            match what {
+                What::Loss(_, Selection::Rate(rate)) => set.loss_millionths = rate.millionths,
+                What::Corruption(_, Selection::Rate(rate)) => {
+                    set.corrupt_millionths = rate.millionths;
+                }
+                What::Delay(lateness) => {
+                    (set.delay_ps, set.jitter_ps) = (lateness.delay.0, lateness.jitter.0);
+                }
+                What::Rate(timing) => set.rate_bps = timing.rate.0,
+                _ => {}
+            }
+        }
+        set
+    }
+
+    /// Sets this. What stays as it is goes on drawing where it was; `seed` is that of the wire.
+    pub fn impair(&mut self, set: Impairment, seed: u64) {
+        let before = self.impairment();
+        if set.loss_millionths != before.loss_millionths {
+            let loss = at_random(set.loss_millionths);
+            self.replace(0, loss.map(|which| What::Loss(FrameClass::All, which)), seed);
+        }
+        if set.corrupt_millionths != before.corrupt_millionths {
+            let damage = at_random(set.corrupt_millionths);
+            self.replace(1, damage.map(|which| What::Corruption(FrameClass::All, which)), seed);
+        }
+        if (set.delay_ps, set.jitter_ps) != (before.delay_ps, before.jitter_ps) {
+            let late = Lateness { delay: Picos(set.delay_ps), jitter: Picos(set.jitter_ps) };
+            self.replace(2, (late != Lateness::default()).then_some(What::Delay(late)), seed);
+        }
+        if set.rate_bps != before.rate_bps {
+            let slower = || What::Rate(self.timing.at(BitsPerSecond(set.rate_bps)));
+            let slower = (set.rate_bps > 0).then(slower);
+            self.replace(3, slower, seed);
+        }
+    }
+
+    /// When the wire is down, besides when the scenario says so.
+    pub fn set_outage(&mut self, outage: Option<Outage>) {
+        self.replace(4, outage.map(What::Outage), 0);
+    }
+
+    /// The same, as it was set last.
+    pub fn own_outage(&self) -> Option<Outage> {
+        self.own().find_map(|what| match what {
+            What::Outage(outage) => Some(*outage),
+            _ => None,
+        })
+    }
+
+    /// Has `what` instead of what was set in its place.
+    fn replace(&mut self, place: u64, what: Option<What>, seed: u64) {
+        self.injectors
+            .retain(|injector| injector.number.is_some() || injector.what.place() != place);
+        let Some(what) = what else { return };
+        // A later setting draws other numbers.
+        self.replaced += 1;
+        let seed = mix(seed, self.replaced << 8 | place);
+        let (span, tally) = (Span::ALWAYS, FaultTally::default());
+        self.add(Injector { number: None, span, what, seed, tally });
+    }
+}

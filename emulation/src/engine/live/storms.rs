@@ -1,0 +1,110 @@
+//! PFC storms in a live fabric: what users ask for, and what watchdogs tell.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use fabric_core::priority;
+use switch_user::switch::{Storm, StormHistory};
+use topology::HostId;
+use units::Picos;
+
+use super::super::Engine;
+use super::super::host_node::Command;
+use super::super::journal::Entry;
+use super::super::switch_node::SwitchNode;
+use crate::datapath::Wires;
+use crate::datapath::kernel::KernelWires;
+use crate::live::view::{StormCounts, StormEvent, StormView};
+
+/// Events that `xoff inspect` can show.
+const MOST_RECENT: usize = 32;
+
+/// Who hears of storms, and what was told last.
+#[derive(Debug)]
+pub struct StormEvents {
+    recent: VecDeque<StormEvent>,
+    told: Sender<StormEvent>,
+}
+
+impl<W: Wires> Engine<'_, W> {
+    /// From now on tells what watchdogs find.
+    pub fn tell_of_storms(&mut self) -> Receiver<StormEvent> {
+        let (told, events) = mpsc::channel();
+        self.live.storm_events = Some(StormEvents { recent: VecDeque::new(), told });
+        events
+    }
+
+    /// A switch notes that a storm begins or is over.
+    pub(super) fn tell_of_storm(&mut self, entry: &Entry, storm: &Storm) {
+        let Some(events) = &mut self.live.storm_events else { return };
+        let fabric = self.scenario.fabric();
+        let Storm { port, priority, restored, waiting, .. } = *storm;
+        let action = self.scenario.switch.watchdog.map_or("", |watchdog| watchdog.action.name());
+        let event = StormEvent {
+            time_ns: entry.at.to_nanos().0,
+            switch: fabric.node(entry.node).name.clone(),
+            port,
+            peer: fabric.node(fabric.peer(entry.node, port).node).name.clone(),
+            priority: priority.number(),
+            action: action.to_owned(),
+            is_over: restored.is_some(),
+            waiting_packets: waiting.packets,
+            counts: StormCounts::of([storm.egress_dropped, storm.ingress_dropped, storm.forwarded]),
+        };
+        if events.recent.len() == MOST_RECENT {
+            events.recent.pop_front();
+        }
+        events.recent.push_back(event.clone());
+        // Nobody has to listen.
+        let _ = events.told.send(event);
+    }
+}
+
+impl Engine<'_, KernelWires> {
+    /// What was told last.
+    pub(in super::super) fn recent_storm_events(&self) -> Vec<StormEvent> {
+        self.live.storm_events.iter().flat_map(|events| &events.recent).cloned().collect()
+    }
+
+    /// What a switch has seen of storms.
+    pub(in super::super) fn view_of_storms(&self, node: &SwitchNode) -> Vec<StormView> {
+        let fabric = self.scenario.fabric();
+        let switch = fabric.switch_node(node.id);
+        let view = |(port, priority, history, is_present): (_, priority::Priority, _, _)| {
+            let StormHistory { detected, restored, .. } = history;
+            StormView {
+                port,
+                peer: fabric.node(fabric.peer(switch, port).node).name.clone(),
+                priority: priority.number(),
+                is_present,
+                detected,
+                restored,
+                counts: StormCounts::of([
+                    history.egress_dropped,
+                    history.ingress_dropped,
+                    history.forwarded,
+                ]),
+            }
+        };
+        node.switch.storm_histories().map(view).collect()
+    }
+
+    /// A host begins to pause its switch without end.
+    pub(super) fn begin_storm(
+        &mut self,
+        at: Picos,
+        host: HostId,
+        classes: u8,
+        span: Option<Picos>,
+    ) {
+        let end = span.map_or(Picos::MAX, |span| Picos(at.0.saturating_add(span.0)));
+        self.command(host, at, Command::BeginStorm { classes, end });
+    }
+
+    /// It no longer does. Returns the classes whose storms this ends.
+    pub(super) fn end_storm(&mut self, at: Picos, host: HostId, classes: u8) -> u8 {
+        let ended = self.host_node(host).host.storm_classes() & classes;
+        self.command(host, at, Command::EndStorm(classes));
+        ended
+    }
+}

@@ -1,0 +1,259 @@
+//! How much slower than the wall clock a fabric has to be so that it is punctual under load: tried out on the fabric
+//! itself, before anybody uses it.
+//!
+//! A trial is the live fabric with the load that its scenario declares, without storms, for a moment. Its load are the scenario's flows
+//! from the first one on; without any, every host sends to another one at the rate of its link, in the longest packets.
+//! The first trial is not dilated. What it takes of the wall clock for an emulated second says where to go on: at the first
+//! of the steps 1, 2, 3, 5, 7, 10, 20 .. at which the machine has a fifth of its time left. The first trial that is
+//! punctual decides.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use scenario::Scenario;
+use topology::HostId;
+use units::{Bytes, Picos};
+
+use super::Error;
+use super::clock::nanos;
+use super::desk::{Desk, Handle, Order, Request};
+use super::stacks::Stacks;
+use crate::datapath::Deployed;
+use crate::datapath::kernel::KernelWires;
+use crate::engine::{Ended, Engine, Finished, RunError, Surroundings};
+use crate::run::{self, Threads};
+
+/// How long a trial takes, of the wall clock.
+const TRIAL: Duration = Duration::from_millis(150);
+/// No more trials than that; the last one decides even if it was not punctual.
+const MOST_TRIALS: usize = 12;
+/// Which part of its time the machine may be busy, in percent.
+const MOST_BUSY_PERCENT: u128 = 80;
+/// The steps of a dilation within a power of ten.
+const STEPS: [u32; 5] = [1, 2, 3, 5, 7];
+/// More than any trial transfers.
+const ENDLESS: Bytes = Bytes(1_000_000_000_000);
+
+/// What was tried, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// In order; at least one.
+    trials: Vec<Trial>,
+    load: Load,
+}
+
+/// What is on the fabric in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// The scenario's flows.
+    Flows,
+    /// Every host sends to another.
+    HostLinks,
+}
+
+/// How the fabric was at one dilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Trial {
+    dilation: NonZeroU32,
+    /// Whether it was punctual.
+    is_good: bool,
+    /// Time of the wall clock in which there was something to do.
+    busy: Duration,
+    /// The emulated time in which that was.
+    emulated_ns: u64,
+    packet_hops: u64,
+}
+
+/// What calibration works with.
+pub(super) struct Around<'a> {
+    pub stacks: &'a mut Stacks,
+    pub desk: &'a mut Desk,
+    pub handle: &'a Handle,
+    pub interrupted: &'a AtomicBool,
+}
+
+/// A fabric as new, and what it can do.
+pub(super) struct Tried {
+    pub fabric: Deployed<KernelWires>,
+    pub calibration: Calibration,
+}
+
+/// Finds out at which dilation a fabric is punctual.
+pub(super) fn calibrate(
+    scenario: &Scenario,
+    mut fabric: Deployed<KernelWires>,
+    mut around: Around<'_>,
+    threads: Threads,
+) -> Result<Tried, Error> {
+    let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
+    let mut scenario = scenario.clone().on_demand(load == Load::Flows, false);
+    // They only take load away.
+    scenario.storms.clear();
+    let mut trials = Vec::new();
+    let mut dilation = NonZeroU32::MIN;
+    while trials.len() < MOST_TRIALS {
+        let (trial, renewed) = try_out(&scenario, fabric, &mut around, threads, load, dilation)?;
+        fabric = renewed;
+        trials.push(trial);
+        match trial.next_dilation() {
+            Some(next) if !trial.is_good => dilation = next,
+            _ => break,
+        }
+    }
+    Ok(Tried { fabric, calibration: Calibration { trials, load } })
+}
+
+/// Has the load on the fabric for a moment. Leaves the fabric as new.
+fn try_out(
+    scenario: &Scenario,
+    fabric: Deployed<KernelWires>,
+    around: &mut Around<'_>,
+    threads: Threads,
+    load: Load,
+    dilation: NonZeroU32,
+) -> Result<(Trial, Deployed<KernelWires>), Error> {
+    let Around { stacks, desk, handle, interrupted } = around;
+    // Nobody waits for flows that do not end.
+    let (nobody, _) = mpsc::channel();
+    if load == Load::HostLinks {
+        let asked = handle.ask(Request::Send(orders(scenario), nobody));
+        asked.expect("the desk is here");
+    }
+    let record = run::record(scenario, None);
+    let threads = threads.for_a_run(scenario);
+    let mut engine = Engine::new(scenario, fabric, record, &[], threads);
+    engine.connect_stacks(stacks);
+    let from = scenario.flow_stream().next_start().unwrap_or(Picos::ZERO);
+    let surroundings = Surroundings { dilation, from, time: TRIAL, stacks, desk, interrupted };
+    let Ended { finished, fidelity, busy, .. } = engine.run_live(surroundings)?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(RunError::Interrupted.into());
+    }
+    let Finished { counted, wires, switches, .. } = finished;
+    let trial = Trial {
+        dilation,
+        is_good: fidelity.is_good,
+        busy,
+        emulated_ns: counted.emulated_ns.saturating_sub(from.to_nanos().0),
+        packet_hops: counted.packet_hops,
+    };
+    Ok((trial, run::renew(scenario, wires, switches)))
+}
+
+/// Every host sends to the one half of all further.
+fn orders(scenario: &Scenario) -> Vec<Order> {
+    let hosts = scenario.fabric().host_count();
+    let priority = scenario.switch.lossless.iter().next().unwrap_or(0);
+    let order = |host| Order {
+        source: HostId(host),
+        destination: HostId((host + hosts / 2) % hosts),
+        bytes: ENDLESS,
+        priority,
+    };
+    if hosts < 2 { Vec::new() } else { (0..hosts).map(order).collect() }
+}
+
+impl Trial {
+    /// The first step above this dilation at which the machine has some of its time left.
+    fn next_dilation(&self) -> Option<NonZeroU32> {
+        let enough = u128::from(nanos(self.busy)) * 100
+            / (u128::from(self.emulated_ns.max(1)) * MOST_BUSY_PERCENT);
+        let enough = u32::try_from(enough).ok()?;
+        step_from(enough.max(self.dilation.get()).checked_add(1)?)
+    }
+}
+
+/// The first step of at least this much.
+fn step_from(least: u32) -> Option<NonZeroU32> {
+    let decades = std::iter::successors(Some(1_u32), |decade| decade.checked_mul(10));
+    let mut steps = decades.flat_map(|decade| STEPS.map(|step| step.checked_mul(decade)));
+    steps.find_map(|step| step.filter(|&step| step >= least)).and_then(NonZeroU32::new)
+}
+
+impl Calibration {
+    /// Seconds of the wall clock in an emulated second.
+    pub fn dilation(&self) -> NonZeroU32 {
+        self.last().dilation
+    }
+
+    fn last(&self) -> &Trial {
+        self.trials.last().expect("there is one trial at least")
+    }
+}
+
+/// What was chosen, and why.
+impl fmt::Display for Calibration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trial { dilation, is_good, busy, emulated_ns, packet_hops } = *self.last();
+        let load = match self.load {
+            Load::Flows => "the scenario's flows",
+            Load::HostLinks => "every host sending at the rate of its link",
+        };
+        let nanos_per_hop = nanos(busy) / packet_hops.max(1);
+        let needed = busy.as_secs_f64() * 1e9 / emulated_ns.max(1) as f64;
+        write!(
+            f,
+            "--dilation auto chose {dilation}: with {load} an emulated second needs {needed:.2} s of work here, and a \
+             packet-hop {}.{:02} us; ",
+            nanos_per_hop / 1000,
+            nanos_per_hop % 1000 / 10
+        )?;
+        let earlier = &self.trials[..self.trials.len() - 1];
+        let tried: Vec<String> = earlier.iter().map(|trial| trial.dilation.to_string()).collect();
+        if !tried.is_empty() {
+            write!(f, "the fabric was too late with {}, and ", tried.join(", "))?;
+        }
+        if is_good {
+            write!(f, "punctual with {dilation} in a trial of {} ms", TRIAL.as_millis())
+        } else {
+            write!(f, "still too late with {dilation}: the machine is busy")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(dilation: u32, busy_ms: u64, emulated_ms: u64) -> Trial {
+        Trial {
+            dilation: NonZeroU32::new(dilation).expect("above zero"),
+            is_good: false,
+            busy: Duration::from_millis(busy_ms),
+            emulated_ns: emulated_ms * 1_000_000,
+            packet_hops: 70_000,
+        }
+    }
+
+    #[test]
+    fn the_next_dilation_leaves_the_machine_some_time() {
+        for (trial, expected) in [
+            // 10 seconds of work in an emulated one: with 13 a fifth of the time would be left.
+            (trial(1, 150, 15), 20),
+            (trial(1, 150, 100), 2),
+            (trial(2, 150, 75), 3),
+            (trial(20, 75, 8), 30),
+            (trial(70, 150, 2), 100),
+            (trial(1, 150, 0), 200_000_000),
+        ] {
+            let next = trial.next_dilation().map(NonZeroU32::get);
+            assert_eq!(next, Some(expected), "{trial:?}");
+        }
+        assert_eq!(trial(4_000_000_000, 1, 1).next_dilation(), None);
+    }
+
+    #[test]
+    fn what_was_chosen_is_explained() {
+        let trials = vec![trial(1, 150, 15), Trial { is_good: true, ..trial(20, 140, 15) }];
+        let calibration = Calibration { trials, load: Load::HostLinks };
+        assert_eq!(calibration.dilation().get(), 20);
+        assert_eq!(
+            calibration.to_string(),
+            "--dilation auto chose 20: with every host sending at the rate of its link an emulated second needs 9.33 s of \
+             work here, and a packet-hop 2.00 us; the fabric was too late with 1, and punctual with 20 in a trial of 150 ms"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! `faults.csv`, and faults in `summary.json`.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Row, Text};
+
+/// What a fault has done on a wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultRow {
+    /// Its place in the scenario, from 0.
+    pub fault: u32,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The wire.
+    pub wire: String,
+    /// Frames that it was for.
+    pub seen: u64,
+    /// Frames to which it did something.
+    pub frames: u64,
+    /// What it added to the time of these, in all.
+    pub added: Nanos,
+    /// The most that it added to one of them.
+    pub most_added: Nanos,
+}
+
+impl Row for FaultRow {
+    const FILE: &'static str = "faults.csv";
+    const ABOUT: &'static str =
+        "Only with `[[faults]]`. What each fault has done: one row per wire that it is on.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "fault", about: "Place of the fault in the scenario, from 0." },
+        Column { name: "kind", about: "Its kind: `loss`, `corrupt`, `delay`, `rate` or `down`." },
+        Column { name: "wire", about: "The wire." },
+        Column {
+            name: "seen",
+            about: "Frames whose transmission began while the fault lasted (and the wire was down), and that its `match` is \
+                    for.",
+        },
+        Column {
+            name: "frames",
+            about: "Those of them that it took, damaged, delayed or slowed. One that several faults take counts for the first \
+                    of them; one that is lost does not count as damaged.",
+        },
+        Column {
+            name: "added_ns",
+            about: "What a `delay` added to the times of these frames on the wire, or a `rate` to the times for which they \
+                    occupied the port; in all, rounded up. Waiting behind frames that are delayed is not in it.",
+        },
+        Column { name: "most_added_ns", about: "The most of it that one frame got." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { fault, kind, wire, seen, frames, added, most_added } = self;
+        let wire = Text(wire);
+        writeln!(out, "{fault},{kind},{wire},{seen},{frames},{},{}", added.0, most_added.0)
+    }
+}
+
+/// What faults have done in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultTotals {
+    /// Frames that vanished.
+    pub lost: u64,
+    /// Frames that arrived with a wrong FCS, or were on their way with one.
+    pub corrupted: u64,
+    /// Frames that were sent while their wire was down.
+    pub sent_while_down: u64,
+    /// Delays of frames.
+    pub delayed: u64,
+    /// Frames that a slower port sent.
+    pub slowed: u64,
+    /// How often switches were given other routes.
+    pub reroutes: u64,
+}
+
+impl FaultTotals {
+    /// Adds a row.
+    pub fn add(&mut self, row: &FaultRow) {
+        *match row.kind {
+            "loss" => &mut self.lost,
+            "corrupt" => &mut self.corrupted,
+            "down" => &mut self.sent_while_down,
+            "delay" => &mut self.delayed,
+            _ => &mut self.slowed,
+        } += row.frames;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    fn row(kind: &'static str, frames: u64) -> FaultRow {
+        let (added, most_added) = (Nanos(70), Nanos(40));
+        FaultRow { fault: 3, kind, wire: "h0->s0".into(), seen: 9, frames, added, most_added }
+    }
+
+    #[test]
+    fn a_row_says_which_fault_and_where() {
+        assert_eq!(line(&row("delay", 2)), "3,delay,h0->s0,9,2,70,40\n");
+    }
+
+    #[test]
+    fn totals_are_by_kind() {
+        let mut totals = FaultTotals::default();
+        let kinds = ["loss", "corrupt", "down", "delay", "rate", "delay"];
+        for (power, kind) in (0..).zip(kinds) {
+            totals.add(&row(kind, 10u64.pow(power)));
+        }
+        let expected = FaultTotals {
+            lost: 1,
+            corrupted: 10,
+            sent_while_down: 100,
+            delayed: 101_000,
+            slowed: 10_000,
+            reroutes: 0,
+        };
+        assert_eq!(totals, expected);
+    }
+}

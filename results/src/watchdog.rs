@@ -1,0 +1,192 @@
+//! `watchdog.csv`, and PFC storms in `summary.json`.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+use super::column::Column;
+use super::csv::{Maybe, Row, Text};
+
+/// Some packets of a storm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StormTraffic {
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A PFC storm that the watchdog of a switch has detected.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchdogRow<'a> {
+    /// When.
+    pub detected: Nanos,
+    /// When it was over, if that was before the run's end.
+    pub restored: Option<Nanos>,
+    /// The switch.
+    pub node: &'a str,
+    /// The port whose neighbour pauses it.
+    pub port: u16,
+    /// The neighbour.
+    pub peer: &'a str,
+    /// The priority.
+    pub priority: u8,
+    /// What the watchdog did.
+    pub action: &'a str,
+    /// What waited when it was detected.
+    pub waiting: StormTraffic,
+    /// What was to leave by the port and was dropped.
+    pub egress_dropped: StormTraffic,
+    /// What came in by the port and was dropped.
+    pub ingress_dropped: StormTraffic,
+    /// What was sent in spite of it.
+    pub forwarded: StormTraffic,
+}
+
+impl Row for WatchdogRow<'_> {
+    const FILE: &'static str = "watchdog.csv";
+    const ABOUT: &'static str = "Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which \
+                                 they were over, and at the end those that the run's end found.";
+    const COLUMNS: &'static [Column] = &[
+        Column { name: "detected_ns", about: "When it was detected." },
+        Column {
+            name: "restored_ns",
+            about: "When it was over; empty if it lasted until the run's end.",
+        },
+        Column { name: "node", about: "The switch." },
+        Column { name: "port", about: "The port whose neighbour paused it without end." },
+        Column { name: "peer", about: "The neighbour." },
+        Column { name: "priority", about: "The priority that was paused." },
+        Column {
+            name: "action",
+            about: "What the watchdog did: `drop`, `forward` or `alert` (nothing).",
+        },
+        Column {
+            name: "waiting_packets",
+            about: "Packets of the priority that waited at the port when it was detected.",
+        },
+        Column { name: "waiting_bytes", about: "Their bytes." },
+        Column {
+            name: "egress_dropped_packets",
+            about: "Packets of the priority that were to leave by the port and were dropped during the storm, those that \
+                    waited included: `watchdog-egress` in `drops.csv`.",
+        },
+        Column { name: "egress_dropped_bytes", about: "Their bytes." },
+        Column {
+            name: "ingress_dropped_packets",
+            about: "Packets of the priority that came in by the port and were dropped during the storm: \
+                    `watchdog-ingress` in `drops.csv`.",
+        },
+        Column { name: "ingress_dropped_bytes", about: "Their bytes." },
+        Column {
+            name: "forwarded_packets",
+            about: "Packets of the priority that the port sent during the storm in spite of pauses.",
+        },
+        Column { name: "forwarded_bytes", about: "Their bytes." },
+    ];
+
+    fn write_fields(&self, out: &mut impl Write) -> io::Result<()> {
+        let restored = Maybe(self.restored.map(|time| time.0));
+        let (node, peer) = (Text(self.node), Text(self.peer));
+        let Self { port, priority, action, .. } = self;
+        write!(out, "{},{restored},{node},{port},{peer},{priority},{action}", self.detected.0)?;
+        let Self { waiting, egress_dropped, ingress_dropped, forwarded, .. } = self;
+        for StormTraffic { packets, bytes } in [waiting, egress_dropped, ingress_dropped, forwarded]
+        {
+            write!(out, ",{packets},{bytes}")?;
+        }
+        writeln!(out)
+    }
+}
+
+/// All storms of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchdogTotals {
+    /// Storms that were detected.
+    pub storms: u64,
+    /// Those of them that were over before the run's end.
+    pub restored: u64,
+    /// Time from each detection to the end of the storm or of the run, in sum.
+    pub storm_ns: u64,
+    /// Packets that were to leave by stormed ports and were dropped.
+    pub egress_dropped_packets: u64,
+    /// Their bytes.
+    pub egress_dropped_bytes: u64,
+    /// Packets that came in by stormed ports and were dropped.
+    pub ingress_dropped_packets: u64,
+    /// Their bytes.
+    pub ingress_dropped_bytes: u64,
+    /// Packets that were sent in spite of pauses.
+    pub forwarded_packets: u64,
+    /// Their bytes.
+    pub forwarded_bytes: u64,
+}
+
+impl WatchdogTotals {
+    /// Adds a storm of a run that has come to `now`.
+    pub fn record(&mut self, row: &WatchdogRow<'_>, now: Nanos) {
+        self.storms += 1;
+        self.restored += u64::from(row.restored.is_some());
+        self.storm_ns += row.restored.unwrap_or(now).0.saturating_sub(row.detected.0);
+        self.egress_dropped_packets += row.egress_dropped.packets;
+        self.egress_dropped_bytes += row.egress_dropped.bytes;
+        self.ingress_dropped_packets += row.ingress_dropped.packets;
+        self.ingress_dropped_bytes += row.ingress_dropped.bytes;
+        self.forwarded_packets += row.forwarded.packets;
+        self.forwarded_bytes += row.forwarded.bytes;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::csv::line;
+
+    pub const fn traffic(packets: u64) -> StormTraffic {
+        StormTraffic { packets, bytes: 1000 * packets }
+    }
+
+    pub fn row() -> WatchdogRow<'static> {
+        WatchdogRow {
+            detected: Nanos(500),
+            restored: None,
+            node: "leaf0",
+            port: 3,
+            peer: "h3",
+            priority: 4,
+            action: "drop",
+            waiting: traffic(1),
+            egress_dropped: traffic(2),
+            ingress_dropped: traffic(3),
+            forwarded: traffic(4),
+        }
+    }
+
+    #[test]
+    fn a_storm_that_lasts_has_no_end() {
+        let counts = "1,1000,2,2000,3,3000,4,4000\n";
+        assert_eq!(line(&row()), format!("500,,leaf0,3,h3,4,drop,{counts}"));
+        let over = WatchdogRow { restored: Some(Nanos(900)), ..row() };
+        assert_eq!(line(&over), format!("500,900,leaf0,3,h3,4,drop,{counts}"));
+    }
+
+    #[test]
+    fn totals_are_sums() {
+        let mut totals = WatchdogTotals::default();
+        totals.record(&row(), Nanos(700));
+        totals.record(&WatchdogRow { restored: Some(Nanos(600)), ..row() }, Nanos(700));
+        let expected = WatchdogTotals {
+            storms: 2,
+            restored: 1,
+            storm_ns: 300,
+            egress_dropped_packets: 4,
+            egress_dropped_bytes: 4000,
+            ingress_dropped_packets: 6,
+            ingress_dropped_bytes: 6000,
+            forwarded_packets: 8,
+            forwarded_bytes: 8000,
+        };
+        assert_eq!(totals, expected);
+    }
+}

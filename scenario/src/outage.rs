@@ -1,0 +1,114 @@
+//! Spans of a run, and when wires are down.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Picos;
+
+use super::quantity::{self, Time};
+
+/// The span `[from, until)` of emulated time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning.
+    pub from: Picos,
+    /// Its end, which is not in it; `Picos::MAX` if it has none.
+    pub until: Picos,
+}
+
+impl Span {
+    /// All of a run.
+    pub const ALWAYS: Self = Self { from: Picos::ZERO, until: Picos::MAX };
+
+    /// Whether an instant lies in it.
+    #[inline]
+    pub fn contains(self, at: Picos) -> bool {
+        self.from <= at && at < self.until
+    }
+}
+
+/// When a wire is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// From when until when.
+    pub span: Span,
+    /// Whether it comes up in between.
+    pub flap: Option<Flap>,
+}
+
+/// A wire that goes down again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Flap {
+    /// From one time that it goes down to the next.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub period: Picos,
+    /// How long it then stays down; above zero and less than the period.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub down_for: Picos,
+}
+
+/// A wire that goes down again and again, from the fault's beginning to its end.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FlapKeys {
+    /// From one time that the wire goes down to the next, at least "1us".
+    pub(super) period: Time,
+    /// How long it then stays down. Default: half the period.
+    pub(super) down_for: Option<Time>,
+}
+
+impl Outage {
+    /// Whether the wire is down.
+    pub fn is_down(&self, at: Picos) -> bool {
+        let in_period = |flap: Flap| (at.0 - self.span.from.0) % flap.period.0 < flap.down_for.0;
+        self.span.contains(at) && self.flap.is_none_or(in_period)
+    }
+
+    /// When the wire goes down or comes up next, after `now`.
+    pub fn next_change(&self, now: Picos) -> Option<Picos> {
+        let Self { span: Span { from, until }, flap } = *self;
+        if now < from {
+            return Some(from);
+        }
+        let change = flap.map_or(until, |Flap { period, down_for }| {
+            let begun = Picos(now.0 - (now.0 - from.0) % period.0);
+            let up = begun + down_for;
+            if now < up { up } else { begun + period }
+        });
+        (now < until && change.min(until) < Picos::MAX).then(|| change.min(until))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLAPPING: Outage = Outage {
+        span: Span { from: Picos(10), until: Picos(33) },
+        flap: Some(Flap { period: Picos(10), down_for: Picos(4) }),
+    };
+
+    #[test]
+    fn a_wire_is_down_from_the_first_instant_up_to_the_last() {
+        let once = Outage { flap: None, ..FLAPPING };
+        let down = |outage: Outage| (0..40).filter(|&at| outage.is_down(Picos(at))).collect();
+        let expected: Vec<u64> = (10..33).collect();
+        let found: Vec<u64> = down(once);
+        assert_eq!(found, expected);
+        let flapping: Vec<u64> = down(FLAPPING);
+        assert_eq!(flapping, [10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32]);
+    }
+
+    #[test]
+    fn every_change_is_foretold() {
+        let once = Outage { flap: None, ..FLAPPING };
+        let changes = |outage: Outage| {
+            let first = outage.next_change(Picos::ZERO);
+            let next = |at: &Picos| outage.next_change(*at);
+            std::iter::successors(first, next).map(|at| at.0).collect::<Vec<_>>()
+        };
+        assert_eq!(changes(once), [10, 33]);
+        assert_eq!(changes(FLAPPING), [10, 14, 20, 24, 30, 33]);
+        let forever = Outage { span: Span { until: Picos::MAX, ..FLAPPING.span }, flap: None };
+        assert_eq!(changes(forever), [10]);
+    }
+}

@@ -1,0 +1,102 @@
+//! `[[storms]]`: hosts whose NICs pause their switch without end.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use topology::Fabric;
+use units::Picos;
+
+use super::document::{Document, suggestion};
+use super::priority::Priorities;
+use super::quantity::{self, Time};
+use super::report::ScenarioError;
+
+/// A host that pauses its switch without end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Storm {
+    /// The host's name.
+    pub host: String,
+    /// The priorities, at least one and all of them lossless.
+    pub priorities: Priorities,
+    /// When it begins.
+    #[serde(serialize_with = "quantity::serialize")]
+    pub at: Picos,
+    /// How long it lasts; `None`: until the run ends.
+    #[serde(serialize_with = "optional_time", skip_serializing_if = "Option::is_none")]
+    pub r#for: Option<Picos>,
+}
+
+impl Storm {
+    /// When it ends; [`Picos::MAX`]: never.
+    pub fn end(&self) -> Picos {
+        self.r#for.map_or(Picos::MAX, |span| self.at + span)
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
+fn optional_time<S: serde::Serializer>(
+    time: &Option<Picos>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => quantity::serialize(time, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// A host whose NIC pauses its switch without end, whatever the host holds: a PFC storm. It sends PAUSE frames of 65535
+/// quanta, each before the one before has run out, and at the end a RESUME. Otherwise it goes on as ever.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StormKeys {
+    /// The host.
+    host: String,
+    /// The priorities that it pauses, lossless ones. Default: all lossless priorities of the switch.
+    priorities: Option<Priorities>,
+    /// When the storm begins; before the run's duration is over. Default "0s".
+    #[serde(default)]
+    at: Time,
+    /// How long it lasts, above zero. Default: until the run ends.
+    r#for: Option<Time>,
+}
+
+impl StormKeys {
+    pub(super) fn resolve(
+        self,
+        path: &str,
+        lossless: Priorities,
+        duration: Picos,
+        fabric: &Fabric,
+        document: &Document<'_>,
+    ) -> Result<Storm, ScenarioError> {
+        let wrong = |key: &str, title: &str, help: &str| {
+            Err(document.error(&format!("{path}.{key}"), title, help))
+        };
+        let Self { host, priorities, at, r#for } = self;
+        if fabric.host_named(&host).is_none() {
+            let hosts = &fabric.nodes()[..fabric.host_count() as usize];
+            let names = hosts.iter().map(|node| node.name.as_str());
+            let title = format!("no host is called `{host}`");
+            return wrong("host", &title, &suggestion(&host, "the hosts are", names));
+        }
+        let priorities = priorities.unwrap_or(lossless);
+        if priorities.count() == 0 {
+            let help = "name a lossless priority: priorities = [3], with it in `switch.lossless`";
+            return wrong("priorities", "a storm of no priority", help);
+        }
+        if let Some(lossy) = priorities.iter().find(|&priority| !lossless.contains(priority)) {
+            let title = format!("switches do not obey pauses of the lossy priority {lossy}");
+            let help = "name priorities of `switch.lossless`";
+            return wrong("priorities", &title, help);
+        }
+        if at.0 >= duration {
+            let title = format!("a storm that begins at {}", quantity::display(at.0));
+            let help = format!("the run is over at {}", quantity::display(duration));
+            return wrong("at", &title, &help);
+        }
+        if r#for.is_some_and(|span| span.0 == Picos::ZERO) {
+            let help = "write a time such as \"2ms\", or leave `for` out: until the run ends";
+            return wrong("for", "a storm of no time", help);
+        }
+        Ok(Storm { host, priorities, at: at.0, r#for: r#for.map(|span| span.0) })
+    }
+}

@@ -1,0 +1,175 @@
+//! `xoff-host`: a RoCEv2 host on an interface of this machine. docs/standalone.md has examples.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use fabric_core::priority::Priority;
+use scenario::quantity;
+use scenario::standalone::{StandaloneHost, parse_station};
+use serde::Serialize;
+use standalone::host::{self, Driver, Receiving, Sending, Settings, agreement};
+use standalone::{Error, exit};
+use switch_user::hook::XdpHook;
+use units::Bytes;
+
+/// A RoCEv2 host on an interface of this machine and namespace, by AF_XDP.
+///
+/// All that is not RoCEv2 or PFC goes on to the kernel's stack. Hosts agree on queue pairs by TCP.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    host: HostArguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct HostArguments {
+    /// The interface.
+    #[arg(long)]
+    interface: String,
+    /// Its IPv4 address. Default: the first that it has.
+    #[arg(long)]
+    address: Option<Ipv4Addr>,
+    /// The MAC address of the neighbour to which all packets go. Default: whom the kernel's routes and ARP name.
+    #[arg(long, value_name = "MAC", value_parser = station)]
+    gateway_mac: Option<[u8; 6]>,
+    /// The rate of its link, to which it paces what it sends.
+    #[arg(long, default_value = "1Gbps")]
+    rate: String,
+    /// Payload of a full packet; 60 bytes less than the MTU at most. Both ends need the same. Default 1000B.
+    #[arg(long, value_name = "SIZE")]
+    payload: Option<String>,
+    /// How losses are repaired, go-back-n or selective-repeat. Both ends need the same. Default go-back-n.
+    #[arg(long, value_name = "KIND")]
+    reliability: Option<String>,
+    /// Who sets the rate: none, which is line rate, dcqcn, dctcp or timely. Default none.
+    #[arg(long, value_name = "KIND")]
+    congestion_control: Option<String>,
+    /// Sets a key of the section `[host]` of a scenario, such as `host.transport.dcqcn.profile=paper`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Runs XDP in front of the stack instead of in the driver: for an interface without native XDP.
+    #[arg(long)]
+    generic: bool,
+    /// Prints what it has done as a line of JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Sends to a host that receives, and says how long it took.
+    Send {
+        /// The receiver's IPv4 address.
+        #[arg(long)]
+        to: Ipv4Addr,
+        /// Payload of each flow.
+        #[arg(long, default_value = "1MB", value_parser = quantity::parse::<Bytes>)]
+        bytes: Bytes,
+        /// The priority of its packets.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..8))]
+        priority: u8,
+        /// How many flows start at once, 1 to 256.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+        count: u32,
+        /// The TCP port at which the receiver listens.
+        #[arg(long, default_value_t = agreement::PORT)]
+        port: u16,
+    },
+    /// Receives until a signal ends it, or all transfers have come.
+    Receive {
+        /// How many transfers it takes. Default: as many as come.
+        #[arg(long)]
+        count: Option<u64>,
+        /// The TCP port at which it listens.
+        #[arg(long, default_value_t = agreement::PORT)]
+        port: u16,
+    },
+    /// The process beside a host that puts back what the host has changed, should the host be killed.
+    #[command(hide = true)]
+    Restore,
+}
+
+fn station(text: &str) -> Result<[u8; 6], String> {
+    parse_station(text)
+        .ok_or_else(|| "write the address of one station, such as 02:00:00:00:00:01".to_owned())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    exit("xoff-host", run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let Arguments { host, command } = arguments;
+    if matches!(command, Command::Restore) {
+        return Ok(host::restore_at_end(&host.interface));
+    }
+    let settings = settings(host)?;
+    let scenario::Transport::RoceRc(transport) = settings.host.scenario.host.transport else {
+        unreachable!("other transports were refused");
+    };
+    let reliability = match transport.reliability {
+        scenario::Reliability::GoBackN => "go-back-n",
+        scenario::Reliability::SelectiveRepeat(_) => "selective-repeat",
+    };
+    let mut driver = host::start(&settings)?;
+    match *command {
+        Command::Send { to, bytes, priority, count, port } => {
+            let priority = Priority::new(priority);
+            let sending = Sending { to, port, bytes: bytes.0, count, priority };
+            let Some(report) = host::send(&mut driver, &sending, reliability)? else {
+                eprintln!("xoff-host: interrupted");
+                return Ok(ExitCode::FAILURE);
+            };
+            print(host.json, &report);
+        }
+        Command::Receive { count, port } => {
+            let receiving = Receiving { port, count };
+            let started = |driver: &Driver| {
+                let (address, interface) = (driver.address(), driver.interface());
+                eprintln!("xoff-host: receiving at {address} on {interface}");
+            };
+            let report = host::receive(&mut driver, &receiving, reliability, started)?;
+            print(host.json, &report);
+        }
+        Command::Restore => unreachable!("it has returned"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings(arguments: &HostArguments) -> Result<Settings, Error> {
+    let HostArguments { rate, payload, reliability, congestion_control, .. } = arguments;
+    let keys = [
+        ("host.payload", payload),
+        ("host.transport.reliability", reliability),
+        ("host.transport.congestion_control", congestion_control),
+    ];
+    let mut overrides = vec![format!("rate={rate}")];
+    for (key, value) in keys {
+        overrides.extend(value.iter().map(|value| format!("{key}={value}")));
+    }
+    overrides.extend_from_slice(&arguments.overrides);
+    Ok(Settings {
+        interface: arguments.interface.clone(),
+        address: arguments.address,
+        gateway: arguments.gateway_mac,
+        host: StandaloneHost::parse(&overrides)?,
+        hook: if arguments.generic { XdpHook::Generic } else { XdpHook::Native },
+    })
+}
+
+/// Prints what was done. That nobody reads it does not change it.
+fn print<T: Serialize + Display>(as_json: bool, report: &T) {
+    let text = if as_json {
+        serde_json::to_string(report).expect("a report is plain data")
+    } else {
+        report.to_string()
+    };
+    let _ = writeln!(io::stdout(), "{text}");
+}

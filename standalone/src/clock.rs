@@ -1,0 +1,64 @@
+//! The real clock: time since a node began, as `CLOCK_MONOTONIC` counts it, which eBPF reads, too.
+
+use std::time::Duration;
+
+use units::{Nanos, Picos};
+
+/// How long a node may run: time is counted in picoseconds, of which 64 bits hold 213 days.
+pub const LONGEST_LIFE: Picos = Picos(200 * 86_400 * 1_000_000_000_000);
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    began: Nanos,
+}
+
+impl Clock {
+    /// Time begins now.
+    pub fn start() -> Self {
+        Self { began: monotonic() }
+    }
+
+    /// What `CLOCK_MONOTONIC` showed when time began.
+    pub const fn began(&self) -> Nanos {
+        self.began
+    }
+
+    /// The time.
+    pub fn now(&self) -> Picos {
+        Picos::from_nanos(Nanos(monotonic().0.saturating_sub(self.began.0)))
+    }
+}
+
+/// How long it is from `now` until an instant.
+pub fn until(now: Picos, instant: Picos) -> Duration {
+    Duration::from_nanos(instant.0.saturating_sub(now.0).div_ceil(1000))
+}
+
+fn monotonic() -> Nanos {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a timespec that the call fills in.
+    let read = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    assert_eq!(read, 0, "every kernel has a monotonic clock");
+    Nanos(now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_begins_at_zero_and_goes_on() {
+        let clock = Clock::start();
+        let first = clock.now();
+        assert!(first < Picos(60_000_000_000_000), "a minute at most");
+        assert!(clock.now() >= first && clock.began().0 > 0);
+    }
+
+    #[test]
+    fn waiting_ends_when_the_instant_has_come() {
+        let [now, later] = [Picos(5_000_000), Picos(6_000_001)];
+        assert_eq!(until(now, later), Duration::from_nanos(1001), "not a picosecond early");
+        assert_eq!(until(later, now), Duration::ZERO);
+    }
+}

@@ -1,0 +1,189 @@
+//! What ends a node, in words.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use host_agent::af_xdp;
+use scenario::ScenarioError;
+use switch_user::hook::XdpHook;
+use switch_user::packet_socket;
+use switch_user::program::ProgramError;
+
+/// Why a switch or host could not start, or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file or an option is wrong.
+    #[error(transparent)]
+    Settings(#[from] ScenarioError),
+    /// There is no such interface.
+    #[error("there is no interface `{0}` in this namespace; `ip link` shows those that there are")]
+    NoInterface(String),
+    /// It is something else.
+    #[error("interface `{0}` is not Ethernet")]
+    NotEthernet(String),
+    /// It is down.
+    #[error("interface `{0}` is down; set it up first: `ip link set {0} up`")]
+    Down(String),
+    /// Its MTU is not the one that is needed.
+    #[error("interface `{interface}` has an MTU of {mtu}, and {needed} is needed; {advice}")]
+    Mtu {
+        /// Its name.
+        interface: String,
+        /// What it has.
+        mtu: u64,
+        /// What it needs.
+        needed: String,
+        /// What to do.
+        advice: String,
+    },
+    /// It has more receive queues than a host reads.
+    #[error(
+        "interface `{interface}` spreads what it receives over {queues} queues, and a host reads one; \
+         make it one: `ethtool -L {interface} combined 1`"
+    )]
+    Queues {
+        /// Its name.
+        interface: String,
+        /// What it has.
+        queues: u32,
+    },
+    /// It has no IPv4 address.
+    #[error(
+        "interface `{0}` has no IPv4 address; give it one (`ip address add 10.0.1.1/24 dev {0}`)"
+    )]
+    NoAddress(String),
+    /// The kernel refused.
+    #[error("cannot {step} interface `{interface}`: {source}")]
+    Interface {
+        /// Its name.
+        interface: String,
+        /// What was refused.
+        step: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// Another XDP program has the interface.
+    #[error(
+        "interface `{0}` has an XDP program already: another xoff-switch or xoff-host is on it, or some other \
+         program; end that one first (`ip link show {0}` shows it)"
+    )]
+    Taken(String),
+    /// Its driver has no native XDP.
+    #[error(
+        "the driver of interface `{0}` has no native XDP, or not for its MTU; `--generic` runs XDP in front of the stack \
+         instead, which is slower"
+    )]
+    NoNativeXdp(String),
+    /// The caller may not.
+    #[error("{0} needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW: run it with sudo")]
+    Permission(&'static str),
+    /// The eBPF program could not be loaded or used.
+    #[error(transparent)]
+    Program(ProgramError),
+    /// An interface is gone.
+    #[error("interface `{0}` is gone: it was deleted, renamed or moved to another namespace")]
+    Gone(String),
+    /// Sending failed.
+    #[error("cannot send: {0}")]
+    Packet(#[from] packet_socket::Error),
+    /// The socket failed.
+    #[error(transparent)]
+    Socket(#[from] af_xdp::Error),
+    /// Something else of the system failed.
+    #[error("cannot {step}: {source}")]
+    System {
+        /// What failed.
+        step: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// No neighbour was found.
+    #[error(
+        "no neighbour at interface `{interface}` leads to {destination}: the kernel has no route there, or nobody answers \
+         ARP; `ip route` and `ip neigh` show what it knows, and `--gateway-mac` names the neighbour"
+    )]
+    NoNeighbour {
+        /// The interface.
+        interface: String,
+        /// What was to be reached.
+        destination: std::net::Ipv4Addr,
+    },
+    /// The other host.
+    #[error("{0}")]
+    Peer(String),
+    /// It ran for too long.
+    #[error("it has run for 200 days, which is as far as its clock counts; start it again")]
+    TooOld,
+}
+
+impl Error {
+    /// Attaching a program to an interface has failed.
+    pub fn of_attaching(interface: &str, hook: XdpHook, error: ProgramError) -> Self {
+        match (raw_os_error(&error), hook) {
+            (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
+            (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), XdpHook::Native) => {
+                Self::NoNativeXdp(interface.to_owned())
+            }
+            (Some(libc::ENODEV), _) => Self::Gone(interface.to_owned()),
+            _ => Self::Program(error),
+        }
+    }
+
+    /// Loading a program has failed.
+    pub fn of_loading(who: &'static str, error: ProgramError) -> Self {
+        match raw_os_error(&error) {
+            Some(libc::EPERM | libc::EACCES) if error.verifier_log().is_none_or(str::is_empty) => {
+                Self::Permission(who)
+            }
+            _ => Self::Program(error),
+        }
+    }
+
+    /// Whether what was asked for is wrong, rather than that something went wrong.
+    const fn is_refusal(&self) -> bool {
+        !matches!(
+            self,
+            Self::Program(_)
+                | Self::Gone(_)
+                | Self::Packet(_)
+                | Self::Socket(_)
+                | Self::System { .. }
+                | Self::Peer(_)
+                | Self::TooOld
+        )
+    }
+}
+
+/// The error of the kernel at the bottom of an error.
+fn raw_os_error(error: &ProgramError) -> Option<i32> {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        if let Some(number) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+            return Some(number);
+        }
+        at = error.source();
+    }
+    os_error_in(&error.to_string())
+}
+
+/// An error that the kernel's text alone tells: some of aya's do not name their source.
+fn os_error_in(text: &str) -> Option<i32> {
+    let (_, rest) = text.rsplit_once("(os error ")?;
+    rest.split_once(')')?.0.parse().ok()
+}
+
+/// Prints why a process ends, and its exit code: 0 if nothing went wrong, 2 if what was asked for is wrong, or 1.
+pub fn exit(who: impl fmt::Display, result: Result<ExitCode, Error>) -> ExitCode {
+    match result {
+        Ok(code) => code,
+        Err(Error::Settings(error)) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("{who}: {error}");
+            ExitCode::from(if error.is_refusal() { 2 } else { 1 })
+        }
+    }
+}

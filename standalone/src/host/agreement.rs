@@ -1,0 +1,185 @@
+//! What two hosts agree on before a transfer: queue pair numbers, first PSNs and sizes.
+//!
+//! The sender connects to the receiver's TCP port, which belongs to the kernel's stack, and both write one line of JSON at a
+//! time: [`Offer`] and [`Answer`], then, when all is acknowledged, [`Done`] and [`Delivered`]. A queue pair has the same
+//! number at both ends; the receiver chooses it. If the connection ends before, the receiver forgets the queue pairs.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Where receivers listen, by default.
+pub const PORT: u16 = 18_515;
+/// Of this protocol.
+pub const VERSION: u32 = 1;
+/// Longer lines are of somebody else.
+const LONGEST_LINE: usize = 64 * 1024;
+/// Flows in an offer.
+pub const MOST_FLOWS: usize = 256;
+
+/// Queue pairs of transfers: 0 and 1 are InfiniBand's own, and numbers have 24 bits.
+pub const QUEUE_PAIRS: RangeInclusive<u32> = 2..=0x00ff_ffff;
+
+/// What the sender wants to send.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The sender's address in RoCEv2 packets.
+    pub address: Ipv4Addr,
+    /// Most payload bytes in a packet.
+    pub payload: u16,
+    /// How losses are repaired, as `host.transport.reliability` names it.
+    pub reliability: String,
+    /// The flows.
+    pub flows: Vec<OfferedFlow>,
+}
+
+/// A flow of an [`Offer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedFlow {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// PSN of the first packet.
+    pub initial_psn: u32,
+    /// UDP source port.
+    pub source_port: u16,
+}
+
+/// What the receiver says to that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The queue pairs of the flows are open.
+    Open {
+        /// Their numbers.
+        queue_pairs: Vec<u32>,
+    },
+    /// It takes none.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The sender has the last ACK of each flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// How many flows.
+    pub flows: u32,
+}
+
+/// What the receiver has got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// By flow: payload bytes in order.
+    pub bytes: Vec<u64>,
+}
+
+/// A connection between two hosts.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Connection {
+    /// Around a stream.
+    pub fn new(stream: TcpStream) -> Self {
+        Self { stream, read: Vec::new() }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Writes a line.
+    pub fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.stream.write_all(&line)
+    }
+
+    /// Reads a line, or as much of it as there is: `Ok(None)` if it is not whole yet, an error if the other end is gone or
+    /// has written something else.
+    pub fn try_read<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            if self.read.len() > LONGEST_LINE {
+                return Err(io::Error::other("the other end speaks another protocol"));
+            }
+            let mut bytes = [0; 4096];
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.read.extend_from_slice(&bytes[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for a line.
+    pub fn read<T: DeserializeOwned>(&mut self, most: Duration) -> Result<T, Error> {
+        let gone = |what: String| Error::Peer(format!("the receiver does not answer: {what}"));
+        self.stream.set_read_timeout(Some(most)).map_err(|error| gone(error.to_string()))?;
+        match self.try_read() {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(gone(format!("nothing came for {} s", most.as_secs()))),
+            Err(error) => Err(gone(error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> [Connection; 2] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let one = TcpStream::connect(address).expect("it listens");
+        let (other, _) = listener.accept().expect("one connects");
+        [one, other].map(Connection::new)
+    }
+
+    #[test]
+    fn messages_are_lines() {
+        let [mut sender, mut receiver] = pair();
+        receiver.stream().set_nonblocking(true).expect("a stream");
+        let nothing: Option<Offer> = receiver.try_read().expect("it is open");
+        assert_eq!(nothing, None);
+        let flows = vec![OfferedFlow { bytes: 5, initial_psn: 7, source_port: 49_152 }];
+        let reliability = "go-back-n".to_owned();
+        let address = Ipv4Addr::new(10, 0, 1, 1);
+        let offer = Offer { version: VERSION, address, payload: 1000, reliability, flows };
+        sender.write(&offer).expect("it is open");
+        sender.write(&Done { flows: 1 }).expect("it is open");
+        receiver.stream().set_nonblocking(false).expect("a stream");
+        let minute = Duration::from_mins(1);
+        assert_eq!(receiver.read::<Offer>(minute).expect("a line"), offer);
+        assert_eq!(receiver.read::<Done>(minute).expect("another"), Done { flows: 1 });
+        drop(sender);
+        let error = receiver.read::<Done>(minute).expect_err("it is gone");
+        assert!(error.to_string().contains("does not answer"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error() {
+        let [mut stranger, mut receiver] = pair();
+        stranger.stream.write_all(b"GET / HTTP/1.1\r\n").expect("it is open");
+        receiver.read::<Offer>(Duration::from_mins(1)).expect_err("it is not JSON");
+    }
+}

@@ -1,0 +1,229 @@
+//! The sending end of transfers.
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use fabric_core::priority::Priority;
+use fabric_core::wire::Psn;
+use host_agent::{FlowRequest, HostEvent};
+use units::Picos;
+use workload::random::mix;
+
+use super::agreement::{
+    Answer, Connection, Delivered, Done, Offer, OfferedFlow, QUEUE_PAIRS, VERSION,
+};
+use super::driver::Driver;
+use super::report::{SenderReport, Transfer};
+use crate::Error;
+
+/// Looks for the neighbour: 5 s.
+const LOOKS: u32 = 100;
+/// How long the receiver may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+/// A transfer of which nothing is acknowledged for so long has failed.
+const NO_PROGRESS: Picos = Picos(10_000_000_000_000);
+/// Source ports of flows: the dynamic ones.
+const FIRST_PORT: u16 = 49_152;
+const PORTS: u64 = 16_384;
+
+/// What is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// To whom.
+    pub to: Ipv4Addr,
+    /// Where the receiver listens.
+    pub port: u16,
+    /// Payload bytes of each flow.
+    pub bytes: u64,
+    /// Flows, all at once.
+    pub count: u32,
+    /// Their priority.
+    pub priority: Priority,
+}
+
+/// Sends, and says how long it took. `None` if a signal ended it before.
+pub fn send(
+    driver: &mut Driver,
+    sending: &Sending,
+    reliability: &str,
+) -> Result<Option<SenderReport>, Error> {
+    driver.find_station(sending.to, LOOKS)?;
+    let mut connection = connect(sending)?;
+    let flows = offered(sending, driver.address());
+    let queue_pairs = agree(&mut connection, driver, &flows, reliability)?;
+    let mut transfers: Vec<Option<Transfer>> = vec![None; flows.len()];
+    let began = driver.now();
+    for ((flow, offered), qp) in (0..).zip(&flows).zip(&queue_pairs) {
+        driver.host().start_flow(began, &request(sending, flow, offered, *qp));
+    }
+    let mut progress = (0, began);
+    while transfers.iter().any(Option::is_none) {
+        let due = driver.run_once()?;
+        while let Some(event) = driver.host().poll_event() {
+            if let HostEvent::FlowCompleted { flow, at, counts } = event {
+                let fct_ns = at.since(began).to_nanos_ceil().0;
+                let bits =
+                    u128::from(sending.bytes) * 8 * 1_000_000_000 / u128::from(fct_ns.max(1));
+                transfers[flow as usize] = Some(Transfer {
+                    bytes: sending.bytes,
+                    fct_ns,
+                    goodput_bps: u64::try_from(bits).unwrap_or(u64::MAX),
+                    retransmitted_packets: counts.retransmitted_packets,
+                    notifications: counts.notifications,
+                });
+            }
+        }
+        let acknowledged = driver.host().counters().acknowledgements_received;
+        let now = driver.now();
+        if acknowledged != progress.0 {
+            progress = (acknowledged, now);
+        }
+        if now.since(progress.1) > NO_PROGRESS {
+            let message = format!("nothing was acknowledged by {} for 10 s", sending.to);
+            return Err(Error::Peer(message));
+        }
+        if driver.wait([connection.stream().as_raw_fd()], due)?.end {
+            return Ok(None);
+        }
+        check_receiver(&mut connection, transfers.iter().any(Option::is_none))?;
+    }
+    let done = Done { flows: sending.count };
+    connection.stream().set_nonblocking(false).map_err(lost)?;
+    connection.write(&done).map_err(lost)?;
+    let Delivered { bytes } = connection.read(ANSWER)?;
+    if bytes.len() != flows.len() || bytes.iter().any(|got| *got != sending.bytes) {
+        let sent = sending.bytes;
+        return Err(Error::Peer(format!(
+            "all is acknowledged, but of {sent} B each {bytes:?} came"
+        )));
+    }
+    let transfers = transfers.into_iter().flatten().collect();
+    let host = driver.report();
+    Ok(Some(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host }))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands over values")]
+fn lost(error: std::io::Error) -> Error {
+    Error::Peer(format!("the receiver is gone: {error}"))
+}
+
+fn connect(sending: &Sending) -> Result<Connection, Error> {
+    let Sending { to, port, .. } = *sending;
+    let stream = TcpStream::connect_timeout(&SocketAddr::from((to, port)), ANSWER);
+    let stream = stream.map_err(|error| {
+        Error::Peer(format!(
+            "cannot reach a receiver at {to}, TCP port {port}: {error}; start one there \
+             (`xoff-host --interface NAME receive`), and see that ping gets there"
+        ))
+    })?;
+    let _ = stream.set_nodelay(true);
+    Ok(Connection::new(stream))
+}
+
+/// Flows that differ from each other, and from those of the last process.
+fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
+    let entropy = u64::from(std::process::id()) << 32 | u64::from(address.to_bits());
+    let flow = |number: u32| {
+        let mixed = mix(entropy, number.into());
+        let [low, high] = [mixed, mixed >> 32];
+        OfferedFlow {
+            bytes: sending.bytes,
+            initial_psn: Psn::new((low & 0xff_ffff) as u32).value(),
+            source_port: FIRST_PORT + u16::try_from(high % PORTS).expect("a port is 16 bits"),
+        }
+    };
+    (0..sending.count).map(flow).collect()
+}
+
+/// Has the receiver open queue pairs.
+fn agree(
+    connection: &mut Connection,
+    driver: &Driver,
+    flows: &[OfferedFlow],
+    reliability: &str,
+) -> Result<Vec<u32>, Error> {
+    let offer = Offer {
+        version: VERSION,
+        address: driver.address(),
+        payload: driver.config().payload,
+        reliability: reliability.to_owned(),
+        flows: flows.to_vec(),
+    };
+    connection.write(&offer).map_err(lost)?;
+    let queue_pairs = match connection.read(ANSWER)? {
+        Answer::Open { queue_pairs } => queue_pairs,
+        Answer::Refused { reason } => {
+            return Err(Error::Peer(format!("the receiver refuses: {reason}")));
+        }
+    };
+    if !are_queue_pairs(&queue_pairs, flows.len()) {
+        let message = "the receiver has not opened a queue pair for each flow".to_owned();
+        return Err(Error::Peer(message));
+    }
+    connection.stream().set_nonblocking(true).map_err(lost)?;
+    Ok(queue_pairs)
+}
+
+/// Whether these are numbers of so many queue pairs.
+fn are_queue_pairs(numbers: &[u32], count: usize) -> bool {
+    let distinct: BTreeSet<&u32> = numbers.iter().collect();
+    let are_distinct = distinct.len() == numbers.len() && numbers.len() == count;
+    are_distinct && numbers.iter().all(|number| QUEUE_PAIRS.contains(number))
+}
+
+fn request(sending: &Sending, flow: u32, offered: &OfferedFlow, qp: u32) -> FlowRequest {
+    FlowRequest {
+        flow,
+        transport: 0,
+        destination: sending.to.to_bits(),
+        qp,
+        initial_psn: Psn::new(offered.initial_psn),
+        source_port: offered.source_port,
+        priority: sending.priority,
+        bytes: offered.bytes,
+        is_incast: false,
+    }
+}
+
+/// Nothing comes from a receiver before all is done, except its end.
+fn check_receiver(connection: &mut Connection, transfers: bool) -> Result<(), Error> {
+    match connection.try_read::<Delivered>() {
+        Ok(Some(_)) => Err(Error::Peer("the receiver speaks before its turn".into())),
+        Err(error) if transfers => Err(lost(error)),
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_that_names_no_queue_pairs_is_refused() {
+        let rows: [(&[u32], bool); 6] = [
+            (&[2, 0x00ff_ffff], true),
+            (&[2, 3, 4], false),
+            (&[2, 2], false),
+            (&[1, 2], false),
+            (&[2, 0x0100_0000], false),
+            (&[], false),
+        ];
+        for (numbers, are_valid) in rows {
+            assert_eq!(are_queue_pairs(numbers, 2), are_valid, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn flows_differ_in_their_ports_and_first_numbers() {
+        let to = Ipv4Addr::new(10, 0, 2, 1);
+        let priority = Priority::new(3);
+        let sending = Sending { to, port: 1, bytes: 9, count: 3, priority };
+        let flows = offered(&sending, Ipv4Addr::new(10, 0, 1, 1));
+        assert_eq!(flows.len(), 3);
+        assert!(flows.iter().all(|flow| flow.source_port >= FIRST_PORT && flow.bytes == 9));
+        let again = offered(&sending, Ipv4Addr::new(10, 0, 1, 2));
+        assert!(flows[0] != flows[1] && flows != again);
+    }
+}

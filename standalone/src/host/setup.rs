@@ -1,0 +1,101 @@
+//! From options to a host at work.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+
+use emulation::host_settings::HostSettings;
+use host_agent::{Host, HostConfig, af_xdp};
+use scenario::standalone::StandaloneHost;
+use switch_user::hook::XdpHook;
+use switch_user::program::{HostProgram, SocketTakes};
+use topology::HostId;
+
+use super::checksums::SoftwareChecksums;
+use super::driver::{Driver, Parts};
+use crate::Error;
+use crate::clock::Clock;
+use crate::interface::Interface;
+use crate::wait::Waiter;
+
+/// The host of the scenario.
+const HOST: HostId = HostId(0);
+/// Frames of its UMEM, 16 MiB: at 1 Gbit/s full packets fill it in 50 ms.
+const FRAMES: u32 = 4096;
+
+/// What a host is.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its interface.
+    pub interface: String,
+    /// Its IPv4 address; the first of its interface by default.
+    pub address: Option<Ipv4Addr>,
+    /// The neighbour to which all packets go; by default whom the kernel's routes name.
+    pub gateway: Option<[u8; 6]>,
+    /// NIC and transport.
+    pub host: StandaloneHost,
+    /// Where XDP runs.
+    pub hook: XdpHook,
+}
+
+/// Finds the interface, loads the program and opens the socket.
+pub fn start(settings: &Settings) -> Result<Driver, Error> {
+    let interface = Interface::find(&settings.interface)?;
+    let name = || interface.name.clone();
+    let mtu = settings.host.mtu;
+    if interface.mtu < mtu {
+        return Err(Error::Mtu {
+            interface: name(),
+            mtu: interface.mtu,
+            needed: format!("at least {mtu}"),
+            advice: format!(
+                "`ip link set {} mtu {mtu}`, or shorter packets: --payload {}B",
+                interface.name,
+                (settings.host.scenario.host.payload.0 + interface.mtu).saturating_sub(mtu)
+            ),
+        });
+    }
+    let queues = interface.receive_queues();
+    if queues > 1 {
+        return Err(Error::Queues { interface: name(), queues });
+    }
+    let address = settings.address.or_else(|| interface.address());
+    let address = address.ok_or_else(|| Error::NoAddress(name()))?;
+    let scenario = &settings.host.scenario;
+    let of_scenario = HostSettings::of(scenario);
+    let config = HostConfig {
+        address: address.to_bits(),
+        station: interface.station,
+        ..of_scenario.config(HOST)
+    };
+    // From here on, signals do not end the process before it has put back what it changes.
+    let waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
+    let host = Host::new(config, &of_scenario.transports(HOST));
+    // Before there is anything that a process which this one starts could keep.
+    let checksums = SoftwareChecksums::prepare(&interface)?;
+    let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
+        .map_err(|error| Error::of_loading("a host", error))?;
+    let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES).map_err(|error| {
+        let is_taken = matches!(&error, af_xdp::Error::Open { source, .. }
+            if source.raw_os_error() == Some(libc::EBUSY));
+        if is_taken { Error::Taken(name()) } else { error.into() }
+    })?;
+    program
+        .attach(interface.index, socket.as_raw_fd())
+        .map_err(|error| Error::of_attaching(&interface.name, settings.hook, error))?;
+    if let Some(checksums) = &checksums {
+        checksums.begin();
+    }
+    Ok(Driver::new(Parts {
+        host,
+        config,
+        socket,
+        clock: Clock::start(),
+        interface,
+        _program: program,
+        waiter,
+        gateway: settings.gateway,
+        stations: BTreeMap::new(),
+        _checksums: checksums,
+    }))
+}

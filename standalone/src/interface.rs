@@ -1,0 +1,199 @@
+//! An interface of this machine, as its switch or host needs to know it.
+
+use std::ffi::CString;
+use std::io;
+use std::mem;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use crate::Error;
+
+/// `linux/ethtool.h`: commands, and the structures that they fill in.
+const ETHTOOL_GTXCSUM: u32 = 0x16;
+const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Channels {
+    command: u32,
+    most: [u32; 4],
+    receive: u32,
+    transmit: u32,
+    other: u32,
+    combined: u32,
+}
+
+/// An interface of the current namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its index.
+    pub index: u32,
+    /// Its MAC address.
+    pub station: [u8; 6],
+    /// Its MTU.
+    pub mtu: u64,
+}
+
+impl Interface {
+    /// Finds an interface that is up.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let failed =
+            |step| move |source| Error::Interface { interface: name.to_owned(), step, source };
+        let index = index_of(name).ok_or_else(|| Error::NoInterface(name.to_owned()))?;
+        let hardware = ask(name, libc::SIOCGIFHWADDR).map_err(failed("read the address of"))?;
+        // SAFETY: the call has filled in the hardware address.
+        let hardware = unsafe { hardware.ifr_ifru.ifru_hwaddr };
+        if hardware.sa_family != libc::ARPHRD_ETHER {
+            return Err(Error::NotEthernet(name.to_owned()));
+        }
+        let mut station = [0; 6];
+        for (to, from) in station.iter_mut().zip(hardware.sa_data) {
+            *to = from.cast_unsigned();
+        }
+        let mtu = ask(name, libc::SIOCGIFMTU).map_err(failed("read the MTU of"))?;
+        // SAFETY: the call has filled in the MTU.
+        let mtu = unsafe { mtu.ifr_ifru.ifru_mtu };
+        let flags = ask(name, libc::SIOCGIFFLAGS).map_err(failed("read the state of"))?;
+        // SAFETY: the call has filled in the flags.
+        let flags = unsafe { flags.ifr_ifru.ifru_flags };
+        if i32::from(flags) & libc::IFF_UP == 0 {
+            return Err(Error::Down(name.to_owned()));
+        }
+        let mtu = u64::try_from(mtu).unwrap_or(0);
+        Ok(Self { name: name.to_owned(), index, station, mtu })
+    }
+
+    /// Whether it is still there.
+    pub fn is_there(&self) -> bool {
+        index_of(&self.name) == Some(self.index)
+    }
+
+    /// Its first IPv4 address.
+    pub fn address(&self) -> Option<Ipv4Addr> {
+        let answer = ask(&self.name, libc::SIOCGIFADDR).ok()?;
+        // SAFETY: the call has filled in an address.
+        let address = unsafe { answer.ifr_ifru.ifru_addr };
+        if i32::from(address.sa_family) != libc::AF_INET {
+            return None;
+        }
+        let [_, _, bytes @ ..] = address.sa_data;
+        let [a, b, c, d, ..] = bytes.map(libc::c_char::cast_unsigned);
+        Some(Ipv4Addr::new(a, b, c, d))
+    }
+
+    /// Over how many queues it spreads what it receives; 1 if it does not say.
+    pub fn receive_queues(&self) -> u32 {
+        let mut channels = Channels { command: ETHTOOL_GCHANNELS, ..Channels::default() };
+        match ethtool(&self.name, &mut channels) {
+            Ok(()) => channels.receive.max(channels.combined).max(1),
+            Err(_) => 1,
+        }
+    }
+
+    /// Whether it leaves checksums of what the stack sends to the hardware, of which a veth has none.
+    pub fn transmit_checksums(&self) -> io::Result<bool> {
+        let mut value = Value { command: ETHTOOL_GTXCSUM, data: 0 };
+        ethtool(&self.name, &mut value)?;
+        Ok(value.data != 0)
+    }
+}
+
+/// Has an interface leave these checksums to the hardware, or not.
+pub fn set_transmit_checksums(name: &str, on: bool) -> io::Result<()> {
+    ethtool(name, &mut Value { command: ETHTOOL_STXCSUM, data: on.into() })
+}
+
+/// All IPv4 addresses of this namespace.
+pub fn own_addresses() -> io::Result<Vec<Ipv4Addr>> {
+    let mut first = std::ptr::null_mut();
+    // SAFETY: the call makes a list, and has `first` point to it.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut addresses = Vec::new();
+    let mut at = first;
+    // SAFETY: entries of the list that the call has made, and that is freed only below.
+    while let Some(entry) = unsafe { at.as_ref() } {
+        // SAFETY: as above. An entry may have no address.
+        let family = unsafe { entry.ifa_addr.as_ref() }.map(|address| address.sa_family);
+        if family.map(i32::from) == Some(libc::AF_INET) {
+            // SAFETY: an address of this family is a `sockaddr_in`.
+            let address = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+            addresses.push(Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()));
+        }
+        at = entry.ifa_next;
+    }
+    // SAFETY: the list that the call has made; nothing of it is used any more.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(addresses)
+}
+
+fn index_of(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: the name ends with a zero byte and outlives the call.
+    Some(unsafe { libc::if_nametoindex(name.as_ptr()) }).filter(|index| *index != 0)
+}
+
+fn named(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: plain data, for which all zeros is a value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    Ok(request)
+}
+
+fn ask(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+    let mut request = named(name)?;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    // SAFETY: these requests fill in an `ifreq` whose name ends with a zero byte, and which outlives the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) } {
+        0 => Ok(request),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `command` is a structure of `ethtool.h`, whose first word says which.
+fn ethtool<T>(name: &str, command: &mut T) -> io::Result<()> {
+    let mut request = named(name)?;
+    request.ifr_ifru.ifru_data = std::ptr::from_mut(command).cast();
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    // SAFETY: SIOCETHTOOL takes an `ifreq` whose data points to the command's structure; both outlive the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_this_namespace_are_found() {
+        // A namespace whose loopback is down has none.
+        let is_up = ask("lo", libc::SIOCGIFADDR).is_ok();
+        let addresses = own_addresses().expect("the system lists them");
+        assert_eq!(addresses.contains(&Ipv4Addr::LOCALHOST), is_up, "{addresses:?}");
+    }
+
+    #[test]
+    fn what_is_no_interface_of_ethernet_is_named() {
+        let none = Interface::find("no-such-thing").expect_err("there is none");
+        assert!(none.to_string().contains("no interface `no-such-thing`"), "{none}");
+        let loopback = Interface::find("lo").expect_err("it is not Ethernet");
+        assert!(loopback.to_string().contains("`lo` is not Ethernet"), "{loopback}");
+    }
+}

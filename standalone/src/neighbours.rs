@@ -1,0 +1,105 @@
+//! MAC addresses of neighbours: the kernel's table, which its stack fills by ARP.
+
+use std::fs;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use scenario::standalone::parse_station;
+
+use crate::interface::Interface;
+
+/// `linux/if_arp.h`: the entry has an address.
+const COMPLETE: u32 = 2;
+/// The port of the service that discards what it gets: any packet makes the kernel look for its receiver.
+const DISCARD: u16 = 9;
+
+/// The MAC address of a neighbour at an interface, if the kernel knows it.
+pub fn station_of(interface: &Interface, address: Ipv4Addr) -> Option<[u8; 6]> {
+    find_station(&fs::read_to_string("/proc/self/net/arp").ok()?, &interface.name, address)
+}
+
+/// Has the kernel look for a neighbour, if its routes lead there. What becomes of it, `station_of` will say.
+pub fn look_for(interface: &Interface, address: Ipv4Addr) {
+    let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
+    let name = interface.name.as_bytes();
+    let length = libc::socklen_t::try_from(name.len()).expect("names of interfaces are short");
+    // SAFETY: the name has `length` bytes and outlives the call.
+    unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            name.as_ptr().cast(),
+            length,
+        );
+    }
+    let _ = socket.send_to(&[0], (address, DISCARD));
+}
+
+/// Through which neighbour at an interface the kernel sends to an address: the address itself, if they share the link.
+pub fn next_hop(interface: &Interface, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    let routes = fs::read_to_string("/proc/self/net/route").ok()?;
+    find_next_hop(&routes, &interface.name, destination)
+}
+
+fn find_station(table: &str, interface: &str, address: Ipv4Addr) -> Option<[u8; 6]> {
+    table.lines().skip(1).find_map(|line| {
+        let mut fields = line.split_whitespace();
+        let found: Ipv4Addr = fields.next()?.parse().ok()?;
+        let flags = u32::from_str_radix(fields.nth(1)?.trim_start_matches("0x"), 16).ok()?;
+        let station = parse_station(fields.next()?)?;
+        let at = fields.nth(1)?;
+        (found == address && at == interface && flags & COMPLETE != 0).then_some(station)
+    })
+}
+
+fn find_next_hop(table: &str, interface: &str, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    let number = |text: &str| {
+        u32::from_str_radix(text, 16).ok().map(|word| Ipv4Addr::from(word.to_ne_bytes()).to_bits())
+    };
+    let route = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [at, prefix, gateway, _, _, _, _, mask, ..] = fields[..] else { return None };
+        let (prefix, gateway, mask) = (number(prefix)?, number(gateway)?, number(mask)?);
+        let leads_there = at == interface && destination.to_bits() & mask == prefix;
+        leads_there.then_some((mask, gateway))
+    };
+    let (_, gateway) = table.lines().skip(1).filter_map(route).max_by_key(|(mask, _)| *mask)?;
+    Some(if gateway == 0 { destination } else { Ipv4Addr::from_bits(gateway) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neighbour_is_found_at_its_interface_once_it_has_answered() {
+        let table = "IP address       HW type     Flags       HW address            Mask     Device
+10.0.1.1         0x1         0x2         02:00:00:00:00:0a     *        eth1
+10.0.1.1         0x1         0x2         02:00:00:00:00:0b     *        eth2
+10.0.1.2         0x1         0x0         00:00:00:00:00:00     *        eth1
+";
+        let find = |interface, last| find_station(table, interface, Ipv4Addr::new(10, 0, 1, last));
+        assert_eq!(find("eth1", 1), Some([2, 0, 0, 0, 0, 10]));
+        assert_eq!(find("eth2", 1), Some([2, 0, 0, 0, 0, 11]));
+        assert_eq!((find("eth1", 2), find("eth3", 1), find("eth1", 3)), (None, None, None));
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_longest_route_leads_to_the_next_hop() {
+        let table =
+            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+eth0\t00000000\tFE01000A\t0003\t0\t0\t0\t00000000\t0\t0\t0
+eth0\t0001000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+eth1\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+";
+        let hop = |interface, a, b| {
+            find_next_hop(table, interface, Ipv4Addr::new(10, 0, a, b)).map(|hop| hop.to_string())
+        };
+        assert_eq!(hop("eth0", 1, 7).as_deref(), Some("10.0.1.7"));
+        assert_eq!(hop("eth0", 2, 7).as_deref(), Some("10.0.1.254"));
+        assert_eq!(hop("eth1", 2, 7).as_deref(), Some("10.0.2.7"));
+        assert_eq!(hop("eth1", 1, 7), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! What moves frames and time at a switch that stands alone.
+
+use std::io;
+
+use fabric_core::arrival::{Outcome, arrival};
+use fabric_core::audit::audit;
+use fabric_core::cell::Sharing;
+use fabric_core::frame::{ByteFrame, mark_admitted};
+use fabric_core::hop_control::Order;
+use fabric_core::record::{Header, KIND_LEFT_ALONE};
+use fabric_core::wire::{HopControlFrame, LinkDelayFrame, hop_control, link_delay};
+use switch_user::packet_socket::{self, PacketSocket};
+use switch_user::program::ProgramError;
+use switch_user::program::standalone::StandaloneProgram;
+use switch_user::switch::{Arrival, ControlTransmission, Switch, Transmission};
+use units::{FrameTime, Nanos, Picos};
+
+use super::frames::{Frames, fill};
+use super::port::Port;
+use super::report::{Counts, Report};
+use crate::Error;
+use crate::clock::Clock;
+use crate::lateness::Lateness;
+
+/// Frames that are taken in one turn: eBPF leaves alone what comes in meanwhile.
+const BATCH: usize = 64;
+
+/// What a driver is made of.
+pub struct Parts {
+    /// The program that is attached to the ports.
+    pub program: StandaloneProgram,
+    /// The switch.
+    pub switch: Switch<u32>,
+    /// What sends frames.
+    pub socket: PacketSocket,
+    /// The time.
+    pub clock: Clock,
+    /// The ports.
+    pub ports: Vec<Port>,
+    /// How long frames occupy ports.
+    pub frame_time: FrameTime,
+}
+
+/// See the module.
+pub struct Driver {
+    parts: Parts,
+    frames: Frames,
+    /// Frames that leave when the turn is over.
+    outbox: Vec<(u16, u32)>,
+    /// Hop control frames of the last arrival; a field so that its memory is reused.
+    orders: Vec<(Order, Option<u32>)>,
+    counts: Counts,
+    arrivals: Lateness,
+    departures: Lateness,
+}
+
+/// Departures in user space share the tables with eBPF.
+enum WithEbpf {}
+
+impl Sharing for WithEbpf {
+    const SHARED: bool = true;
+}
+
+impl Driver {
+    /// A switch that has forwarded nothing.
+    pub fn new(parts: Parts) -> Self {
+        let counts = Counts::new(parts.ports.len());
+        Self {
+            parts,
+            frames: Frames::default(),
+            outbox: Vec::new(),
+            orders: Vec::new(),
+            counts,
+            arrivals: Lateness::default(),
+            departures: Lateness::default(),
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Picos {
+        self.parts.clock.now()
+    }
+
+    /// The program.
+    pub fn program(&self) -> &StandaloneProgram {
+        &self.parts.program
+    }
+
+    /// Takes what has come in, lets packets depart whose time has come, and sends them. Returns when the next is due.
+    pub fn run_once(&mut self) -> Result<Picos, Error> {
+        self.parts.program.begin_turn();
+        // From here on no arrival is later.
+        let now = self.parts.clock.now();
+        let worked = self.take_turn(now);
+        self.parts.program.end_turn();
+        worked?;
+        self.send_all()?;
+        Ok(self.next_due(now))
+    }
+
+    fn take_turn(&mut self, now: Picos) -> Result<(), Error> {
+        for _ in 0..BATCH {
+            if !self.take_arrival(now)? {
+                break;
+            }
+        }
+        while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
+        for port in 0..self.counts.ports() {
+            self.serve(now, port);
+        }
+        while let Some(port) = self.parts.switch.poll_woken() {
+            self.serve(now, port);
+        }
+        while let Some(frame) = self.parts.switch.poll_discarded() {
+            self.frames.remove(frame);
+        }
+        Ok(())
+    }
+
+    /// Takes one frame out of the ring, if there is one.
+    fn take_arrival(&mut self, now: Picos) -> Result<bool, Error> {
+        self.orders.clear();
+        let frame = self.frames.add();
+        let mut bytes = std::mem::take(self.frames.bytes(frame));
+        let Self { parts, frames, orders, .. } = self;
+        let taken = parts.program.take(
+            |_, record| fill(&mut bytes, record),
+            |_, order, record| orders.push((*order, Some(frames.insert(record)))),
+        );
+        *self.frames.bytes(frame) = bytes;
+        let Some(header) = taken.map_err(Error::Program)? else {
+            self.frames.remove(frame);
+            return Ok(false);
+        };
+        let port = u16::try_from(header.port).unwrap_or(u16::MAX);
+        self.arrivals.record(Picos::from_nanos(Nanos(header.time_ns)), now);
+        let outcome = self.outcome(now, &header, frame)?;
+        let link_delay = match outcome {
+            Outcome::LinkDelayReceived => LinkDelayFrame::parse(self.frames.bytes(frame)).ok(),
+            _ => None,
+        };
+        let arrival = Arrival {
+            frame,
+            length: header.length,
+            outcome: &outcome,
+            orders: &self.orders,
+            link_delay: link_delay.as_ref(),
+            priority: None,
+        };
+        let Ok(reaction) = self.parts.switch.on_arrival(now, port, &arrival, &mut self.counts);
+        if !reaction.keeps_frame {
+            self.frames.remove(frame);
+        }
+        Ok(true)
+    }
+
+    /// What became of a frame. The pipeline runs now, if it was not eBPF's turn when the frame came in.
+    fn outcome(&mut self, now: Picos, header: &Header, frame: u32) -> Result<Outcome, Error> {
+        if header.kind != KIND_LEFT_ALONE {
+            let unknown = Error::Program(ProgramError::BadRecord("its kind is unknown"));
+            return header.outcome().ok_or(unknown);
+        }
+        self.counts.left_alone += 1;
+        let Self { parts, frames, orders, .. } = self;
+        let (policy, tables) = (parts.switch.policy(), parts.switch.tables());
+        let mut bytes = ByteFrame(frames.bytes(frame).as_mut_slice());
+        let outcome =
+            arrival(&mut bytes, tables, policy, header.port, now.to_nanos(), &mut |order| {
+                orders.push((*order, None));
+            });
+        parts.program.catch_up();
+        Ok(outcome)
+    }
+
+    /// Lets a port send what it may.
+    fn serve(&mut self, now: Picos, number: u16) {
+        loop {
+            let Parts { switch, ports, .. } = &mut self.parts;
+            let port = &mut ports[usize::from(number)];
+            if port.pace.free_at() > now {
+                return;
+            }
+            if switch.is_idle(number) {
+                return port.pace.rest();
+            }
+            if let Some(control) = switch.poll_control(now, number) {
+                let length = switch.control_length();
+                let frame = self.frame_of(&control);
+                self.transmit(now, number, frame, length);
+                continue;
+            }
+            let sent = switch.poll_transmit::<WithEbpf, _>(now, number, &mut self.counts);
+            let Ok(Some(Transmission { frame, length, mark, .. })) = sent else {
+                return port.pace.rest();
+            };
+            if mark {
+                mark_admitted(self.frames.bytes(frame));
+            }
+            self.transmit(now, number, frame, length);
+        }
+    }
+
+    fn frame_of(&mut self, control: &ControlTransmission<u32>) -> u32 {
+        match control {
+            ControlTransmission::Built(frame) => *frame,
+            ControlTransmission::HopControl { source, control } => {
+                let mut bytes = [0; hop_control::LEN];
+                HopControlFrame { source: *source, control: *control }.emit(&mut bytes);
+                self.frames.insert(&bytes)
+            }
+            ControlTransmission::LinkDelay(message) => {
+                let mut bytes = [0; link_delay::LEN];
+                message.emit(&mut bytes);
+                self.frames.insert(&bytes)
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Picos, number: u16, frame: u32, length: u32) {
+        let Parts { switch, ports, frame_time, .. } = &mut self.parts;
+        let bytes = ByteFrame(self.frames.bytes(frame).as_mut_slice());
+        audit(&bytes, switch.tables(), number.into(), now.to_nanos());
+        let port = &mut ports[usize::from(number)];
+        let span = frame_time.serialise(port.rate, length.into());
+        let due = port.pace.occupy(now, span);
+        self.departures.record(due, now);
+        self.outbox.push((number, frame));
+    }
+
+    /// Hands over what has left.
+    fn send_all(&mut self) -> Result<(), Error> {
+        let Self { parts, frames, outbox, .. } = self;
+        for (number, frame) in outbox.drain(..) {
+            let port = &mut parts.ports[usize::from(number)];
+            let bytes = frames.bytes(frame);
+            // It was forwarded before the neighbour was known.
+            let has_destination = bytes[..6] != [0; 6];
+            if !has_destination && let Some(station) = port.station() {
+                bytes[..6].copy_from_slice(&station);
+            } else if !has_destination {
+                port.counts.without_neighbour += 1;
+                frames.remove(frame);
+                continue;
+            }
+            match parts.socket.send(port.interface.index, bytes, 0) {
+                Ok(()) => {
+                    port.counts.sent_frames += 1;
+                    port.counts.sent_bytes += bytes.len() as u64;
+                }
+                Err(error) if is_of_interface(&error) => port.counts.not_sent += 1,
+                Err(error) if port.interface.is_there() => return Err(error.into()),
+                Err(_) => return Err(Error::Gone(port.interface.name.clone())),
+            }
+            frames.remove(frame);
+        }
+        Ok(())
+    }
+
+    /// When the next port is free that has more to send, or the next timer is due.
+    fn next_due(&self, now: Picos) -> Picos {
+        let Parts { switch, ports, .. } = &self.parts;
+        let waiting = (0..self.counts.ports()).filter(|&port| !switch.is_idle(port));
+        let free = waiting.map(|port| ports[usize::from(port)].pace.free_at());
+        // A port that is free and has something to send is paused.
+        let free = free.filter(|&at| at > now).min();
+        free.into_iter().chain(switch.next_deadline()).min().unwrap_or(Picos::MAX)
+    }
+
+    /// Looks whether interfaces are there, and for neighbours.
+    pub fn keep_house(&mut self) -> Result<(), Error> {
+        for (number, port) in (0..).zip(&mut self.parts.ports) {
+            if !port.interface.is_there() {
+                return Err(Error::Gone(port.interface.name.clone()));
+            }
+            if port.find_neighbour()
+                && let Some(station) = port.station()
+            {
+                self.parts.switch.tables().set_peer_address(number, station);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted so far.
+    pub fn report(&self) -> Report {
+        let Parts { switch, ports, clock, .. } = &self.parts;
+        let lateness = (self.arrivals.late(), self.departures.late());
+        Report::of(clock.now(), switch, ports, &self.counts, lateness)
+    }
+}
+
+/// The interface is there and takes no frame now: it is down, without carrier, or full.
+fn is_of_interface(error: &packet_socket::Error) -> bool {
+    match error {
+        packet_socket::Error::Dropped { .. } => true,
+        packet_socket::Error::Send { source, .. } => {
+            let down = [libc::ENETDOWN, libc::ENOBUFS, libc::EAGAIN, libc::EMSGSIZE];
+            io::Error::raw_os_error(source).is_some_and(|number| down.contains(&number))
+        }
+        packet_socket::Error::Open(_) => false,
+    }
+}

@@ -1,0 +1,75 @@
+//! A port: an interface, its pace, and the station at the other end of its link.
+
+use scenario::standalone::{Neighbour, StandalonePort};
+use units::BitsPerSecond;
+
+use crate::interface::Interface;
+use crate::lateness::Pace;
+use crate::neighbours;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Port {
+    /// Its interface.
+    pub interface: Interface,
+    /// The rate to which it is shaped.
+    pub rate: BitsPerSecond,
+    /// When it is free.
+    pub pace: Pace,
+    neighbour: Neighbour,
+    /// The neighbour's MAC address, once it is known.
+    station: Option<[u8; 6]>,
+    /// What it has counted.
+    pub counts: PortCounts,
+}
+
+/// What a port has counted of what it sends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortCounts {
+    /// Frames that its interface took.
+    pub sent_frames: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Frames that its interface did not take: it had no carrier, or no room.
+    pub not_sent: u64,
+    /// Packets that were dropped because the neighbour's MAC address was not known.
+    pub without_neighbour: u64,
+}
+
+impl Port {
+    /// A port that has sent nothing.
+    pub fn new(settings: &StandalonePort, interface: Interface) -> Self {
+        let neighbour = settings.neighbour;
+        let station = match neighbour {
+            Neighbour::Station(station) => Some(station),
+            Neighbour::Address(_) => None,
+        };
+        Self {
+            interface,
+            rate: settings.rate,
+            pace: Pace::default(),
+            neighbour,
+            station,
+            counts: PortCounts::default(),
+        }
+    }
+
+    /// The neighbour's MAC address, if it is known.
+    pub const fn station(&self) -> Option<[u8; 6]> {
+        self.station
+    }
+
+    /// Asks the kernel for the neighbour's MAC address; true if there is another one than before.
+    pub fn find_neighbour(&mut self) -> bool {
+        let Neighbour::Address(address) = self.neighbour else { return false };
+        match neighbours::station_of(&self.interface, address) {
+            None if self.station.is_none() => {
+                neighbours::look_for(&self.interface, address);
+                false
+            }
+            // The kernel forgets whom it does not talk to.
+            None => false,
+            found => std::mem::replace(&mut self.station, found) != found,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! PFC storms: what a switch does when its watchdog detects one, and what it counts.
+
+use std::collections::BTreeMap;
+
+use fabric_core::drop_reason::DropReason;
+use fabric_core::hop_control::{ClassPauses, Order};
+use fabric_core::map_abi::{self, class_row};
+use fabric_core::pause_state::duration_ns;
+use fabric_core::policy::StormAction;
+use fabric_core::priority::{self, Priority};
+use fabric_core::scheme::Scheme;
+use fabric_core::tables::Tables;
+use fabric_core::watchdog as effect;
+use units::Picos;
+
+use super::timers::Timer;
+use super::{Departed, Observer, Switch, port_number};
+use crate::tables::SwitchTables;
+use crate::traffic_manager::Selection;
+use crate::watchdog::{Change, Watchdog, WatchdogConfig};
+
+/// Some packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    fn add(&mut self, length: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(length);
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self { packets: self.packets - earlier.packets, bytes: self.bytes - earlier.bytes }
+    }
+}
+
+/// A storm: a (port, priority) that the neighbour pauses without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storm {
+    /// The port.
+    pub port: u16,
+    /// The priority.
+    pub priority: Priority,
+    /// When it was detected.
+    pub detected: Picos,
+    /// When it was over, if it is.
+    pub restored: Option<Picos>,
+    /// What waited when it was detected.
+    pub waiting: Traffic,
+    /// What was to leave by the port and was dropped because of it.
+    pub egress_dropped: Traffic,
+    /// What came in by the port in the priority and was dropped because of it.
+    pub ingress_dropped: Traffic,
+    /// What was sent in spite of it.
+    pub forwarded: Traffic,
+}
+
+/// All storms of a (port, priority) so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StormHistory {
+    /// How many were detected.
+    pub detected: u64,
+    /// How many of them are over.
+    pub restored: u64,
+    /// What was to leave by the port and was dropped.
+    pub egress_dropped: Traffic,
+    /// What came in by the port in the priority and was dropped.
+    pub ingress_dropped: Traffic,
+    /// What was sent in spite of pauses.
+    pub forwarded: Traffic,
+}
+
+/// What is kept of a (port, priority) that has seen a storm.
+#[derive(Debug, Default)]
+struct Kept {
+    detected: u64,
+    restored: u64,
+    forwarded: Traffic,
+    /// The storm that there is, with the totals at its beginning in the place of its own.
+    present: Option<Storm>,
+}
+
+/// The watchdog, and what it has found.
+#[derive(Debug)]
+pub(super) struct Storms {
+    watchdog: Watchdog,
+    kept: BTreeMap<(u16, Priority), Kept>,
+    /// Storms that are not over.
+    present: usize,
+}
+
+impl Storms {
+    pub(super) fn new(config: WatchdogConfig, ports: usize) -> Self {
+        Self { watchdog: Watchdog::new(config, ports), kept: BTreeMap::new(), present: 0 }
+    }
+}
+
+/// What was dropped on the way out of (port, priority) and on the way in there, since the start.
+fn dropped(tables: &SwitchTables, port: u16, priority: Priority) -> [Traffic; 2] {
+    let row = tables.storm(class_row(port.into(), priority));
+    let map_abi::Storm { egress_packets, egress_bytes, ingress_packets, ingress_bytes, .. } =
+        row.expect("a port of the switch has a row for each priority");
+    let both = [[egress_packets, egress_bytes], [ingress_packets, ingress_bytes]];
+    both.map(|[packets, bytes]| Traffic { packets: packets.load(), bytes: bytes.load() })
+}
+
+impl Kept {
+    /// What has become of the present storm.
+    fn present(&self, tables: &SwitchTables) -> Option<Storm> {
+        let begun = self.present?;
+        let [egress, ingress] = dropped(tables, begun.port, begun.priority);
+        Some(Storm {
+            egress_dropped: egress.since(begun.egress_dropped),
+            ingress_dropped: ingress.since(begun.ingress_dropped),
+            forwarded: self.forwarded.since(begun.forwarded),
+            ..begun
+        })
+    }
+}
+
+impl<F: Copy + Default, S: Scheme> Switch<F, S> {
+    /// The storms that are not over, in the order of ports and priorities.
+    pub fn storms(&self) -> impl Iterator<Item = Storm> + '_ {
+        let kept = self.storms.iter().flat_map(|storms| storms.kept.values());
+        kept.filter_map(|kept| kept.present(&self.tables))
+    }
+
+    /// The ports and priorities that have seen storms, in this order, and whether there is one now.
+    pub fn storm_histories(
+        &self,
+    ) -> impl Iterator<Item = (u16, Priority, StormHistory, bool)> + '_ {
+        let kept = self.storms.iter().flat_map(|storms| &storms.kept);
+        kept.map(|(&(port, priority), kept)| {
+            let [egress_dropped, ingress_dropped] = dropped(&self.tables, port, priority);
+            let Kept { detected, restored, forwarded, present } = *kept;
+            let history =
+                StormHistory { detected, restored, egress_dropped, ingress_dropped, forwarded };
+            (port, priority, history, present.is_some())
+        })
+    }
+
+    /// Tells the watchdog of a PFC frame that came in at a port.
+    #[cold]
+    pub(super) fn hear_of_pauses(&mut self, now: Picos, port: u16, pauses: &ClassPauses) {
+        let Some(storms) = &mut self.storms else { return };
+        let lossless = self.tables.settings().lossless_classes;
+        let row = self.tables.port(port.into()).expect("it came in at a port of the switch");
+        // To the nanosecond, as the tables have it.
+        let nanos = now.to_nanos().0;
+        for class in priority::of_mask(pauses.named & lossless) {
+            let end = nanos + duration_ns(row, pauses.quanta[class.index()]);
+            let [binds, until] =
+                [nanos + row.response_ns.load(), end].map(|at| Picos::from_nanos(units::Nanos(at)));
+            if let Some(at) = storms.watchdog.hear(now, port, class, binds, until) {
+                self.timers.set(at, Timer::WatchdogLook);
+            }
+        }
+    }
+
+    /// Lets the watchdog look. What it finds becomes a timer of this instant for each port and priority.
+    pub(super) fn look_for_storms(&mut self, now: Picos) {
+        let Some(storms) = &mut self.storms else { return };
+        let (queues, settings) = (&self.queues, self.tables.settings());
+        let holds = |port: u16, priority| {
+            let own = settings.queues_of(priority).queues();
+            !queues.non_empty(port.into()).and(own).is_empty()
+        };
+        for (port, priority, change) in storms.watchdog.look(now, holds) {
+            self.timers.set(now, Timer::Storm { port, priority, change });
+        }
+        if let Some(at) = storms.watchdog.look_again(now) {
+            self.timers.set(at, Timer::WatchdogLook);
+        }
+    }
+
+    /// A storm begins or is over.
+    pub(super) fn storm_changes<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        change: Change,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        match change {
+            Change::Detected => self.begin_storm(now, port, priority, observer),
+            Change::Restored => self.end_storm(now, port, priority, observer),
+        }
+    }
+
+    fn begin_storm<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let Some(storms) = &mut self.storms else { return Ok(()) };
+        let action = storms.watchdog.action();
+        let mut waiting = Traffic::default();
+        for queue in self.tables.settings().queues_of(priority).iter() {
+            waiting.packets += u64::from(self.queues.queue_packets(port.into(), queue));
+            waiting.bytes += self.queues.queue_bytes(port.into(), queue);
+        }
+        let [egress_dropped, ingress_dropped] = dropped(&self.tables, port, priority);
+        let kept = storms.kept.entry((port, priority)).or_default();
+        kept.detected += 1;
+        let forwarded = kept.forwarded;
+        let (detected, restored) = (now, None);
+        kept.present = Some(Storm {
+            port,
+            priority,
+            detected,
+            restored,
+            waiting,
+            egress_dropped,
+            ingress_dropped,
+            forwarded,
+        });
+        storms.present += 1;
+        effect::begin(&self.tables, self.config.policy, port.into(), priority, now.to_nanos())
+            .expect("a port of the switch has a row for each priority");
+        match action {
+            StormAction::None => {}
+            StormAction::Drop => self.discard_waiting(now, port, priority, observer)?,
+            StormAction::Forward => observer.pause_ignored(now, port, priority)?,
+        }
+        let begun = self.storm(port, priority).expect("it has just begun");
+        observer.storm_detected(now, &begun)
+    }
+
+    fn end_storm<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let Some(storm) = self.storm(port, priority) else { return Ok(()) };
+        effect::end(&self.tables, port.into(), priority)
+            .expect("a port of the switch has a row for each priority");
+        if let Some(storms) = &mut self.storms
+            && let Some(kept) = storms.kept.get_mut(&(port, priority))
+        {
+            storms.present -= 1;
+            kept.restored += 1;
+            kept.present = None;
+        }
+        observer.storm_restored(now, &Storm { restored: Some(now), ..storm })
+    }
+
+    fn storm(&self, port: u16, priority: Priority) -> Option<Storm> {
+        self.storms.as_ref()?.kept.get(&(port, priority))?.present(&self.tables)
+    }
+
+    /// Drops all packets that wait at (port, priority), and sends the hop control frames that this makes due.
+    fn discard_waiting<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        observer: &mut O,
+    ) -> Result<(), O::Error> {
+        let (policy, nanos) = (self.config.policy, now.to_nanos());
+        let reason = DropReason::WatchdogEgress;
+        for queue in self.tables.settings().queues_of(priority).iter() {
+            while let Some(Selection { slot, length, .. }) =
+                self.queues.take_first(port.into(), queue)
+            {
+                let orders = &mut self.orders;
+                let mut send = |order: &Order| orders.push(*order);
+                let left = S::discard(&self.tables, policy, slot, nanos, reason, &mut send)
+                    .expect("the traffic manager names slots that hold a packet");
+                effect::count_discarded(&self.tables, port.into(), priority, length.into());
+                let ingress = port_number(left.ingress_port);
+                let packet = Departed { port, ingress, priority: left.priority, length };
+                observer.departed(now, &self.tables, packet)?;
+                if !self.orders.is_empty() {
+                    self.send_orders(now, ingress, observer)?;
+                }
+                observer.dropped(now, ingress, reason, Some(left.priority), length)?;
+                self.discarded.push(self.frames[slot as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a packet that was sent, if that was in spite of a storm.
+    pub(super) fn count_forwarded(&mut self, port: u16, priority: Priority, length: u32) {
+        if let Some(storms) = &mut self.storms
+            && storms.present > 0
+            && let Some(kept) = storms.kept.get_mut(&(port, priority))
+            && kept.present.is_some()
+        {
+            kept.forwarded.add(length);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The PFC watchdog of a switch: when a (port, priority) is taken to be held by a storm, and when it no longer is.
+//!
+//! It looks periodically. A storm is detected if the queue was paused and had packets at each look for the
+//! detection time, and sent nothing: one pause lasted from the first look to the last. It is over if no pause was in force
+//! for the restoration time. The times of looks are multiples of the poll interval, so they depend on nothing else; there
+//! are none while no queue is paused.
+//!
+//! The watchdog hears what PFC frames say, and not whether the switch obeys: under [`StormAction::Forward`] it does not.
+
+use std::collections::BTreeSet;
+
+use fabric_core::map_abi::{PRIORITIES, class_row};
+use fabric_core::policy::StormAction;
+use fabric_core::priority::Priority;
+use units::Picos;
+
+/// How a switch deals with storms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogConfig {
+    /// What it does in a storm.
+    pub action: StormAction,
+    /// How long a queue is held until that counts as a storm.
+    pub detection: Picos,
+    /// How long no pause is in force until a storm is over.
+    pub restoration: Picos,
+    /// The time from one look to the next; above zero.
+    pub poll_interval: Picos,
+}
+
+/// What a look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The neighbour's pauses are a storm.
+    Detected,
+    /// The storm is over.
+    Restored,
+}
+
+/// What is known of one (port, priority).
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    /// When the latest pause took effect.
+    binds: Picos,
+    /// When it ends, or ended.
+    until: Picos,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Calm,
+    /// The pause that took effect at `binds` holds packets, as seen first at `since`.
+    Held { since: Picos, binds: Picos },
+    /// The watchdog acts.
+    Storm,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Watchdog {
+    config: WatchdogConfig,
+    /// By [`class_row`].
+    watched: Box<[Watched]>,
+    /// Those that the next look is for.
+    suspects: BTreeSet<(u16, Priority)>,
+    /// Whether a look is due some time.
+    looks: bool,
+}
+
+impl Watchdog {
+    /// No queue of a switch with so many ports is paused.
+    ///
+    /// # Panics
+    /// If it would look all the time.
+    pub fn new(config: WatchdogConfig, ports: usize) -> Self {
+        assert!(config.poll_interval > Picos::ZERO, "looks have a distance in time");
+        let watched = vec![Watched::default(); ports * PRIORITIES].into();
+        Self { config, watched, suspects: BTreeSet::new(), looks: false }
+    }
+
+    /// A PFC frame came in at `now` after which (port, priority) is paused from `binds` to `until`; a RESUME: until `now`.
+    /// A pause that runs goes on from where it began. Returns when to look, unless that is settled.
+    pub fn hear(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        binds: Picos,
+        until: Picos,
+    ) -> Option<Picos> {
+        let watched = &mut self.watched[class_row(port.into(), priority) as usize];
+        let was_running = watched.until > now;
+        if !was_running && until <= now {
+            return None;
+        }
+        if !was_running {
+            watched.binds = binds;
+        }
+        watched.until = until;
+        self.suspects.insert((port, priority));
+        self.look_again(now)
+    }
+
+    /// When to look next, if there is a reason to and it is not settled. To be asked after each look.
+    pub fn look_again(&mut self, now: Picos) -> Option<Picos> {
+        if self.looks || self.suspects.is_empty() {
+            return None;
+        }
+        self.looks = true;
+        let interval = self.config.poll_interval.0;
+        Some(Picos((now.0 / interval + 1) * interval))
+    }
+
+    /// Looks at all queues for which there is a reason; `holds` says whether packets of (port, priority) wait. Tells of
+    /// changes, in the order of ports and priorities.
+    pub fn look(
+        &mut self,
+        now: Picos,
+        holds: impl Fn(u16, Priority) -> bool,
+    ) -> Vec<(u16, Priority, Change)> {
+        self.looks = false;
+        let mut changes = Vec::new();
+        let WatchdogConfig { detection, restoration, .. } = self.config;
+        let watched = &mut self.watched;
+        self.suspects.retain(|&(port, priority)| {
+            let Watched { binds, until, state } =
+                &mut watched[class_row(port.into(), priority) as usize];
+            let (is_in_force, has_ended) = (*binds <= now && now < *until, *until <= now);
+            match *state {
+                State::Storm if has_ended && now.since(*until) >= restoration => {
+                    *state = State::Calm;
+                    changes.push((port, priority, Change::Restored));
+                }
+                State::Storm => {}
+                _ if !is_in_force || !holds(port, priority) => *state = State::Calm,
+                State::Held { since, binds: same } if same == *binds => {
+                    if now.since(since) >= detection {
+                        *state = State::Storm;
+                        changes.push((port, priority, Change::Detected));
+                    }
+                }
+                State::Held { .. } | State::Calm => {
+                    *state = State::Held { since: now, binds: *binds };
+                }
+            }
+            *state != State::Calm || !has_ended
+        });
+        changes
+    }
+
+    /// What it does in a storm.
+    pub const fn action(&self) -> StormAction {
+        self.config.action
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: WatchdogConfig = WatchdogConfig {
+        action: StormAction::Drop,
+        detection: Picos(300),
+        restoration: Picos(200),
+        poll_interval: Picos(100),
+    };
+    const CLASS: Priority = Priority::new(3);
+    const FOREVER: Picos = Picos(1_000_000);
+
+    fn watchdog() -> Watchdog {
+        Watchdog::new(CONFIG, 2)
+    }
+
+    /// A frame for port 1.
+    fn hear(watchdog: &mut Watchdog, now: u64, until: Picos) -> Option<u64> {
+        let at = Picos(now);
+        watchdog.hear(at, 1, CLASS, Picos(now + 10), until).map(|at| at.0)
+    }
+
+    /// Looks at the instants of polls from the first to the last, and says what changed when. Packets wait at those that
+    /// `holds` accepts.
+    fn looks(
+        watchdog: &mut Watchdog,
+        (first, last): (u64, u64),
+        holds: impl Fn(u64) -> bool,
+    ) -> Vec<(u64, Change)> {
+        let mut changes = Vec::new();
+        let mut at = Some(first);
+        while let Some(now) = at.filter(|&now| now <= last) {
+            for (port, priority, change) in watchdog.look(Picos(now), |_, _| holds(now)) {
+                assert_eq!((port, priority), (1, CLASS));
+                changes.push((now, change));
+            }
+            at = watchdog.look_again(Picos(now)).map(|at| at.0);
+        }
+        changes
+    }
+
+    #[test]
+    fn looks_are_at_multiples_of_the_interval_and_only_while_there_is_a_reason() {
+        let mut watchdog = watchdog();
+        assert_eq!(hear(&mut watchdog, 40, Picos(40)), None, "a RESUME of what is not paused");
+        assert_eq!(hear(&mut watchdog, 50, Picos(150)), Some(100));
+        assert_eq!(hear(&mut watchdog, 60, Picos(160)), None, "it is settled");
+        assert!(watchdog.look(Picos(100), |_, _| true).is_empty());
+        assert_eq!(watchdog.look_again(Picos(100)), Some(Picos(200)));
+        assert!(watchdog.look(Picos(200), |_, _| true).is_empty());
+        assert_eq!(watchdog.look_again(Picos(200)), None, "the pause has run out");
+        assert_eq!(hear(&mut watchdog, 200, Picos(250)), Some(300), "later than now");
+    }
+
+    #[test]
+    fn a_pause_that_holds_packets_for_the_detection_time_is_a_storm() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, FOREVER);
+        let found = looks(&mut watchdog, (100, 1000), |_| true);
+        assert_eq!(found, [(400, Change::Detected)]);
+    }
+
+    #[test]
+    fn the_detection_time_begins_when_packets_wait() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, FOREVER);
+        assert_eq!(looks(&mut watchdog, (100, 400), |_| false), []);
+        assert_eq!(looks(&mut watchdog, (500, 700), |now| now != 600), []);
+        assert_eq!(looks(&mut watchdog, (800, 2000), |_| true), [(1000, Change::Detected)]);
+    }
+
+    #[test]
+    fn a_queue_that_was_allowed_to_send_in_between_is_in_no_storm() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, FOREVER);
+        assert_eq!(looks(&mut watchdog, (100, 300), |_| true), []);
+        hear(&mut watchdog, 310, Picos(310));
+        hear(&mut watchdog, 320, FOREVER);
+        assert_eq!(looks(&mut watchdog, (400, 1500), |_| true), [(700, Change::Detected)]);
+    }
+
+    #[test]
+    fn a_pause_that_is_renewed_in_time_goes_on() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, Picos(250));
+        assert_eq!(looks(&mut watchdog, (100, 200), |_| true), []);
+        hear(&mut watchdog, 240, Picos(440));
+        assert_eq!(looks(&mut watchdog, (300, 300), |_| true), []);
+        hear(&mut watchdog, 390, FOREVER);
+        assert_eq!(looks(&mut watchdog, (400, 1000), |_| true), [(400, Change::Detected)]);
+    }
+
+    /// An instant is the first of a pause, not the last.
+    #[test]
+    fn a_pause_takes_effect_at_an_instant_and_ends_before_one() {
+        let mut watchdog = watchdog();
+        watchdog.hear(Picos(50), 1, CLASS, Picos(100), Picos(400));
+        assert_eq!(looks(&mut watchdog, (100, 1000), |_| true), [], "it ends at 400");
+        watchdog.hear(Picos(1050), 1, CLASS, Picos(1100), Picos(1401));
+        let found = looks(&mut watchdog, (1100, 1400), |_| true);
+        assert_eq!(found, [(1400, Change::Detected)]);
+    }
+
+    #[test]
+    fn a_storm_is_over_when_no_pause_was_in_force_for_the_restoration_time() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, FOREVER);
+        assert_eq!(looks(&mut watchdog, (100, 900), |_| true), [(400, Change::Detected)]);
+        // Ended by a RESUME, begun again, and run out between two looks.
+        hear(&mut watchdog, 950, Picos(950));
+        assert_eq!(looks(&mut watchdog, (1000, 1100), |_| false), []);
+        hear(&mut watchdog, 1110, Picos(1140));
+        let found = looks(&mut watchdog, (1200, 5000), |_| false);
+        assert_eq!(found, [(1400, Change::Restored)], "200 after 1140, at the next look");
+        assert_eq!(watchdog.look_again(Picos(1400)), None);
+    }
+
+    #[test]
+    fn a_queue_can_be_held_by_a_second_storm() {
+        let mut watchdog = watchdog();
+        hear(&mut watchdog, 50, Picos(500));
+        let found = looks(&mut watchdog, (100, 5000), |_| true);
+        assert_eq!(found, [(400, Change::Detected), (700, Change::Restored)]);
+        assert_eq!(hear(&mut watchdog, 6000, FOREVER), Some(6100));
+        let found = looks(&mut watchdog, (6100, 7000), |_| true);
+        assert_eq!(found, [(6400, Change::Detected)]);
+    }
+
+    #[test]
+    fn queues_are_told_apart_and_told_of_in_order() {
+        let mut watchdog = watchdog();
+        for (port, class) in [(1, 4), (0, 5), (1, 3), (0, 3)] {
+            watchdog.hear(Picos(50), port, Priority::new(class), Picos(60), FOREVER);
+        }
+        let holds = |port, priority: Priority| (port, priority.number()) != (0, 5);
+        let mut found = Vec::new();
+        for now in [100, 200, 300, 400] {
+            found.extend(watchdog.look(Picos(now), holds));
+        }
+        let found: Vec<_> = found.iter().map(|(port, class, _)| (*port, class.number())).collect();
+        assert_eq!(found, [(0, 3), (1, 3), (1, 4)]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Captures of drops: every frame that goes no further, with the reason, where it went no further.
+
+use std::fs;
+
+use topology::WireId;
+
+use super::Runner;
+use super::capture::{read_commented, wire_named};
+use super::one_switch::{flow, loss, star};
+
+/// A frame that went no further: when, on which wire, its length and why.
+type Dropped = (u64, WireId, u64, String);
+
+/// What is dropped because a lossy queue is full, and what wires lose, PAUSE frames among it, is captured: as many frames,
+/// at the same times and of the same lengths as `drops.csv` has rows.
+pub fn all_are_captured_with_their_reason(run: Runner) {
+    let lossy = flow("h1", "h0", 300, 0) + &flow("h2", "h0", 300, 0);
+    let lossless = flow("h3", "h0", 300, 3) + &flow("h1", "h0", 300, 3);
+    let text = star(4, &(lossy + &lossless));
+    let faults = loss("*", "all", "rate = 0.01");
+    let run = run(&text, &["captures=[{ filter = \"drops\" }]", "switch.buffer=300kB", &faults]);
+    run.assert_complete();
+    let fabric = run.scenario.fabric();
+    let captured = read_commented(&fs::read(run.capture_path()).unwrap(), fabric);
+    let captured: Vec<Dropped> = captured
+        .into_iter()
+        .map(|(frame, comment)| {
+            let comment = comment.expect("every frame has the reason");
+            let reason = comment.strip_prefix("dropped: ").expect("it says so");
+            (frame.arrival_ns, frame.wire, frame.length, reason.to_owned())
+        })
+        .collect();
+    let wire = |node: &str, port: &str| {
+        if port.is_empty() {
+            // A loss names the wire.
+            return wire_named(fabric, node);
+        }
+        let port: usize = port.parse().unwrap();
+        let switch = (0..fabric.switch_count()).map(topology::SwitchId);
+        let switch = switch.map(|id| fabric.switch(id)).find(|switch| switch.name == node);
+        switch.expect("a switch").ports[port].reverse()
+    };
+    let drops = run.drops();
+    let listed = drops.rows().iter().map(|row| {
+        let wire = wire(row.text("node"), row.text("port"));
+        (row.number("time_ns"), wire, row.number("bytes"), row.text("reason").to_owned())
+    });
+    let mut listed: Vec<Dropped> = listed.collect();
+    listed.sort();
+    let mut sorted = captured.clone();
+    sorted.sort();
+    assert_eq!(sorted, listed);
+    for reason in ["injected-loss", "lossy-threshold"] {
+        let frames = captured.iter().filter(|(.., why)| why == reason).count();
+        assert!(frames > 5, "{frames} frames are dropped: {reason}");
+    }
+}

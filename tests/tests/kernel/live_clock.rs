@@ -1,0 +1,349 @@
+//! The real clock of live fabrics: punctuality, results, what happens when the machine stalls, and what comes and goes.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tests::command::{
+    Running, await_that, await_unloaded, bpf_objects_of, kill, mount_small_disk, take_interrupted,
+    traces, unmount, xoff,
+};
+use tests::live::{Lab, SLOW, command, json, ping, signal_supervisor, supervisor};
+
+/// An incast that fills a small buffer, after a while in which nothing happens.
+const INCAST: &str = r#"
+[[flows]]
+kind = "incast"
+senders = ["h1", "h2", "h3"]
+receiver = "h0"
+bytes = "100kB"
+priority = 3
+start = "20ms"
+"#;
+
+/// The incast over switches so small that they pause.
+fn pausing() -> String {
+    let fabric = SLOW.replace("buffer = \"1MB\"", "buffer = \"120kB\"");
+    format!("name = \"lab\"\n[results]\nqueue_period = \"100us\"\n{fabric}{INCAST}")
+}
+
+fn inspect() -> Value {
+    json(&["inspect", "lab", "--json"])
+}
+
+fn read(folder: &str, file: &str) -> String {
+    let path = Path::new(folder).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn summary(folder: &str) -> BTreeMap<String, Value> {
+    serde_json::from_str(&read(folder, "summary.json")).unwrap()
+}
+
+/// Compares what a live fabric has left at `live` with a run of the same scenario in memory.
+#[track_caller]
+fn assert_same_as_a_run(lab: &Lab, live: &str) {
+    let run = lab.folder.path("run");
+    let file = lab.folder.path("lab.toml");
+    command(&["run", &file, "--datapath", "memory", "--out", &run]).assert_code(0);
+    for file in [
+        "flows.csv",
+        "pauses.csv",
+        "pause_time.csv",
+        "queues.csv",
+        "fct_by_size.csv",
+        "drops.csv",
+        "deadlocks.csv",
+    ] {
+        assert_eq!(read(live, file), read(&run, file), "{file}");
+    }
+    let (mut of_live, mut of_run) = (summary(live), summary(&run));
+    let fidelity = of_live.remove("fidelity").expect("a live fabric has one");
+    assert_eq!(fidelity["nodes"].as_object().map(serde_json::Map::len), Some(8), "{fidelity}");
+    assert!(fidelity["deadlines"].as_u64() > Some(0), "{fidelity}");
+    for key in results::Summary::MACHINE_KEYS {
+        assert!(of_live.remove(key).is_some() && of_run.remove(key).is_some(), "{key}");
+    }
+    assert_eq!(of_live, of_run);
+    assert!(of_run["pause_frames"].as_u64() > Some(0), "the scenario tests pauses: {of_run:?}");
+    assert!(read(live, "manifest.json").contains("\"clock\": \"real\""));
+}
+
+fn await_flows(flows: u64) {
+    await_that("flows are played", || inspect()["completed_flows"] == flows);
+}
+
+/// Destroys a fabric that leaves its results at `out`.
+fn destroy_with_results(lab: &Lab, out: &str) {
+    let destroyed = command(&["destroy", "lab"]).assert_code(0);
+    assert_eq!(destroyed.stdout, format!("destroyed lab; {out} has its results\n"));
+    lab.assert_gone();
+}
+
+#[test]
+fn a_played_scenario_has_the_results_of_a_run() {
+    let lab = Lab::prepare(&pausing());
+    let out = lab.folder.path("live");
+    let file = lab.folder.path("lab.toml");
+    command(&["deploy", &file, "--play", "--out", &out]).assert_code(0);
+    await_flows(3);
+    let text = command(&["inspect", "lab"]).assert_code(0).stdout;
+    assert!(text.contains(&format!("results: at the end, in {out}")), "{text}");
+    destroy_with_results(&lab, &out);
+    assert_same_as_a_run(&lab, &out);
+}
+
+/// The fabric is as new after it was tried out.
+#[test]
+fn a_dilation_is_found_out_and_leaves_no_trace() {
+    let lab = Lab::prepare(&pausing());
+    let out = lab.folder.path("live");
+    let file = lab.folder.path("lab.toml");
+    let options = ["--dilation", "auto", "--play", "--out", &out];
+    let deployed = command(&[&["deploy", &file], &options[..]].concat()).assert_code(0).stdout;
+    let chosen = "--dilation auto chose ";
+    assert!(
+        deployed.contains(&format!("{chosen}1: with the scenario's flows"))
+            || deployed.contains("an emulated second takes "),
+        "{deployed}"
+    );
+    await_flows(3);
+    let (text, view) = (command(&["inspect", "lab"]).assert_code(0).stdout, inspect());
+    assert!(text.contains(chosen), "{text}");
+    assert!(view["calibration"].as_str().unwrap().starts_with(chosen), "{view}");
+    destroy_with_results(&lab, &out);
+    assert_same_as_a_run(&lab, &out);
+}
+
+#[test]
+fn a_fabric_without_flows_is_tried_out_with_all_its_hosts() {
+    let lab = Lab::deploy(SLOW, &["--dilation", "auto"]);
+    let view = inspect();
+    let why = view["calibration"].as_str().unwrap();
+    assert!(why.contains("with every host sending at the rate of its link"), "{why}");
+    assert_eq!((&view["packet_hops"], &view["active_flows"]), (&0.into(), &0.into()));
+    for switch in view["switches"].as_array().unwrap() {
+        assert_eq!(switch["most_buffer_bytes"], 0, "{switch}");
+    }
+    ping("h3", "1", "h0").assert_code(0);
+    let sent = command(&["send", "lab", "h0", "h3", "--bytes", "14kB"]).assert_code(0);
+    assert!(sent.stdout.contains("slowdown 1.00; fidelity "), "{sent:?}");
+    lab.destroy();
+}
+
+#[test]
+fn a_full_disk_stops_the_results_and_not_the_fabric() {
+    let lab = Lab::prepare(&pausing().replace("100us", "1us").replace("100kB", "1MB"));
+    let disk = lab.folder.path("disk");
+    fs::create_dir(&disk).unwrap();
+    mount_small_disk(Path::new(&disk), 100_000);
+    let out = format!("{disk}/live");
+    let file = lab.folder.path("lab.toml");
+    command(&["deploy", &file, "--play", "--out", &out]).assert_code(0);
+    await_that("results stop", || inspect()["results"]["stopped"].is_string());
+    let text = command(&["inspect", "lab"]).assert_code(0).stdout;
+    assert!(text.contains("results: NONE: cannot write ") && text.contains(".csv"), "{text}");
+    await_flows(3);
+    ping("h3", "1", "h0").assert_code(0);
+    let destroyed = command(&["destroy", "lab"]).assert_code(1);
+    assert_eq!(destroyed.stdout, "destroyed lab\n");
+    for words in ["lab did not end well: there are no results: cannot write ", "free some space"] {
+        assert!(destroyed.stderr.contains(words), "{destroyed:?}");
+    }
+    assert_eq!(fs::read_dir(&out).map_or(0, Iterator::count), 0, "half of the results are left");
+    unmount(Path::new(&disk)).unwrap();
+    lab.assert_gone();
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_found_before_anything_is_deployed() {
+    let lab = Lab::prepare(SLOW);
+    let file = lab.folder.path("lab.toml");
+    command(&["deploy", &file, "--out", &file]).assert_refused(&["is not a folder", "--out"]);
+    let folder = Path::new(&file).parent().unwrap().display().to_string();
+    command(&["deploy", &file, "--out", &folder]).assert_refused(&["lab.toml", "--out"]);
+    lab.assert_gone();
+    for (option, value, words) in [
+        ("--dilation", "0", "a whole number of seconds from 1 on, or `auto`"),
+        ("--dilation", "fast", "a whole number of seconds from 1 on, or `auto`"),
+    ] {
+        let refused = command(&["deploy", &file, option, value]).assert_code(2);
+        assert!(refused.stderr.contains(words), "{refused:?}");
+    }
+}
+
+/// How long a stalled supervisor is stalled: long enough to be seen, whatever the machine does.
+const STALL: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_supervisor_that_stalls_says_so() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let process = supervisor();
+    let stall = || {
+        signal_supervisor(process, libc::SIGSTOP);
+        thread::sleep(STALL);
+        signal_supervisor(process, libc::SIGCONT);
+    };
+    // With nothing to do it sleeps, and does not look at programs in time.
+    stall();
+    let mut view = inspect();
+    await_that("a sleep ends late", || {
+        view = inspect();
+        view["fidelity"]["sleeps"]["late"].as_u64() > Some(0)
+    });
+    assert_eq!(view["fidelity"]["lost_ns"], 0, "{view}");
+    let lines = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "2MB", "--json"]));
+    await_that("a flow starts", || inspect()["active_flows"] == 1);
+    stall();
+    let view = inspect();
+    assert_eq!(view["fidelity"]["is_good"], false, "{view}");
+    assert!(view["fidelity"]["lost_ns"].as_u64() > Some(0), "{view}");
+    let text = command(&["inspect", "lab"]).assert_code(0).stdout;
+    assert!(
+        text.contains("fidelity: NOT GOOD") && text.contains("the emulated clock lost "),
+        "{text}"
+    );
+    let sent = lines.finish().assert_code(0).stdout;
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    // What the flow takes is not the machine's doing.
+    assert_eq!(sent["slowdown"], 1.0, "{sent}");
+    assert_eq!(sent["fidelity"]["is_good"], false, "{sent}");
+    assert!(sent["fidelity"]["lost_ns"].as_u64() > Some(0), "{sent}");
+    assert!(sent["fidelity"]["deadlines"].as_u64() > Some(1000), "{sent}");
+    lab.destroy();
+}
+
+#[test]
+fn every_node_says_how_punctual_it_is() {
+    let lab = Lab::deploy(SLOW, &["--busy-poll"]);
+    command(&["send", "lab", "h0", "h1", "--bytes", "140kB"]).assert_code(0);
+    let view = inspect();
+    let deadlines = |kind: &str, number: usize| {
+        let fidelity = &view[kind][number]["fidelity"];
+        assert!(fidelity["is_good"].is_boolean(), "{fidelity}");
+        fidelity["all"]["deadlines"].as_u64().unwrap()
+    };
+    // A hundred packets cross three nodes, and others none.
+    assert!(deadlines("hosts", 0) >= 100 && deadlines("hosts", 1) >= 100, "{view}");
+    assert!(deadlines("switches", 0) >= 100, "{view}");
+    assert_eq!((deadlines("hosts", 2), deadlines("switches", 3)), (0, 0), "{view}");
+    let all = view["fidelity"]["all"]["deadlines"].as_u64();
+    assert_eq!(all, Some(deadlines("hosts", 0) + deadlines("hosts", 1) + deadlines("switches", 0)));
+    // The shortest frame takes 33.6 us to cross a wire, whose delay is 50 us.
+    assert_eq!(view["fidelity"]["window_ns"], 83_600);
+    let text = command(&["inspect", "lab"]).assert_code(0).stdout;
+    assert!(text.contains("99 of 100 deadlines were met within "), "{text}");
+    lab.destroy();
+}
+
+/// Of all threads of a process: how many are scheduled so.
+fn threads_with_policy(process: u32, policy: &str) -> usize {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let has_policy = |stat: String| {
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        // The 41st field; the name, in parentheses, is the second.
+        fields.split_whitespace().nth(38) == Some(policy)
+    };
+    threads.filter(|it| fs::read_to_string(it.path().join("stat")).is_ok_and(has_policy)).count()
+}
+
+#[test]
+fn real_time_is_for_the_thread_that_runs_the_fabric() {
+    let lab = Lab::deploy(SLOW, &["--real-time"]);
+    let process = supervisor();
+    // SCHED_RR; others answer clients.
+    await_that("a thread goes first", || threads_with_policy(process, "2") == 1);
+    ping("h3", "1", "h0").assert_code(0);
+    assert_eq!(threads_with_policy(process, "2"), 1);
+    lab.destroy();
+}
+
+fn cpu_ticks(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// Thresholds and samples are due every microsecond, but nothing that they depend on changes.
+#[test]
+fn timers_of_an_idle_fabric_rest() {
+    let periodic = SLOW.replace("headroom", "thresholds = { period = \"1us\" }\nheadroom");
+    let lab =
+        Lab::prepare(&format!("name = \"lab\"\n[results]\nqueue_period = \"1us\"\n{periodic}"));
+    let out = lab.folder.path("live");
+    command(&["deploy", &lab.folder.path("lab.toml"), "--out", &out]).assert_code(0);
+    ping("h3", "1", "h0").assert_code(0);
+    let process = supervisor();
+    let before = cpu_ticks(process);
+    thread::sleep(STALL);
+    // In hundredths of a second. It would be busy all the time.
+    let busy = cpu_ticks(process) - before;
+    assert!(busy < 30, "an idle fabric took {busy} ticks of processor time in a second");
+    // They go on with the next frame.
+    command(&["incast", "lab", "h0", "--bytes", "28kB"]).assert_code(0);
+    destroy_with_results(&lab, &out);
+    assert!(read(&out, "queues.csv").lines().count() > 100, "a full buffer is sampled");
+    assert_eq!(summary(&out)["ended"], "drained");
+}
+
+#[test]
+fn a_fabric_that_is_killed_or_ended_under_load_is_cleaned_up() {
+    let lab = Lab::deploy(SLOW, &[]);
+    let process = supervisor();
+    let objects = bpf_objects_of(process);
+    let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
+    await_that("a flow starts", || inspect()["active_flows"] == 1);
+    kill(process);
+    send.finish().assert_refused(&["lost the supervisor of lab"]);
+    await_unloaded(&objects);
+    lab.destroy();
+    // A socket that nobody listens at, without anything else, is in nobody's way.
+    fs::create_dir_all("/run/xoff/live/lab").unwrap();
+    drop(UnixListener::bind("/run/xoff/live/lab/socket").unwrap());
+    let (out, file) = (lab.folder.path("live"), lab.folder.path("lab.toml"));
+    command(&["deploy", &file, "--out", &out]).assert_code(0);
+    let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
+    await_that("a flow starts", || inspect()["active_flows"] == 1);
+    signal_supervisor(supervisor(), libc::SIGTERM);
+    send.finish().assert_code(2);
+    await_that("the fabric goes", || tests::live::live().is_empty());
+    await_that("its namespaces go", || traces() == lab.before);
+    await_that("its results appear", || Path::new(&out).join("manifest.json").exists());
+    assert!(take_interrupted(&out), "results say that a flow was under way");
+}
+
+/// What a process has open, and its threads.
+fn descriptors_and_threads(process: u32) -> (usize, usize) {
+    let count = |of: &str| fs::read_dir(format!("/proc/{process}/{of}")).unwrap().count();
+    (count("fd"), count("task"))
+}
+
+/// `XOFF_CYCLES` says how often; CI has a few minutes.
+#[test]
+fn fabrics_that_come_and_go_leave_nothing() {
+    let cycles = env::var("XOFF_CYCLES").map_or(4, |cycles| cycles.parse().expect("a number"));
+    let lab = Lab::prepare(SLOW);
+    let file = lab.folder.path("lab.toml");
+    let mut had = None;
+    for cycle in 0..cycles {
+        let options: &[&str] = if cycle % 2 == 0 { &[] } else { &["--dilation", "auto"] };
+        command(&[&["deploy", &file, "--name", "lab"], options].concat()).assert_code(0);
+        let process = supervisor();
+        let objects = bpf_objects_of(process);
+        command(&["send", "lab", "h0", "h3", "--bytes", "14kB"]).assert_code(0);
+        ping("h3", "1", "h0").assert_code(0);
+        // A trial, a flow or a client that had left something would show here.
+        await_that("clients' threads end", || {
+            let has = (descriptors_and_threads(process), objects.len());
+            *had.get_or_insert(has) == has
+        });
+        lab.destroy();
+        await_unloaded(&objects);
+        assert!(!Path::new(&format!("/proc/{process}/fd/0")).exists(), "cycle {cycle}");
+    }
+}

@@ -1,0 +1,324 @@
+//! What happened in a live fabric between two looks at it: rates, and who held whom.
+
+use std::collections::BTreeMap;
+
+use emulation::live::clock::Fidelity;
+use emulation::live::view::{HostView, PortView, SwitchView, View};
+use serde::Serialize;
+
+/// See the module. Times are emulated, so that rates are those of the fabric whatever its dilation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Glance {
+    /// Emulated time since the fabric is up.
+    pub emulated_ns: u64,
+    /// Emulated time between the two looks: what counts as "in the period".
+    pub period_ns: u64,
+    /// How well the fabric keeps up with the wall clock.
+    pub fidelity: Fidelity,
+    /// Flows that are under way.
+    pub active_flows: u64,
+    /// Flows that are done.
+    pub completed_flows: u64,
+    /// Ports of switches, then of hosts, in the order of the scenario.
+    pub ports: Vec<PortGlance>,
+    /// Priorities that were paused at some time in the period.
+    pub holds: Vec<Hold>,
+    /// In the order of the scenario.
+    pub switches: Vec<SwitchGlance>,
+    /// In the order of the scenario.
+    pub hosts: Vec<HostGlance>,
+}
+
+/// A port, of a switch or a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PortGlance {
+    /// The node.
+    pub node: String,
+    /// The node at the other end.
+    pub peer: String,
+    /// The name of the wire out of the port.
+    pub wire: String,
+    /// Line rate in bit/s.
+    pub rate_bps: u64,
+    /// Whether the wire out of the port carries frames.
+    pub is_up: bool,
+    /// Bits that have left in a second, as they count on the wire.
+    pub out_bps: u64,
+    /// Bits that have come in.
+    pub in_bps: u64,
+    /// Bytes that wait to be sent, by priority; 0 for a host, whose flows wait for their turn.
+    pub queued_bytes: [u64; 8],
+    /// Bytes in the switch that came in at the port, by priority; 0 for a host.
+    pub ingress_bytes: [u64; 8],
+    /// Priorities that the peer pauses now.
+    pub paused: Vec<u8>,
+    /// How long it paused each priority in the period.
+    pub paused_ns: [u64; 8],
+    /// PAUSE frames of the peer in the period, by the priorities that they stop.
+    pub pause_frames: [u64; 8],
+}
+
+/// A priority that a node has paused at a neighbour's port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hold {
+    /// Who has sent the PAUSE.
+    pub by: String,
+    /// The wire into which the neighbour may not send.
+    pub wire: String,
+    /// The priority.
+    pub priority: u8,
+    /// Whether it is paused now.
+    pub now: bool,
+    /// For how long it was, in the period.
+    pub paused_ns: u64,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SwitchGlance {
+    /// Its name.
+    pub name: String,
+    /// Bytes that it holds.
+    pub buffer_bytes: u64,
+    /// The most that it has held.
+    pub most_buffer_bytes: u64,
+    /// Bytes that it can hold.
+    pub capacity_bytes: u64,
+    /// Packets that it has marked, in the period and since the fabric is up.
+    pub ecn_marked: Count,
+    /// Frames that it has dropped, by reason.
+    pub drops: BTreeMap<String, Count>,
+}
+
+/// A host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HostGlance {
+    /// Its name.
+    pub name: String,
+    /// Its IPv4 address.
+    pub address: String,
+    /// Frames that programs have sent.
+    pub programs_sent: Count,
+    /// Frames that programs were handed.
+    pub programs_received: Count,
+    /// Frames of programs that were dropped, too long or paused for too long.
+    pub programs_dropped: Count,
+    /// Frames of programs that wait for the port.
+    pub programs_waiting: u64,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// In the period.
+    pub period: u64,
+    /// Since the fabric is up.
+    pub all: u64,
+}
+
+impl Count {
+    fn of(before: u64, now: u64) -> Self {
+        Self { period: now.saturating_sub(before), all: now }
+    }
+
+    /// The sum of some.
+    pub fn sum(counts: impl Iterator<Item = Self>) -> Self {
+        let add = |one: Self, other: Self| Self {
+            period: one.period + other.period,
+            all: one.all + other.all,
+        };
+        counts.fold(Self::default(), add)
+    }
+}
+
+impl Glance {
+    /// What happened from `before` to `now`, two looks at one fabric.
+    pub fn between(before: &View, now: &View) -> Self {
+        let period_ns = now.emulated_ns.saturating_sub(before.emulated_ns);
+        let mut ports = Vec::new();
+        for (then, switch) in before.switches.iter().zip(&now.switches) {
+            let of_port = |(then, port)| of_port(&switch.name, then, port, period_ns);
+            ports.extend(then.ports.iter().zip(&switch.ports).map(of_port));
+        }
+        let hosts = || before.hosts.iter().zip(&now.hosts);
+        ports.extend(hosts().map(|(then, host)| of_nic(then, host, period_ns)));
+        let switches = before.switches.iter().zip(&now.switches);
+        Self {
+            emulated_ns: now.emulated_ns,
+            period_ns,
+            fidelity: now.fidelity.clone(),
+            active_flows: now.active_flows,
+            completed_flows: now.completed_flows,
+            holds: ports.iter().flat_map(holds).collect(),
+            ports,
+            switches: switches.map(|(then, switch)| of_switch(then, switch)).collect(),
+            hosts: hosts().map(|(then, host)| of_host(then, host)).collect(),
+        }
+    }
+
+    /// Bits that hosts have received in a second.
+    pub fn delivered_bps(&self) -> u64 {
+        let nics = &self.ports[self.ports.len() - self.hosts.len()..];
+        nics.iter().map(|port| port.in_bps).sum()
+    }
+
+    /// Frames that switches have dropped, by reason.
+    pub fn drops(&self) -> BTreeMap<&str, Count> {
+        let mut all: BTreeMap<&str, Count> = BTreeMap::new();
+        for (reason, count) in self.switches.iter().flat_map(|switch| &switch.drops) {
+            let sum = all.entry(reason).or_default();
+            *sum = Count::sum([*sum, *count].into_iter());
+        }
+        all
+    }
+
+    /// Packets that switches have marked.
+    pub fn ecn_marked(&self) -> Count {
+        Count::sum(self.switches.iter().map(|switch| switch.ecn_marked))
+    }
+}
+
+impl PortGlance {
+    /// The priorities that the peer pauses, or has paused in the period.
+    pub fn held(&self) -> impl Iterator<Item = u8> {
+        (0..8u8).filter(|&priority| {
+            self.paused_ns[usize::from(priority)] > 0 || self.paused.contains(&priority)
+        })
+    }
+}
+
+impl SwitchGlance {
+    /// Frames that it has dropped.
+    pub fn dropped(&self) -> Count {
+        Count::sum(self.drops.values().copied())
+    }
+}
+
+/// Bits in a second.
+fn rate(before: u64, now: u64, period_ns: u64) -> u64 {
+    let bits = u128::from(now.saturating_sub(before)) * 8 * 1_000_000_000;
+    u64::try_from(bits.checked_div(u128::from(period_ns)).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+fn difference(before: [u64; 8], now: [u64; 8]) -> [u64; 8] {
+    std::array::from_fn(|place| now[place].saturating_sub(before[place]))
+}
+
+fn of_port(node: &str, then: &PortView, port: &PortView, period_ns: u64) -> PortGlance {
+    PortGlance {
+        node: node.to_owned(),
+        peer: port.peer.clone(),
+        wire: port.wire.clone(),
+        rate_bps: port.rate_bps,
+        is_up: port.wire_state.is_up,
+        out_bps: rate(then.sent_bytes, port.sent_bytes, period_ns),
+        in_bps: rate(then.received_bytes, port.received_bytes, period_ns),
+        queued_bytes: port.queued_bytes,
+        ingress_bytes: port.ingress_bytes,
+        paused: port.paused.clone(),
+        paused_ns: difference(then.paused_ns, port.paused_ns),
+        pause_frames: difference(then.pause_frames, port.pause_frames),
+    }
+}
+
+fn of_nic(then: &HostView, host: &HostView, period_ns: u64) -> PortGlance {
+    PortGlance {
+        node: host.name.clone(),
+        peer: host.peer.clone(),
+        wire: host.wire.clone(),
+        rate_bps: host.rate_bps,
+        is_up: host.wire_state.is_up,
+        out_bps: rate(then.sent_bytes, host.sent_bytes, period_ns),
+        in_bps: rate(then.received_bytes, host.received_bytes, period_ns),
+        queued_bytes: [0; 8],
+        ingress_bytes: [0; 8],
+        paused: host.paused.clone(),
+        paused_ns: difference(then.paused_ns, host.paused_ns),
+        pause_frames: difference(then.pause_frames, host.pause_frames),
+    }
+}
+
+fn holds(port: &PortGlance) -> impl Iterator<Item = Hold> {
+    port.held().map(|priority| Hold {
+        by: port.peer.clone(),
+        wire: port.wire.clone(),
+        priority,
+        now: port.paused.contains(&priority),
+        paused_ns: port.paused_ns[usize::from(priority)],
+    })
+}
+
+fn of_switch(then: &SwitchView, switch: &SwitchView) -> SwitchGlance {
+    let drops = switch.drops.iter().map(|(reason, &frames)| {
+        let before = then.drops.get(reason).copied().unwrap_or(0);
+        (reason.clone(), Count::of(before, frames))
+    });
+    SwitchGlance {
+        name: switch.name.clone(),
+        buffer_bytes: switch.buffer_bytes,
+        most_buffer_bytes: switch.most_buffer_bytes,
+        capacity_bytes: switch.capacity_bytes,
+        ecn_marked: Count::of(then.ecn_marked, switch.ecn_marked),
+        drops: drops.collect(),
+    }
+}
+
+fn of_host(then: &HostView, host: &HostView) -> HostGlance {
+    let dropped = |host: &HostView| host.program_frames_too_long + host.program_frames_dropped;
+    HostGlance {
+        name: host.name.clone(),
+        address: host.address.clone(),
+        programs_sent: Count::of(then.program_frames_sent, host.program_frames_sent),
+        programs_received: Count::of(then.program_frames_received, host.program_frames_received),
+        programs_dropped: Count::of(dropped(then), dropped(host)),
+        programs_waiting: host.program_frames_waiting,
+    }
+}
+
+#[cfg(test)]
+pub mod fixture;
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::{before, now};
+    use super::*;
+
+    #[test]
+    fn rates_are_differences_by_emulated_time() {
+        let glance = Glance::between(&before(), &now());
+        assert_eq!(glance.period_ns, 500_000_000);
+        let port = &glance.ports[0];
+        assert_eq!((port.wire.as_str(), port.out_bps, port.in_bps), ("leaf0->h0", 80_000_000, 0));
+        assert_eq!(port.held().collect::<Vec<_>>(), [3]);
+        assert_eq!(glance.delivered_bps(), 80_000_000);
+        assert_eq!(glance.drops()["lossy-threshold"], Count { period: 7, all: 10 });
+        assert_eq!(glance.ecn_marked(), Count { period: 40, all: 140 });
+    }
+
+    #[test]
+    fn who_holds_whom_is_the_peer_of_a_port_that_is_paused() {
+        let glance = Glance::between(&before(), &now());
+        let holds: Vec<(&str, &str, u8, bool)> = glance
+            .holds
+            .iter()
+            .map(|hold| (hold.by.as_str(), hold.wire.as_str(), hold.priority, hold.now))
+            .collect();
+        assert_eq!(
+            holds,
+            [
+                ("h0", "leaf0->h0", 3, true),
+                ("leaf0", "h1->leaf0", 3, true),
+                ("leaf0", "h2->leaf0", 3, false)
+            ]
+        );
+    }
+
+    /// Two looks at one instant, or at a fabric that was deployed again.
+    #[test]
+    fn nothing_is_divided_by_zero_or_negative() {
+        let glance = Glance::between(&now(), &now());
+        assert!(glance.ports.iter().all(|port| port.out_bps == 0));
+        let glance = Glance::between(&now(), &before());
+        assert!(glance.ports.iter().all(|port| port.out_bps == 0 && port.paused_ns == [0; 8]));
+    }
+}
