@@ -77,7 +77,7 @@ impl Scheme for Spfc {
         let Some(line) = state::line(at) else { return };
         line.tick(packet.now);
         if pfc::pause(at, Self::threshold(at), pool, send) {
-            line.reset(at.priority);
+            line.reset(at.priority.bit());
         }
     }
 
@@ -91,8 +91,12 @@ impl Scheme for Spfc {
         Verdict::Send(Changes::default())
     }
 
+    /// A packet that a watchdog discards comes here without [`at_departure`](Scheme::at_departure): it has not departed.
     #[inline(always)]
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
+        if let Some(line) = state::line(&packet.ingress) {
+            line.tick(packet.now);
+        }
         if let Some(order) = Self::resume(&packet.ingress) {
             send(&order);
         }
@@ -103,7 +107,7 @@ impl Scheme for Spfc {
     fn resume<T: Tables>(at: &Ingress<'_, T>) -> Option<Order> {
         let line = state::line(at)?;
         let order = pfc::resume::<Self, T>(at)?;
-        line.release(at.priority);
+        line.release(at.priority.bit());
         Some(order)
     }
 

@@ -58,6 +58,19 @@ fn every_key_of_spfc_is_heard() {
     assert_eq!(settings(&adaptive).period, Nanos(17_406));
 }
 
+/// Ports have states under DSH, too.
+#[test]
+fn spfc_goes_with_the_headroom_of_dsh() {
+    let headroom = "headroom = { kind = \"dsh\", shared_headroom = false }";
+    let scenario = good(&format!("{headroom}\nthreshold = {{ kind = \"spfc\", k_spfc = 4 }}"));
+    let SchemeSettings::Dsh(dsh) = scenario.scheme(SwitchId(0)) else { panic!("DSH") };
+    assert!(dsh.options.victims && !dsh.options.shared_headroom);
+    assert_eq!(dsh.spfc.threshold, spfc::Threshold::Part { numerator: 4, denominator: 1 });
+    let plain = good(headroom);
+    let SchemeSettings::Dsh(dsh) = plain.scheme(SwitchId(0)) else { panic!("DSH") };
+    assert!(!dsh.options.victims);
+}
+
 /// ST: B / N for each port.
 #[test]
 fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
@@ -138,15 +151,26 @@ fn what_spfc_cannot_be_is_an_error() {
       = help: the keys here are `alpha`, `xon_offset`, `by_rate`, `k_spfc`, `counting_number`, `period` and `state_of`
     "#);
     let spfc = "threshold = { kind = \"spfc\" }";
-    let dsh = report(&with(&format!("headroom = {{ kind = \"dsh\" }}\n{spfc}")));
-    assert_snapshot!(dsh, @r#"
-    error: SPFC with shared headroom
+    let less = "headroom = { kind = \"oversubscribed\", ratio = 2 }";
+    assert_snapshot!(report(&with(&format!("{less}\n{spfc}"))), @r#"
+    error: SPFC with oversubscribed headroom
      --> bad.toml:2:12
       |
-    2 | headroom = { kind = "dsh" }
-      |            ^^^^^^^^^^^^^^^^
+    2 | headroom = { kind = "oversubscribed", ratio = 2 }
+      |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: a victim may fill the shared buffer, and then needs headroom that is its own: write headroom = { kind = "sih" } or { kind = "adaptive" }
+      = help: a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write headroom = { kind = "sih" }, { kind = "adaptive" } or { kind = "dsh" }
+    "#);
+    let dsh = "headroom = { kind = \"dsh\" }";
+    let queues = "threshold = { kind = \"spfc\", state_of = \"queue\" }";
+    assert_snapshot!(report(&with(&format!("{dsh}\n{queues}"))), @r#"
+    error: queues with states of their own beside DSH
+     --> bad.toml:3:42
+      |
+    3 | threshold = { kind = "spfc", state_of = "queue" }
+      |                                         ^^^^^^^
+      |
+      = help: DSH bounds what a port holds in sum, and pauses it whole: write state_of = "port"
     "#);
     let bfc = "backpressure = { kind = \"bfc\" }";
     assert_snapshot!(report(&with(&format!("{bfc}\n{spfc}"))), @r#"

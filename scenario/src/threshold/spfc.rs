@@ -148,14 +148,17 @@ impl Scenario {
 
     /// Checks what SPFC has to do with other keys.
     pub(crate) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        if self.spfc().is_none() {
-            return Ok(());
-        }
+        let Some(spfc) = self.spfc() else { return Ok(()) };
         let switch = &self.switch;
-        if !matches!(switch.headroom, Headroom::Sih { .. } | Headroom::Adaptive { .. }) {
-            let help = "a victim may fill the shared buffer, and then needs headroom that is its own: write \
-                        headroom = { kind = \"sih\" } or { kind = \"adaptive\" }";
-            return Err(document.error("switch.headroom", "SPFC with shared headroom", help));
+        if matches!(switch.headroom, Headroom::Oversubscribed { .. }) {
+            let help = "a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write \
+                        headroom = { kind = \"sih\" }, { kind = \"adaptive\" } or { kind = \"dsh\" }";
+            return Err(document.error("switch.headroom", "SPFC with oversubscribed headroom", help));
+        }
+        if matches!(switch.headroom, Headroom::Dsh(_)) && spfc.state_of == StateOf::Queue {
+            let help = "DSH bounds what a port holds in sum, and pauses it whole: write state_of = \"port\"";
+            let title = "queues with states of their own beside DSH";
+            return Err(document.error("switch.threshold.state_of", title, help));
         }
         if switch.backpressure.is_some() {
             let help = "a switch runs one scheme: leave this key out, or write threshold = { kind = \"dt\" }";

@@ -312,6 +312,7 @@ fn config() -> impl Strategy<Value = State> {
                 gradient_weight_shift,
                 deviation_weight_shift,
                 deviation_gain_shift,
+                ..dsh::Settings::default()
             };
             config.ecmp_seed = seed;
             config.queues = queues;

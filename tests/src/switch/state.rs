@@ -109,6 +109,7 @@ impl State {
             gradient_weight_shift: 2,
             deviation_weight_shift: 2,
             deviation_gain_shift: 2,
+            ..dsh::Settings::default()
         };
         let port = |number| PortRow {
             rate_bps: rate.0,

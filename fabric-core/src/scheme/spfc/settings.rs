@@ -1,8 +1,8 @@
 //! The configuration of SPFC.
 
-use super::state;
+use super::state::{self, StateLine};
 use crate::policy::Policy;
-use crate::priority::{self, Priority};
+use crate::priority;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
@@ -104,23 +104,17 @@ impl Settings {
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
     ) {
-        let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
         for (port, (rate, _)) in (0..).zip(ports) {
             for priority in priority::all() {
-                self.write_line(tables, (port, priority), rate, overhead);
+                let line = state::line_of(tables, self.options, port, priority);
+                self.write_line(line.expect("the tables have room for the scheme's state"), rate);
             }
         }
     }
 
-    fn write_line<T: Tables>(
-        &self,
-        tables: &T,
-        (port, priority): (u32, Priority),
-        rate: BitsPerSecond,
-        overhead: u32,
-    ) {
-        let line = state::line_of(tables, self.options, port, priority);
-        let line = line.expect("the tables have room for the scheme's state");
+    /// Writes them into the circuit of a port of this rate, or of a queue there.
+    pub fn write_line(&self, line: &StateLine, rate: BitsPerSecond) {
+        let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
         line.period_ns.store(self.period.0);
         line.victim_bytes.store(self.counting_number(rate).0);
         line.overhead_bytes.store(overhead);

@@ -72,18 +72,18 @@ impl StateLine {
         }
     }
 
-    /// A PAUSE of `class` resets SH.
+    /// A PAUSE of `classes` resets SH.
     #[inline(always)]
-    pub fn reset(&self, class: Priority) {
+    pub fn reset(&self, classes: u8) {
         self.victim_before_pause.store(self.victim.load());
-        self.paused_classes.store(self.paused_classes.load() | u32::from(class.bit()));
+        self.paused_classes.store(self.paused_classes.load() | u32::from(classes));
         self.victim.store(0);
     }
 
-    /// A RESUME of `class` releases SH, if no other class holds it.
+    /// A RESUME of `classes` releases SH, if no other class holds it.
     #[inline(always)]
-    pub fn release(&self, class: Priority) {
-        self.paused_classes.store(self.paused_classes.load() & !u32::from(class.bit()));
+    pub fn release(&self, classes: u8) {
+        self.paused_classes.store(self.paused_classes.load() & !u32::from(classes));
         if self.holds() {
             self.victim.store(1);
         }

@@ -172,7 +172,7 @@ fn the_state_holder_follows_the_rate_counter_unless_a_pause_resets_it() {
         line.tick(Nanos(0));
         line.victim.store(u32::from(before));
         if paused {
-            line.reset(Priority::new(CLASS));
+            line.reset(1 << CLASS);
         }
         line.count::<OwnedTables>(if counted { 2 * LENGTH } else { LENGTH });
         let row = (counted, paused, before);
@@ -441,7 +441,9 @@ impl Bench {
     fn pass_paused(&mut self, now: u64) {
         let line = self.line(0, CLASS);
         line.tick(Nanos(now));
-        [(); 2].map(|()| line.count::<OwnedTables>(LENGTH));
+        for _ in 0..2 {
+            line.count::<OwnedTables>(LENGTH);
+        }
     }
 }
 
