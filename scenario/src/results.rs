@@ -42,6 +42,9 @@ pub struct Results {
     /// Whether `held_flows.csv` is written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub held_flows: bool,
+    /// Whether `queues.csv` has the thresholds of ingress queues.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thresholds: bool,
     /// What `throughput.csv` counts; none is written without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
@@ -137,6 +140,9 @@ pub(super) struct ResultsKeys {
     /// Whether `held_flows.csv` is written: which flows each pause of a single queue finds in it, not those that come later. Needs `switch.backpressure`. Default
     /// false.
     held_flows: bool,
+    /// Whether `queues.csv` also has rows of kind `threshold`: X_off of each lossless ingress queue, at each sample that finds
+    /// it changed. Default false.
+    thresholds: bool,
     /// Asks for `throughput.csv`. Default: none is written.
     throughput: Option<ThroughputKeys>,
     /// Asks for `flow_trace.csv`: rate, window, round trip, congestion and outstanding bytes of chosen flows at each
@@ -187,6 +193,7 @@ impl Default for ResultsKeys {
             occupancy: false,
             distributions: false,
             held_flows: false,
+            thresholds: false,
             throughput: None,
             flow_trace: None,
             hpcc: None,
@@ -229,6 +236,7 @@ impl ResultsKeys {
             occupancy: self.occupancy,
             distributions: self.distributions,
             held_flows: self.held_flows,
+            thresholds: self.thresholds,
             throughput,
             flow_trace,
             hpcc,

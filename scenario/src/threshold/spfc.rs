@@ -153,7 +153,11 @@ impl Scenario {
         if matches!(switch.headroom, Headroom::Oversubscribed { .. }) {
             let help = "a victim may fill the shared buffer, and then needs headroom that is its own or its port's: write \
                         headroom = { kind = \"sih\" }, { kind = \"adaptive\" } or { kind = \"dsh\" }";
-            return Err(document.error("switch.headroom", "SPFC with oversubscribed headroom", help));
+            return Err(document.error(
+                "switch.headroom",
+                "SPFC with oversubscribed headroom",
+                help,
+            ));
         }
         if matches!(switch.headroom, Headroom::Dsh(_)) && spfc.state_of == StateOf::Queue {
             let help = "DSH bounds what a port holds in sum, and pauses it whole: write state_of = \"port\"";

@@ -237,6 +237,23 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
         "xoff_port_ingress_bytes",
         "Bytes in the buffer that came in at a port of a switch, by priority",
         of_queues(|port| port.ingress_bytes),
+    )?;
+    if !view.switches.iter().flat_map(|switch| &switch.ports).any(|port| port.victim.is_some()) {
+        return Ok(());
+    }
+    let victims = view.switches.iter().flat_map(|switch| {
+        switch.ports.iter().filter_map(move |port| {
+            let victim = port.victim.as_ref()?;
+            let of_priority =
+                |it: usize| u64::from(victim.iter().any(|&priority| usize::from(priority) == it));
+            let labels = of_wire(&switch.name, &port.peer, &port.wire);
+            Some(by_priority(&labels, std::array::from_fn(of_priority)))
+        })
+    });
+    families.gauge(
+        "xoff_port_victim",
+        "1 while what comes in at a port of a switch in a priority is a victim's (SPFC)",
+        victims.flatten(),
     )
 }
 
