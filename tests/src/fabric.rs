@@ -37,6 +37,7 @@ pub mod schemes;
 pub mod selective_repeat;
 pub mod shapes;
 pub mod simulator_files;
+pub mod spfc;
 pub mod static_routes;
 pub mod storm;
 pub mod switch_buffers;

@@ -69,7 +69,8 @@ impl ArrivalBench {
             let mut dsh = load(DSH, Some(RING_BYTES));
             let mut spfc = load(SPFC, Some(RING_BYTES));
             let mut bfc = load(BFC, Some(RING_BYTES));
-            let attached = [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3)];
+            let attached =
+                [switch.attach(0), small.attach(1), dsh.attach(2), bfc.attach(3), spfc.attach(4)];
             for attached in &attached {
                 ensure!(attached.is_ok(), "{attached:?}");
             }
