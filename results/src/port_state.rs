@@ -1,6 +1,6 @@
 //! `port_states.csv`, and these states counted and timed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use units::Nanos;
 
 use super::column::Column;
 use super::csv::{Maybe, Row, Text};
+use super::error::ResultsError;
 use super::pause::{PauseEvent, PauseRow};
 
 /// The state of an ingress port, or of an ingress queue that has its own (SPFC, Fig. 7).
@@ -120,16 +121,60 @@ pub struct PortStateTotals {
     pub pauses_of_normal: u64,
 }
 
+/// A run has ended when its last frame arrives, but nodes run on for less than this, and with them the timers that end
+/// periods. What they change is not of the run.
+pub const LONGEST_OVERRUN: Nanos = Nanos(100_000);
+
+/// A change of which it is not known yet whether it is of the run.
+#[derive(Clone, Debug)]
+struct Waiting {
+    time: Nanos,
+    node: String,
+    port: u16,
+    priority: Option<u8>,
+    cause: StateCause,
+}
+
 /// Counts and times them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortStates {
     totals: PortStateTotals,
+    waiting: VecDeque<Waiting>,
     /// By switch, port and priority: since when it is a victim, if it is.
     ports: BTreeMap<(String, u16, Option<u8>), Option<Nanos>>,
 }
 
 impl PortStates {
-    pub(super) fn record(&mut self, row: &PortStateRow) {
+    /// Takes a row, the latest so far. `write` gets those that are of the run.
+    pub(super) fn take(
+        &mut self,
+        row: &PortStateRow,
+        write: impl FnMut(&PortStateRow) -> Result<(), ResultsError>,
+    ) -> Result<(), ResultsError> {
+        let PortStateRow { time, node, port, priority, cause } = *row;
+        self.waiting.push_back(Waiting { time, node: node.to_owned(), port, priority, cause });
+        match time.0.checked_sub(LONGEST_OVERRUN.0) {
+            Some(known) => self.settle(Nanos(known), write),
+            None => Ok(()),
+        }
+    }
+
+    /// The run has lasted at least until `known`.
+    pub(super) fn settle(
+        &mut self,
+        known: Nanos,
+        mut write: impl FnMut(&PortStateRow) -> Result<(), ResultsError>,
+    ) -> Result<(), ResultsError> {
+        while let Some(row) = self.waiting.pop_front_if(|row| row.time <= known) {
+            let Waiting { time, ref node, port, priority, cause } = row;
+            let row = PortStateRow { time, node, port, priority, cause };
+            self.record(&row);
+            write(&row)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, row: &PortStateRow) {
         let since = self.ports.entry((row.node.to_owned(), row.port, row.priority)).or_default();
         match row.cause.state() {
             PortState::Victim => {
@@ -197,5 +242,40 @@ mod tests {
             ..PortStateTotals::default()
         };
         assert_eq!(states.finish(Nanos(100)), expected);
+    }
+
+    #[test]
+    fn what_changes_after_the_end_is_not_of_the_run() {
+        let mut written = Vec::new();
+        let mut states = PortStates::default();
+        let known = LONGEST_OVERRUN.0;
+        for (time, cause) in [
+            (10, StateCause::Fast),
+            (11, StateCause::Slow),
+            (known + 10, StateCause::Fast),
+            (known + 20, StateCause::Slow),
+        ] {
+            let row =
+                PortStateRow { time: Nanos(time), node: "s0", port: 0, priority: None, cause };
+            let write = |row: &PortStateRow| {
+                written.push(row.time.0);
+                Ok(())
+            };
+            states.take(&row, write).unwrap();
+        }
+        assert_eq!(
+            written,
+            [10, 11],
+            "the run ends at the earliest with the last row less the overrun"
+        );
+        states
+            .settle(Nanos(known + 10), |row| {
+                written.push(row.time.0);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(written, [10, 11, known + 10]);
+        let totals = states.finish(Nanos(known + 10));
+        assert_eq!((totals.victims, totals.victim_ns), (2, 1));
     }
 }

@@ -285,8 +285,9 @@ impl Record {
 
     /// Adds a change of the state of a port.
     pub fn port_state(&mut self, row: &PortStateRow) -> Result<(), ResultsError> {
-        self.port_states.get_or_insert_default().record(row);
-        self.folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row))
+        let folder = &mut self.folder;
+        let states = self.port_states.get_or_insert_default();
+        states.take(row, |row| folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row)))
     }
 
     /// Adds a flow that a pause of one queue holds.
@@ -352,6 +353,13 @@ impl Record {
         counted: Summary,
     ) -> Result<RunReport, ResultsError> {
         let end = now.to_nanos();
+        if let Some(states) = &mut self.port_states {
+            let folder = &mut self.folder;
+            let write = |row: &PortStateRow| {
+                folder.as_mut().map_or(Ok(()), |folder| folder.port_state(row))
+            };
+            states.settle(end, write)?;
+        }
         let pause_times = self.pause_times.finish(end);
         let sum =
             |time: fn(&PauseTimeRow) -> Nanos| pause_times.iter().map(|row| time(row).0).sum();

@@ -81,7 +81,7 @@ impl Scheme for Dsh {
         let at = &packet.ingress;
         victims::tick(at, packet.now);
         let told = &mut |order: &Order| {
-            victims::told(at, order);
+            victims::paused(at, order);
             send(order);
         };
         two_level::after_arrival(at, pool, packet.now, told);
@@ -98,7 +98,7 @@ impl Scheme for Dsh {
         let at = &packet.ingress;
         victims::tick(at, packet.now);
         if let Some(order) = two_level::after_departure(at) {
-            victims::told(at, &order);
+            victims::resumed(at, &order);
             send(&order);
         }
     }
@@ -118,7 +118,7 @@ impl Scheme for Dsh {
         victims::tick(at, now);
         let order = two_level::renewal(at, level, pause)?;
         if order.resumes {
-            victims::told(at, &order);
+            victims::resumed(at, &order);
         }
         Some(order)
     }

@@ -72,15 +72,19 @@ pub(super) fn count<T: Tables>(at: &Ingress<'_, T>, length: u64, now: Nanos) {
     }
 }
 
-/// The neighbour is told something.
+/// The neighbour is told to pause.
 #[inline(always)]
-pub(super) fn told<T: Tables>(at: &Ingress<'_, T>, order: &Order) {
-    let Some(line) = line(at) else { return };
-    let HopControl::Classes(pauses) = order.control else { return };
-    if order.resumes {
-        line.release(pauses.resumed());
-    } else {
+pub(super) fn paused<T: Tables>(at: &Ingress<'_, T>, order: &Order) {
+    if let (Some(line), HopControl::Classes(pauses)) = (line(at), order.control) {
         line.reset(pauses.named);
+    }
+}
+
+/// The neighbour is told to resume. Apart from [`paused`], because a program that looks for the classes that go on in an
+/// order of an arrival, of which there are none, is one that verifiers refuse.
+pub(super) fn resumed<T: Tables>(at: &Ingress<'_, T>, order: &Order) {
+    if let (Some(line), HopControl::Classes(pauses)) = (line(at), order.control) {
+        line.release(pauses.resumed());
     }
 }
 
