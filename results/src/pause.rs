@@ -189,6 +189,9 @@ mod tests {
         PauseRow { state: None, ..row }.write_fields(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), format!("{shown}\n"));
         let names = |has_states| PauseRow::columns(has_states).iter().map(|column| column.name);
-        assert_eq!((names(true).last(), names(false).last()), (Some("state"), Some("level")));
+        assert_eq!(
+            (names(true).next_back(), names(false).next_back()),
+            (Some("state"), Some("level"))
+        );
     }
 }

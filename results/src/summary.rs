@@ -462,7 +462,8 @@ mod tests {
         let fidelity =
             Some(FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes });
         let watchdog = Some(WatchdogTotals::default());
-        let json = Summary { watchdog, fidelity, ..summary() }.to_json();
+        let port_states = Some(PortStateTotals::default());
+        let json = Summary { port_states, watchdog, fidelity, ..summary() }.to_json();
         let positions = SUMMARY_KEYS.iter().map(|key| {
             json.find(&format!("\n  \"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });

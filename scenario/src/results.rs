@@ -20,6 +20,7 @@ const MAX_CLASSES: usize = 16;
 
 /// What is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub struct Results {
     /// Emulated time between two samples in `queues.csv`.
     #[serde(serialize_with = "quantity::serialize")]
@@ -114,6 +115,7 @@ fn covers(patterns: &[String], label: &str) -> bool {
 /// What is written.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that is written")]
 pub(super) struct ResultsKeys {
     /// Emulated time between two samples in `queues.csv`, above zero. Default "1us".
     queue_period: Time,

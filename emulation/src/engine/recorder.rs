@@ -100,8 +100,7 @@ impl<'a> Recorder<'a> {
                 self.told(entry, port, classes, event, victim, reason)
             }
             Note::StateChanged { port, priority, change } => {
-                let cause = state_cause(change);
-                record.port_state(&PortStateRow { time, node, port, priority, cause })
+                record.port_state(&port_state_row(time, node, port, priority, change))
             }
             Note::QueueTold { port, queue, paused, reason } => record.queue_pause(&QueuePauseRow {
                 time,
@@ -140,16 +139,14 @@ impl<'a> Recorder<'a> {
             }
             Note::Lost { wire, priority, length, is_pause, reason } => {
                 let wire = fabric.wire(wire);
-                if let (true, NodeKind::Switch(SwitchId(switch))) =
-                    (is_pause, fabric.node(wire.from).kind)
-                {
-                    *self.lost_pauses.entry(switch).or_default() += 1;
+                if is_pause {
+                    self.count_lost_pause(wire.from);
                 }
                 let (place, port) = match reason {
                     DropReason::Corrupted => (node, Some(wire.to_port)),
                     _ => (&wire.name, None),
                 };
-                record.drop_event(&drop_row(time, place, port, priority, reason, length))
+                self.record.drop_event(&drop_row(time, place, port, priority, reason, length))
             }
             Note::StormDetected(_) => Ok(()),
             Note::StormRestored(ref storm) => self.storm(entry.node, storm, entry.at),
@@ -183,6 +180,13 @@ impl<'a> Recorder<'a> {
             Note::Completed { .. } | Note::PausesChanged { .. } => {
                 unreachable!("the engine acts on it")
             }
+        }
+    }
+
+    /// A PAUSE of a node has not arrived.
+    fn count_lost_pause(&mut self, from: NodeId) {
+        if let NodeKind::Switch(SwitchId(switch)) = self.scenario.fabric().node(from).kind {
+            *self.lost_pauses.entry(switch).or_default() += 1;
         }
     }
 
@@ -257,13 +261,20 @@ impl Recorder<'_> {
     }
 }
 
-const fn state_cause(change: StateChange) -> StateCause {
-    match change {
+fn port_state_row(
+    time: Nanos,
+    node: &str,
+    port: u16,
+    priority: Option<u8>,
+    change: StateChange,
+) -> PortStateRow<'_> {
+    let cause = match change {
         StateChange::Fast => StateCause::Fast,
         StateChange::Resumed => StateCause::Resume,
         StateChange::Slow => StateCause::Slow,
         StateChange::Paused => StateCause::Pause,
-    }
+    };
+    PortStateRow { time, node, port, priority, cause }
 }
 
 fn queue_row<'a>(time: Nanos, node: &'a str, counter: &SampledCounter) -> QueueRow<'a> {

@@ -246,7 +246,6 @@ fn drawn(
                 None => (headroom, scheduler),
                 Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
             };
-            let victims = victims(&flows[0], headroom, backpressure.is_some());
             let private_fill = if flows[0].bytes % 2 == 0 { "packets" } else { "bytes" };
             // A TCP segment has room for no more.
             let telemetry_hops = match (beside.is_some_and(needs_telemetry), telemetry_hops) {
@@ -274,7 +273,7 @@ fn drawn(
                 telemetry_hops,
                 lossless,
                 threshold,
-                victims,
+                victims: victims(&flows[0], headroom, backpressure.is_some()),
                 threshold_period,
                 headroom,
                 backpressure,

@@ -122,7 +122,7 @@ fn small(classes: &[u8]) -> String {
     star(5, &classes.iter().map(of).collect::<String>())
 }
 
-/// In periods of 20 us a victim at 8 Gbit/s has sent 4 kB with k_spfc = 5.
+/// In periods of 20 us a victim at 8 Gbit/s has sent 4 kB with `k_spfc = 5`.
 fn spfc(more: &str) -> String {
     format!("switch.threshold={{ kind = \"spfc\", alpha = \"1/2\", period = \"20us\"{more} }}")
 }

@@ -238,6 +238,11 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
         "Bytes in the buffer that came in at a port of a switch, by priority",
         of_queues(|port| port.ingress_bytes),
     )?;
+    of_victims(families, view)
+}
+
+/// Victims, where the scheme has some.
+fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     if !view.switches.iter().flat_map(|switch| &switch.ports).any(|port| port.victim.is_some()) {
         return Ok(());
     }

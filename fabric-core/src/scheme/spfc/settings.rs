@@ -48,11 +48,11 @@ impl Options {
 /// How much must depart in a period for the victim state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// One part in K_spfc, a fraction that is not zero, of what the port can send in a period (Section V-B).
+    /// One part in `K_spfc`, a fraction that is not zero, of what the port can send in a period (Section V-B).
     Part {
-        /// K_spfc, numerator.
+        /// `K_spfc`, numerator.
         numerator: u32,
-        /// K_spfc, denominator.
+        /// `K_spfc`, denominator.
         denominator: u32,
     },
     /// As much at each port.
@@ -84,7 +84,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The counting number of a port of this rate: a count that reaches it shows a departure rate of C / K_spfc or more.
+    /// The counting number of a port of this rate: a count that reaches it shows a departure rate of C / `K_spfc` or more.
     /// At least 1.
     pub fn counting_number(&self, rate: BitsPerSecond) -> Bytes {
         match self.threshold {

@@ -17,7 +17,7 @@ use units::Nanos;
 pub struct StateLine {
     /// TC: how long departures are counted.
     pub period_ns: Cell64,
-    /// The counting number, C x TC / K_spfc, above zero.
+    /// The counting number, C x TC / `K_spfc`, above zero.
     pub victim_bytes: Cell64,
     /// When the running period ends: a multiple of TC.
     pub period_ends_ns: Cell64,

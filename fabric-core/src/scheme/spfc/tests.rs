@@ -216,7 +216,7 @@ const STORIES: [Story; 9] = {
             ],
         ),
         (
-            "R_depart above C / K_spfc: a victim from the packet on that reaches the number",
+            "R_depart above C / `K_spfc`: a victim from the packet on that reaches the number",
             &[
                 (0, Pass(1), false),
                 (999, Pass(1), true),
@@ -236,7 +236,7 @@ const STORIES: [Story; 9] = {
             ],
         ),
         (
-            "R_depart below C / K_spfc for a period: normal at its end, though packets come",
+            "R_depart below C / `K_spfc` for a period: normal at its end, though packets come",
             &[
                 (100, Pass(2), true),
                 (1100, Pass(1), true),

@@ -4,7 +4,7 @@ use super::*;
 
 /// C, in parts of which rates are computed: divisible by 32 and by 20.
 const LINE_RATE: u64 = 3_200_000;
-/// K_spfc of Section IV-C.
+/// `K_spfc` of Section IV-C.
 const K: u64 = 5;
 /// epsilon is a multiple of 1 / this.
 const STEPS: u64 = 20;
@@ -35,7 +35,7 @@ fn eq_5_and_6_by_hand() {
     assert_eq!(departs_of_victim(9, 0), LINE_RATE + LINE_RATE / 10, "none is");
 }
 
-/// Eq. 7 is Eq. 8, and Section IV-C: K_spfc = 5 does not tell apart N < 4, nor epsilon > 0.8 + 1 / (N + 1).
+/// Eq. 7 is Eq. 8, and Section IV-C: `K_spfc` = 5 does not tell apart N < 4, nor epsilon > 0.8 + 1 / (N + 1).
 #[test]
 fn eq_7_says_which_k_distinguishes_the_ports() {
     for ports in 1..=31 {
