@@ -165,7 +165,7 @@ fn what_spfc_cannot_be_is_an_error() {
     let queues = "threshold = { kind = \"spfc\", state_of = \"queue\" }";
     assert_snapshot!(report(&with(&format!("{dsh}\n{queues}"))), @r#"
     error: queues with states of their own beside DSH
-     --> bad.toml:3:42
+     --> bad.toml:3:41
       |
     3 | threshold = { kind = "spfc", state_of = "queue" }
       |                                         ^^^^^^^
