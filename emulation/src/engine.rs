@@ -250,7 +250,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             parts,
             agenda: Agenda::default(),
             resting: Vec::new(),
-            deadlocks: DeadlockWatch::new(fabric, scenario.reroutes()),
+            deadlocks: DeadlockWatch::new(fabric, scenario.may_reroute()),
             rerouting: Rerouting::of(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario),

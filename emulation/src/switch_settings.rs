@@ -97,7 +97,7 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
 /// Members of all ECMP groups: those that there are, or, where routes may change, the most that there may be.
 fn next_hops(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> u32 {
     let now = next_hops_for(&routes.groups);
-    if !scenario.reroutes() && !scenario.is_on_demand() {
+    if !scenario.may_reroute() {
         return now;
     }
     // All hosts of a switch have the same group, of ports to other switches.

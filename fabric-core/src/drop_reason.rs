@@ -119,6 +119,8 @@ drop_reasons! {
     Corrupted = 27, "corrupted", Injected;
     /// A fault has taken the wire down.
     LinkDown = 28, "link-down", Injected;
+    /// Faults have taken down all links that lead to the host, and the switch knows.
+    Unreachable = 29, "unreachable", Injected;
 }
 
 impl fmt::Display for DropReason {

@@ -127,6 +127,9 @@ pub fn route<T: Tables>(
         None => *tables.route(host).ok_or(DropReason::NoRoute)?,
     };
     let hash = || flow_hash(fields, config.ecmp_seed);
+    if route.members == 0 {
+        return Err(DropReason::Unreachable);
+    }
     let port = select(tables, route, hash).ok_or(DropReason::NoRoute)?;
     if port >= config.ports { Err(DropReason::NoRoute) } else { Ok(port) }
 }
@@ -229,6 +232,9 @@ mod tests {
             PolicyRoute { key: flow, route: Route { members: 1, first: 2 } };
         tables.config.ports = 3;
         assert_eq!(to(&tables, all, &fields), Ok(2));
+        tables.policy_routes[row(&flow, 3)].route = Route { members: 0, first: 2 };
+        let cut_off = to(&tables, all, &fields);
+        assert_eq!(cut_off, Err(DropReason::Unreachable), "no port leads there");
         let other = Ipv4Fields { ports: 8, ..fields };
         assert_ne!(to(&tables, all, &other), Ok(2));
     }

@@ -109,13 +109,8 @@ pub struct DropTotals {
     /// By a fault that the scenario asked for.
     pub injected: u64,
     /// By the watchdogs of switches; left out where there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub watchdog: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-const fn is_zero(frames: &u64) -> bool {
-    *frames == 0
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<u64>,
 }
 
 impl DropTotals {
@@ -131,13 +126,14 @@ impl DropTotals {
             DropClass::Ignored => &mut self.ignored,
             DropClass::Substrate => &mut self.substrate,
             DropClass::Injected => &mut self.injected,
-            DropClass::Watchdog => &mut self.watchdog,
+            DropClass::Watchdog => self.watchdog.get_or_insert_default(),
         } += frames;
     }
 
     /// Frames lost: all but the ignored.
-    pub const fn lost(&self) -> u64 {
-        self.policy + self.frame + self.substrate + self.injected + self.watchdog
+    pub fn lost(&self) -> u64 {
+        let &Self { policy, frame, substrate, injected, watchdog, .. } = self;
+        policy + frame + substrate + injected + watchdog.unwrap_or(0)
     }
 }
 
@@ -186,6 +182,6 @@ mod tests {
         assert_eq!(drops.by_reason["some-reason"], 2 * 654_321);
         let DropTotals { policy, frame, ignored, substrate, injected, watchdog, .. } = drops;
         assert_eq!([policy, frame, ignored, substrate, injected], [2, 40, 600, 8000, 100_000]);
-        assert_eq!((watchdog, drops.lost()), (1_200_000, 1_308_042));
+        assert_eq!((watchdog, drops.lost()), (Some(1_200_000), 1_308_042));
     }
 }

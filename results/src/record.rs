@@ -350,7 +350,7 @@ impl Record {
         mut self,
         now: Picos,
         description: RunDescription,
-        counted: Summary,
+        mut counted: Summary,
     ) -> Result<RunReport, ResultsError> {
         let end = now.to_nanos();
         if let Some(states) = &mut self.port_states {
@@ -388,6 +388,9 @@ impl Record {
             }
         });
         let fct_by_size = self.flows.by_size();
+        if self.watchdog.is_some() {
+            counted.drops.watchdog.get_or_insert_default();
+        }
         let summary = Summary {
             flows_total,
             flows_completed,

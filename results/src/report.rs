@@ -495,23 +495,22 @@ fn pause_row(
     ]
 }
 
-/// `faults: 2 frames lost, 300 frames delayed, 2 changes of routes`; nothing if they did nothing.
+/// `faults: 2 frames lost, 300 delays, 2 changes of routes`; nothing if they did nothing.
 fn told(faults: &FaultTotals) -> Option<String> {
     let FaultTotals { lost, corrupted, sent_while_down, delayed, slowed, reroutes } = *faults;
+    // Each fault that makes a frame late counts it.
     let kinds = [
-        (lost, "lost"),
-        (corrupted, "corrupted"),
-        (sent_while_down, "sent while their wire was down"),
-        (delayed, "delayed"),
-        (slowed, "slowed"),
+        (lost, "frame", " lost"),
+        (corrupted, "frame", " corrupted"),
+        (sent_while_down, "frame", " sent while their wire was down"),
+        (delayed, "delay", ""),
+        (slowed, "slower transmission", ""),
+        (reroutes, "change", " of routes"),
     ];
-    let kinds = kinds.iter().filter(|(frames, _)| *frames > 0);
-    let told =
-        |(frames, kind): &(u64, &str)| format!("{} {kind}", quantity::counted(*frames, "frame"));
-    let mut done: Vec<String> = kinds.map(told).collect();
-    if reroutes > 0 {
-        done.push(format!("{} of routes", quantity::counted(reroutes, "change")));
-    }
+    let kinds = kinds.iter().filter(|(times, ..)| *times > 0);
+    let done: Vec<String> = kinds
+        .map(|&(times, noun, what)| format!("{}{what}", quantity::counted(times, noun)))
+        .collect();
     (!done.is_empty()).then(|| format!("faults: {}", done.join(", ")))
 }
 

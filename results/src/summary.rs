@@ -256,11 +256,13 @@ pub const SUMMARY_KEYS: &[Column] = &[
     Column {
         name: "drops",
         about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
-                `ignored`, `substrate`, `injected`, and `watchdog` if there are any (see `drops.csv`).",
+                `ignored`, `substrate`, `injected`, and `watchdog` with `switch.watchdog` (see `drops.csv`).",
     },
     Column {
         name: "faults",
-        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often                 switches were given other routes. Null without faults.",
+        about: "What `[[faults]]` have done, in frames (see `faults.csv`): `lost`, `corrupted`, `sent_while_down` (to a wire \
+                that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, how often \
+                switches were given other routes. Null without faults.",
     },
     Column { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
     Column {

@@ -12,8 +12,8 @@ use super::report::ScenarioError;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Capture {
-    /// Wires by name, such as "h0->leaf0"; `*` stands for any text and `?` for one character, so
-    /// that "leaf0->*" is all that leaf0 sends. Default: every wire.
+    /// Wires by name, such as "h0->leaf0", or links, such as "h0-leaf0", which are both of their wires; `*` stands for any
+    /// text and `?` for one character, so that "leaf0->*" is all that leaf0 sends. Default: every wire.
     pub wires: Vec<String>,
     /// Frames to keep: "all", "pfc", "hop-control", "cnp", "data" (data, ACKs and NAKs) or "drops". Default "all".
     pub filter: CaptureFilter,
@@ -34,8 +34,8 @@ pub enum CaptureFilter {
     Cnp,
     /// Data packets, ACKs and NAKs.
     Data,
-    /// Frames that the switch at the end of the wire dropped as they came in, and those that the wire lost. The reason is
-    /// the packet's comment, such as "dropped: ttl-expired".
+    /// Frames that the node at the end of the wire dropped as they came in, and those that the wire lost, at the time at
+    /// which their transmission began. The reason is the packet's comment, such as "dropped: ttl-expired".
     Drops,
 }
 
@@ -48,7 +48,7 @@ impl Default for Capture {
 impl Capture {
     /// Whether the wire of this name is recorded.
     pub fn covers(&self, wire: &str) -> bool {
-        self.wires.iter().any(|pattern| glob::matches(pattern, wire))
+        self.wires.iter().any(|pattern| glob::matches_wire(pattern, wire))
     }
 
     pub(super) fn check(

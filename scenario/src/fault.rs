@@ -1,7 +1,7 @@
 //! `[[faults]]`: what goes wrong on wires on purpose.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Picos};
 
 use super::glob;
@@ -9,8 +9,9 @@ use super::outage::{Flap, Outage, Span};
 use super::quantity;
 use super::ratio::Probability;
 
-/// No fault adds more to the time that a frame is on its way: the auditor of the kernel datapath tells instants apart
-/// that lie within four seconds.
+/// The most that the scenario's delays on a wire add together to the time that a frame is on its way, and the most of the
+/// delay and of the jitter that a live fabric's user sets. With a slow port ([`LEAST_RATE`]) that is four seconds, within
+/// which the auditor of the kernel datapath tells instants apart.
 pub const MOST_DELAY: Picos = Picos(1_000_000_000_000);
 /// The longest frame takes a second at this rate.
 pub const LEAST_RATE: BitsPerSecond = BitsPerSecond(100_000);
@@ -57,7 +58,7 @@ pub enum Fault {
         /// Where and when.
         #[serde(flatten)]
         scope: Scope,
-        /// At most the link's.
+        /// Below the link's.
         #[serde(serialize_with = "quantity::serialize")]
         rate: BitsPerSecond,
     },
@@ -119,12 +120,10 @@ pub struct Reroute {
     pub reroute_after: Picos,
 }
 
-/// A pattern over the names of wires or of links, which are both of their wires.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WirePattern {
-    text: String,
-    names_links: bool,
-}
+/// A pattern over the names of wires, or of links, which are both of their wires: see [`glob::matches_wire`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct WirePattern(pub(super) String);
 
 /// Which frames of a class a fault takes, counted on each wire alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -168,30 +167,10 @@ fn is_zero(time: &Picos) -> bool {
     *time == Picos::ZERO
 }
 
-impl Serialize for WirePattern {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&self.text)
-    }
-}
-
 impl WirePattern {
-    /// A pattern over names of wires; of links, if it matches no wire.
-    pub(super) fn new<'a>(text: String, mut wires: impl Iterator<Item = &'a str>) -> Self {
-        let names_links = !wires.any(|wire| glob::matches(&text, wire));
-        Self { text, names_links }
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Whether it is for the wire of this name.
     pub fn covers(&self, wire: &str) -> bool {
-        if self.names_links {
-            glob::matches_link(&self.text, wire)
-        } else {
-            glob::matches(&self.text, wire)
-        }
+        glob::matches_wire(&self.0, wire)
     }
 }
 

@@ -6,11 +6,12 @@ use topology::Fabric;
 use units::Picos;
 
 use super::Scenario;
-use super::document::{Document, suggestion};
+use super::document::Document;
 use super::fault::{
     Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
     WirePattern,
 };
+use super::glob;
 use super::outage::{Flap, FlapKeys};
 use super::quantity::{Rate, Time, display};
 use super::ratio::Probability;
@@ -70,9 +71,9 @@ pub(super) enum FaultKeys {
         at: Option<Time>,
         /// How long it lasts. Default: to the run's end.
         r#for: Option<Time>,
-        /// By how much each frame arrives later, at most "1s". Default "0s".
+        /// By how much each frame arrives later; delays and jitters of a wire add up to "1s" at most. Default "0s".
         delay: Option<Time>,
-        /// The most by which a frame arrives later than that, at most "1s": drawn for each frame, all values alike, from the
+        /// The most by which a frame arrives later than that: drawn for each frame, all values alike, from the
         /// scenario's seed. Default "0s".
         jitter: Option<Time>,
     },
@@ -87,7 +88,7 @@ pub(super) enum FaultKeys {
         at: Option<Time>,
         /// How long it lasts. Default: to the run's end.
         r#for: Option<Time>,
-        /// At least "100kbps" and at most the links' rate.
+        /// At least "100kbps", and below the links' rate.
         rate: Rate,
     },
     /// The wire loses every frame.
@@ -176,26 +177,19 @@ impl FaultPlace<'_> {
         at: Option<Time>,
         r#for: Option<Time>,
     ) -> Result<Scope, ScenarioError> {
-        let names = || self.fabric.wires().iter().map(|wire| wire.name.as_str());
-        let pattern = WirePattern::new(wire, names());
-        if !names().any(|name| pattern.covers(name)) {
-            let what = "`*` stands for any text; a link is named like h0-s0; the wires are";
-            let help = suggestion(pattern.text(), what, names());
-            let title = format!("no wire or link matches `{}`", pattern.text());
-            return self.wrong("wire", &title, &help);
-        }
+        glob::check(&wire, &format!("{}.wire", self.path), self.fabric, self.document)?;
         if r#for.is_some_and(|time| time.0 == Picos::ZERO) {
             let help =
                 "write a time such as \"1ms\", or leave `for` out: then it lasts to the run's end";
             return self.wrong("for", "a fault of no time", help);
         }
         let at = at.map_or(Picos::ZERO, |time| time.0);
-        if let Some(duration) = self.duration.filter(|&duration| at > duration) {
+        if let Some(duration) = self.duration.filter(|&duration| at >= duration) {
             let title = format!("the fault begins at {}", display(at));
             let help = format!("the run's `duration` is {}", display(duration));
             return self.wrong("at", &title, &help);
         }
-        Ok(Scope { wire: pattern, at, r#for: r#for.map(|time| time.0) })
+        Ok(Scope { wire: WirePattern(wire), at, r#for: r#for.map(|time| time.0) })
     }
 
     fn selection(
@@ -237,12 +231,6 @@ impl FaultPlace<'_> {
             let help = "add delay = \"5us\", or jitter = \"1us\"";
             return self.wrong("", "a delay of no time", help);
         }
-        for (key, time) in [("delay", lateness.delay), ("jitter", lateness.jitter)] {
-            if time > MOST_DELAY {
-                let title = format!("`{key}` is {}", display(time));
-                return self.wrong(key, &title, "write at most 1s");
-            }
-        }
         Ok(lateness)
     }
 
@@ -252,11 +240,11 @@ impl FaultPlace<'_> {
             let help = "write at least 100kbps, at which the longest frame takes most of a second";
             return self.wrong("rate", &title, help);
         }
-        let slower = |wire: &&topology::Wire| scope.wire.covers(&wire.name) && wire.rate < rate.0;
+        let slower = |wire: &&topology::Wire| scope.wire.covers(&wire.name) && wire.rate <= rate.0;
         match self.fabric.wires().iter().find(slower) {
             None => Ok(()),
             Some(wire) => {
-                let title = format!("{} is above the rate of {}", display(rate.0), wire.name);
+                let title = format!("{} is not below the rate of {}", display(rate.0), wire.name);
                 let help =
                     format!("a fault makes it slower: write less than {}", display(wire.rate));
                 self.wrong("rate", &title, &help)
@@ -284,9 +272,10 @@ impl FaultPlace<'_> {
 pub type NoReroute = (&'static str, &'static str);
 
 impl Scenario {
-    /// Whether faults change routes.
-    pub fn reroutes(&self) -> bool {
-        self.faults.iter().filter_map(Fault::outage).any(|(_, reroute)| reroute.reroute)
+    /// Whether routes may change while the fabric runs: faults change them, or the users of a live fabric may.
+    pub fn may_reroute(&self) -> bool {
+        let reroutes = |fault: &Fault| fault.outage().is_some_and(|(_, it)| it.reroute);
+        self.is_on_demand() || self.faults.iter().any(reroutes)
     }
 
     /// Why routes cannot change while the fabric runs, if they cannot.
@@ -310,8 +299,30 @@ impl Scenario {
         ))
     }
 
+    /// Checks that the delays on each wire are short enough together.
+    fn check_delays(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let mut sums = vec![Picos::ZERO; self.fabric.wires().len()];
+        for (number, fault) in self.faults.iter().enumerate() {
+            let Fault::Delay { scope, lateness } = fault else { continue };
+            for (sum, wire) in sums.iter_mut().zip(self.fabric.wires()) {
+                if !scope.wire.covers(&wire.name) {
+                    continue;
+                }
+                *sum =
+                    Picos(sum.0.saturating_add(lateness.delay.0.saturating_add(lateness.jitter.0)));
+                if *sum > MOST_DELAY {
+                    let title = format!("frames on {} are up to {} late", wire.name, display(*sum));
+                    let help = "delays and jitters of a wire may add up to 1s";
+                    return Err(document.error(&format!("faults.{number}"), &title, help));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what faults have to do with other keys.
     pub(super) fn check_faults(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        self.check_delays(document)?;
         let is_late = |fault: &Fault| matches!(fault, Fault::Delay { .. } | Fault::Rate { .. });
         if self.results.distributions && self.faults.iter().any(is_late) {
             let title = "`distributions` beside faults that make frames late";

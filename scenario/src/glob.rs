@@ -29,28 +29,20 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
-/// Whether a pattern matches the name of a wire's link: "a-b" or "b-a" of "a->b", "a-b#2" or "b-a#2" of "a->b#2".
-pub fn matches_link(pattern: &str, wire: &str) -> bool {
+/// Whether a pattern means a wire. A pattern with an arrow is one over the names of wires. One without is over those of
+/// links, and means both wires: "a-b" and "b-a" are the link of "a->b", "a-b#2" and "b-a#2" that of "a->b#2".
+pub fn matches_wire(pattern: &str, wire: &str) -> bool {
+    if pattern.contains('>') { matches(pattern, wire) } else { matches_link(pattern, wire) }
+}
+
+fn matches_link(pattern: &str, wire: &str) -> bool {
     let Some((from, to)) = wire.split_once("->") else { return false };
     let (to, number) = to.find('#').map_or((to, ""), |place| to.split_at(place));
     matches(pattern, &format!("{from}-{to}{number}"))
         || matches(pattern, &format!("{to}-{from}{number}"))
 }
 
-/// Which of the wires with these names a pattern means: those whose names it matches, or, if it matches none, both wires
-/// of the links whose names it matches.
-pub fn wires<'a>(pattern: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
-    let numbered = names.enumerate();
-    let wires = numbered.clone().filter(|(_, name)| matches(pattern, name));
-    let wires: Vec<usize> = wires.map(|(number, _)| number).collect();
-    if !wires.is_empty() {
-        return wires;
-    }
-    let of_links = numbered.filter(|(_, name)| matches_link(pattern, name));
-    of_links.map(|(number, _)| number).collect()
-}
-
-/// Checks that a pattern matches a wire of the fabric.
+/// Checks that a pattern means a wire of the fabric.
 pub(super) fn check(
     pattern: &str,
     path: &str,
@@ -58,17 +50,18 @@ pub(super) fn check(
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     let mut names = fabric.wires().iter().map(|wire| wire.name.as_str());
-    if names.any(|name| matches(pattern, name)) {
+    if names.any(|name| matches_wire(pattern, name)) {
         return Ok(());
     }
     let names = fabric.wires().iter().map(|wire| wire.name.as_str());
-    let help = suggestion(pattern, "`*` stands for any text; the wires are", names);
-    Err(document.error(path, &format!("no wire matches `{pattern}`"), &help))
+    let what = "`*` stands for any text; a link is named like h0-s0; the wires are";
+    let help = suggestion(pattern, what, names);
+    Err(document.error(path, &format!("no wire or link matches `{pattern}`"), &help))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{matches, wires};
+    use super::{matches, matches_wire};
 
     #[test]
     fn stars_stand_for_any_text() {
@@ -84,7 +77,9 @@ mod tests {
     #[test]
     fn a_link_is_both_of_its_wires() {
         let names = ["h0->a-b", "a-b->h0", "a-b->c", "c->a-b", "a-b->c#2", "c->a-b#2"];
-        let meant = |pattern| wires(pattern, names.iter().copied());
+        let meant = |pattern: &str| -> Vec<usize> {
+            (0..names.len()).filter(|&number| matches_wire(pattern, names[number])).collect()
+        };
         for (pattern, expected) in [
             ("h0->a-b", &[0][..]),
             ("h0-a-b", &[0, 1]),
@@ -92,6 +87,8 @@ mod tests {
             ("c-a-b", &[2, 3]),
             ("a-b-c#2", &[4, 5]),
             ("c-a-b*", &[2, 3, 4, 5]),
+            ("c-*", &[2, 3, 4, 5]),
+            ("h0*", &[0, 1]),
             ("a-b->*", &[1, 2, 4]),
             ("*", &[0, 1, 2, 3, 4, 5]),
             ("h0", &[]),

@@ -475,7 +475,7 @@ impl ScenarioKeys {
         let faults = self.faults.into_iter().enumerate().map(resolve_fault);
         let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
             let path = format!("storms.{number}");
-            keys.resolve(&path, switch.lossless, duration, &fabric, document)
+            keys.resolve(&path, switch.lossless, lasts, &fabric, document)
         };
         let storms = self.storms.into_iter().enumerate().map(resolve_storm);
         let storms = storms.collect::<Result<_, _>>()?;

@@ -64,7 +64,7 @@ impl StormKeys {
         self,
         path: &str,
         lossless: Priorities,
-        duration: Picos,
+        duration: Option<Picos>,
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<Storm, ScenarioError> {
@@ -88,7 +88,7 @@ impl StormKeys {
             let help = "name priorities of `switch.lossless`";
             return wrong("priorities", &title, help);
         }
-        if at.0 >= duration {
+        if let Some(duration) = duration.filter(|&duration| at.0 >= duration) {
             let title = format!("a storm that begins at {}", quantity::display(at.0));
             let help = format!("the run is over at {}", quantity::display(duration));
             return wrong("at", &title, &help);

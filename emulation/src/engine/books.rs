@@ -8,6 +8,7 @@ use results::{DropTotals, FaultRow, FaultTotals, FlowQueueTotals, Measurements, 
 use scenario::Stop;
 use switch_user::tables::SwitchTables;
 use topology::{NodeKind, WireId};
+use units::Nanos;
 
 use super::faults::FaultTally;
 use super::host_node::HostNode;
@@ -137,17 +138,21 @@ impl<W: Wires> Engine<'_, W> {
         Ok(())
     }
 
+    /// The sending ends of all wires.
+    pub(super) fn transmitters(&self) -> impl Iterator<Item = &Transmitter> {
+        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires().0);
+        let switches = self.switches();
+        hosts.chain(switches.flat_map(|node| (0..node.ports()).map(move |port| node.wires(port).0)))
+    }
+
     /// What the scenario's faults have done on each wire, in the order of faults and wires.
     fn fault_rows(&self) -> Vec<FaultRow> {
         let fabric = self.scenario.fabric();
-        let hosts = self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.wires().0);
-        let switches =
-            self.switches().flat_map(|node| (0..node.ports()).map(|port| node.wires(port).0));
         let of_wire = |out: &Transmitter| {
             let wire = out.wire;
             out.tallies().map(move |(fault, tally)| (fault, wire.0, tally)).collect::<Vec<_>>()
         };
-        let mut tallies: Vec<_> = hosts.chain(switches).flat_map(of_wire).collect();
+        let mut tallies: Vec<_> = self.transmitters().flat_map(of_wire).collect();
         tallies.sort_by_key(|&(fault, wire, _)| (fault, wire));
         let row = |(fault, wire, tally): (u32, u32, FaultTally)| FaultRow {
             fault,
@@ -155,7 +160,7 @@ impl<W: Wires> Engine<'_, W> {
             wire: fabric.wire(WireId(wire)).name.clone(),
             seen: tally.seen,
             frames: tally.frames,
-            added: tally.added.to_nanos_ceil(),
+            added: Nanos(u64::try_from(tally.added.div_ceil(1000)).unwrap_or(u64::MAX)),
             most_added: tally.most_added.to_nanos_ceil(),
         };
         tallies.into_iter().map(row).collect()

@@ -34,8 +34,8 @@ pub struct FaultTally {
     pub seen: u64,
     /// Frames that it took, damaged, delayed or slowed.
     pub frames: u64,
-    /// What it has added to their time.
-    pub added: Picos,
+    /// What it has added to their time, in picoseconds.
+    pub added: u128,
     /// The most of it that one frame has got.
     pub most_added: Picos,
 }
@@ -140,9 +140,13 @@ impl Injector {
         lateness.delay + Picos(u64::try_from(drawn).expect("it is at most the jitter"))
     }
 
-    fn count(&mut self, added: Picos) {
+    /// Counts a frame that arrives, if this fault makes it late.
+    fn count_late(&mut self, added: Picos) {
+        if added == Picos::ZERO {
+            return;
+        }
         self.tally.frames += 1;
-        self.tally.added += added;
+        self.tally.added += u128::from(added.0);
         self.tally.most_added = self.tally.most_added.max(added);
     }
 }
@@ -187,8 +191,40 @@ impl Faults {
 
     /// What becomes of a frame of `length` bytes whose transmission begins now.
     pub fn pass(&mut self, now: Picos, length: u32, kind: FrameKind) -> Passage {
+        let fate = self.fate(now, kind);
         let plain = self.timing.serialise(length);
         let (mut serialised, mut late) = (plain, Picos::ZERO);
+        for injector in &mut self.injectors {
+            let added = match &injector.what {
+                _ if !injector.is_for(now, kind) => continue,
+                What::Delay(lateness) => {
+                    let added = injector.lateness(*lateness);
+                    late += added;
+                    added
+                }
+                What::Rate(timing) => {
+                    let slower = timing.serialise(length);
+                    serialised = serialised.max(slower);
+                    slower - plain
+                }
+                _ => continue,
+            };
+            if !matches!(fate, Fate::Lost(_)) {
+                injector.count_late(added);
+            }
+        }
+        let busy_until = now + serialised;
+        let mut arrival = busy_until + self.timing.delay + late;
+        if !matches!(fate, Fate::Lost(_)) {
+            arrival = arrival.max(self.last_arrival + serialised);
+            self.last_arrival = arrival;
+        }
+        let late = arrival - (now + plain + self.timing.delay);
+        Passage { busy_until, arrival, late, fate }
+    }
+
+    /// Counts a frame, and says how it arrives.
+    fn fate(&mut self, now: Picos, kind: FrameKind) -> Fate {
         let (mut taker, mut damager) = (None, None);
         // Every fault counts every frame that it is for, even one that another fault takes.
         for (place, injector) in self.injectors.iter_mut().enumerate() {
@@ -206,19 +242,10 @@ impl Faults {
                     let is_damaged = injector.selects(selection);
                     damager = damager.or(is_damaged.then_some(place));
                 }
-                What::Delay(lateness) => {
-                    let added = injector.lateness(*lateness);
-                    late += added;
-                    injector.count(added);
-                }
-                What::Rate(timing) => {
-                    let slower = timing.serialise(length);
-                    serialised = serialised.max(slower);
-                    injector.count(slower - plain);
-                }
+                What::Delay(_) | What::Rate(_) => {}
             }
         }
-        let fate = match (taker, damager) {
+        match (taker, damager) {
             (Some((place, reason)), _) => {
                 self.injectors[place].tally.frames += 1;
                 Fate::Lost(reason)
@@ -228,15 +255,7 @@ impl Faults {
                 Fate::Damaged
             }
             (None, None) => Fate::Whole,
-        };
-        let busy_until = now + serialised;
-        let mut arrival = busy_until + self.timing.delay + late;
-        if !matches!(fate, Fate::Lost(_)) {
-            arrival = arrival.max(self.last_arrival + serialised);
-            self.last_arrival = arrival;
         }
-        let late = arrival - (now + plain + self.timing.delay);
-        Passage { busy_until, arrival, late, fate }
     }
 
     /// The most time from the beginning of a transmission to its arrival, of a frame of `length` bytes that was or may be

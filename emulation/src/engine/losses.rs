@@ -2,10 +2,11 @@
 
 use fabric_core::drop_reason::DropReason;
 use results::counted;
-use scenario::Fault;
-use topology::SwitchId;
+use scenario::Headroom;
+use topology::{SwitchId, WireId};
 
 use super::Engine;
+use super::transmitter::Transmitter;
 use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
@@ -15,18 +16,13 @@ impl<W: Wires> Engine<'_, W> {
         let forwarded = in_spite_of_pauses(self.forwarded_packets());
         let line = |(&(switch, reason), &packets): (&(u32, DropReason), &u64)| {
             let lost = lost_pauses(self.recorder.lost_pauses.get(&switch).copied());
-            let faults = lost + if self.has_late_links(SwitchId(switch)) { LATE_LINKS } else { "" };
+            let faults = lost + self.late_links(SwitchId(switch));
             let switch = &self.scenario.fabric().switch(SwitchId(switch)).name;
             let packets = counted(packets, "lossless packet");
             let advice = headroom.advice(reason).unwrap_or(UNEXPECTED);
             format!("{switch} dropped {packets} ({reason}): {advice}{faults}{forwarded}")
         };
-        // Faults take links, and with the last one to a host the route.
-        let is_limit = |&(_, reason): &(u32, DropReason)| {
-            reason != DropReason::NoRoute || self.rerouting.changes == 0
-        };
-        let drops = self.recorder.lossless_drops.iter();
-        drops.filter(|(place, _)| is_limit(place)).map(line).collect()
+        self.recorder.lossless_drops.iter().map(line).collect()
     }
 
     /// Packets that switches have sent in spite of pauses, as their watchdogs told them.
@@ -47,19 +43,20 @@ fn in_spite_of_pauses(packets: u64) -> String {
 }
 
 impl<W: Wires> Engine<'_, W> {
-    /// Whether faults hold up frames on wires to or from a switch, or slow the ports there.
-    fn has_late_links(&self, switch: SwitchId) -> bool {
-        let fabric = self.scenario.fabric();
-        let wires = fabric.switch(switch).ports.iter().flat_map(|&out| [out, out.reverse()]);
-        let names: Vec<&str> = wires.map(|wire| fabric.wire(wire).name.as_str()).collect();
-        let is_late = |fault: &Fault| matches!(fault, Fault::Delay { .. } | Fault::Rate { .. });
-        let late = self.scenario.faults.iter().filter(|fault| is_late(fault));
-        late.into_iter().any(|fault| names.iter().any(|name| fault.covers(name)))
+    /// Whether faults may be the cause that hold up frames on wires to or from a switch, or slow the ports there.
+    fn late_links(&self, switch: SwitchId) -> &'static str {
+        let own = &self.scenario.fabric().switch(switch).ports;
+        let is_own = |wire: WireId| own.contains(&wire) || own.contains(&wire.reverse());
+        let is_late = |out: &Transmitter| is_own(out.wire) && out.may_be_late();
+        match self.scenario.switch.headroom {
+            _ if !self.transmitters().any(is_late) => "",
+            Headroom::Adaptive { .. } => {
+                "; faults make frames on its links late, some of them by more than was measured"
+            }
+            _ => "; faults make frames on its links late, for which no headroom is computed",
+        }
     }
 }
-
-/// Headroom is for the links as they are without faults.
-const LATE_LINKS: &str = "; faults make frames on its links late, for which no headroom is computed unless it is \"adaptive\"";
 
 /// Whether the scenario's faults may be the cause: how many PAUSE frames of the switch they dropped.
 fn lost_pauses(frames: Option<u64>) -> String {

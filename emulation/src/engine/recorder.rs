@@ -247,9 +247,10 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Remembers lossless packets that a switch drops, unless its watchdog does, as the scenario asks.
+    /// Remembers lossless packets that a switch drops, unless that is what the scenario asks for.
     fn count_drop(&mut self, node: NodeId, priority: Option<u8>, reason: DropReason) {
-        if reason.class() == drop_reason::DropClass::Watchdog {
+        use drop_reason::DropClass::{Injected, Watchdog};
+        if matches!(reason.class(), Injected | Watchdog) {
             return;
         }
         let is_lossless = |priority| self.scenario.switch.lossless.contains(priority);

@@ -9,7 +9,7 @@ use super::agenda::Task;
 use crate::datapath::Wires;
 use crate::switch_settings::RouteTables;
 
-/// A wire that goes down, and switches that hear of it later.
+/// An outage of a wire, and how long until switches know of it.
 #[derive(Clone, Copy, Debug)]
 struct KnownOutage {
     wire: WireId,

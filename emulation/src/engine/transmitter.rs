@@ -71,15 +71,25 @@ impl Transmitter {
     #[inline]
     pub fn start(&mut self, now: Picos, length: u32) -> Picos {
         self.busy_until = now + self.timing.serialise(length);
+        self.count_sent(length);
+        self.busy_until + self.timing.delay
+    }
+
+    #[inline(always)]
+    fn count_sent(&mut self, length: u32) {
         self.sent += 1;
         self.sent_bytes += u64::from(length);
-        self.busy_until + self.timing.delay
     }
 
     /// Whether anything may go wrong on the wire.
     #[inline]
     pub fn is_faulty(&self) -> bool {
         self.faults.is_some()
+    }
+
+    /// Whether a frame was, or may have been, later than its link makes it.
+    pub fn may_be_late(&self) -> bool {
+        self.longest_flight(0) > self.timing.serialise(0) + self.timing.delay
     }
 
     /// What the frames took that were sent, in bytes on the wire.
@@ -96,7 +106,7 @@ impl Transmitter {
         let faults = self.faults.as_mut().expect("something may go wrong on the wire");
         let passage = faults.pass(now, length, kind);
         self.busy_until = passage.busy_until;
-        self.sent += 1;
+        self.count_sent(length);
         passage
     }
 

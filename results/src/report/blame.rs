@@ -10,7 +10,7 @@ pub(super) fn lost(drops: &DropTotals) -> String {
         (drops.frame, "for what they were"),
         (drops.substrate, "by the machine below"),
         (drops.injected, "by injected faults"),
-        (drops.watchdog, "by watchdogs"),
+        (drops.watchdog.unwrap_or(0), "by watchdogs"),
     ];
     let by_class: Vec<String> = classes
         .iter()
@@ -27,7 +27,8 @@ mod tests {
 
     #[test]
     fn each_class_that_lost_frames_is_named() {
-        let drops = DropTotals { policy: 1, watchdog: 6048, ignored: 3, ..DropTotals::default() };
+        let drops =
+            DropTotals { policy: 1, watchdog: Some(6048), ignored: 3, ..DropTotals::default() };
         assert_eq!(lost(&drops), "6,049 frames lost: 1 by policy, 6,048 by watchdogs");
     }
 }

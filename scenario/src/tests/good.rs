@@ -148,7 +148,7 @@ fn everything_written_out_comes_back() {
     assert_eq!(covered(3), covered(2));
     let span = scenario.faults[2].scope().span();
     assert_eq!((span.from, span.until), (Picos(1_000_000), Picos(3_000_000)));
-    assert!(scenario.reroutes());
+    assert!(scenario.may_reroute());
     let flows = scenario.flows();
     assert_eq!((flows[0].start, &*flows[0].label), (Picos(1_000_000), "flows"));
     assert_eq!(scenario.fabric().wires()[2].rate, BitsPerSecond(400_000_000));

@@ -160,12 +160,12 @@ fn too_many_ports() {
 #[test]
 fn wires_that_do_not_exist() {
     assert_snapshot!(report_on("[[captures]]\nwires = [\"h0->s1\"]\n"), @r#"
-    error: no wire matches `h0->s1`
+    error: no wire or link matches `h0->s1`
       --> bad.toml:13:10
        |
     13 | wires = ["h0->s1"]
        |          ^^^^^^^^
        |
-       = help: did you mean `h0->s0`? `*` stands for any text; the wires are `h0->s0`, `s0->h0`, `h1->s0`, `s0->h1`, `h2->s0` and `s0->h2`
+       = help: did you mean `h0->s0`? `*` stands for any text; a link is named like h0-s0; the wires are `h0->s0`, `s0->h0`, `h1->s0`, `s0->h1`, `h2->s0` and `s0->h2`
     "#);
 }

@@ -6,19 +6,19 @@ use topology::WireId;
 
 use super::Runner;
 use super::capture::{read_commented, wire_named};
-use super::one_switch::{flow, loss, star};
+use super::one_switch::{flow, star};
 
 /// A frame that went no further: when, on which wire, its length and why.
 type Dropped = (u64, WireId, u64, String);
 
-/// What is dropped because a lossy queue is full, and what wires lose, PAUSE frames among it, is captured: as many frames,
+/// What is dropped because a lossy queue is full, and what wires lose or damage, PAUSE frames among it, is captured: as many frames,
 /// at the same times and of the same lengths as `drops.csv` has rows.
 pub fn all_are_captured_with_their_reason(run: Runner) {
     let lossy = flow("h1", "h0", 300, 0) + &flow("h2", "h0", 300, 0);
     let lossless = flow("h3", "h0", 300, 3) + &flow("h1", "h0", 300, 3);
     let text = star(4, &(lossy + &lossless));
-    let faults = loss("*", "all", "rate = 0.01");
-    let run = run(&text, &["captures=[{ filter = \"drops\" }]", "switch.buffer=300kB", &faults]);
+    let faults = "faults=[{ kind = \"loss\", rate = 0.01 }, { kind = \"corrupt\", rate = 0.01 }]";
+    let run = run(&text, &["captures=[{ filter = \"drops\" }]", "switch.buffer=300kB", faults]);
     run.assert_complete();
     let fabric = run.scenario.fabric();
     let captured = read_commented(&fs::read(run.capture_path()).unwrap(), fabric);
@@ -35,6 +35,9 @@ pub fn all_are_captured_with_their_reason(run: Runner) {
             // A loss names the wire.
             return wire_named(fabric, node);
         }
+        if node.starts_with('h') {
+            return wire_named(fabric, &format!("s0->{node}"));
+        }
         let port: usize = port.parse().unwrap();
         let switch = (0..fabric.switch_count()).map(topology::SwitchId);
         let switch = switch.map(|id| fabric.switch(id)).find(|switch| switch.name == node);
@@ -50,7 +53,7 @@ pub fn all_are_captured_with_their_reason(run: Runner) {
     let mut sorted = captured.clone();
     sorted.sort();
     assert_eq!(sorted, listed);
-    for reason in ["injected-loss", "lossy-threshold"] {
+    for reason in ["injected-loss", "corrupted", "lossy-threshold"] {
         let frames = captured.iter().filter(|(.., why)| why == reason).count();
         assert!(frames > 5, "{frames} frames are dropped: {reason}");
     }

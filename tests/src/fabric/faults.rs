@@ -214,14 +214,16 @@ pub fn routes_around_a_dead_link(run: Runner) {
     assert!(later > soon + 20, "{soon} and {later}");
 }
 
-/// A host whose only link is down has no route: its packets are dropped by name at the switch, and no limit is to blame.
+/// A host whose only link is down cannot be reached: its packets are dropped by name at the switch, and no limit is to blame.
 pub fn no_route_is_left(run: Runner) {
     let keys = "at = \"5us\", for = \"200us\", reroute = true";
     let run = alone(run, &[fault("down", "h0-s0", keys)]);
     let reasons = &run.summary.drops.by_reason;
-    assert!(reasons["no-route"] > 10, "{reasons:?}");
+    assert!(reasons["unreachable"] > 10, "{reasons:?}");
     assert!(run.drops().rows().iter().all(|row| row.number("time_ns") < 205_000));
     assert!(!run.summary.lossless);
+    assert_eq!(run.summary.drops.frame, 0);
+    assert_eq!(run.summary.limits_reached, [""; 0]);
     assert_eq!(run.summary.faults.expect("it has one").reroutes, 2);
 }
 

@@ -72,11 +72,11 @@ fn routes_avoid_a_link_that_is_down_if_they_are_told() {
     assert_eq!((&port(0, 2)["is_up"], &port(0, 2)["is_avoided"]), (&false.into(), &true.into()));
     let text = command(&["inspect", "lab"]).assert_code(0).stdout;
     assert!(text.contains("down, routes avoid its link"), "{text}");
-    // The last way to the other leaf: its hosts have no route.
+    // The last way to the other leaf: its hosts cannot be reached.
     command(&["link", "lab", "spine1->leaf1", "down", "--reroute"]).assert_code(0);
     ping("h2", "1", "h0").assert_code(1);
     let drops = json(&["inspect", "lab", "--json"])["switches"][0]["drops"].clone();
-    assert_eq!(drops["no-route"], 1, "{drops}");
+    assert_eq!(drops["unreachable"], 1, "{drops}");
     command(&["link", "lab", "*", "up"]).assert_code(0);
     assert_eq!((&port(0, 2)["is_up"], &port(0, 2)["is_avoided"]), (&true.into(), &false.into()));
     ping("h2", "1", "h0").assert_code(0);
@@ -109,6 +109,25 @@ fn a_link_flaps_as_often_as_it_is_told() {
     lab.destroy();
 }
 
+/// What was set and taken away again leaves the counters as they were: they still count what the host sends.
+#[test]
+fn a_wire_that_was_impaired_counts_what_it_carries() {
+    let lab = Lab::deploy(SLOW, &[]);
+    command(&["impair", "lab", "*", "--loss", "1%"]).assert_code(0);
+    command(&["impair", "lab", "*", "--clear"]).assert_code(0);
+    command(&["send", "lab", "h0", "h3", "--bytes", "100kB"]).assert_code(0);
+    let view = json(&["inspect", "lab", "--json"]);
+    // The first port of the first leaf is h0's.
+    let (host, port) = (&view["hosts"][0], &view["switches"][0]["ports"][0]);
+    for (sent, received) in [("sent_frames", "received_frames"), ("sent_bytes", "received_bytes")] {
+        assert!(host[sent].as_u64().unwrap() >= 72, "{host}");
+        assert_eq!(host[sent], port[received], "{host} {port}");
+    }
+    let refused = command(&["impair", "lab", "h9->leaf0", "--json"]).assert_code(2);
+    assert!(refused.stderr.starts_with("{\"error\":"), "{refused:?}");
+    lab.destroy();
+}
+
 #[test]
 fn what_cannot_be_set_is_refused() {
     let hpcc = SLOW.replace("\"none\"", "\"hpcc\"");
@@ -118,7 +137,10 @@ fn what_cannot_be_set_is_refused() {
             &["impair", "lab", "h9->leaf0", "--loss", "1%"][..],
             ["no wire \"h9->leaf0\"", "h0->leaf0"],
         ),
-        (&["impair", "lab", "*", "--rate", "1Gbps"], ["h0->leaf0 carries 20Mbps", "1Gbps is more"]),
+        (
+            &["impair", "lab", "*", "--rate", "1Gbps"],
+            ["h0->leaf0 carries 20Mbps", "1Gbps is not less"],
+        ),
         (&["link", "lab", "h0-leaf0", "down", "--times", "3"], ["--times", "flap"]),
         (&["link", "lab", "h0-leaf0", "up", "--reroute"], ["--reroute", "when it is up"]),
         (&["link", "lab", "leaf0-spine0", "down", "--reroute"], ["routes cannot change", "stamps"]),

@@ -331,13 +331,15 @@ fn ipv4_headers_that_are_wrong() {
 fn destinations_without_a_route() {
     let to =
         |address: u32| altered(move |frame| frame[30..34].copy_from_slice(&address.to_be_bytes()));
-    let to_host_2 = |about| dropped(about, received(&packet()), DropReason::NoRoute);
+    let to_host_2 = |about, reason| dropped(about, received(&packet()), reason);
     check(&[
         dropped("the host after the last", to(FIRST_HOST_ADDRESS + 8), DropReason::NoRoute),
         dropped("the address before host 0", to(FIRST_HOST_ADDRESS - 1), DropReason::NoRoute),
         dropped("another network", to(0xc0a8_0001), DropReason::NoRoute),
-        in_state(to_host_2("an empty group"), |state| state.routes[2].clear()),
-        in_state(to_host_2("a group with a port that there is not"), |state| {
+        in_state(to_host_2("an empty group", DropReason::Unreachable), |state| {
+            state.routes[2].clear();
+        }),
+        in_state(to_host_2("a port that there is not", DropReason::NoRoute), |state| {
             state.routes[2] = vec![PORTS as u8];
         }),
     ]);

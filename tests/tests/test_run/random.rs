@@ -190,6 +190,8 @@ fn small_buffer(policy: Policy) -> State {
     }
     if policy.storm_action() == StormAction::Drop {
         state.storms[class_row(2, 3)].active = 1;
+        // No link leads to the last host.
+        state.routes[HOSTS as usize - 1].clear();
     }
     if policy.scheme() == SchemeKind::Bfc {
         state.config.queues = one_per_priority_from(FLOW_QUEUES, None);

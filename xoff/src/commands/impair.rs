@@ -95,6 +95,7 @@ impl Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     let Arguments { name, wire, json, .. } = arguments;
+    super::json_errors::answer_in_json(*json);
     let change = arguments.change();
     match ask(name, &Request::Impair { wire: wire.clone(), change }) {
         Ok(wires) if *json || change == ImpairmentChange::default() => print(&wires, *json),

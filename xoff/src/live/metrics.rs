@@ -371,7 +371,16 @@ mod tests {
 
     /// As queries name them.
     fn exported() -> BTreeSet<String> {
-        let text = render("lab", &now());
+        let plain = render("lab", &now());
+        assert!(!plain.contains("xoff_port_victim"), "the scheme has no states");
+        let mut view = now();
+        view.switches[0].ports[1].victim = Some(vec![3]);
+        let text = render("lab", &view);
+        let port = "fabric=\"lab\",node=\"leaf0\",peer=\"h1\",wire=\"leaf0->h1\",priority";
+        for (priority, value) in [(3, 1), (4, 0)] {
+            let line = format!("xoff_port_victim{{{port}=\"{priority}\"}} {value}\n");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
         let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         types
             .map(|line| {

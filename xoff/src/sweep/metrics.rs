@@ -23,9 +23,6 @@ const NO_METRICS: [&str; 1] = ["seed"];
 /// Start of the names of metrics that a summary leaves out where they are 0.
 const BY_REASON: &str = "drops.by_reason.";
 
-/// Another one.
-const BY_WATCHDOG: &str = "drops.watchdog";
-
 /// Numbers by name, in the order of their names. A name is the path in `summary.json`: `fct_ns.p99`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics(pub BTreeMap<String, Decimal>);
@@ -54,8 +51,7 @@ impl Sample {
 impl Metrics {
     /// The number of a name, if the run has one. A summary leaves out reasons without drops.
     pub fn value(&self, name: &str) -> Option<Decimal> {
-        let is_left_out = name.starts_with(BY_REASON) || name == BY_WATCHDOG;
-        let none = is_left_out.then_some(Decimal(0));
+        let none = name.starts_with(BY_REASON).then_some(Decimal(0));
         self.0.get(name).copied().or(none)
     }
 
@@ -168,7 +164,7 @@ pub(super) fn names(scenario: &Scenario) -> Vec<String> {
         headroom_max_bytes: switches(),
         ..Summary::default()
     };
-    summary.drops.watchdog = u64::from(scenario.switch.watchdog.is_some());
+    summary.drops.watchdog = scenario.switch.watchdog.map(|_| 0);
     summary.drops.by_reason = DropReason::ALL.iter().map(|it| (it.name().to_owned(), 0)).collect();
     Metrics::of(&summary).0.into_keys().collect()
 }

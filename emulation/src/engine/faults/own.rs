@@ -76,7 +76,7 @@ impl Faults {
         self.replace(4, outage.map(What::Outage), 0);
     }
 
-    /// The same, as it was set last.
+    /// The outage that the user has set.
     pub fn own_outage(&self) -> Option<Outage> {
         self.own().find_map(|what| match what {
             What::Outage(outage) => Some(*outage),
@@ -84,7 +84,7 @@ impl Faults {
         })
     }
 
-    /// Has `what` instead of what was set in its place.
+    /// Replaces what the user has set in this place.
     fn replace(&mut self, place: u64, what: Option<What>, seed: u64) {
         self.injectors
             .retain(|injector| injector.number.is_some() || injector.what.place() != place);

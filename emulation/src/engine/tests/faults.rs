@@ -55,13 +55,14 @@ fn random_losses_follow_from_the_seed_the_wire_and_the_fault() {
 /// What a fault matches of each kind of frame.
 #[test]
 fn a_fault_takes_the_frames_of_its_class() {
-    const KINDS: [FrameKind; 7] = [
+    const KINDS: [FrameKind; 8] = [
         FrameKind::Data,
         FrameKind::Ack,
         FrameKind::Nak,
         FrameKind::Cnp,
         FrameKind::Pause,
         FrameKind::Resume,
+        FrameKind::HopControl,
         FrameKind::LinkDelay,
     ];
     for (class, expected) in [
@@ -73,6 +74,7 @@ fn a_fault_takes_the_frames_of_its_class() {
         ("pfc", &[FrameKind::Pause, FrameKind::Resume]),
         ("pause", &[FrameKind::Pause]),
         ("resume", &[FrameKind::Resume]),
+        ("hop-control", &[FrameKind::HopControl]),
         ("link-delay", &[FrameKind::LinkDelay]),
     ] {
         let fault = fault("nth = [1]").replace("\"data\"", &format!("{class:?}"));
@@ -147,6 +149,21 @@ fn frames_that_are_late_stay_in_order() {
     assert!(gaps.into_iter().any(|gap| gap > 2_000_000), "and not all are equally late");
     let late = |passage: &Passage| (1_000_000..21_000_001).contains(&passage.late.0);
     assert!(passages.iter().all(late));
+}
+
+/// What does not arrive holds nothing up, and no time is added to it.
+#[test]
+fn a_lost_frame_is_not_late() {
+    let faults = on_h1("delay", "delay = \"5us\"\nfor = \"1us\"") + &on_h1("loss", "nth = [1]");
+    let scenario = star("", &(flow("h1", "h0", 1) + &faults));
+    let mut engine = engine(&scenario);
+    let wire = out(&mut engine, "h1->s0");
+    assert!(loses(wire, DATA));
+    // The next one begins once the delay is over.
+    assert_eq!(wire.start_faulty(Picos(1_082_000), 1058, DATA).late, Picos::ZERO);
+    let tallies: Vec<_> = wire.tallies().map(|(_, it)| (it.seen, it.frames, it.added)).collect();
+    assert_eq!(tallies, [(1, 0, 0), (2, 1, 0)]);
+    assert_eq!((wire.sent, wire.sent_bytes), (2, 2 * 1058));
 }
 
 #[test]

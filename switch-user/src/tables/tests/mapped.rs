@@ -14,7 +14,7 @@ use fabric_core::tables::count_drop;
 
 use super::*;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     names::CONFIG,
     names::SWITCH,
     names::PORTS,
@@ -27,6 +27,7 @@ const NAMES: [&str; 14] = [
     names::DESCRIPTORS,
     names::FREE_SLOTS,
     names::DROPS,
+    names::STORMS,
     names::SCHEME_LINES,
     names::SCHEME_BLOCKS,
 ];

@@ -46,8 +46,8 @@ impl Names {
 
     /// The wires of a pattern over their names, or over those of links, "h0-leaf0".
     pub fn wires(&self, pattern: &str) -> Result<Vec<WireId>, String> {
-        let names = self.wires.iter().map(|wire| wire.name.as_str());
-        let wires: Vec<WireId> = glob::wires(pattern, names).into_iter().map(WireId::at).collect();
+        let meant = self.matching_by(|wire| glob::matches_wire(pattern, wire));
+        let wires: Vec<WireId> = meant.map(|(wire, _)| wire).collect();
         if wires.is_empty() { Err(self.no_wire(pattern)) } else { Ok(wires) }
     }
 
@@ -65,12 +65,12 @@ impl Names {
         if rate < LEAST_RATE.0 {
             return Err("an impairment leaves at least 100kbps".into());
         }
-        match wires.iter().map(|it| &self.wires[it.0 as usize]).find(|it| it.rate_bps < rate) {
+        match wires.iter().map(|it| &self.wires[it.0 as usize]).find(|it| it.rate_bps <= rate) {
             None => Ok(()),
             Some(Wire { name, rate_bps }) => {
                 let [rate, own] = [rate, *rate_bps].map(|rate| display(BitsPerSecond(rate)));
                 Err(format!(
-                    "{name} carries {own}; {rate} is more, and an impairment only slows it"
+                    "{name} carries {own}, and {rate} is not less: an impairment only slows it"
                 ))
             }
         }
@@ -88,11 +88,11 @@ impl Names {
     /// The wires whose names match any of these patterns.
     pub fn matching(&self, patterns: &[String]) -> Result<Vec<(WireId, &Wire)>, String> {
         for pattern in patterns {
-            if self.matching_by(|wire| glob::matches(pattern, wire)).next().is_none() {
+            if self.matching_by(|wire| glob::matches_wire(pattern, wire)).next().is_none() {
                 return Err(self.no_wire(pattern));
             }
         }
-        let matches = |wire: &str| patterns.iter().any(|pattern| glob::matches(pattern, wire));
+        let matches = |wire: &str| patterns.iter().any(|pattern| glob::matches_wire(pattern, wire));
         Ok(self.matching_by(matches).collect())
     }
 
