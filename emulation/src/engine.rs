@@ -72,7 +72,7 @@ use crate::partition::{Partition, Place};
 use crate::switch_settings;
 
 #[cfg(feature = "kernel")]
-pub use live::{Ended, Surroundings};
+pub use live::{Ended, Surroundings, Trial};
 
 use agenda::{Agenda, Task};
 use crew::Crew;
@@ -100,12 +100,6 @@ pub enum RunError {
     /// The user asked for it before the fabric was up, or the caller wants no results of a part of a run.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// A live fabric has lasted as long as one can.
-    #[cfg(feature = "kernel")]
-    #[error(
-        "a live fabric lasts for 18 hours of emulated time, and they are over; deploy it again"
-    )]
-    LivedOut,
     /// A live fabric cannot wait for programs and requests.
     #[cfg(feature = "kernel")]
     #[error("waiting for programs and requests: {0}")]

@@ -22,7 +22,6 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use netns::FabricId;
@@ -179,12 +178,17 @@ pub fn serve(
     up(&scenario, Up { handle, fabric: id, namespaces, dilation, calibration, storm_events });
     let (stacks, desk) = (&mut stacks, &mut desk);
     let hurry = hurry()?;
-    let (from, time) = (Picos::ZERO, Duration::MAX);
-    let around = Surroundings { dilation, from, time, stacks, desk, interrupted };
+    let (from, trial) = (Picos::ZERO, None);
+    let around = Surroundings { dilation, from, trial, stacks, desk, interrupted };
     let ended = engine.run_live(around);
     drop(hurry);
     ending();
     finish(&declared, ended?, &started, options.results.is_some())
+}
+
+/// Whether results can go to a folder, which is left as it was.
+pub fn check_results(scenario: &Scenario, folder: &Path) -> Result<(), ResultsError> {
+    run::claim(scenario, folder, &[]).map(drop)
 }
 
 /// Takes the fabric down, and leaves results if it is to.

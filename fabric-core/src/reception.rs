@@ -89,6 +89,21 @@ mod tests {
         for (what, change, expected) in rows {
             assert_eq!(takes(&change), expected, "{what}");
         }
+        let no_hosts = {
+            let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
+            // Its table of routes has a row, as one of eBPF may, whose size is another switch's.
+            tables.config.hosts = 1;
+            tables
+        };
+        let own = {
+            let mut tables = OwnedTables::new(SwitchConfig::default(), 0);
+            tables.routes[1].members = 0;
+            tables
+        };
+        for (what, tables) in [("no host of it", no_hosts), ("leads to no port", own)] {
+            let frame = &mut packet(&tables)[..];
+            assert!(!is_for_switch(&frame, &tables, 0), "{what}");
+        }
         assert_eq!(mac_control::DESTINATION[0], 1, "PFC is sent to a group address");
         let frame = &mut packet(&tables)[..];
         assert!(!is_for_switch(&frame, &tables, 7), "no such port");

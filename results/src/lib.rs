@@ -63,7 +63,9 @@ pub use egress_queue::EgressQueueRow;
 pub use error::ResultsError;
 pub use fault::{FaultRow, FaultTotals};
 pub use fct_by_size::{FctBySizeRow, GroupTimes};
-pub use fidelity::{FidelitySummary, GOOD_LATENESS, Lateness, is_good};
+pub use fidelity::{
+    DeadlineCount, FidelitySummary, GOOD_LATENESS, LEAST_SLEEPS, Lateness, is_good,
+};
 pub use flow::FlowRow;
 pub use flow_queue::{FlowQueueTotals, FlowQueuesRow};
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};

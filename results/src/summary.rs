@@ -307,10 +307,10 @@ pub const SUMMARY_KEYS: &[Column] = &[
         name: "fidelity",
         about: "Of a live fabric only: how punctual it was, from its start to its end. Times of flows and pauses are exact \
                 in any case; this says whether programs in the hosts saw the fabric as it was. `is_good` (`lost_ns` is 0, \
-                and at most one of 100 deadlines was met late), `dilation`, `deadlines` (each is what a node had to do in a \
-                window), `late` (met more than 250 us after the first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of \
-                lateness, in emulated time, give or take 1/16), `lost_ns` (by which the emulated clock was set back, in \
-                wall time), and `nodes`: the same by node.",
+                at most one of 100 deadlines was met late, and at most one of 100 sleeps ended late if there were so many), \
+                `dilation`, `deadlines` (each is what a node had to do in a window), `late` (met more than 250 us after the \
+                first of it was due), `p50_ns`, `p99_ns` and `most_ns` (of lateness, in emulated time, give or take 1/16), `sleeps` (the same of the engine's sleeps, by how \
+                late they ended), `lost_ns` (by which the emulated clock was set back, in wall time), and `nodes`: the same by node.",
     },
     Column {
         name: "threads",
@@ -460,9 +460,14 @@ mod tests {
     #[test]
     fn every_key_is_documented_in_order_and_the_machine_comes_last() {
         let lateness = Lateness { deadlines: 1, ..Lateness::default() };
-        let (lost_ns, nodes) = (0, [("leaf0".into(), lateness)].into());
-        let fidelity =
-            Some(FidelitySummary { is_good: true, dilation: 1, lateness, lost_ns, nodes });
+        let fidelity = Some(FidelitySummary {
+            is_good: true,
+            dilation: 1,
+            lateness,
+            sleeps: lateness,
+            lost_ns: 0,
+            nodes: [("leaf0".into(), lateness)].into(),
+        });
         let watchdog = Some(WatchdogTotals::default());
         let port_states = Some(PortStateTotals::default());
         let json = Summary { port_states, watchdog, fidelity, ..summary() }.to_json();

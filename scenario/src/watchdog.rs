@@ -8,6 +8,9 @@ use super::document::Document;
 use super::quantity::{self, Quantity, Time};
 use super::report::ScenarioError;
 
+/// Each look is work, in a run as at a real switch: a million of them in a second are enough.
+const SHORTEST_POLL: Picos = Picos(1_000_000);
+
 /// How a switch deals with PFC storms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Watchdog {
@@ -60,7 +63,7 @@ pub(super) struct WatchdogKeys {
     detection_time: Time,
     /// How long no pause is in force until the storm is over. Default "2ms".
     restoration_time: Time,
-    /// The time between two looks, above zero and at most each of the other two. Default "200us".
+    /// The time between two looks, 1us or more, and at most each of the other two. Default "200us".
     poll_interval: Time,
 }
 
@@ -79,10 +82,14 @@ impl WatchdogKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Watchdog, ScenarioError> {
         let Self { action, detection_time, restoration_time, poll_interval } = self;
         let interval = poll_interval.0;
-        if interval == Picos::ZERO {
-            let help = "write the time between two looks, such as \"200us\"";
-            let path = "switch.watchdog.poll_interval";
-            return Err(document.error(path, "a watchdog that looks all the time", help));
+        if interval < SHORTEST_POLL {
+            let title = if interval == Picos::ZERO {
+                "`poll_interval` is zero".to_owned()
+            } else {
+                format!("a poll interval of {} is too short", quantity::display(interval))
+            };
+            let help = "write the time between two looks, 1us or more, such as \"200us\"";
+            return Err(document.error("switch.watchdog.poll_interval", &title, help));
         }
         for (key, time) in
             [("detection_time", detection_time.0), ("restoration_time", restoration_time.0)]

@@ -30,6 +30,26 @@ impl Clock {
     }
 }
 
+/// A span that goes by from now on.
+#[derive(Clone, Copy, Debug)]
+pub struct Countdown {
+    clock: Clock,
+    end: Picos,
+}
+
+impl Countdown {
+    /// It begins.
+    pub fn start(span: Duration) -> Self {
+        let nanos = u64::try_from(span.as_nanos()).expect("nobody waits for centuries");
+        Self { clock: Clock::start(), end: Picos::from_nanos(Nanos(nanos)) }
+    }
+
+    /// What is left of it.
+    pub fn left(&self) -> Duration {
+        until(self.clock.now(), self.end)
+    }
+}
+
 /// How long it is from `now` until an instant.
 pub fn until(now: Picos, instant: Picos) -> Duration {
     Duration::from_nanos(instant.0.saturating_sub(now.0).div_ceil(1000))
@@ -53,6 +73,14 @@ mod tests {
         let first = clock.now();
         assert!(first < Picos(60_000_000_000_000), "a minute at most");
         assert!(clock.now() >= first && clock.began().0 > 0);
+    }
+
+    #[test]
+    fn a_span_goes_by() {
+        assert_eq!(Countdown::start(Duration::ZERO).left(), Duration::ZERO);
+        let hour = Countdown::start(Duration::from_hours(1));
+        let first = hour.left();
+        assert!(first <= Duration::from_hours(1) && hour.left() <= first && !first.is_zero());
     }
 
     #[test]

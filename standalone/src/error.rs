@@ -1,6 +1,7 @@
 //! What ends a node, in words.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::process::ExitCode;
 
@@ -76,14 +77,46 @@ pub enum Error {
     )]
     NoNativeXdp(String),
     /// The caller may not.
-    #[error("{0} needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW: run it with sudo")]
-    Permission(&'static str),
+    #[error("{0} needs root, or {caps}: run it with sudo", caps = .0.capabilities().join(", "))]
+    Permission(Node),
+    /// The caller may not lock as much memory as a host's socket has.
+    #[error(
+        "a host locks 16 MiB of memory for the socket on `{0}`, and the limit is lower (`ulimit -l`): raise it, or run the \
+         host as root or with CAP_IPC_LOCK"
+    )]
+    LockedMemory(String),
     /// The eBPF program could not be loaded or used.
     #[error(transparent)]
     Program(ProgramError),
     /// An interface is gone.
     #[error("interface `{0}` is gone: it was deleted, renamed or moved to another namespace")]
     Gone(String),
+    /// An interface has another MAC address than before.
+    #[error(
+        "interface `{interface}` has another MAC address: {} instead of {}, to which neighbours send; start this again, \
+         and it takes the new one",
+        stations[1],
+        stations[0]
+    )]
+    OtherStation {
+        /// Its name.
+        interface: String,
+        /// Before, and now.
+        stations: [String; 2],
+    },
+    /// An interface has another MTU than before.
+    #[error(
+        "interface `{interface}` has another MTU: {mtu} instead of {before}, for which all was computed; \
+         `ip link set {interface} mtu {before}`, and start this again"
+    )]
+    OtherMtu {
+        /// Its name.
+        interface: String,
+        /// What it has.
+        mtu: u64,
+        /// What it had.
+        before: u64,
+    },
     /// Sending failed.
     #[error("cannot send: {0}")]
     Packet(#[from] packet_socket::Error),
@@ -112,31 +145,90 @@ pub enum Error {
     /// The other host.
     #[error("{0}")]
     Peer(String),
+    /// A signal came before it was done.
+    #[error("interrupted")]
+    Interrupted,
     /// It ran for too long.
     #[error("it has run for 200 days, which is as far as its clock counts; start it again")]
     TooOld,
 }
 
+/// A node that stands alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// `xoff-switch`.
+    Switch,
+    /// `xoff-host`.
+    Host,
+}
+
+impl Node {
+    /// What it needs of root's capabilities. The verifier lets a switch compare pointers to its packets only with
+    /// `CAP_PERFMON`; a host's socket has more memory than most limits allow a process to lock.
+    const fn capabilities(self) -> [&'static str; 4] {
+        match self {
+            Self::Switch => ["CAP_BPF", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_PERFMON"],
+            Self::Host => ["CAP_BPF", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_IPC_LOCK"],
+        }
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Switch => "a switch",
+            Self::Host => "a host",
+        })
+    }
+}
+
 impl Error {
-    /// Attaching a program to an interface has failed.
-    pub fn of_attaching(interface: &str, hook: XdpHook, error: ProgramError) -> Self {
+    /// Attaching a program of a node to an interface has failed.
+    pub fn of_attaching(node: Node, interface: &str, hook: XdpHook, error: ProgramError) -> Self {
         match (raw_os_error(&error), hook) {
             (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
             (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), XdpHook::Native) => {
                 Self::NoNativeXdp(interface.to_owned())
             }
             (Some(libc::ENODEV), _) => Self::Gone(interface.to_owned()),
+            (Some(libc::EPERM | libc::EACCES), _) => Self::Permission(node),
             _ => Self::Program(error),
         }
     }
 
-    /// Loading a program has failed.
-    pub fn of_loading(who: &'static str, error: ProgramError) -> Self {
+    /// Loading a node's program has failed.
+    pub fn of_loading(node: Node, error: ProgramError) -> Self {
         match raw_os_error(&error) {
-            Some(libc::EPERM | libc::EACCES) if error.verifier_log().is_none_or(str::is_empty) => {
-                Self::Permission(who)
+            Some(libc::EPERM | libc::EACCES)
+                if error.verifier_log().is_none_or(str::is_empty)
+                    || (node == Node::Switch && !lets_compare_pointers()) =>
+            {
+                Self::Permission(node)
             }
             _ => Self::Program(error),
+        }
+    }
+
+    /// Opening a switch's socket has failed.
+    pub fn of_packet_socket(error: packet_socket::Error) -> Self {
+        match &error {
+            packet_socket::Error::Open(source) if is_forbidden(source) => {
+                Self::Permission(Node::Switch)
+            }
+            _ => Self::Packet(error),
+        }
+    }
+
+    /// Opening a host's socket on an interface has failed.
+    pub fn of_af_xdp(interface: &str, error: af_xdp::Error) -> Self {
+        match &error {
+            af_xdp::Error::Open { source, .. } => match source.raw_os_error() {
+                Some(libc::EBUSY) => Self::Taken(interface.to_owned()),
+                Some(libc::EPERM | libc::EACCES) => Self::Permission(Node::Host),
+                Some(libc::ENOBUFS) => Self::LockedMemory(interface.to_owned()),
+                _ => Self::Socket(error),
+            },
+            _ => Self::Socket(error),
         }
     }
 
@@ -146,13 +238,28 @@ impl Error {
             self,
             Self::Program(_)
                 | Self::Gone(_)
+                | Self::OtherStation { .. }
+                | Self::OtherMtu { .. }
                 | Self::Packet(_)
                 | Self::Socket(_)
                 | Self::System { .. }
                 | Self::Peer(_)
+                | Self::Interrupted
                 | Self::TooOld
         )
     }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
+}
+
+/// Whether this process has `CAP_PERFMON` (38), or `CAP_SYS_ADMIN` (21), which includes it.
+fn lets_compare_pointers() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    effective.is_none_or(|effective| effective & (1 << 38 | 1 << 21) != 0)
 }
 
 /// The error of the kernel at the bottom of an error.

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::mem;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::ops::RangeInclusive;
 use std::os::fd::AsRawFd;
 
 use crate::Error;
@@ -43,6 +44,57 @@ pub struct Interface {
     pub mtu: u64,
 }
 
+/// Looks at interfaces, one after the other.
+pub struct Look {
+    socket: UdpSocket,
+}
+
+impl Look {
+    /// To be begun for each round.
+    pub fn begin() -> Result<Self, Error> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
+        let failed = |source| Error::System { step: "look at interfaces", source };
+        Ok(Self { socket: socket.map_err(failed)? })
+    }
+
+    /// An error if an interface is gone, has another MAC address than before, or an MTU that will not do.
+    pub fn check(&self, interface: &Interface, mtus: RangeInclusive<u64>) -> Result<(), Error> {
+        let name = || interface.name.clone();
+        let ask = |what| ask_by(&self.socket, &interface.name, what);
+        let answers = [libc::SIOCGIFINDEX, libc::SIOCGIFHWADDR, libc::SIOCGIFMTU].map(ask);
+        let [Ok(index), Ok(hardware), Ok(mtu)] = answers else { return Err(Error::Gone(name())) };
+        // SAFETY: the call has filled in the index.
+        let index = unsafe { index.ifr_ifru.ifru_ifindex };
+        if u32::try_from(index) != Ok(interface.index) {
+            return Err(Error::Gone(name()));
+        }
+        let station = station_of(&hardware);
+        if station != interface.station {
+            let stations = [interface.station, station].map(text_of);
+            return Err(Error::OtherStation { interface: name(), stations });
+        }
+        // SAFETY: the call has filled in the MTU.
+        let mtu = unsafe { mtu.ifr_ifru.ifru_mtu };
+        let mtu = u64::try_from(mtu).unwrap_or(0);
+        if !mtus.contains(&mtu) {
+            return Err(Error::OtherMtu { interface: name(), mtu, before: interface.mtu });
+        }
+        Ok(())
+    }
+}
+
+/// A MAC address as it is written.
+pub fn text_of(station: [u8; 6]) -> String {
+    station.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// The MAC address that `SIOCGIFHWADDR` has answered.
+fn station_of(hardware: &libc::ifreq) -> [u8; 6] {
+    // SAFETY: the call has filled in the hardware address, of which each byte is a value.
+    let bytes = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_data };
+    std::array::from_fn(|place| bytes[place].cast_unsigned())
+}
+
 impl Interface {
     /// Finds an interface that is up.
     pub fn find(name: &str) -> Result<Self, Error> {
@@ -51,14 +103,11 @@ impl Interface {
         let index = index_of(name).ok_or_else(|| Error::NoInterface(name.to_owned()))?;
         let hardware = ask(name, libc::SIOCGIFHWADDR).map_err(failed("read the address of"))?;
         // SAFETY: the call has filled in the hardware address.
-        let hardware = unsafe { hardware.ifr_ifru.ifru_hwaddr };
-        if hardware.sa_family != libc::ARPHRD_ETHER {
+        let kind = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_family };
+        if kind != libc::ARPHRD_ETHER {
             return Err(Error::NotEthernet(name.to_owned()));
         }
-        let mut station = [0; 6];
-        for (to, from) in station.iter_mut().zip(hardware.sa_data) {
-            *to = from.cast_unsigned();
-        }
+        let station = station_of(&hardware);
         let mtu = ask(name, libc::SIOCGIFMTU).map_err(failed("read the MTU of"))?;
         // SAFETY: the call has filled in the MTU.
         let mtu = unsafe { mtu.ifr_ifru.ifru_mtu };
@@ -156,8 +205,11 @@ fn named(name: &str) -> io::Result<libc::ifreq> {
 }
 
 fn ask(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+    ask_by(&UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?, name, what)
+}
+
+fn ask_by(socket: &UdpSocket, name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
     let mut request = named(name)?;
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     // SAFETY: these requests fill in an `ifreq` whose name ends with a zero byte, and which outlives the call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) } {
         0 => Ok(request),

@@ -1,5 +1,6 @@
 //! MAC addresses of neighbours: the kernel's table, which its stack fills by ARP.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -13,9 +14,32 @@ const COMPLETE: u32 = 2;
 /// The port of the service that discards what it gets: any packet makes the kernel look for its receiver.
 const DISCARD: u16 = 9;
 
-/// The MAC address of a neighbour at an interface, if the kernel knows it.
-pub fn station_of(interface: &Interface, address: Ipv4Addr) -> Option<[u8; 6]> {
-    find_station(&fs::read_to_string("/proc/self/net/arp").ok()?, &interface.name, address)
+/// The MAC addresses of neighbours that the kernel knew at an instant.
+#[derive(Debug, Default)]
+pub struct NeighbourTable {
+    /// By address, the stations that have it, with their interfaces.
+    stations: BTreeMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
+}
+
+impl NeighbourTable {
+    /// What the kernel knows now; nothing, if it does not say.
+    pub fn read() -> Self {
+        Self::parse(&fs::read_to_string("/proc/self/net/arp").unwrap_or_default())
+    }
+
+    fn parse(table: &str) -> Self {
+        let mut stations = BTreeMap::<_, Vec<_>>::new();
+        for (address, interface, station) in table.lines().skip(1).filter_map(entry) {
+            stations.entry(address).or_default().push((interface.to_owned(), station));
+        }
+        Self { stations }
+    }
+
+    /// The MAC address of a neighbour at an interface.
+    pub fn station_of(&self, interface: &str, address: Ipv4Addr) -> Option<[u8; 6]> {
+        let stations = self.stations.get(&address)?;
+        stations.iter().find(|(at, _)| at == interface).map(|(_, station)| *station)
+    }
 }
 
 /// Has the kernel look for a neighbour, if its routes lead there. What becomes of it, `station_of` will say.
@@ -42,15 +66,14 @@ pub fn next_hop(interface: &Interface, destination: Ipv4Addr) -> Option<Ipv4Addr
     find_next_hop(&routes, &interface.name, destination)
 }
 
-fn find_station(table: &str, interface: &str, address: Ipv4Addr) -> Option<[u8; 6]> {
-    table.lines().skip(1).find_map(|line| {
-        let mut fields = line.split_whitespace();
-        let found: Ipv4Addr = fields.next()?.parse().ok()?;
-        let flags = u32::from_str_radix(fields.nth(1)?.trim_start_matches("0x"), 16).ok()?;
-        let station = parse_station(fields.next()?)?;
-        let at = fields.nth(1)?;
-        (found == address && at == interface && flags & COMPLETE != 0).then_some(station)
-    })
+/// Who answers for an address at an interface, if a line of the table says so.
+fn entry(line: &str) -> Option<(Ipv4Addr, &str, [u8; 6])> {
+    let mut fields = line.split_whitespace();
+    let address = fields.next()?.parse().ok()?;
+    let flags = u32::from_str_radix(fields.nth(1)?.trim_start_matches("0x"), 16).ok()?;
+    let station = parse_station(fields.next()?)?;
+    let interface = fields.nth(1)?;
+    (flags & COMPLETE != 0).then_some((address, interface, station))
 }
 
 fn find_next_hop(table: &str, interface: &str, destination: Ipv4Addr) -> Option<Ipv4Addr> {
@@ -79,7 +102,8 @@ mod tests {
 10.0.1.1         0x1         0x2         02:00:00:00:00:0b     *        eth2
 10.0.1.2         0x1         0x0         00:00:00:00:00:00     *        eth1
 ";
-        let find = |interface, last| find_station(table, interface, Ipv4Addr::new(10, 0, 1, last));
+        let table = NeighbourTable::parse(table);
+        let find = |interface, last| table.station_of(interface, Ipv4Addr::new(10, 0, 1, last));
         assert_eq!(find("eth1", 1), Some([2, 0, 0, 0, 0, 10]));
         assert_eq!(find("eth2", 1), Some([2, 0, 0, 0, 0, 11]));
         assert_eq!((find("eth1", 2), find("eth3", 1), find("eth1", 3)), (None, None, None));

@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::Duration;
 
+use crate::Error;
+
 /// Asleep for less than this, a process wakes up too late.
 pub const SPIN: Duration = Duration::from_micros(30);
 /// Signals that end a node.
@@ -25,6 +27,13 @@ pub struct Signals {
     pub end: bool,
     /// To say what was counted so far: SIGUSR1.
     pub report: bool,
+}
+
+impl Signals {
+    /// An error if it is to end.
+    pub const fn or_end(self) -> Result<(), Error> {
+        if self.end { Err(Error::Interrupted) } else { Ok(()) }
+    }
 }
 
 impl Waiter {
@@ -58,9 +67,22 @@ impl Waiter {
         descriptors: impl IntoIterator<Item = RawFd>,
         span: Duration,
     ) -> io::Result<Signals> {
+        self.wait_for(descriptors.into_iter().map(|fd| (fd, libc::POLLIN)), span)
+    }
+
+    /// Waits until a descriptor can be written, a signal comes or a span is over.
+    pub fn wait_to_write(&mut self, descriptor: RawFd, span: Duration) -> io::Result<Signals> {
+        self.wait_for([(descriptor, libc::POLLOUT)], span)
+    }
+
+    fn wait_for(
+        &mut self,
+        descriptors: impl IntoIterator<Item = (RawFd, libc::c_short)>,
+        span: Duration,
+    ) -> io::Result<Signals> {
         self.polled.clear();
-        let all = [self.signals.as_raw_fd()].into_iter().chain(descriptors);
-        self.polled.extend(all.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }));
+        let all = [(self.signals.as_raw_fd(), libc::POLLIN)].into_iter().chain(descriptors);
+        self.polled.extend(all.map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
         let span = libc::timespec {
             tv_sec: span.as_secs().try_into().unwrap_or(libc::time_t::MAX),
             tv_nsec: span.subsec_nanos().into(),

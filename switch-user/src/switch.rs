@@ -261,7 +261,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 Ok(Reaction { keeps_frame: true, pauses_changed: false, wake })
             }
             Outcome::ControlReceived(control) => {
-                self.receive_control(now, port, *control, observer)?;
+                self.receive_control(now, arrival.at, port, *control, observer)?;
                 let wake = [Some(port), None];
                 Ok(Reaction { keeps_frame: false, pauses_changed: true, wake })
             }
@@ -336,7 +336,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             match fate {
                 Fate::Sent { mark } => {
                     if policy.storm_action() == StormAction::Forward {
-                        self.count_forwarded(port, priority, length);
+                        self.count_forwarded(now, port, priority, length);
                     }
                     let more = !self.is_idle(port);
                     return Ok(Some(Transmission { frame, length, queue, mark, more }));
@@ -351,6 +351,14 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 }
                 Fate::Requeued(_) => unreachable!("it has gone into its queue"),
             }
+        }
+    }
+
+    /// For a driver that is late: frames that came in after `heard` are still to be handed over. So the watchdog knows
+    /// pauses up to there, and that is the instant at which it looks. `None`: all were handed over.
+    pub fn set_backlog(&mut self, heard: Option<Picos>) {
+        if let Some(storms) = &mut self.storms {
+            storms.set_backlog(heard);
         }
     }
 

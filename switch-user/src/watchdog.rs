@@ -46,6 +46,12 @@ struct Watched {
     state: State,
 }
 
+impl Watched {
+    fn is_in_force(&self, now: Picos) -> bool {
+        self.binds <= now && now < self.until
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -80,29 +86,27 @@ impl Watchdog {
     }
 
     /// A PFC frame came in at `now` after which (port, priority) is paused from `binds` to `until`; a RESUME: until `now`.
-    /// A pause that runs goes on from where it began. Returns when to look, unless that is settled.
-    pub fn hear(
-        &mut self,
-        now: Picos,
-        port: u16,
-        priority: Priority,
-        binds: Picos,
-        until: Picos,
-    ) -> Option<Picos> {
+    /// A pause that runs goes on from where it began. To be followed by [`look_again`](Self::look_again).
+    pub fn hear(&mut self, now: Picos, port: u16, priority: Priority, binds: Picos, until: Picos) {
         let watched = &mut self.watched[class_row(port.into(), priority) as usize];
         let was_running = watched.until > now;
         if !was_running && until <= now {
-            return None;
+            return;
         }
         if !was_running {
             watched.binds = binds;
         }
         watched.until = until;
         self.suspects.insert((port, priority));
-        self.look_again(now)
     }
 
-    /// When to look next, if there is a reason to and it is not settled. To be asked after each look.
+    /// Whether a pause of (port, priority) is in force.
+    pub fn pauses(&self, now: Picos, port: u16, priority: Priority) -> bool {
+        self.watched[class_row(port.into(), priority) as usize].is_in_force(now)
+    }
+
+    /// When to look next, if there is a reason to and it is not settled. To be asked after each look, and when a PFC frame
+    /// has come in.
     pub fn look_again(&mut self, now: Picos) -> Option<Picos> {
         if self.looks || self.suspects.is_empty() {
             return None;
@@ -124,9 +128,10 @@ impl Watchdog {
         let WatchdogConfig { detection, restoration, .. } = self.config;
         let watched = &mut self.watched;
         self.suspects.retain(|&(port, priority)| {
-            let Watched { binds, until, state } =
-                &mut watched[class_row(port.into(), priority) as usize];
-            let (is_in_force, has_ended) = (*binds <= now && now < *until, *until <= now);
+            let watched = &mut watched[class_row(port.into(), priority) as usize];
+            let is_in_force = watched.is_in_force(now);
+            let Watched { binds, until, state } = watched;
+            let has_ended = *until <= now;
             match *state {
                 State::Storm if has_ended && now.since(*until) >= restoration => {
                     *state = State::Calm;
@@ -175,7 +180,8 @@ mod tests {
     /// A frame for port 1.
     fn hear(watchdog: &mut Watchdog, now: u64, until: Picos) -> Option<u64> {
         let at = Picos(now);
-        watchdog.hear(at, 1, CLASS, Picos(now + 10), until).map(|at| at.0)
+        watchdog.hear(at, 1, CLASS, Picos(now + 10), until);
+        watchdog.look_again(at).map(|at| at.0)
     }
 
     /// Looks at the instants of polls from the first to the last, and says what changed when. Packets wait at those that

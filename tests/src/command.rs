@@ -112,10 +112,18 @@ fn binary(name: &str, package: &str) -> PathBuf {
 
 /// Takes away every capability, so that root is nobody special; who is nobody special stays so.
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
+    with_capabilities(command, &[])
+}
+
+/// Takes away every capability but these, by their numbers in `linux/capability.h`.
+pub fn with_capabilities<'a>(
+    command: &'a mut Command,
+    kept: &'static [libc::c_ulong],
+) -> &'a mut Command {
     // SAFETY: only `prctl` is called between fork and exec, which takes no lock.
     unsafe {
         command.pre_exec(|| {
-            for capability in 0..CAPABILITIES {
+            for capability in (0..CAPABILITIES).filter(|number| !kept.contains(number)) {
                 libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
             }
             Ok(())

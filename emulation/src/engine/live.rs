@@ -1,5 +1,6 @@
 //! The engine on the real clock: windows run when the wall clock has come to them. See [`crate::live`].
 
+mod programs;
 mod storms;
 mod wires;
 
@@ -11,8 +12,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use fabric_core::priority::Priority;
-use results::{FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
+use results::{DeadlineCount, FidelitySummary, FlowRow, ResultsError, RunEnd, Slowdown, is_good};
 use scenario::{CaptureFilter, MAX_FLOWS, ON_DEMAND};
 use topology::{HostId, WireId};
 use units::Picos;
@@ -22,23 +22,32 @@ use super::agenda::Task;
 use super::crew::Crew;
 use super::host_node::HostNode;
 use super::journal::{Entry, Note};
-use super::stack::{MOST_WAITING, StackFrame};
-use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
 use crate::datapath::kernel::KernelWires;
 use crate::live::captures::{self, Captures};
 use crate::live::clock::{RealClock, nanos, wall};
-use crate::live::desk::{Delivery, Desk, Meanwhile, Order, Request};
-use crate::live::lateness::{Count, Punctuality};
+use crate::live::desk::{Delivery, Desk, Meanwhile, NoNumber, Order, Request};
+use crate::live::lateness::Punctuality;
 use crate::live::pauses::Pauses;
-use crate::live::stacks::{AT_ONCE, Sent, Stacks};
+use crate::live::stacks::Stacks;
+use crate::live::view::View;
 use crate::partition::Place;
 
 use storms::StormEvents;
 
 /// Windows that run before programs and users are asked again, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
+/// In a large fabric they take longer than that; then fewer run.
+const LONGEST_BATCH: Duration = Duration::from_millis(5);
+/// Requests that are obeyed before the fabric goes on.
+const REQUESTS_AT_ONCE: usize = 64;
+/// A trial says how punctual the fabric is if it has so many deadlines,
+const TRIAL_DEADLINES: u64 = 100;
+/// and goes on for as long as so many windows, so that frames arrive and are answered.
+const TRIAL_WINDOWS: u64 = 2;
+/// How often a trial that has not shown enough in its time looks whether it has.
+const MOMENT: Duration = Duration::from_millis(1);
 /// An idle fabric looks at least so often at whether it is interrupted.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
@@ -53,6 +62,8 @@ pub struct Live {
     pub pauses: Option<Pauses>,
     /// Who hears of PFC storms.
     storm_events: Option<StormEvents>,
+    /// Sleeps so far.
+    sleeps: DeadlineCount,
     /// How much the clock was set back so far.
     lost: Duration,
     /// Whether tasks rest while nothing changes.
@@ -64,9 +75,10 @@ pub struct Live {
 /// Who waits for a flow.
 #[derive(Debug)]
 struct Waiter {
-    answer: Sender<Delivery>,
+    answer: Sender<Result<Delivery, NoNumber>>,
     /// How punctual the fabric was when the flow began.
-    deadlines: Count,
+    deadlines: DeadlineCount,
+    sleeps: DeadlineCount,
     lost: Duration,
 }
 
@@ -76,14 +88,32 @@ pub struct Surroundings<'a> {
     pub dilation: NonZeroU32,
     /// The emulated instant at which the clock starts; what is due before happens at once.
     pub from: Picos,
-    /// How long it goes on, of the wall clock.
-    pub time: Duration,
+    /// How it ends by itself, if it is a trial.
+    pub trial: Option<Trial>,
     /// Programs.
     pub stacks: &'a mut Stacks,
     /// Users.
     pub desk: &'a mut Desk,
     /// Ends it.
     pub interrupted: &'a AtomicBool,
+}
+
+/// How long a trial takes, of the wall clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// It ends after this time, once it has shown enough.
+    pub least: Duration,
+    /// It ends after this time in any case.
+    pub most: Duration,
+}
+
+/// Why a live engine no longer follows the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// It was told to end, or was a trial.
+    Told,
+    /// It has lasted as long as it can.
+    LivedOut,
 }
 
 /// How a live engine ended.
@@ -94,6 +124,10 @@ pub struct Ended {
     pub fidelity: FidelitySummary,
     /// Wall time in which there was something to do.
     pub busy: Duration,
+    /// Whether it was long enough, as a trial, to say how punctual the fabric is.
+    pub has_shown_enough: bool,
+    /// How long it took of the wall clock.
+    pub took: Duration,
     /// Why there are no results, if the fabric was to leave some.
     pub lost_results: Option<ResultsError>,
 }
@@ -119,24 +153,27 @@ impl Engine<'_, KernelWires> {
     pub fn run_live(mut self, mut around: Surroundings<'_>) -> Result<Ended, RunError> {
         self.live.rests = true;
         self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
-        let (others_cpu, mut clock, took) = thread::scope(|scope| {
+        let (others_cpu, mut clock, took, over) = thread::scope(|scope| {
             let crew = Crew::start(scope, self.parts.len());
-            while self.next_due() < around.from {
-                self.run_next_window(&crew)?;
-            }
+            while self.next_due() < around.from && self.run_next_window(&crew)?.is_some() {}
             let began = wall();
             let mut clock = RealClock::start(around.dilation, around.from);
             for part in &mut self.parts {
                 let nodes = part.hosts.len() + part.switches.len();
                 part.punctuality = Some(Box::new(Punctuality::new(clock.pace(), nodes)));
             }
-            self.follow(&crew, &mut clock, &mut around)?;
+            let over = self.follow(&crew, &mut clock, &mut around)?;
             let took = wall().saturating_duration_since(began);
-            Ok::<_, RunError>((crew.dismiss(), clock, took))
+            Ok::<_, RunError>((crew.dismiss(), clock, took, over))
         })?;
         let busy = took.saturating_sub(clock.rested());
+        let has_shown_enough =
+            self.has_drained_for_good() || self.has_shown_enough(self.now, around.from);
         let fidelity = self.fidelity_summary(&mut clock);
-        let end = if self.stream.next_start().is_none() && self.is_at_rest() {
+        let end = if over == Over::LivedOut {
+            self.now = self.scenario.duration;
+            RunEnd::Duration
+        } else if self.has_drained_for_good() {
             self.now = self.tally().last_activity;
             RunEnd::Drained
         } else {
@@ -146,7 +183,7 @@ impl Engine<'_, KernelWires> {
         // From here on nothing goes on without results.
         self.recorder.survives = false;
         let finished = self.finish(end, others_cpu)?;
-        Ok(Ended { finished, fidelity, busy, lost_results })
+        Ok(Ended { finished, fidelity, busy, has_shown_enough, took, lost_results })
     }
 
     fn follow(
@@ -154,46 +191,97 @@ impl Engine<'_, KernelWires> {
         crew: &Crew<'_, KernelWires>,
         clock: &mut RealClock,
         around: &mut Surroundings<'_>,
-    ) -> Result<(), RunError> {
-        let Surroundings { stacks, desk, interrupted, time, .. } = around;
+    ) -> Result<Over, RunError> {
+        let Surroundings { stacks, desk, interrupted, trial, from, .. } = around;
+        let (least, most) = trial.map_or((Duration::MAX, Duration::MAX), |it| (it.least, it.most));
         let began = wall();
         // All that lies before it has happened.
         let mut done = Picos::ZERO;
         let mut wait = Duration::ZERO;
         while !interrupted.load(Ordering::Relaxed) {
-            let left = time.saturating_sub(wall().saturating_duration_since(began));
-            if left.is_zero() {
-                return Ok(());
+            let passed = wall().saturating_duration_since(began);
+            if passed >= most || passed >= least && self.has_shown_enough(done, *from) {
+                break;
             }
+            // A trial looks again soon once it has taken as long as it should.
+            let left = least.saturating_sub(passed).max(MOMENT);
             stacks.wait(wait.min(left), clock).map_err(RunError::Live)?;
+            self.live.sleeps = clock.sleeps();
             let at = self.next_due().min(clock.now()).max(done);
             self.now = at;
-            while let Some(request) = desk.take() {
-                if self.obey(request, at, clock).is_none() {
-                    return Ok(());
-                }
+            let asked = wall();
+            let Some(has_more) = self.obey_some(desk, at, clock) else { break };
+            if trial.is_some() && self.has_drained_for_good() {
+                break;
             }
             self.take_of_programs(stacks, at);
-            for _ in 0..WINDOWS_AT_ONCE {
+            // Whoever asks again and again takes no more than half of the time.
+            let served = wall();
+            let at_least = served.saturating_duration_since(asked);
+            for windows in 1.. {
                 let due = self.next_due();
                 if due > clock.now() {
                     break;
                 }
-                done = self.run_due_window(crew, clock, due)?;
+                let Some(end) = self.run_due_window(crew, clock, due)? else {
+                    return Ok(Over::LivedOut);
+                };
+                done = end;
+                let took = wall().saturating_duration_since(served);
+                let is_enough = windows >= WINDOWS_AT_ONCE && took >= at_least;
+                if is_enough || took >= LONGEST_BATCH || interrupted.load(Ordering::Relaxed) {
+                    break;
+                }
             }
             self.end_captures();
-            wait = clock.until(self.next_due()).min(LONGEST_WAIT);
+            wait = if has_more { Duration::ZERO } else { clock.until(self.next_due()) };
+            wait = wait.min(LONGEST_WAIT);
         }
-        Ok(())
+        Ok(Over::Told)
     }
 
-    /// Does what a user asks for; nothing if that is the end.
-    fn obey(&mut self, request: Request, at: Picos, clock: &mut RealClock) -> Option<()> {
-        match request {
-            Request::Look(answer) => {
+    /// Whether a trial that began at `from`, and all of which before `done` has happened, says how punctual the fabric is.
+    fn has_shown_enough(&self, done: Picos, from: Picos) -> bool {
+        let has_load = done.0.saturating_sub(from.0) >= TRIAL_WINDOWS * self.longest_window.0;
+        has_load && self.deadlines().deadlines >= TRIAL_DEADLINES && self.tally().packet_hops > 0
+    }
+
+    /// Whether nothing is under way, and nothing starts by itself any more.
+    fn has_drained_for_good(&self) -> bool {
+        self.stream.next_start().is_none() && self.is_at_rest()
+    }
+
+    /// Does some of what users ask for, and says whether there may be more; nothing if that is the end. All who look see the
+    /// same: how it is after the rest.
+    fn obey_some(&mut self, desk: &mut Desk, at: Picos, clock: &mut RealClock) -> Option<bool> {
+        let mut looks = Vec::new();
+        let mut has_more = true;
+        for _ in 0..REQUESTS_AT_ONCE {
+            let Some(request) = desk.take() else {
+                has_more = false;
+                break;
+            };
+            self.obey(request, at, &mut looks)?;
+        }
+        if !looks.is_empty() {
+            let view = Box::new(self.view(clock));
+            for answer in looks {
                 // Who asked may have gone.
-                let _ = answer.send(Box::new(self.view(clock)));
+                let _ = answer.send(view.clone());
             }
+        }
+        Some(has_more)
+    }
+
+    /// Does what a user asks for; nothing if that is the end. Who looks is told later.
+    fn obey(
+        &mut self,
+        request: Request,
+        at: Picos,
+        looks: &mut Vec<Sender<Box<View>>>,
+    ) -> Option<()> {
+        match request {
+            Request::Look(answer) => looks.push(answer),
             Request::Send(orders, answer) => {
                 for order in &orders {
                     self.order(at, order, &answer);
@@ -221,15 +309,16 @@ impl Engine<'_, KernelWires> {
         Some(())
     }
 
-    /// Runs the next window, which begins at `due`, and says when it ends. If it is far too late, the clock is set back.
+    /// Runs the next window, which begins at `due`, and says when it ends; nothing if it lies beyond the fabric's life. If it
+    /// is far too late, the clock is set back.
     /// What the window's nodes do counts as late all the same.
     fn run_due_window(
         &mut self,
         crew: &Crew<'_, KernelWires>,
         clock: &mut RealClock,
         due: Picos,
-    ) -> Result<Picos, RunError> {
-        clock.serve(due);
+    ) -> Result<Option<Picos>, RunError> {
+        clock.serve(wall(), due);
         let done = self.run_next_window(crew)?;
         if clock.lost() != self.live.lost {
             self.live.lost = clock.lost();
@@ -240,71 +329,31 @@ impl Engine<'_, KernelWires> {
         Ok(done)
     }
 
-    /// Runs the next window, and says when it ends.
-    fn run_next_window(&mut self, crew: &Crew<'_, KernelWires>) -> Result<Picos, RunError> {
-        let Some(mut window) = self.next_window()? else { return Err(RunError::LivedOut) };
+    /// Runs the next window, and says when it ends; nothing if it lies beyond the fabric's life.
+    fn run_next_window(&mut self, crew: &Crew<'_, KernelWires>) -> Result<Option<Picos>, RunError> {
+        let Some(mut window) = self.next_window()? else { return Ok(None) };
         self.start_flows(&mut window);
         self.run_window(crew, window)?;
         self.exchange();
         self.tell_notes()?;
-        Ok(window.end)
-    }
-
-    /// Hands what programs have sent to their NICs, at `at`. Hosts whose NICs have no room have to wait: until something
-    /// happens in the fabric that makes some.
-    fn take_of_programs(&mut self, stacks: &mut Stacks, at: Picos) {
-        let (mut has_more, mut has_any) = (false, false);
-        for place in 0..stacks.ready() {
-            let number = stacks.ready_host(place);
-            let host = HostId(number as u32);
-            let node = self.host_node(host);
-            let waiting = node.stack().map(|stack| stack.waiting_for_the_port(at, &node.host));
-            if waiting.is_none_or(|waiting| waiting >= MOST_WAITING) {
-                continue;
-            }
-            let mut taken = 0;
-            while taken < AT_ONCE
-                && let Some(sent) = stacks.receive(number)
-            {
-                taken += 1;
-                self.take_of_program(host, sent, at);
-            }
-            has_more |= taken == AT_ONCE;
-            has_any |= taken > 0;
-        }
-        stacks.taken(has_more);
-        if has_any {
-            self.wake_resting(at);
-            self.exchange();
-        }
-    }
-
-    fn take_of_program(&mut self, host: HostId, sent: Sent<'_>, at: Picos) {
-        let Sent::Frame { bytes, priority } = sent else {
-            return self.host_node_mut(host).refuse_of_stack();
-        };
-        let Place { part, index } = self.place_of(host);
-        let part = &mut *self.parts[part as usize];
-        let (frame, length) = part.core.frames.foreign(bytes);
-        let frame = StackFrame { frame, length, priority: Priority::of_bits(priority) };
-        let node = &mut part.hosts[index as usize];
-        let next = node.send_of_stack(&mut part.core, at, frame);
-        part.core.upcoming.wake(index, next);
+        Ok(Some(window.end))
     }
 
     /// Starts a flow that a user asks for.
-    fn order(&mut self, at: Picos, order: &Order, answer: &Sender<Delivery>) {
+    fn order(&mut self, at: Picos, order: &Order, answer: &Sender<Result<Delivery, NoNumber>>) {
         let Order { source, destination, bytes, priority } = *order;
         let pair = (source, destination);
         if self.stream.numbers_taken() as usize >= MAX_FLOWS {
-            // Whoever waits sees that its channel is closed.
+            // Whoever asked for it may have gone.
+            let _ = answer.send(Err(NoNumber));
             return;
         }
         let mut flow = Flow::new(ON_DEMAND.into(), pair, bytes, at, priority);
         flow.id = self.stream.take_number();
         flow.workload = self.scenario.on_demand_workload();
-        let (answer, deadlines) = (answer.clone(), self.deadlines());
-        self.live.waiting.insert(flow.id, Waiter { answer, deadlines, lost: self.live.lost });
+        let (deadlines, Live { sleeps, lost, .. }) = (self.deadlines(), &self.live);
+        let waiter = Waiter { answer: answer.clone(), deadlines, sleeps: *sleeps, lost: *lost };
+        self.live.waiting.insert(flow.id, waiter);
         self.start_flow(flow);
         self.wake_resting(at);
     }
@@ -320,9 +369,9 @@ impl Engine<'_, KernelWires> {
     /// Begins a capture. Whoever asked sees the end of one for which there was no room.
     fn capture(&mut self, interfaces: impl Iterator<Item = (WireId, u32)>, filter: CaptureFilter) {
         for (wire, interface) in interfaces {
-            self.receiver_mut(wire).captures.push((interface, filter));
+            self.inward_mut(wire).captures.push((interface, filter));
             if filter == CaptureFilter::Drops {
-                self.transmitter_mut(wire).captures.push(interface);
+                self.out_mut(wire).captures.push(interface);
             }
         }
     }
@@ -332,35 +381,9 @@ impl Engine<'_, KernelWires> {
         for (number, wires) in self.live.captures.remove_over() {
             for wire in wires {
                 let is_other = |&interface: &u32| captures::number_of(interface) != number;
-                self.receiver_mut(wire).captures.retain(|(interface, _)| is_other(interface));
-                self.transmitter_mut(wire).captures.retain(is_other);
+                self.inward_mut(wire).captures.retain(|(interface, _)| is_other(interface));
+                self.out_mut(wire).captures.retain(is_other);
             }
-        }
-    }
-
-    /// The sending end of a wire.
-    fn transmitter_mut(&mut self, wire: WireId) -> &mut Transmitter {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let Place { part, index } = self.partition.place(fabric.wire(wire).from);
-        let part = &mut self.parts[part as usize];
-        let hosts = part.hosts.len();
-        match (index as usize).checked_sub(hosts) {
-            None => part.hosts[index as usize].out_mut(),
-            Some(switch) => part.switches[switch].out_mut(ends.from_port),
-        }
-    }
-
-    /// The receiving end of a wire.
-    fn receiver_mut(&mut self, wire: WireId) -> &mut Receiver {
-        let fabric = self.scenario.fabric();
-        let ends = fabric.ends(wire);
-        let Place { part, index } = self.partition.place(fabric.wire(wire).to);
-        let part = &mut self.parts[part as usize];
-        let hosts = part.hosts.len();
-        match (index as usize).checked_sub(hosts) {
-            None => part.hosts[index as usize].inward_mut(),
-            Some(switch) => part.switches[switch].inward_mut(ends.to_port),
         }
     }
 
@@ -381,9 +404,9 @@ impl Engine<'_, KernelWires> {
 
 impl<W: Wires> Engine<'_, W> {
     /// What all nodes have counted so far.
-    fn deadlines(&self) -> Count {
+    fn deadlines(&self) -> DeadlineCount {
         let of_parts = self.parts.iter().filter_map(|part| part.punctuality.as_deref());
-        of_parts.map(Punctuality::count).fold(Count::default(), Count::and)
+        of_parts.map(Punctuality::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
 
     /// Tells whoever follows the live fabric of a note. Whether that was meant for nobody else.
@@ -408,15 +431,21 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Tells whoever waits for a flow that it is done.
     pub(super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
-        let Some(Waiter { answer, deadlines, lost }) = self.live.waiting.remove(&row.flow) else {
-            return;
-        };
-        let Count { deadlines, late } = self.deadlines().since(deadlines);
+        let Some(waiter) = self.live.waiting.remove(&row.flow) else { return };
+        let Waiter { answer, deadlines, sleeps, lost } = waiter;
+        let deadlines = self.deadlines().since(deadlines);
+        let sleeps = self.live.sleeps.since(sleeps);
         let lost = self.live.lost.saturating_sub(lost);
-        let is_good = lost.is_zero() && is_good(deadlines, late);
-        let meanwhile = Meanwhile { is_good, deadlines, late, lost_ns: nanos(lost) };
+        let meanwhile = Meanwhile {
+            is_good: is_good(deadlines, sleeps, lost),
+            deadlines: deadlines.deadlines,
+            late: deadlines.late,
+            sleeps: sleeps.deadlines,
+            late_sleeps: sleeps.late,
+            lost_ns: nanos(lost),
+        };
         // Whoever asked for it may have gone.
-        let _ = answer.send(delivery(row, meanwhile));
+        let _ = answer.send(Ok(delivery(row, meanwhile)));
     }
 
     /// Whether a task of the whole fabric that is due now, and every `period`, rests: nothing that it looks at changes until

@@ -1,8 +1,10 @@
 //! How a live fabric is at one instant, and how punctual it is.
 
+use std::time::Duration;
+
 use fabric_core::drop_reason::DropReason;
 use fabric_core::priority::{self, Priority};
-use results::FidelitySummary;
+use results::{FidelitySummary, is_good};
 use topology::{HostId, NodeId, WireId};
 
 use super::Engine;
@@ -52,14 +54,15 @@ impl Engine<'_, KernelWires> {
 
     /// How punctual the fabric was from its start to its end.
     pub(super) fn fidelity_summary(&mut self, clock: &mut RealClock) -> FidelitySummary {
-        let Fidelity { all, dilation, lost_ns, .. } = self.fidelity(clock);
+        let Fidelity { all, sleeps, dilation, lost_ns, .. } = self.fidelity(clock);
         let fabric = self.scenario.fabric();
         let nodes = (0..).map(NodeId).zip(fabric.nodes());
         let nodes = nodes.map(|(id, node)| (node.name.clone(), self.fidelity_of(id).all));
         FidelitySummary {
-            is_good: lost_ns == 0 && all.is_good(),
+            is_good: is_good(all.count(), sleeps.count(), Duration::from_nanos(lost_ns)),
             dilation,
             lateness: all,
+            sleeps,
             lost_ns,
             nodes: nodes.collect(),
         }
@@ -78,7 +81,8 @@ impl Engine<'_, KernelWires> {
     fn fidelity_of(&mut self, node: NodeId) -> NodeFidelity {
         let Some(meter) = self.meter_mut(node) else { return NodeFidelity::default() };
         let sum = Sum::of(meter, wall());
-        NodeFidelity { is_good: sum.recent().is_good(), recent: sum.recent(), all: sum.all() }
+        let recent = sum.recent();
+        NodeFidelity { is_good: recent.count().is_good(), recent, all: sum.all() }
     }
 
     fn view_of_results(&self) -> Option<ResultsView> {

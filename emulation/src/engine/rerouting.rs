@@ -23,6 +23,7 @@ pub struct Rerouting {
     /// Those of the scenario's faults first.
     outages: Vec<KnownOutage>,
     /// How many of them are the scenario's.
+    #[cfg_attr(not(feature = "kernel"), expect(dead_code, reason = "live fabrics have others"))]
     of_scenario: usize,
     /// By wire: whether routes avoid it. Empty before the first change.
     down: Vec<bool>,

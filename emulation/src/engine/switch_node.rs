@@ -198,7 +198,7 @@ impl SwitchNode {
         let length = crossing.length;
         let (outcome, orders) = (&outcome, &core.orders[..]);
         let link_delay = link_delay.as_ref();
-        let arrival = Arrival { frame, length, outcome, orders, link_delay, priority };
+        let arrival = Arrival { frame, at: now, length, outcome, orders, link_delay, priority };
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut observer);
         if !reaction.keeps_frame {

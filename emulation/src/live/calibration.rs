@@ -23,11 +23,15 @@ use super::desk::{Desk, Handle, Order, Request};
 use super::stacks::Stacks;
 use crate::datapath::Deployed;
 use crate::datapath::kernel::KernelWires;
-use crate::engine::{Ended, Engine, Finished, RunError, Surroundings};
+use crate::engine::{self, Ended, Engine, Finished, RunError, Surroundings};
 use crate::run::{self, Threads};
 
 /// How long a trial takes, of the wall clock.
 const TRIAL: Duration = Duration::from_millis(150);
+/// If too little happens in that time, as where it is shorter than the delay of a wire, the trial goes on for so long.
+const LONGEST_TRIAL: Duration = Duration::from_secs(5);
+/// The time that a packet-hop takes is said of so many of them.
+const TELLING_HOPS: u64 = 1000;
 /// No more trials than that; the last one decides even if it was not punctual.
 const MOST_TRIALS: usize = 12;
 /// Which part of its time the machine may be busy, in percent.
@@ -60,6 +64,10 @@ struct Trial {
     dilation: NonZeroU32,
     /// Whether it was punctual.
     is_good: bool,
+    /// Whether enough happened to say so.
+    has_shown_enough: bool,
+    /// Time of the wall clock.
+    took: Duration,
     /// Time of the wall clock in which there was something to do.
     busy: Duration,
     /// The emulated time in which that was.
@@ -88,10 +96,7 @@ pub(super) fn calibrate(
     mut around: Around<'_>,
     threads: Threads,
 ) -> Result<Tried, Error> {
-    let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
-    let mut scenario = scenario.clone().on_demand(load == Load::Flows, false);
-    // They only take load away.
-    scenario.storms.clear();
+    let (load, scenario) = loaded(scenario);
     let mut trials = Vec::new();
     let mut dilation = NonZeroU32::MIN;
     while trials.len() < MOST_TRIALS {
@@ -99,11 +104,21 @@ pub(super) fn calibrate(
         fabric = renewed;
         trials.push(trial);
         match trial.next_dilation() {
-            Some(next) if !trial.is_good => dilation = next,
+            // With a larger one there is even less to see.
+            Some(next) if !trial.is_good && trial.has_shown_enough => dilation = next,
             _ => break,
         }
     }
     Ok(Tried { fabric, calibration: Calibration { trials, load } })
+}
+
+/// What is on the fabric in a trial, and the scenario of that.
+fn loaded(scenario: &Scenario) -> (Load, Scenario) {
+    let load = if scenario.workloads.is_empty() { Load::HostLinks } else { Load::Flows };
+    let mut scenario = scenario.clone().on_demand(load == Load::Flows, false);
+    // They only take load away.
+    scenario.storms.clear();
+    (load, scenario)
 }
 
 /// Has the load on the fabric for a moment. Leaves the fabric as new.
@@ -127,15 +142,19 @@ fn try_out(
     let mut engine = Engine::new(scenario, fabric, record, &[], threads);
     engine.connect_stacks(stacks);
     let from = scenario.flow_stream().next_start().unwrap_or(Picos::ZERO);
-    let surroundings = Surroundings { dilation, from, time: TRIAL, stacks, desk, interrupted };
-    let Ended { finished, fidelity, busy, .. } = engine.run_live(surroundings)?;
+    let trial = Some(engine::Trial { least: TRIAL, most: LONGEST_TRIAL });
+    let surroundings = Surroundings { dilation, from, trial, stacks, desk, interrupted };
+    let Ended { finished, fidelity, busy, has_shown_enough, took, .. } =
+        engine.run_live(surroundings)?;
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
     let Finished { counted, wires, switches, .. } = finished;
     let trial = Trial {
         dilation,
-        is_good: fidelity.is_good,
+        is_good: fidelity.is_good && has_shown_enough,
+        has_shown_enough,
+        took,
         busy,
         emulated_ns: counted.emulated_ns.saturating_sub(from.to_nanos().0),
         packet_hops: counted.packet_hops,
@@ -157,10 +176,11 @@ fn orders(scenario: &Scenario) -> Vec<Order> {
 }
 
 impl Trial {
-    /// The first step above this dilation at which the machine has some of its time left.
+    /// The first step above this dilation at which the machine has some of its time left; nothing if there is none, or no time
+    /// has passed to tell.
     fn next_dilation(&self) -> Option<NonZeroU32> {
-        let enough = u128::from(nanos(self.busy)) * 100
-            / (u128::from(self.emulated_ns.max(1)) * MOST_BUSY_PERCENT);
+        let enough = (u128::from(nanos(self.busy)) * 100)
+            .checked_div(u128::from(self.emulated_ns) * MOST_BUSY_PERCENT)?;
         let enough = u32::try_from(enough).ok()?;
         step_from(enough.max(self.dilation.get()).checked_add(1)?)
     }
@@ -187,27 +207,35 @@ impl Calibration {
 /// What was chosen, and why.
 impl fmt::Display for Calibration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Trial { dilation, is_good, busy, emulated_ns, packet_hops } = *self.last();
+        let Trial { dilation, is_good, has_shown_enough, took, busy, emulated_ns, packet_hops } =
+            *self.last();
         let load = match self.load {
             Load::Flows => "the scenario's flows",
             Load::HostLinks => "every host sending at the rate of its link",
         };
-        let nanos_per_hop = nanos(busy) / packet_hops.max(1);
         let needed = busy.as_secs_f64() * 1e9 / emulated_ns.max(1) as f64;
         write!(
             f,
-            "--dilation auto chose {dilation}: with {load} an emulated second needs {needed:.2} s of work here, and a \
-             packet-hop {}.{:02} us; ",
-            nanos_per_hop / 1000,
-            nanos_per_hop % 1000 / 10
+            "--dilation auto chose {dilation}: with {load} an emulated second needs {needed:.2} s of work here"
         )?;
+        if packet_hops >= TELLING_HOPS {
+            let per_hop = nanos(busy) / packet_hops;
+            write!(f, ", and a packet-hop {}.{:02} us", per_hop / 1000, per_hop % 1000 / 10)?;
+        }
+        f.write_str("; ")?;
         let earlier = &self.trials[..self.trials.len() - 1];
         let tried: Vec<String> = earlier.iter().map(|trial| trial.dilation.to_string()).collect();
         if !tried.is_empty() {
             write!(f, "the fabric was too late with {}, and ", tried.join(", "))?;
         }
         if is_good {
-            write!(f, "punctual with {dilation} in a trial of {} ms", TRIAL.as_millis())
+            write!(f, "punctual with {dilation} in a trial of {} ms", took.as_millis())
+        } else if !has_shown_enough {
+            write!(
+                f,
+                "with {dilation} too little happened in {:.1} s to say whether it is punctual",
+                took.as_secs_f64()
+            )
         } else {
             write!(f, "still too late with {dilation}: the machine is busy")
         }
@@ -216,12 +244,16 @@ impl fmt::Display for Calibration {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn trial(dilation: u32, busy_ms: u64, emulated_ms: u64) -> Trial {
         Trial {
             dilation: NonZeroU32::new(dilation).expect("above zero"),
             is_good: false,
+            has_shown_enough: true,
+            took: Duration::from_millis(150),
             busy: Duration::from_millis(busy_ms),
             emulated_ns: emulated_ms * 1_000_000,
             packet_hops: 70_000,
@@ -237,12 +269,33 @@ mod tests {
             (trial(2, 150, 75), 3),
             (trial(20, 75, 8), 30),
             (trial(70, 150, 2), 100),
-            (trial(1, 150, 0), 200_000_000),
         ] {
             let next = trial.next_dilation().map(NonZeroU32::get);
             assert_eq!(next, Some(expected), "{trial:?}");
         }
         assert_eq!(trial(4_000_000_000, 1, 1).next_dilation(), None);
+        assert_eq!(trial(1, 150, 0).next_dilation(), None, "nothing has happened");
+    }
+
+    #[test]
+    fn a_trial_has_no_storms() {
+        let text = r#"
+            [topology]
+            kind = "leaf-spine"
+            leaves = 2
+            spines = 1
+            hosts_per_leaf = 2
+            host_link = { rate = "20Mbps", delay = "50us" }
+            fabric_link = { rate = "20Mbps", delay = "50us" }
+            [switch]
+            lossless = [3]
+            [[storms]]
+            host = "h0"
+        "#;
+        let scenario = Scenario::parse_live(text, Path::new("lab.toml"), &[]).unwrap();
+        assert_eq!(scenario.storms.len(), 1);
+        let (load, tried) = loaded(&scenario);
+        assert_eq!((load, tried.storms.len()), (Load::HostLinks, 0));
     }
 
     #[test]
@@ -254,6 +307,12 @@ mod tests {
             calibration.to_string(),
             "--dilation auto chose 20: with every host sending at the rate of its link an emulated second needs 9.33 s of \
              work here, and a packet-hop 2.00 us; the fabric was too late with 1, and punctual with 20 in a trial of 150 ms"
+        );
+        let silent = Trial { packet_hops: 999, has_shown_enough: false, ..trial(1, 150, 100) };
+        assert_eq!(
+            Calibration { trials: vec![silent], load: Load::Flows }.to_string(),
+            "--dilation auto chose 1: with the scenario's flows an emulated second needs 1.50 s of work here; with 1 too \
+             little happened in 0.1 s to say whether it is punctual"
         );
     }
 }

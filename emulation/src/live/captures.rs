@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use fabric_core::drop_reason::DropReason;
@@ -21,9 +22,8 @@ pub struct Captures {
 struct LiveCapture {
     wires: Vec<WireId>,
     sink: SyncSender<CapturedFrame>,
-    lost: u64,
-    /// Gone with whoever reads.
-    reader: Weak<()>,
+    /// How many frames were lost. Gone with whoever reads.
+    reader: Weak<AtomicU64>,
 }
 
 impl Captures {
@@ -32,12 +32,12 @@ impl Captures {
         &mut self,
         wires: Vec<WireId>,
         sink: SyncSender<CapturedFrame>,
-        reader: Weak<()>,
+        reader: Weak<AtomicU64>,
     ) -> Option<impl Iterator<Item = (WireId, u32)> + use<>> {
         let number = (0..u16::MAX).find(|number| !self.all.contains_key(number))?;
         let interfaces = (u32::from(number) << u16::BITS..).take(1 << u16::BITS);
         let interfaces = wires.clone().into_iter().zip(interfaces);
-        self.all.insert(number, LiveCapture { wires, sink, lost: 0, reader });
+        self.all.insert(number, LiveCapture { wires, sink, reader });
         Some(interfaces)
     }
 
@@ -51,9 +51,11 @@ impl Captures {
         let [wire_low, wire_high, low, high] = interface.to_le_bytes();
         let wire = u16::from_le_bytes([wire_low, wire_high]).into();
         let Some(capture) = self.all.get_mut(&u16::from_le_bytes([low, high])) else { return };
-        let frame = CapturedFrame { wire, time, bytes: bytes.into(), dropped, lost: capture.lost };
+        let Some(lost) = capture.reader.upgrade() else { return };
+        let lost_before = lost.load(Ordering::Relaxed);
+        let frame = CapturedFrame { wire, time, bytes: bytes.into(), dropped, lost: lost_before };
         if let Err(TrySendError::Full(_)) = capture.sink.try_send(frame) {
-            capture.lost += 1;
+            lost.store(lost_before + 1, Ordering::Relaxed);
         }
     }
 
@@ -81,7 +83,7 @@ mod tests {
     fn frames_go_to_their_capture_and_what_has_no_room_is_counted() {
         let mut captures = Captures::default();
         let (sink, frames) = sync_channel(2);
-        let (reader, other_reader) = (Arc::new(()), Arc::new(()));
+        let (reader, other_reader) = (Arc::new(AtomicU64::new(0)), Arc::default());
         let weak = Arc::downgrade(&reader);
         let interfaces: Vec<_> = captures.add(vec![WireId(7)], sink, weak).expect("room").collect();
         assert_eq!(interfaces, [(WireId(7), 0)]);
@@ -96,6 +98,7 @@ mod tests {
         captures.take(1 << 16 | 1, Nanos(9), &[2], None);
         captures.take(5 << 16, Nanos(9), &[2], None);
         assert_eq!(frames.try_iter().map(|frame| frame.time.0).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(reader.load(Ordering::Relaxed), 2, "known before another frame comes");
         captures.take(0, Nanos(4), &[1], None);
         assert_eq!(frames.try_iter().map(|frame| frame.lost).collect::<Vec<_>>(), [2]);
         assert_eq!(others.try_iter().map(|frame| frame.wire).collect::<Vec<_>>(), [1]);

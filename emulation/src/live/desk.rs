@@ -1,5 +1,6 @@
 //! What users ask of a live fabric, from other threads.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Weak};
 
@@ -18,8 +19,8 @@ use super::view::{View, WireView};
 pub enum Request {
     /// How the fabric is.
     Look(Sender<Box<View>>),
-    /// Flows, all at once. Each is answered when its last ACK has arrived.
-    Send(Vec<Order>, Sender<Delivery>),
+    /// Flows, all at once. Each is answered when its last ACK has arrived, or at once if there is no number for it.
+    Send(Vec<Order>, Sender<Result<Delivery, NoNumber>>),
     /// Takes wires down, or up again.
     SetLinks {
         /// The wires.
@@ -69,8 +70,8 @@ pub enum Request {
         filter: CaptureFilter,
         /// Where they go.
         sink: SyncSender<CapturedFrame>,
-        /// Gone with whoever reads.
-        reader: Weak<()>,
+        /// Counts the lost frames. Gone with whoever reads.
+        reader: Weak<AtomicU64>,
     },
     /// The fabric is no longer needed.
     Stop,
@@ -132,15 +133,23 @@ pub struct Delivery {
 /// How punctual a fabric was while a flow was under way: what programs saw of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meanwhile {
-    /// Whether programs saw the fabric as it was: no time was lost, and 99 of 100 deadlines were met soon enough.
+    /// Whether programs saw the fabric as it was: see [`results::is_good`].
     pub is_good: bool,
     /// Deadlines of all nodes.
     pub deadlines: u64,
     /// Those that were met too late.
     pub late: u64,
+    /// Sleeps of the engine.
+    pub sleeps: u64,
+    /// Those that ended too late.
+    pub late_sleeps: u64,
     /// How much the emulated clock was set back, in nanoseconds of the wall clock.
     pub lost_ns: u64,
 }
+
+/// A flow was not started: a fabric has numbers for so many flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNumber;
 
 /// Where requests come in.
 #[derive(Debug)]

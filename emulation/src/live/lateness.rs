@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use results::{GOOD_LATENESS, Lateness};
+use results::{DeadlineCount, GOOD_LATENESS, Lateness};
 use units::Picos;
 
 use super::clock::{Pace, nanos, wall};
@@ -12,32 +12,23 @@ use super::clock::{Pace, nanos, wall};
 pub(super) const SPELL: Duration = Duration::from_secs(1);
 /// Lateness beyond this, in nanoseconds, counts as this: the clock is set back long before.
 const MOST_NS: u64 = 60_000_000_000;
-/// With one significant digit a histogram takes 2 kB, and values are at most 1/16 too high.
+/// With one significant digit a histogram takes 4 kB, and values are at most 1/16 too high.
 const DIGITS: u8 = 1;
 
 /// The lateness of what is done, since the start and recently.
 #[derive(Debug)]
 pub struct Meter {
-    all: Histogram<u32>,
+    all: Histogram<u64>,
     all_late: u64,
     /// Of the spell that runs, and of the one before.
-    current: Histogram<u32>,
+    current: Histogram<u64>,
     current_late: u64,
-    last: Histogram<u32>,
+    last: Histogram<u64>,
     last_late: u64,
     spell_began: Instant,
 }
 
-/// What was met and what was late, since the start: two of them say how it was in between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Deadlines.
-    pub deadlines: u64,
-    /// Those that were met too late.
-    pub late: u64,
-}
-
-fn histogram() -> Histogram<u32> {
+fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(MOST_NS, DIGITS).expect("the bounds are apart")
 }
 
@@ -82,8 +73,8 @@ impl Meter {
     }
 
     /// Since the start.
-    pub fn count(&self) -> Count {
-        Count { deadlines: self.all.len(), late: self.all_late }
+    pub fn count(&self) -> DeadlineCount {
+        DeadlineCount { deadlines: self.all.len(), late: self.all_late }
     }
 }
 
@@ -92,8 +83,8 @@ const ALIKE: &str = "all have the same bounds";
 /// Meters of several nodes together.
 #[derive(Debug)]
 pub struct Sum {
-    all: (Histogram<u32>, u64),
-    recent: (Histogram<u32>, u64),
+    all: (Histogram<u64>, u64),
+    recent: (Histogram<u64>, u64),
 }
 
 impl Sum {
@@ -132,7 +123,7 @@ impl Sum {
     }
 }
 
-fn lateness((histogram, late): &(Histogram<u32>, u64)) -> Lateness {
+fn lateness((histogram, late): &(Histogram<u64>, u64)) -> Lateness {
     Lateness {
         deadlines: histogram.len(),
         late: *late,
@@ -173,22 +164,8 @@ impl Punctuality {
     }
 
     /// What all nodes have counted.
-    pub fn count(&self) -> Count {
-        self.meters.iter().map(Meter::count).fold(Count::default(), Count::and)
-    }
-}
-
-impl Count {
-    /// The sum.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self { deadlines: self.deadlines + other.deadlines, late: self.late + other.late }
-    }
-
-    /// What was added since `earlier`.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        Self { deadlines: self.deadlines - earlier.deadlines, late: self.late - earlier.late }
+    pub fn count(&self) -> DeadlineCount {
+        self.meters.iter().map(Meter::count).fold(DeadlineCount::default(), DeadlineCount::and)
     }
 }
 
@@ -217,13 +194,26 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_outlast_what_32_bits_count() {
+        let mut meter = Meter::new();
+        let now = meter.spell_began;
+        meter.all.saturating_record_n(1_000, u32::MAX.into());
+        for _ in 0..10 {
+            meter.record(now, 1_000);
+        }
+        let all = Sum::of(&mut meter, now).all();
+        assert_eq!(all.deadlines, u64::from(u32::MAX) + 10);
+        assert!(all.p50_ns >= 1_000 && all.p99_ns >= 1_000, "{all:?}");
+    }
+
+    #[test]
     fn what_lies_between_two_counts_is_their_difference() {
         let mut meter = Meter::new();
         let now = meter.spell_began;
         meter.record(now, 0);
         let before = meter.count();
         meter.record(now, 999_000_000);
-        assert_eq!(meter.count().since(before), Count { deadlines: 1, late: 1 });
-        assert_eq!(before.and(before), Count { deadlines: 2, late: 0 });
+        assert_eq!(meter.count().since(before), DeadlineCount { deadlines: 1, late: 1 });
+        assert_eq!(before.and(before), DeadlineCount { deadlines: 2, late: 0 });
     }
 }

@@ -1,7 +1,7 @@
 //! The kernel stacks of all hosts: what they have sent, and what wakes whoever waits for it.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +15,16 @@ use super::clock::{RealClock, wall};
 /// Frames of one host that are taken in one go.
 pub const AT_ONCE: usize = 64;
 
+/// No limit, for `poll`.
+const FOR_EVER: libc::c_int = -1;
+
 /// See the module.
 pub struct Stacks {
     /// By host.
     taps: Vec<Arc<Tap>>,
     poll: Poll,
+    /// Ends a sleep.
+    timer: OwnedFd,
     events: Events,
     /// Hosts that may have more to send, in the order in which they were found.
     ready: Vec<usize>,
@@ -71,7 +76,8 @@ impl Stacks {
         let ready = (0..taps.len()).collect();
         let is_ready = vec![true; taps.len()].into();
         let buffer = vec![0; longest + 1];
-        Ok(Self { taps, poll, events, ready, is_ready, has_more: true, waiting, buffer })
+        let timer = timer()?;
+        Ok(Self { taps, poll, timer, events, ready, is_ready, has_more: true, waiting, buffer })
     }
 
     /// What ends a wait from another thread; there is one.
@@ -92,7 +98,7 @@ impl Stacks {
         let began = wall();
         let in_full = match self.waiting {
             Waiting::Sleep => {
-                let in_full = self.sleep(time);
+                let in_full = self.sleep(time)?;
                 self.look()?;
                 in_full
             }
@@ -105,23 +111,26 @@ impl Stacks {
                 }
             },
         };
-        clock.slept(began, time, in_full);
+        clock.slept(wall(), began, time, in_full);
         Ok(())
     }
 
     /// Sleeps until something is to be seen, or the time is over, which it tells.
     ///
-    /// `ppoll` waits by nanoseconds, and mio by milliseconds.
-    fn sleep(&self, time: Duration) -> bool {
-        let mut descriptor =
-            libc::pollfd { fd: self.poll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-        let limit = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
-        // SAFETY: one descriptor and the time outlive the call; there is no signal mask.
-        let seen =
-            unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const limit, std::ptr::null()) };
+    /// A timer ends the sleep, and not a time limit of `ppoll`, which the kernel lets end late by up to 0.1 % of it, so that it
+    /// can end several at once.
+    fn sleep(&self, time: Duration) -> io::Result<bool> {
+        set(&self.timer, time)?;
+        let readable = |descriptor: &dyn AsRawFd| libc::pollfd {
+            fd: descriptor.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let mut descriptors = [readable(&self.poll), readable(&self.timer)];
         // An interrupted wait is a short one.
-        seen == 0
+        // SAFETY: two descriptors outlive the call.
+        let seen = unsafe { libc::poll(descriptors.as_mut_ptr(), 2, FOR_EVER) };
+        Ok(seen == 1 && descriptors[1].revents != 0)
     }
 
     /// Looks which programs have sent something; says whether there was anything to see.
@@ -173,6 +182,32 @@ impl Stacks {
     }
 }
 
+/// A timer that can be waited for together with other descriptors.
+fn timer() -> io::Result<OwnedFd> {
+    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+    // SAFETY: takes no pointer.
+    match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: it was just opened, and has no other owner.
+        timer => Ok(unsafe { OwnedFd::from_raw_fd(timer) }),
+    }
+}
+
+/// Lets a timer expire in `time`, which is above zero. That it has expired before is forgotten.
+fn set(timer: &OwnedFd, time: Duration) -> io::Result<()> {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let it_value = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
+    let setting = libc::itimerspec { it_interval: once, it_value };
+    // SAFETY: the setting outlives the call, which is to tell nothing.
+    match unsafe {
+        libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const setting, std::ptr::null_mut())
+    } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// The priority of a frame: the class selector of its DSCP, 0 of what is not IPv4.
 fn priority(frame: &[u8]) -> u32 {
     let ether_type = frame.get(ethernet::ETHER_TYPE_AT..ethernet::LEN);
@@ -186,6 +221,21 @@ fn priority(frame: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sleep_ends_with_its_time_or_with_a_wake() {
+        let time = Duration::from_micros(100);
+        let stacks = Stacks::new(Vec::new(), 100, Waiting::Sleep).unwrap();
+        let waker = stacks.waker().unwrap();
+        let began = wall();
+        // The second one, too, although the timer has expired.
+        for sleeps in 1..=2 {
+            assert!(stacks.sleep(time).unwrap());
+            assert!(wall().saturating_duration_since(began) >= time * sleeps);
+        }
+        waker.wake().unwrap();
+        assert!(!stacks.sleep(Duration::from_secs(1000)).unwrap());
+    }
 
     #[test]
     fn a_priority_is_that_of_the_dscp() {

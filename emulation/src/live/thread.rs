@@ -2,10 +2,6 @@
 
 use std::io;
 
-/// A thread's sleeps may end this late, in nanoseconds, so that the system can end several at once. The default is 50 us.
-const TIMER_SLACK_NS: libc::c_ulong = 1;
-/// Gives a thread its default back.
-const DEFAULT_SLACK: libc::c_ulong = 0;
 /// The lowest of the priorities for real time: above all ordinary threads.
 const LOWEST_OF_REAL_TIME: libc::c_int = 1;
 
@@ -20,8 +16,7 @@ pub enum Priority {
     RealTime,
 }
 
-/// The calling thread, and those that it starts as long as this exists, sleep no longer than they ask for, and compete as
-/// they should.
+/// The calling thread, and those that it starts as long as this exists, compete as they should.
 #[derive(Debug)]
 pub struct Hurry {
     priority: Priority,
@@ -33,7 +28,6 @@ impl Hurry {
         if priority == Priority::RealTime {
             set_scheduling(libc::SCHED_RR, LOWEST_OF_REAL_TIME)?;
         }
-        set_slack(TIMER_SLACK_NS);
         Ok(Self { priority })
     }
 }
@@ -44,7 +38,6 @@ impl Drop for Hurry {
             // A thread may always become an ordinary one.
             let _ = set_scheduling(libc::SCHED_OTHER, 0);
         }
-        set_slack(DEFAULT_SLACK);
     }
 }
 
@@ -55,9 +48,4 @@ fn set_scheduling(policy: libc::c_int, sched_priority: libc::c_int) -> io::Resul
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
-}
-
-fn set_slack(nanos: libc::c_ulong) {
-    // SAFETY: sets a number of the calling thread, and takes no pointer. It cannot be refused.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos, 0, 0, 0) };
 }

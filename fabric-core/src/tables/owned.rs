@@ -46,6 +46,8 @@ pub struct OwnedTables {
     pub ports: [Port; PORTS],
     /// Their ingress queues.
     pub queues: [IngressQueue; PORTS * PRIORITIES],
+    /// The route to each host.
+    pub routes: [Route; PORTS],
     /// The members of ECMP groups.
     pub next_hops: Vec<NextHop>,
     /// The routes of flows and pairs.
@@ -88,6 +90,7 @@ impl OwnedTables {
             },
             ports: core::array::from_fn(port),
             queues: core::array::from_fn(|_| IngressQueue::default()),
+            routes: core::array::from_fn(|port| Route { members: 1, first: port as u32 }),
             next_hops: Vec::new(),
             policy_routes: Vec::new(),
             egress_queues: (0..PORTS * QUEUE_ROWS).map(|_| EgressQueue::default()).collect(),
@@ -207,9 +210,7 @@ impl Tables for OwnedTables {
     }
 
     fn route(&self, host: u32) -> Option<&Route> {
-        const ROUTES: [Route; PORTS] =
-            [Route { members: 1, first: 0 }, Route { members: 1, first: 1 }];
-        ROUTES.get(host as usize)
+        self.routes.get(host as usize)
     }
 
     fn next_hop(&self, index: u32) -> Option<&NextHop> {

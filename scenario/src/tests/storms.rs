@@ -50,7 +50,12 @@ fn without_them_nothing_is_written_out() {
 #[test]
 fn watchdogs_that_cannot_be() {
     for (keys, key, expected) in [
-        ("poll_interval = \"0s\"", "poll_interval", "a watchdog that looks all the time"),
+        ("poll_interval = \"0s\"", "poll_interval", "`poll_interval` is zero"),
+        (
+            "poll_interval = \"999999ps\"",
+            "poll_interval",
+            "a poll interval of 999999ps is too short",
+        ),
         (
             "detection_time = \"100us\"",
             "detection_time",

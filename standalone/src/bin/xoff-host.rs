@@ -123,11 +123,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         Command::Send { to, bytes, priority, count, port } => {
             let priority = Priority::new(priority);
             let sending = Sending { to, port, bytes: bytes.0, count, priority };
-            let Some(report) = host::send(&mut driver, &sending, reliability)? else {
-                eprintln!("xoff-host: interrupted");
-                return Ok(ExitCode::FAILURE);
-            };
-            print(host.json, &report);
+            print(host.json, &host::send(&mut driver, &sending, reliability)?);
         }
         Command::Receive { count, port } => {
             let receiving = Receiving { port, count };

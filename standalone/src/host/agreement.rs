@@ -7,12 +7,15 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::ops::RangeInclusive;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::clock::Countdown;
+use crate::wait::Waiter;
 
 /// Where receivers listen, by default.
 pub const PORT: u16 = 18_515;
@@ -100,7 +103,7 @@ impl Connection {
         &self.stream
     }
 
-    /// Writes a line.
+    /// Writes a line. A stream that does not wait takes it whole or fails.
     pub fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
@@ -129,14 +132,24 @@ impl Connection {
         }
     }
 
-    /// Waits for a line.
-    pub fn read<T: DeserializeOwned>(&mut self, most: Duration) -> Result<T, Error> {
+    /// Waits for a line on a stream that does not wait, unless a signal comes.
+    pub fn read<T: DeserializeOwned>(
+        &mut self,
+        most: Duration,
+        waiter: &mut Waiter,
+    ) -> Result<T, Error> {
         let gone = |what: String| Error::Peer(format!("the receiver does not answer: {what}"));
-        self.stream.set_read_timeout(Some(most)).map_err(|error| gone(error.to_string()))?;
-        match self.try_read() {
-            Ok(Some(message)) => Ok(message),
-            Ok(None) => Err(gone(format!("nothing came for {} s", most.as_secs()))),
-            Err(error) => Err(gone(error.to_string())),
+        let countdown = Countdown::start(most);
+        loop {
+            if let Some(message) = self.try_read().map_err(|error| gone(error.to_string()))? {
+                return Ok(message);
+            }
+            let left = countdown.left();
+            if left.is_zero() {
+                return Err(gone(format!("nothing came for {} s", most.as_secs())));
+            }
+            let signals = waiter.wait([self.stream.as_raw_fd()], left);
+            signals.map_err(|source| Error::System { step: "wait", source })?.or_end()?;
         }
     }
 }
@@ -167,12 +180,14 @@ mod tests {
         let offer = Offer { version: VERSION, address, payload: 1000, reliability, flows };
         sender.write(&offer).expect("it is open");
         sender.write(&Done { flows: 1 }).expect("it is open");
-        receiver.stream().set_nonblocking(false).expect("a stream");
+        let mut waiter = Waiter::new().expect("signals");
         let minute = Duration::from_mins(1);
-        assert_eq!(receiver.read::<Offer>(minute).expect("a line"), offer);
-        assert_eq!(receiver.read::<Done>(minute).expect("another"), Done { flows: 1 });
+        assert_eq!(receiver.read::<Offer>(minute, &mut waiter).expect("a line"), offer);
+        assert_eq!(receiver.read::<Done>(minute, &mut waiter).expect("more"), Done { flows: 1 });
+        let error = receiver.read::<Done>(Duration::ZERO, &mut waiter).expect_err("no more");
+        assert!(error.to_string().contains("nothing came for 0 s"), "{error}");
         drop(sender);
-        let error = receiver.read::<Done>(minute).expect_err("it is gone");
+        let error = receiver.read::<Done>(minute, &mut waiter).expect_err("it is gone");
         assert!(error.to_string().contains("does not answer"), "{error}");
     }
 
@@ -180,6 +195,8 @@ mod tests {
     fn what_is_no_message_is_an_error() {
         let [mut stranger, mut receiver] = pair();
         stranger.stream.write_all(b"GET / HTTP/1.1\r\n").expect("it is open");
-        receiver.read::<Offer>(Duration::from_mins(1)).expect_err("it is not JSON");
+        receiver.stream().set_nonblocking(true).expect("a stream");
+        let mut waiter = Waiter::new().expect("signals");
+        receiver.read::<Offer>(Duration::from_mins(1), &mut waiter).expect_err("it is not JSON");
     }
 }

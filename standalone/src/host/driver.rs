@@ -15,9 +15,9 @@ use super::checksums::SoftwareChecksums;
 use super::report::DriverReport;
 use crate::Error;
 use crate::clock::{Clock, LONGEST_LIFE, until};
-use crate::interface::Interface;
+use crate::interface::{Interface, Look};
 use crate::lateness::{Lateness, Pace};
-use crate::neighbours;
+use crate::neighbours::{self, NeighbourTable};
 use crate::wait::{SPIN, Signals, Waiter};
 
 /// Frames that are taken at once.
@@ -39,6 +39,8 @@ pub(super) struct Parts {
     pub clock: Clock,
     /// Its interface.
     pub interface: Interface,
+    /// The MTU that its packets need.
+    pub least_mtu: u64,
     /// What hands frames to the socket, as long as it is here.
     pub _program: HostProgram,
     /// What it waits by.
@@ -99,19 +101,21 @@ impl Driver {
         self.parts.clock.now()
     }
 
-    /// Finds the neighbour through which packets go to an address, in so many looks. Nothing else happens meanwhile.
+    /// Finds the neighbour through which packets go to an address, in so many looks. Nothing else happens meanwhile, but a
+    /// signal ends it.
     pub(super) fn find_station(&mut self, destination: Ipv4Addr, looks: u32) -> Result<(), Error> {
-        let Parts { interface, gateway, stations, .. } = &mut self.parts;
+        let Parts { interface, gateway, stations, waiter, .. } = &mut self.parts;
         let mut found = *gateway;
         for look in 0..looks {
             if found.is_some() {
                 break;
             }
             let Some(hop) = neighbours::next_hop(interface, destination) else { break };
-            found = neighbours::station_of(interface, hop);
+            found = NeighbourTable::read().station_of(&interface.name, hop);
             if found.is_none() {
                 if look > 0 {
-                    std::thread::sleep(LOOK_INTERVAL);
+                    let signals = waiter.wait([], LOOK_INTERVAL);
+                    signals.map_err(|source| Error::System { step: "wait", source })?.or_end()?;
                 }
                 neighbours::look_for(interface, hop);
             }
@@ -163,6 +167,11 @@ impl Driver {
         let descriptors = [socket.as_raw_fd()].into_iter().chain(others);
         let signals = waiter.wait(descriptors, span);
         signals.map_err(|source| Error::System { step: "wait", source })
+    }
+
+    /// What it waits by, for whoever waits for something else.
+    pub(super) fn waiter(&mut self) -> &mut Waiter {
+        &mut self.parts.waiter
     }
 
     fn take_arrival(&mut self, now: Picos) -> bool {
@@ -217,7 +226,8 @@ impl Driver {
     fn occupy(&mut self, now: Picos, length: u64) {
         let HostConfig { frame_time, link_rate, .. } = self.parts.config;
         let due = self.pace.occupy(now, frame_time.serialise(link_rate, length));
-        self.departures.record(due, now);
+        // It has just gone.
+        self.departures.record(due, self.now());
     }
 
     /// A frame that the interface drops is lost like any other; an interface that is gone is the end.
@@ -234,9 +244,8 @@ impl Driver {
     }
 
     fn keep_house(&mut self, now: Picos) -> Result<(), Error> {
-        if !self.parts.interface.is_there() {
-            return Err(Error::Gone(self.parts.interface.name.clone()));
-        }
+        let Parts { interface, least_mtu, .. } = &self.parts;
+        Look::begin()?.check(interface, *least_mtu..=u64::MAX)?;
         if now > LONGEST_LIFE {
             return Err(Error::TooOld);
         }

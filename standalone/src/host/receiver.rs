@@ -74,7 +74,11 @@ pub fn receive(
         // Nobody else asks for them.
         while driver.host().poll_event().is_some() {}
         senders.accept(&listener)?;
-        senders.listen(driver);
+        match senders.listen(driver) {
+            // As when it comes while the host waits for packets.
+            Err(Error::Interrupted) => break,
+            attended => attended?,
+        }
         let is_whole = receiving.count.is_some_and(|count| senders.report.transfers >= count);
         if is_whole {
             break;
@@ -108,46 +112,56 @@ impl Senders {
     }
 
     /// Reads what senders say.
-    fn listen(&mut self, driver: &mut Driver) {
+    fn listen(&mut self, driver: &mut Driver) -> Result<(), Error> {
         let mut place = 0;
         while place < self.all.len() {
-            if matches!(self.attend(driver, place), Ok(true)) {
-                place += 1;
-                continue;
+            match self.attend(driver, place) {
+                Ok(true) => {
+                    place += 1;
+                    continue;
+                }
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // The connection is over, one way or another.
+                Ok(false) | Err(_) => {}
             }
             let gone = self.all.swap_remove(place);
             self.report.abandoned += gone.queue_pairs.len() as u64;
             close(driver, &gone.queue_pairs);
         }
+        Ok(())
     }
 
     /// Answers what a sender says, if it says something; false if that was all.
-    fn attend(&mut self, driver: &mut Driver, place: usize) -> io::Result<bool> {
+    fn attend(&mut self, driver: &mut Driver, place: usize) -> Result<bool, Error> {
         if self.all[place].queue_pairs.is_empty() {
-            let Some(offer) = self.all[place].connection.try_read::<Offer>()? else {
+            let offer = self.all[place].connection.try_read::<Offer>().map_err(lost)?;
+            let Some(offer) = offer else {
                 return Ok(true);
             };
-            let answer = self.open(driver, place, &offer);
+            let answer = self.open(driver, place, &offer)?;
             let is_open = matches!(answer, Answer::Open { .. });
-            self.all[place].connection.write(&answer)?;
+            self.all[place].connection.write(&answer).map_err(lost)?;
             return Ok(is_open);
         }
         let sender = &mut self.all[place];
-        let Some(Done { .. }) = sender.connection.try_read()? else { return Ok(true) };
+        let done = sender.connection.try_read().map_err(lost)?;
+        let Some(Done { .. }) = done else { return Ok(true) };
         let bytes = close(driver, &std::mem::take(&mut sender.queue_pairs));
         let whole = bytes.iter().zip(&sender.expected).filter(|(got, sent)| got == sent);
         self.report.transfers += whole.count() as u64;
         self.report.delivered_bytes += bytes.iter().sum::<u64>();
-        sender.connection.write(&Delivered { bytes })?;
+        sender.connection.write(&Delivered { bytes }).map_err(lost)?;
         Ok(false)
     }
 
-    fn open(&mut self, driver: &mut Driver, place: usize, offer: &Offer) -> Answer {
+    fn open(&mut self, driver: &mut Driver, place: usize, offer: &Offer) -> Result<Answer, Error> {
         if let Some(reason) = self.refusal(driver, offer) {
-            return Answer::Refused { reason };
+            return Ok(Answer::Refused { reason });
         }
-        if let Err(error) = driver.find_station(offer.address, LOOKS) {
-            return Answer::Refused { reason: error.to_string() };
+        match driver.find_station(offer.address, LOOKS) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => return Ok(Answer::Refused { reason: error.to_string() }),
+            Ok(()) => {}
         }
         for flow in &offer.flows {
             let qp = self.free_queue_pair();
@@ -162,7 +176,7 @@ impl Senders {
             self.all[place].queue_pairs.push(qp);
             self.all[place].expected.push(flow.bytes);
         }
-        Answer::Open { queue_pairs: self.all[place].queue_pairs.clone() }
+        Ok(Answer::Open { queue_pairs: self.all[place].queue_pairs.clone() })
     }
 
     /// Why an offer is not accepted.
@@ -193,6 +207,11 @@ impl Senders {
             }
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands over values")]
+fn lost(error: io::Error) -> Error {
+    Error::Peer(format!("the sender is gone: {error}"))
 }
 
 /// Forgets queue pairs, and says what each has got.

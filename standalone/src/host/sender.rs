@@ -1,13 +1,15 @@
 //! The sending end of transfers.
 
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use fabric_core::priority::Priority;
 use fabric_core::wire::Psn;
 use host_agent::{FlowRequest, HostEvent};
+use socket2::{Domain, Socket, Type};
 use units::Picos;
 use workload::random::mix;
 
@@ -17,6 +19,8 @@ use super::agreement::{
 use super::driver::Driver;
 use super::report::{SenderReport, Transfer};
 use crate::Error;
+use crate::clock::Countdown;
+use crate::wait::Waiter;
 
 /// Looks for the neighbour: 5 s.
 const LOOKS: u32 = 100;
@@ -43,14 +47,14 @@ pub struct Sending {
     pub priority: Priority,
 }
 
-/// Sends, and says how long it took. `None` if a signal ended it before.
+/// Sends, and says how long it took.
 pub fn send(
     driver: &mut Driver,
     sending: &Sending,
     reliability: &str,
-) -> Result<Option<SenderReport>, Error> {
+) -> Result<SenderReport, Error> {
     driver.find_station(sending.to, LOOKS)?;
-    let mut connection = connect(sending)?;
+    let mut connection = connect(sending, driver.waiter())?;
     let flows = offered(sending, driver.address());
     let queue_pairs = agree(&mut connection, driver, &flows, reliability)?;
     let mut transfers: Vec<Option<Transfer>> = vec![None; flows.len()];
@@ -84,15 +88,12 @@ pub fn send(
             let message = format!("nothing was acknowledged by {} for 10 s", sending.to);
             return Err(Error::Peer(message));
         }
-        if driver.wait([connection.stream().as_raw_fd()], due)?.end {
-            return Ok(None);
-        }
+        driver.wait([connection.stream().as_raw_fd()], due)?.or_end()?;
         check_receiver(&mut connection, transfers.iter().any(Option::is_none))?;
     }
     let done = Done { flows: sending.count };
-    connection.stream().set_nonblocking(false).map_err(lost)?;
     connection.write(&done).map_err(lost)?;
-    let Delivered { bytes } = connection.read(ANSWER)?;
+    let Delivered { bytes } = connection.read(ANSWER, driver.waiter())?;
     if bytes.len() != flows.len() || bytes.iter().any(|got| *got != sending.bytes) {
         let sent = sending.bytes;
         return Err(Error::Peer(format!(
@@ -101,25 +102,43 @@ pub fn send(
     }
     let transfers = transfers.into_iter().flatten().collect();
     let host = driver.report();
-    Ok(Some(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host }))
+    Ok(SenderReport { to: sending.to, transfers, delivered_bytes: bytes, host })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` hands over values")]
-fn lost(error: std::io::Error) -> Error {
+fn lost(error: io::Error) -> Error {
     Error::Peer(format!("the receiver is gone: {error}"))
 }
 
-fn connect(sending: &Sending) -> Result<Connection, Error> {
+/// Connects to the receiver, by a stream that does not wait.
+fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> {
     let Sending { to, port, .. } = *sending;
-    let stream = TcpStream::connect_timeout(&SocketAddr::from((to, port)), ANSWER);
-    let stream = stream.map_err(|error| {
+    let unreachable = |error: io::Error| {
         Error::Peer(format!(
             "cannot reach a receiver at {to}, TCP port {port}: {error}; start one there \
              (`xoff-host --interface NAME receive`), and see that ping gets there"
         ))
-    })?;
-    let _ = stream.set_nodelay(true);
-    Ok(Connection::new(stream))
+    };
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).map_err(unreachable)?;
+    socket.set_nonblocking(true).map_err(unreachable)?;
+    match socket.connect(&SocketAddr::from((to, port)).into()) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
+        connected => connected.map_err(unreachable)?,
+    }
+    let countdown = Countdown::start(ANSWER);
+    while socket.peer_addr().is_err() {
+        if let Some(error) = socket.take_error().map_err(unreachable)? {
+            return Err(unreachable(error));
+        }
+        let left = countdown.left();
+        if left.is_zero() {
+            return Err(unreachable(io::ErrorKind::TimedOut.into()));
+        }
+        let signals = waiter.wait_to_write(socket.as_raw_fd(), left);
+        signals.map_err(|source| Error::System { step: "wait", source })?.or_end()?;
+    }
+    let _ = socket.set_tcp_nodelay(true);
+    Ok(Connection::new(socket.into()))
 }
 
 /// Flows that differ from each other, and from those of the last process.
@@ -140,7 +159,7 @@ fn offered(sending: &Sending, address: Ipv4Addr) -> Vec<OfferedFlow> {
 /// Has the receiver open queue pairs.
 fn agree(
     connection: &mut Connection,
-    driver: &Driver,
+    driver: &mut Driver,
     flows: &[OfferedFlow],
     reliability: &str,
 ) -> Result<Vec<u32>, Error> {
@@ -151,8 +170,12 @@ fn agree(
         reliability: reliability.to_owned(),
         flows: flows.to_vec(),
     };
+    // It may be longer than what the stream takes at once.
+    connection.stream().set_nonblocking(false).map_err(lost)?;
+    connection.stream().set_write_timeout(Some(ANSWER)).map_err(lost)?;
     connection.write(&offer).map_err(lost)?;
-    let queue_pairs = match connection.read(ANSWER)? {
+    connection.stream().set_nonblocking(true).map_err(lost)?;
+    let queue_pairs = match connection.read(ANSWER, driver.waiter())? {
         Answer::Open { queue_pairs } => queue_pairs,
         Answer::Refused { reason } => {
             return Err(Error::Peer(format!("the receiver refuses: {reason}")));
@@ -162,7 +185,6 @@ fn agree(
         let message = "the receiver has not opened a queue pair for each flow".to_owned();
         return Err(Error::Peer(message));
     }
-    connection.stream().set_nonblocking(true).map_err(lost)?;
     Ok(queue_pairs)
 }
 

@@ -13,10 +13,10 @@ use topology::HostId;
 
 use super::checksums::SoftwareChecksums;
 use super::driver::{Driver, Parts};
-use crate::Error;
 use crate::clock::Clock;
 use crate::interface::Interface;
 use crate::wait::Waiter;
+use crate::{Error, Node};
 
 /// The host of the scenario.
 const HOST: HostId = HostId(0);
@@ -69,20 +69,17 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         ..of_scenario.config(HOST)
     };
     // From here on, signals do not end the process before it has put back what it changes.
-    let waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
+    let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let host = Host::new(config, &of_scenario.transports(HOST));
     // Before there is anything that a process which this one starts could keep.
-    let checksums = SoftwareChecksums::prepare(&interface)?;
+    let checksums = SoftwareChecksums::prepare(&interface, &mut waiter)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
-        .map_err(|error| Error::of_loading("a host", error))?;
-    let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES).map_err(|error| {
-        let is_taken = matches!(&error, af_xdp::Error::Open { source, .. }
-            if source.raw_os_error() == Some(libc::EBUSY));
-        if is_taken { Error::Taken(name()) } else { error.into() }
-    })?;
+        .map_err(|error| Error::of_loading(Node::Host, error))?;
+    let socket = af_xdp::Socket::open_with(interface.index, 0, FRAMES)
+        .map_err(|error| Error::of_af_xdp(&interface.name, error))?;
     program
         .attach(interface.index, socket.as_raw_fd())
-        .map_err(|error| Error::of_attaching(&interface.name, settings.hook, error))?;
+        .map_err(|error| Error::of_attaching(Node::Host, &interface.name, settings.hook, error))?;
     if let Some(checksums) = &checksums {
         checksums.begin();
     }
@@ -92,6 +89,7 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         socket,
         clock: Clock::start(),
         interface,
+        least_mtu: mtu,
         _program: program,
         waiter,
         gateway: settings.gateway,

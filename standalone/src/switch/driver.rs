@@ -20,7 +20,9 @@ use super::port::Port;
 use super::report::{Counts, Report};
 use crate::Error;
 use crate::clock::Clock;
+use crate::interface::Look;
 use crate::lateness::Lateness;
+use crate::neighbours::NeighbourTable;
 
 /// Frames that are taken in one turn: eBPF leaves alone what comes in meanwhile.
 const BATCH: usize = 64;
@@ -45,8 +47,8 @@ pub struct Parts {
 pub struct Driver {
     parts: Parts,
     frames: Frames,
-    /// Frames that leave when the turn is over.
-    outbox: Vec<(u16, u32)>,
+    /// Frames that leave when the turn is over: port, frame, and since when it could have left.
+    outbox: Vec<(u16, u32, Picos)>,
     /// Hop control frames of the last arrival; a field so that its memory is reused.
     orders: Vec<(Order, Option<u32>)>,
     counts: Counts,
@@ -99,11 +101,13 @@ impl Driver {
     }
 
     fn take_turn(&mut self, now: Picos) -> Result<(), Error> {
-        for _ in 0..BATCH {
-            if !self.take_arrival(now)? {
-                break;
-            }
+        let mut heard = None;
+        for taken in 1..=BATCH {
+            let Some(at) = self.take_arrival(now)? else { break };
+            heard = (taken == BATCH).then_some(at);
         }
+        // A whole batch: more may have come in.
+        self.parts.switch.set_backlog(heard);
         while let Ok(Some(_)) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
         for port in 0..self.counts.ports() {
             self.serve(now, port);
@@ -117,8 +121,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes one frame out of the ring, if there is one.
-    fn take_arrival(&mut self, now: Picos) -> Result<bool, Error> {
+    /// Takes one frame out of the ring, if there is one, and says when it came in.
+    fn take_arrival(&mut self, now: Picos) -> Result<Option<Picos>, Error> {
         self.orders.clear();
         let frame = self.frames.add();
         let mut bytes = std::mem::take(self.frames.bytes(frame));
@@ -130,10 +134,12 @@ impl Driver {
         *self.frames.bytes(frame) = bytes;
         let Some(header) = taken.map_err(Error::Program)? else {
             self.frames.remove(frame);
-            return Ok(false);
+            return Ok(None);
         };
         let port = u16::try_from(header.port).unwrap_or(u16::MAX);
-        self.arrivals.record(Picos::from_nanos(Nanos(header.time_ns)), now);
+        // What eBPF left alone may have come in since.
+        let at = Picos::from_nanos(Nanos(header.time_ns)).min(now);
+        self.arrivals.record(at, self.parts.clock.now());
         let outcome = self.outcome(now, &header, frame)?;
         let link_delay = match outcome {
             Outcome::LinkDelayReceived => LinkDelayFrame::parse(self.frames.bytes(frame)).ok(),
@@ -141,6 +147,7 @@ impl Driver {
         };
         let arrival = Arrival {
             frame,
+            at,
             length: header.length,
             outcome: &outcome,
             orders: &self.orders,
@@ -151,7 +158,7 @@ impl Driver {
         if !reaction.keeps_frame {
             self.frames.remove(frame);
         }
-        Ok(true)
+        Ok(Some(at))
     }
 
     /// What became of a frame. The pipeline runs now, if it was not eBPF's turn when the frame came in.
@@ -223,14 +230,13 @@ impl Driver {
         let port = &mut ports[usize::from(number)];
         let span = frame_time.serialise(port.rate, length.into());
         let due = port.pace.occupy(now, span);
-        self.departures.record(due, now);
-        self.outbox.push((number, frame));
+        self.outbox.push((number, frame, due));
     }
 
     /// Hands over what has left.
     fn send_all(&mut self) -> Result<(), Error> {
-        let Self { parts, frames, outbox, .. } = self;
-        for (number, frame) in outbox.drain(..) {
+        let Self { parts, frames, outbox, departures, .. } = self;
+        for (number, frame, due) in outbox.drain(..) {
             let port = &mut parts.ports[usize::from(number)];
             let bytes = frames.bytes(frame);
             // It was forwarded before the neighbour was known.
@@ -244,6 +250,7 @@ impl Driver {
             }
             match parts.socket.send(port.interface.index, bytes, 0) {
                 Ok(()) => {
+                    departures.record(due, parts.clock.now());
                     port.counts.sent_frames += 1;
                     port.counts.sent_bytes += bytes.len() as u64;
                 }
@@ -266,13 +273,15 @@ impl Driver {
         free.into_iter().chain(switch.next_deadline()).min().unwrap_or(Picos::MAX)
     }
 
-    /// Looks whether interfaces are there, and for neighbours.
+    /// Looks whether interfaces are there, as they were, and for neighbours.
     pub fn keep_house(&mut self) -> Result<(), Error> {
+        let look = Look::begin()?;
+        let resolves = self.parts.ports.iter().any(Port::resolves);
+        let table = resolves.then(NeighbourTable::read).unwrap_or_default();
         for (number, port) in (0..).zip(&mut self.parts.ports) {
-            if !port.interface.is_there() {
-                return Err(Error::Gone(port.interface.name.clone()));
-            }
-            if port.find_neighbour()
+            let mtu = port.interface.mtu;
+            look.check(&port.interface, mtu..=mtu)?;
+            if port.find_neighbour(&table)
                 && let Some(station) = port.station()
             {
                 self.parts.switch.tables().set_peer_address(number, station);

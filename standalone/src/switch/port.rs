@@ -5,7 +5,7 @@ use units::BitsPerSecond;
 
 use crate::interface::Interface;
 use crate::lateness::Pace;
-use crate::neighbours;
+use crate::neighbours::{self, NeighbourTable};
 
 /// See the module.
 #[derive(Debug)]
@@ -59,10 +59,15 @@ impl Port {
         self.station
     }
 
-    /// Asks the kernel for the neighbour's MAC address; true if there is another one than before.
-    pub fn find_neighbour(&mut self) -> bool {
+    /// Whether the kernel has to resolve the neighbour's address.
+    pub const fn resolves(&self) -> bool {
+        matches!(self.neighbour, Neighbour::Address(_))
+    }
+
+    /// Looks for the neighbour's MAC address in the kernel's table; true if there is another one than before.
+    pub fn find_neighbour(&mut self, table: &NeighbourTable) -> bool {
         let Neighbour::Address(address) = self.neighbour else { return false };
-        match neighbours::station_of(&self.interface, address) {
+        match table.station_of(&self.interface.name, address) {
             None if self.station.is_none() => {
                 neighbours::look_for(&self.interface, address);
                 false

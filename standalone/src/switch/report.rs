@@ -11,6 +11,7 @@ use switch_user::switch::{ControlEvent, Observer, Switch};
 use units::Picos;
 
 use super::port::Port;
+use crate::interface::text_of;
 use crate::lateness::Late;
 
 /// Reasons of drops that take a packet of a lossless priority.
@@ -98,7 +99,7 @@ pub struct Report {
     pub storms: Vec<StormReport>,
     /// From the instant at which eBPF had a frame until user space took it: how late a packet may leave, or a PAUSE.
     pub arrivals_late: Late,
-    /// From the instant at which a port could have sent a frame until it did.
+    /// From the instant at which a port could have sent a frame until its interface had it.
     pub departures_late: Late,
 }
 
@@ -210,10 +211,6 @@ fn storms<'a>(
         dropped_ingress: history.ingress_dropped.packets,
         forwarded: history.forwarded.packets,
     })
-}
-
-fn text_of(station: [u8; 6]) -> String {
-    station.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 impl fmt::Display for Report {

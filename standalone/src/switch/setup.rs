@@ -17,9 +17,9 @@ use topology::SwitchId;
 
 use super::driver::{Driver, Parts};
 use super::port::Port;
-use crate::Error;
 use crate::clock::Clock;
 use crate::interface::{Interface, own_addresses};
+use crate::{Error, Node};
 
 /// The only switch of the scenario.
 const SWITCH: SwitchId = SwitchId(0);
@@ -94,7 +94,7 @@ pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error
         began: clock.began(),
     };
     let (mut program, mut tables) = StandaloneProgram::load(&capacity, policy, hook, &surroundings)
-        .map_err(|error| Error::of_loading("a switch", error))?;
+        .map_err(|error| Error::of_loading(Node::Switch, error))?;
     switch_settings::configure(scenario, SWITCH, of_fabric, None, &mut tables);
     let stations: Vec<[u8; 6]> = interfaces.iter().map(|interface| interface.station).collect();
     tables.stand_alone(&stations, &routes.groups, &routes.rows);
@@ -102,11 +102,11 @@ pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error
     for (port, station) in config.ports.iter_mut().zip(stations) {
         port.address = station;
     }
-    let socket = PacketSocket::open()?;
+    let socket = PacketSocket::open().map_err(Error::of_packet_socket)?;
     for interface in &interfaces {
         program
             .attach(interface.index)
-            .map_err(|error| Error::of_attaching(&interface.name, hook, error))?;
+            .map_err(|error| Error::of_attaching(Node::Switch, &interface.name, hook, error))?;
     }
     let ports = settings.ports.iter().zip(interfaces);
     let ports: Vec<Port> = ports.map(|(port, interface)| Port::new(port, interface)).collect();

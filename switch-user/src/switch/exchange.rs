@@ -5,12 +5,15 @@ use fabric_core::hop_control::{HopControl, Order};
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::LinkDelayFrame;
+use units::Picos;
 
 /// A frame that has arrived, and what the pipeline did with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, F> {
     /// The frame, as the pipeline left it.
     pub frame: F,
+    /// When its last bit came in. A driver on the real clock may tell the switch later.
+    pub at: Picos,
     /// Its length.
     pub length: u32,
     /// What became of it.

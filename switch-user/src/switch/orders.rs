@@ -10,10 +10,11 @@ use super::timers::Timer;
 use super::{ControlEvent, Observer, Switch};
 
 impl<F: Copy + Default, S: Scheme> Switch<F, S> {
-    /// Takes a hop control frame that the pipeline has applied to the tables.
+    /// Takes a hop control frame that came in at `at` and that the pipeline has applied to the tables.
     pub(super) fn receive_control<O: Observer>(
         &mut self,
         now: Picos,
+        at: Picos,
         port: u16,
         control: HopControl,
         observer: &mut O,
@@ -27,7 +28,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 }
             }
             if self.storms.is_some() {
-                self.hear_of_pauses(now, port, &pauses);
+                self.hear_of_pauses(now, at, port, &pauses);
             }
         }
         Ok(())

@@ -92,11 +92,18 @@ pub(super) struct Storms {
     kept: BTreeMap<(u16, Priority), Kept>,
     /// Storms that are not over.
     present: usize,
+    /// Up to when it has heard of pauses, if that is not the present.
+    heard: Option<Picos>,
 }
 
 impl Storms {
     pub(super) fn new(config: WatchdogConfig, ports: usize) -> Self {
-        Self { watchdog: Watchdog::new(config, ports), kept: BTreeMap::new(), present: 0 }
+        let watchdog = Watchdog::new(config, ports);
+        Self { watchdog, kept: BTreeMap::new(), present: 0, heard: None }
+    }
+
+    pub(super) fn set_backlog(&mut self, heard: Option<Picos>) {
+        self.heard = heard;
     }
 }
 
@@ -144,21 +151,29 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         })
     }
 
-    /// Tells the watchdog of a PFC frame that came in at a port.
+    /// Tells the watchdog at `now` of a PFC frame that came in at a port, at `at`. How long pauses last and whether there
+    /// is a gap between them depends on the neighbour, not on how late the process is that hears of them.
     #[cold]
-    pub(super) fn hear_of_pauses(&mut self, now: Picos, port: u16, pauses: &ClassPauses) {
+    pub(super) fn hear_of_pauses(
+        &mut self,
+        now: Picos,
+        at: Picos,
+        port: u16,
+        pauses: &ClassPauses,
+    ) {
         let Some(storms) = &mut self.storms else { return };
         let lossless = self.tables.settings().lossless_classes;
         let row = self.tables.port(port.into()).expect("it came in at a port of the switch");
         // To the nanosecond, as the tables have it.
-        let nanos = now.to_nanos().0;
+        let nanos = at.to_nanos().0;
         for class in priority::of_mask(pauses.named & lossless) {
             let end = nanos + duration_ns(row, pauses.quanta[class.index()]);
             let [binds, until] =
                 [nanos + row.response_ns.load(), end].map(|at| Picos::from_nanos(units::Nanos(at)));
-            if let Some(at) = storms.watchdog.hear(now, port, class, binds, until) {
-                self.timers.set(at, Timer::WatchdogLook);
-            }
+            storms.watchdog.hear(at, port, class, binds, until);
+        }
+        if let Some(look) = storms.watchdog.look_again(now) {
+            self.timers.set(look, Timer::WatchdogLook);
         }
     }
 
@@ -170,7 +185,8 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             let own = settings.queues_of(priority).queues();
             !queues.non_empty(port.into()).and(own).is_empty()
         };
-        for (port, priority, change) in storms.watchdog.look(now, holds) {
+        let seen = storms.heard.map_or(now, |heard| heard.min(now));
+        for (port, priority, change) in storms.watchdog.look(seen, holds) {
             self.timers.set(now, Timer::Storm { port, priority, change });
         }
         if let Some(at) = storms.watchdog.look_again(now) {
@@ -290,10 +306,17 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         Ok(())
     }
 
-    /// Counts a packet that was sent, if that was in spite of a storm.
-    pub(super) fn count_forwarded(&mut self, port: u16, priority: Priority, length: u32) {
+    /// Counts a packet that was sent at `now`, if there is a storm and a pause forbade it.
+    pub(super) fn count_forwarded(
+        &mut self,
+        now: Picos,
+        port: u16,
+        priority: Priority,
+        length: u32,
+    ) {
         if let Some(storms) = &mut self.storms
             && storms.present > 0
+            && storms.watchdog.pauses(now, port, priority)
             && let Some(kept) = storms.kept.get_mut(&(port, priority))
             && kept.present.is_some()
         {

@@ -341,6 +341,18 @@ impl<S: Scheme> Bench<S> {
 
     /// A frame comes in at `port`.
     fn arrive(&mut self, now: Picos, port: u16, said: Parsed, length: u32) -> Reaction {
+        self.arrive_late(now, now, port, said, length)
+    }
+
+    /// A frame comes in at `port` at `at`, and the switch is told `now`.
+    fn arrive_late(
+        &mut self,
+        now: Picos,
+        at: Picos,
+        port: u16,
+        said: Parsed,
+        length: u32,
+    ) -> Reaction {
         self.frames += 1;
         let frame = self.frames;
         let mut said = Said(said, length);
@@ -349,13 +361,13 @@ impl<S: Scheme> Bench<S> {
         let built = self.builds.then_some(built(frame));
         let mut orders = Vec::new();
         let mut send = |order: &Order| orders.push((*order, built));
-        let outcome = S::arrive(&mut said, tables, policy, port.into(), now.to_nanos(), &mut send);
+        let outcome = S::arrive(&mut said, tables, policy, port.into(), at.to_nanos(), &mut send);
         let priority = match said.0 {
             Parsed::Ipv4(fields) => Some(fields.priority()),
             _ => None,
         };
         let (outcome, orders) = (&outcome, &orders[..]);
-        let arrival = Arrival { frame, length, outcome, orders, link_delay: None, priority };
+        let arrival = Arrival { frame, at, length, outcome, orders, link_delay: None, priority };
         let Ok(reaction) = self.switch.on_arrival(now, port, &arrival, &mut self.log);
         reaction
     }
@@ -385,8 +397,20 @@ impl<S: Scheme> Bench<S> {
 
     /// The neighbour of `port` pauses `classes`; no quanta resume them.
     fn paused(&mut self, now: Picos, port: u16, classes: u8, quanta: u16) -> Reaction {
-        let said = PfcFields { source: 1, class_enable: classes, quanta: [quanta; 8] };
-        self.arrive(now, port, Parsed::Pfc(said), CONTROL_FRAME_LENGTH)
+        self.paused_late(now, now, port, classes, [quanta; 8])
+    }
+
+    /// The same at `at`, and the switch is told `now`.
+    fn paused_late(
+        &mut self,
+        now: Picos,
+        at: Picos,
+        port: u16,
+        class_enable: u8,
+        quanta: [u16; 8],
+    ) -> Reaction {
+        let said = PfcFields { source: 1, class_enable, quanta };
+        self.arrive_late(now, at, port, Parsed::Pfc(said), CONTROL_FRAME_LENGTH)
     }
 
     fn sends(&mut self, now: Picos, port: u16) -> Option<Sent> {

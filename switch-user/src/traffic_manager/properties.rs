@@ -279,6 +279,23 @@ fn dwrr_forgets_the_deficit_of_a_queue_that_empties() {
     assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
 }
 
+/// A packet that is taken out of its turn ends the turn like one that is sent, if it was the last.
+#[test]
+fn dwrr_forgets_the_deficit_of_a_queue_whose_last_packet_is_dropped() {
+    let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });
+    for slot in 0..2 {
+        manager.enqueue(0, QueueId::data(0), slot, 100, 0);
+    }
+    assert_eq!(manager.select(0, None).map(|sent| sent.slot), Some(0));
+    assert_eq!(manager.take_first(0, QueueId::data(0)).map(|taken| taken.slot), Some(1));
+    for slot in 0..3 {
+        // What the queue had left would pay for one.
+        manager.enqueue(0, QueueId::data(0), slot, QUANTUM - 100, 0);
+    }
+    manager.enqueue(0, QueueId::data(1), 3, QUANTUM - 100, 0);
+    assert_eq!(drain(&mut manager), [1, 0, 0, 0]);
+}
+
 #[test]
 fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
     let mut manager = one_port(Scheduler::Dwrr { quantum: QUANTUM });

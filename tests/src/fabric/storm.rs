@@ -122,6 +122,28 @@ pub fn forwards(run: Runner) {
     assert!((PATIENCE..=PATIENCE + 2 * LOOK).contains(&paused), "{paused}");
 }
 
+/// Packets that leave until the storm counts as over, and that no pause forbids any more, are not sent in spite of one.
+pub fn forwards_in_spite_of_pauses_alone(run: Runner) {
+    let settings = [
+        "switch.watchdog.action=forward",
+        "switch.watchdog.restoration_time=4ms",
+        "flows.0.bytes=8MB",
+    ];
+    for end in [STORM[1], STORM[0] + 3_000_000] {
+        let length = format!("storms.0.for={}ns", end - STORM[0]);
+        let run = run(&scenario(), &[&settings[..], &[&length]].concat());
+        run.assert_lossless();
+        assert!(end_of(&run, "to-h3") > end + 500_000, "it sends when the storm is over, too");
+        let table = storm(&run);
+        let row = &table.rows()[0];
+        // Bytes that leave in a row at 10 Gbit/s, for as long as pauses are ignored.
+        let forwarded_ns = row.number("forwarded_bytes") * 8 / 10;
+        let ignored_ns = end - row.number("detected_ns");
+        assert!(forwarded_ns < ignored_ns + 3000, "{forwarded_ns} in {ignored_ns} ns");
+        assert!(forwarded_ns > ignored_ns * 9 / 10, "{forwarded_ns} in {ignored_ns} ns");
+    }
+}
+
 /// A storm that is shorter than the detection time is a pause like others, watchdog or not.
 pub fn short_storms_are_pauses(run: Runner) {
     let text = scenario();

@@ -234,7 +234,7 @@ fn flows_that_are_not_done_when_the_fabric_ends_are_told() {
     let send = Running::start(&mut xoff(["send", "lab", "h0", "h1", "--bytes", "14kB"]));
     await_that("a flow starts", || json(&["inspect", "lab", "--json"])["active_flows"] == 1);
     lab.destroy();
-    send.finish().assert_refused(&["1 of 1 flows were not done when the fabric ended"]);
+    send.finish().assert_refused(&["1 of 1 flows did not finish: the fabric ended"]);
 }
 
 #[test]

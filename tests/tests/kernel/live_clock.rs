@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::thread;
@@ -13,7 +14,7 @@ use tests::command::{
     Running, await_that, await_unloaded, bpf_objects_of, kill, mount_small_disk, take_interrupted,
     traces, unmount, xoff,
 };
-use tests::live::{Lab, SLOW, command, json, ping, signal_supervisor, supervisor};
+use tests::live::{Lab, SLOW, command, inside, json, ping, signal_supervisor, supervisor};
 
 /// An incast that fills a small buffer, after a while in which nothing happens.
 const INCAST: &str = r#"
@@ -218,6 +219,57 @@ fn a_supervisor_that_stalls_says_so() {
     lab.destroy();
 }
 
+/// The clock of all nodes is set back, so that they are punctual again, and the results tell of it.
+#[test]
+fn a_stall_is_in_the_results_and_is_over_at_some_time() {
+    let lab = Lab::prepare(SLOW);
+    let (file, out) = (lab.folder.path("lab.toml"), lab.folder.path("live"));
+    command(&["deploy", &file, "--name", "lab", "--out", &out]).assert_code(0);
+    let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
+    await_that("a flow starts", || inspect()["active_flows"] == 1);
+    let process = supervisor();
+    signal_supervisor(process, libc::SIGSTOP);
+    thread::sleep(STALL);
+    signal_supervisor(process, libc::SIGCONT);
+    await_that("the clock is set back", || inspect()["fidelity"]["lost_ns"].as_u64() > Some(0));
+    // Measured by the clock that was not set back, all would be late by the whole stall.
+    let half = u64::try_from(STALL.as_nanos() / 2).unwrap();
+    await_that("the fabric recovers", || {
+        let recent = &inspect()["fidelity"]["recent"];
+        recent["deadlines"].as_u64() > Some(100) && recent["most_ns"].as_u64() < Some(half)
+    });
+    destroy_with_results(&lab, &out);
+    send.finish().assert_refused(&["1 of 1 flows did not finish: the fabric ended"]);
+    let fidelity = &summary(&out)["fidelity"];
+    assert_eq!(fidelity["is_good"], false, "{fidelity}");
+    assert!(fidelity["lost_ns"].as_u64() > Some(half), "{fidelity}");
+    assert!(fidelity["sleeps"]["deadlines"].is_u64(), "{fidelity}");
+}
+
+/// What is left of a fabric that ends by an error, or is killed, are no results.
+#[test]
+fn a_fabric_that_ends_by_an_error_says_that_its_results_are_lost() {
+    let lab = Lab::prepare(SLOW);
+    let (file, out) = (lab.folder.path("lab.toml"), lab.folder.path("live"));
+    let deploy = ["deploy", &file, "--name", "lab", "--out", &out];
+    let lost = format!("what was to go to {out} is lost");
+    command(&deploy).assert_code(0);
+    command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_code(0);
+    command(&["exec", "lab", "h0", "--", "ip", "link", "set", "leaf0", "down"]).assert_code(0);
+    command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_code(2);
+    await_that("the fabric dies", || json(&["list", "--json"])[0]["state"] == "abandoned");
+    let destroyed = command(&["destroy", "lab"]).assert_code(1);
+    assert_eq!(destroyed.stdout, "destroyed lab\n");
+    assert!(destroyed.stderr.contains("lab did not end well: "), "{destroyed:?}");
+    assert!(destroyed.stderr.contains(&lost), "{destroyed:?}");
+    lab.assert_gone();
+    command(&deploy).assert_code(0);
+    kill(supervisor());
+    let destroyed = command(&["destroy", "lab"]).assert_code(1);
+    assert!(destroyed.stderr.contains(&lost), "{destroyed:?}");
+    lab.assert_gone();
+}
+
 #[test]
 fn every_node_says_how_punctual_it_is() {
     let lab = Lab::deploy(SLOW, &["--busy-poll"]);
@@ -284,11 +336,29 @@ fn timers_of_an_idle_fabric_rest() {
     // In hundredths of a second. It would be busy all the time.
     let busy = cpu_ticks(process) - before;
     assert!(busy < 30, "an idle fabric took {busy} ticks of processor time in a second");
-    // They go on with the next frame.
+    // They go on with the next frame, of a flow or of a program.
+    let sampled = || {
+        destroy_with_results(&lab, &out);
+        assert!(read(&out, "queues.csv").lines().count() > 10, "what waits is sampled");
+    };
     command(&["incast", "lab", "h0", "--bytes", "28kB"]).assert_code(0);
-    destroy_with_results(&lab, &out);
-    assert!(read(&out, "queues.csv").lines().count() > 100, "a full buffer is sampled");
+    sampled();
     assert_eq!(summary(&out)["ended"], "drained");
+    command(&["deploy", &lab.folder.path("lab.toml"), "--out", &out]).assert_code(0);
+    thread::sleep(STALL / 10);
+    for host in [1, 2] {
+        inside(host, || {
+            let sender = UdpSocket::bind("0.0.0.0:0").unwrap();
+            // More than a tenth of a second of the link, so that both share the receiver's.
+            for _ in 0..200 {
+                sender.send_to(&[0; 1400], "10.0.1.1:9").unwrap();
+            }
+        });
+    }
+    await_that("they arrive", || {
+        inspect()["hosts"][0]["program_frames_received"].as_u64() > Some(250)
+    });
+    sampled();
 }
 
 #[test]

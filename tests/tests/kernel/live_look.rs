@@ -246,6 +246,27 @@ fn a_fabric_that_cannot_be_replaced_is_deployed_again_as_it_was() {
     lab.destroy();
 }
 
+/// What it has left before stays, whatever is wrong with the new one.
+#[test]
+fn a_failed_replacement_leaves_the_old_results_alone() {
+    let lab = Lab::prepare(SLOW);
+    let (file, out) = (lab.folder.path("lab.toml"), lab.folder.path("out"));
+    command(&["deploy", &file, "--name", "lab", "--out", &out]).assert_code(0);
+    command(&["send", "lab", "h0", "h1", "--bytes", "14kB"]).assert_code(0);
+    let first = supervisor();
+    let replace = ["deploy", &file, "--name", "lab", "--replace"];
+    command(&[&replace[..], &["--out", &file]].concat()).assert_refused(&["is not a folder"]);
+    assert_eq!(supervisor(), first);
+    let mut large = xoff(replace.into_iter().chain(["--set", "topology.hosts_per_leaf=24"]));
+    let failed = finish(limit(&mut large, libc::RLIMIT_NOFILE, 200));
+    let words = ["lab is up again as it was", &format!("it has left its results in {out}")];
+    failed.assert_refused(&words);
+    let flows = || fs::read_to_string(format!("{out}/flows.csv")).unwrap();
+    assert_eq!(flows().lines().count(), 2);
+    lab.destroy();
+    assert_eq!(flows().lines().count(), 2, "its second life has left none");
+}
+
 #[test]
 fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
     let lab = Lab::prepare(SLOW);
@@ -310,6 +331,8 @@ fn errors_are_json_where_that_is_asked_for() {
         vec!["link", "lab", "h9-leaf0", "up", "--json"],
         vec!["link", "lab", "h0-leaf0", "sideways", "--json"],
         vec!["capture", "lab", "h9->*", "-w", &file, "--json"],
+        vec!["storm", "lab", "h9", "--json"],
+        vec!["storm", "lab", "h0", "--for", "1", "--json"],
         vec!["exec", "lab", "h9", "--json", "--", "true"],
         vec!["watch", "nolab", "--json"],
         vec!["metrics", "nolab", "--socket", &file, "--json"],
@@ -325,6 +348,8 @@ fn errors_are_json_where_that_is_asked_for() {
     let down = json(&["link", "lab", "h0-leaf0", "down", "--json"]);
     let wires = down.as_array().expect("both wires of the link");
     assert!(wires.len() == 2 && wires.iter().all(|wire| wire["is_up"] == false), "{down}");
+    let storm = json(&["storm", "lab", "h0", "--for", "10ms", "--json"]);
+    assert_eq!(storm, serde_json::json!({ "host": "h0", "priorities": [3], "ended": false }));
     let destroyed = json(&["destroy", "lab", "--json"]);
     assert_eq!(destroyed.to_string(), r#"{"destroyed":["lab"]}"#);
     assert_eq!(json(&["destroy", "--json"])["removed"], serde_json::json!([]));

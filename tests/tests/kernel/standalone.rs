@@ -13,7 +13,7 @@ use tests::command::{
 const DOCUMENT: &str = include_str!("../../../docs/standalone.md");
 
 /// Prints 1 if eth0 leaves checksums to its hardware: `ETHTOOL_GTXCSUM` by `SIOCETHTOOL`.
-const ASK_CHECKSUMS: &str = r#"
+pub(super) const ASK_CHECKSUMS: &str = r#"
 import array, fcntl, socket, struct
 value = array.array("B", struct.pack("II", 0x16, 0))
 request = bytearray(struct.pack("16sP16x", b"eth0", value.buffer_info()[0]))
@@ -22,7 +22,7 @@ print(struct.unpack("II", value)[1])
 "#;
 
 /// Pauses priority 3 of the switch at eth0 for good: a PAUSE every 50 ms.
-const STORM: &str = r#"
+pub(super) const STORM: &str = r#"
 import socket, struct, time
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 wire.bind(("eth0", 0))
@@ -35,34 +35,34 @@ while True:
 "#;
 
 /// A folder in which commands of a shell run, on a machine of its own.
-struct Shell(ScenarioFolder);
+pub(super) struct Shell(pub(super) ScenarioFolder);
 
 /// A program that runs until it is ended, and the file with what it has written to standard error.
-struct Node {
-    running: Running,
-    log: String,
+pub(super) struct Node {
+    pub(super) running: Running,
+    pub(super) log: String,
 }
 
 impl Shell {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         isolate();
         fs::create_dir_all("/run/netns").unwrap();
         Self(ScenarioFolder::new())
     }
 
-    fn command(&self, text: &str) -> Command {
+    pub(super) fn command(&self, text: &str) -> Command {
         let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", standalone_binaries().display());
         let mut command = run_as_a_user(Command::new("bash"), ["-e", "-c", text]);
         command.env("PATH", path).current_dir(self.0.path(""));
         command
     }
 
-    fn run(&self, text: &str) -> Finished {
+    pub(super) fn run(&self, text: &str) -> Finished {
         finish(&mut self.command(text))
     }
 
     /// Starts a node, and waits until it says that it is there.
-    fn start(&self, name: &str, line: &str) -> Node {
+    pub(super) fn start(&self, name: &str, line: &str) -> Node {
         let log = self.0.path(&format!("{name}.log"));
         let mut command = self.command(&format!("exec {line} 2>{log}"));
         let mut node = Node { running: Running::start(&mut command), log };
@@ -76,12 +76,12 @@ impl Shell {
 }
 
 impl Node {
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// Ends it, and takes what it has counted.
-    fn end(self) -> Value {
+    pub(super) fn end(self) -> Value {
         self.running.signal(libc::SIGTERM);
         let finished = self.running.finish().assert_code(0);
         serde_json::from_str(&finished.stdout)
@@ -97,18 +97,18 @@ fn blocks(language: &str) -> Vec<&'static str> {
     blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 
-fn count(value: &Value) -> u64 {
+pub(super) fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// Nothing is attached to any interface of a namespace.
-fn is_bare(shell: &Shell, namespace: &str) -> bool {
+pub(super) fn is_bare(shell: &Shell, namespace: &str) -> bool {
     let links = shell.run(&format!("ip -n {namespace} -details link")).assert_code(0).stdout;
     !links.contains("xdp")
 }
 
 /// Two hosts at a switch.
-fn star(shell: &Shell) -> &'static str {
+pub(super) fn star(shell: &Shell) -> &'static str {
     let [make, ..] = blocks("sh")[..] else { panic!("the example begins with namespaces") };
     shell.run(make).assert_code(0);
     let [file] = blocks("toml")[..] else { panic!("the example has one file") };

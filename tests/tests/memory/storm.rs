@@ -18,6 +18,11 @@ fn a_watchdog_that_forwards_loses_nothing() {
 }
 
 #[test]
+fn what_is_sent_after_the_last_pause_is_not_sent_in_spite_of_one() {
+    storm::forwards_in_spite_of_pauses_alone(in_memory);
+}
+
+#[test]
 fn a_storm_shorter_than_the_detection_time_is_a_pause() {
     storm::short_storms_are_pauses(in_memory);
 }

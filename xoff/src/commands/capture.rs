@@ -2,15 +2,21 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use results::{Capture, CaptureWire};
 use scenario::CaptureFilter;
 use units::{BitsPerSecond, Nanos};
 
-use super::Exit;
-use crate::live::client::Client;
+use super::{Exit, interrupt};
+use crate::live::client::{self, Client};
 use crate::live::protocol::{Answer, Request};
+
+/// How often it is looked whether the capture is interrupted, while nothing comes or nobody reads.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Arguments of `xoff capture`.
 #[derive(Debug, clap::Args)]
@@ -65,13 +71,13 @@ impl From<Filter> for CaptureFilter {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
-    match capture(arguments) {
+    match capture(arguments, interrupt::watch()) {
         Ok(()) => Exit::Success,
         Err(message) => super::refuse(&message),
     }
 }
 
-fn capture(arguments: &Arguments) -> Result<(), String> {
+fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<(), String> {
     let Arguments { name, wires, write, filter, count, json } = arguments;
     let wires = if wires.is_empty() { vec!["*".to_owned()] } else { wires.clone() };
     let mut client = Client::connect(name)?;
@@ -84,7 +90,7 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
         rate: BitsPerSecond(wire.rate_bps),
     };
     let wires: Vec<CaptureWire> = wires.into_iter().map(wire).collect();
-    let output = open(write)?;
+    let output = Output { file: open(write)?, interrupted };
     let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
     let mut file =
         Capture::new(output, write, application, &wires, 0).map_err(|it| it.to_string())?;
@@ -99,7 +105,14 @@ fn capture(arguments: &Arguments) -> Result<(), String> {
         {
             break Err(error.to_string());
         }
+        if interrupted.load(Ordering::Relaxed) {
+            break Ok(());
+        }
+        if !client.await_answer(MOMENT) {
+            continue;
+        }
         match client.answer() {
+            Ok(Answer::Lost { frames }) => all_lost = frames,
             Ok(Answer::Frame { wire, time_ns, bytes, dropped, lost }) => {
                 let bytes = of_digits(&bytes).filter(|_| (wire as usize) < wires.len());
                 let bytes =
@@ -134,18 +147,40 @@ fn summary(frames: u64, lost: u64) -> String {
     }
 }
 
-fn open(path: &Path) -> Result<Box<dyn Write>, String> {
+fn open(path: &Path) -> Result<File, String> {
     if path != Path::new("-") {
         let file = File::create(path);
-        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        return Ok(Box::new(file));
+        return file.map_err(|error| format!("cannot write {}: {error}", path.display()));
     }
     if io::stdout().is_terminal() {
         return Err(
             "a capture is not for a terminal; pipe it into a program, or name a file".to_owned()
         );
     }
-    Ok(Box::new(io::stdout()))
+    let output = io::stdout().as_fd().try_clone_to_owned();
+    output.map(File::from).map_err(|error| format!("cannot write to standard output: {error}"))
+}
+
+/// Where a capture goes. A reader that has stopped reading does not keep a signal from ending the capture.
+struct Output {
+    file: File,
+    interrupted: &'static AtomicBool,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        while !client::is_ready(self.file.as_raw_fd(), libc::POLLOUT, MOMENT) {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(io::Error::other("interrupted while nobody reads the capture"));
+            }
+        }
+        // A pipe that can be written has room for so much.
+        self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The bytes of hexadecimal digits.

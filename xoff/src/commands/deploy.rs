@@ -208,12 +208,19 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
     let answer = |outcome, changes: &[Change], description: &Description| {
         answer(arguments.json, &Deployed { outcome, changes, fabric: description })
     };
-    if let Some(Running { description, changes, .. }) = &running {
+    if let Some(Running { launch: old, description, changes }) = &running {
         if changes.is_empty() && !arguments.foreground {
             return Ok(answer("unchanged", changes, description));
         }
         if !arguments.replace {
             return Ok(refuse_changes(&folder, changes));
+        }
+        // The old fabric writes to its own.
+        if let Some(results) = launch.results.as_ref()
+            && !old.results.as_ref().is_some_and(|old| is_same(old, results))
+        {
+            let checked = emulation::live::check_results(&scenario, results);
+            checked.map_err(|error| super::with_causes(&error))?;
         }
         if let Some(why) = destroy::take_down(&folder)?.failed {
             super::warn(destroy::ended_badly(&launch.name, &why));
@@ -233,17 +240,35 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, String> {
     match (deployed, running) {
         // What failed in the foreground had perhaps been up for hours.
         (Err(why), Some(Running { launch, .. })) if !arguments.foreground => {
-            let name = &launch.name;
-            Err(match in_background(&launch) {
-                Ok(_) => {
-                    format!("{why}\n{name} is up again as it was, without what programs had in it")
-                }
-                Err(again) => {
-                    format!("{why}\nnor could {name} be deployed again as it was: {again}")
-                }
-            })
+            Err(format!("{why}\n{}", deploy_again(launch)))
         }
         (deployed, _) => deployed,
+    }
+}
+
+/// Whether two paths are of one folder.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    real(one) == real(other)
+}
+
+/// Deploys a fabric again that was taken down for another one, and says what has come of it. It leaves no results, which would
+/// replace those that it has left.
+fn deploy_again(launch: Launch) -> String {
+    let results = launch.results.clone();
+    let launch = Launch { results: None, ..launch };
+    let name = &launch.name;
+    match in_background(&launch) {
+        Ok(_) => {
+            let results = results.map(|folder| {
+                format!("; it has left its results in {}, and leaves no others", folder.display())
+            });
+            format!(
+                "{name} is up again as it was, without what programs had in it{}",
+                results.unwrap_or_default()
+            )
+        }
+        Err(again) => format!("nor could {name} be deployed again as it was: {again}"),
     }
 }
 

@@ -123,6 +123,9 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
             ));
         }
         State::Abandoned => {
+            taken.failed = folder.lost_results().map(|results| {
+                format!("{}; what was to go to {results} is lost", last_words(folder))
+            });
             netns::destroy_abandoned().map_err(|error| error.to_string())?;
             return folder.remove().map(|()| taken);
         }
@@ -141,9 +144,9 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
             State::Absent => return Ok(taken),
             // It died over it.
             State::Abandoned => {
-                let said = folder.last_words().unwrap_or_else(|| "it said nothing".to_owned());
-                let failed = said.strip_prefix("error: ").unwrap_or(&said).to_owned();
-                return take_down(folder).map(|taken| Taken { failed: Some(failed), ..taken });
+                let said = last_words(folder);
+                return take_down(folder)
+                    .map(|left| Taken { failed: left.failed.or(Some(said)), ..taken });
             }
             _ => thread::sleep(LOOK_INTERVAL),
         }
@@ -151,6 +154,12 @@ pub(super) fn take_down(folder: &LiveFolder) -> Result<Taken, String> {
     Err(format!(
         "{name} was asked to end a minute ago, and lives; kill its supervisor (`xoff list`)"
     ))
+}
+
+/// What the supervisor of an abandoned fabric said last.
+fn last_words(folder: &LiveFolder) -> String {
+    let said = folder.last_words().unwrap_or_else(|| "its supervisor said nothing".to_owned());
+    said.strip_prefix("error: ").unwrap_or(&said).to_owned()
 }
 
 /// Asks a process to end that holds a fabric's lock, so that its number is its own.

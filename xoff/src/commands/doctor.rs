@@ -49,6 +49,15 @@ const PAIR_INTERFACE: u32 = 2;
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_SYS_ADMIN", 21), ("CAP_BPF", 39)];
 
+/// Those that a node that stands alone needs.
+const OF_STANDALONE_SWITCH: [(&str, u32); 4] =
+    [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
+const OF_STANDALONE_HOST: [(&str, u32); 4] =
+    [("CAP_NET_ADMIN", 12), ("CAP_NET_RAW", 13), ("CAP_IPC_LOCK", 14), ("CAP_BPF", 39)];
+/// It includes these of them.
+const SYS_ADMIN: u32 = 21;
+const OF_SYS_ADMIN: [&str; 2] = ["CAP_PERFMON", "CAP_BPF"];
+
 /// One thing that a fabric needs.
 struct Check {
     name: &'static str,
@@ -82,7 +91,7 @@ impl From<ProgramError> for Problem {
 /// Each stands on those before it.
 const CHECKS: [Check; 7] = [
     Check { name: "kernel", look: || Ok(kernel()?), advice: "" },
-    Check { name: "privileges", look: || Ok(privileges()?), advice: "" },
+    Check { name: "privileges", look: || Ok(privileges_of_all()?), advice: "" },
     Check {
         name: "eBPF: verifier, ring buffer, mapped arrays",
         look: programs,
@@ -196,14 +205,45 @@ fn check_release(release: &str) -> Result<String, String> {
 }
 
 fn privileges() -> Result<String, String> {
+    check_capabilities(effective_capabilities()?)
+}
+
+/// The same, and what `xoff-switch` and `xoff-host` need, which may differ.
+fn privileges_of_all() -> Result<String, String> {
+    let effective = effective_capabilities()?;
+    let standalone = check_standalone(effective);
+    let add = |found| format!("{found}; {standalone}");
+    check_capabilities(effective).map(add).map_err(add)
+}
+
+fn effective_capabilities() -> Result<u64, String> {
     let status = fs::read_to_string("/proc/self/status")
         .map_err(|error| format!("/proc/self/status: {error}; is /proc mounted?"))?;
-    let effective = status
+    status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|value| u64::from_str_radix(value.trim(), 16).ok())
-        .ok_or("/proc/self/status has no CapEff line")?;
-    check_capabilities(effective)
+        .ok_or_else(|| "/proc/self/status has no CapEff line".to_owned())
+}
+
+/// The names of those that are not there.
+fn missing_of(needed: &[(&'static str, u32)], effective: u64) -> Vec<&'static str> {
+    let has = |number: u32| effective >> number & 1 != 0;
+    let missing = needed
+        .iter()
+        .filter(|(name, number)| !(has(*number) || has(SYS_ADMIN) && OF_SYS_ADMIN.contains(name)));
+    missing.map(|(name, _)| *name).collect()
+}
+
+fn check_standalone(effective: u64) -> String {
+    let node = |name: &str, needed: &[_]| match &missing_of(needed, effective)[..] {
+        [] => format!("`{name}` has all"),
+        missing => format!("`{name}` lacks {}", missing.join(", ")),
+    };
+    let [switch, host] =
+        [node("xoff-switch", &OF_STANDALONE_SWITCH), node("xoff-host", &OF_STANDALONE_HOST)];
+    let without = if host.contains("CAP_IPC_LOCK") { " (or `ulimit -l` of 16 MiB)" } else { "" };
+    format!("{switch}, {host}{without}")
 }
 
 fn check_capabilities(effective: u64) -> Result<String, String> {
@@ -421,5 +461,17 @@ mod tests {
         let message = check_capabilities(!(1 << 39)).expect_err("no CAP_BPF");
         assert!(message.contains("CAP_BPF") && message.contains("root"), "{message}");
         assert!(check_capabilities(u64::MAX).is_ok());
+    }
+
+    #[test]
+    fn what_nodes_that_stand_alone_lack_is_named() {
+        let all = "`xoff-switch` has all, `xoff-host` has all";
+        assert_eq!(check_standalone(u64::MAX), all);
+        assert_eq!(check_standalone(!(1 << 38 | 1 << 39)), all, "CAP_SYS_ADMIN includes them");
+        let said = check_standalone(1 << 12 | 1 << 13 | 1 << 39);
+        assert!(said.contains("`xoff-switch` lacks CAP_PERFMON, "), "{said}");
+        assert!(said.contains("`xoff-host` lacks CAP_IPC_LOCK (or `ulimit -l`"), "{said}");
+        let said = check_standalone(1 << 12 | 1 << 38 | 1 << 14);
+        assert!(said.contains("`xoff-switch` lacks CAP_NET_RAW, CAP_BPF"), "{said}");
     }
 }

@@ -1,5 +1,6 @@
 //! `xoff storm`: a host of a live fabric whose NIC pauses its switch without end.
 
+use serde_json::json;
 use units::Picos;
 
 use super::Exit;
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Ends a storm, with a RESUME.
     #[arg(long, conflicts_with = "span")]
     stop: bool,
+    /// Answers in JSON, errors too.
+    #[arg(long)]
+    json: bool,
 }
 
 /// A time with its unit, above zero.
@@ -34,7 +38,8 @@ fn time(text: &str) -> Result<Picos, String> {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let Arguments { name, host, priority, span, stop } = arguments;
+    let Arguments { name, host, priority, span, stop, json } = arguments;
+    super::json_errors::answer_in_json(*json);
     let (host, priorities) = (host.clone(), priority.clone());
     let request = if *stop {
         Request::EndStorm { host, priorities }
@@ -43,6 +48,10 @@ pub fn execute(arguments: &Arguments) -> Exit {
     };
     let done = Client::connect(name).and_then(|mut client| client.ask_once(&request));
     match done {
+        Ok(Answer::Storm { priorities }) if *json => {
+            let answer = json!({ "host": arguments.host, "priorities": priorities, "ended": stop });
+            super::print(&answer.to_string(), Exit::Success)
+        }
         Ok(Answer::Storm { priorities }) => {
             super::print(&outcome(arguments, &priorities), Exit::Success)
         }

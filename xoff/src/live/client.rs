@@ -1,6 +1,7 @@
 //! How commands reach a live fabric.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -78,6 +79,11 @@ impl Client {
         }
     }
 
+    /// Waits until an answer begins, for at most this long, and says whether it does. A signal ends the wait.
+    pub fn await_answer(&self, patience: Duration) -> bool {
+        self.has_more() || is_ready(self.stream.get_ref().as_raw_fd(), libc::POLLIN, patience)
+    }
+
     /// Whether a part of the next answer has come in.
     pub fn has_more(&self) -> bool {
         !self.stream.buffer().is_empty()
@@ -92,4 +98,12 @@ impl Client {
     fn lost(&self, why: &str) -> String {
         format!("lost the supervisor of {}: {why}; `xoff list` says whether it lives", self.name)
     }
+}
+
+/// Waits until a descriptor can be read or written, or is at its end, for at most this long. A signal ends the wait.
+pub fn is_ready(descriptor: RawFd, events: libc::c_short, patience: Duration) -> bool {
+    let mut descriptor = libc::pollfd { fd: descriptor, events, revents: 0 };
+    let millis = patience.as_millis().try_into().unwrap_or(libc::c_int::MAX);
+    // SAFETY: one descriptor outlives the call.
+    unsafe { libc::poll(&raw mut descriptor, 1, millis) > 0 }
 }

@@ -124,6 +124,28 @@ where
         self.admission.serve();
         Ok(())
     }
+
+    /// Writes all of it, and waits longer than the time that a write may take as long as the connection stands. A client that
+    /// does not read may still have to make room for another one.
+    pub fn write_however_long(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match (&self.stream).write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    self.admission.serve();
+                }
+                Err(error) if is_late(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 #[expect(

@@ -8,6 +8,7 @@
 //! | `hosts` | `/etc/hosts` of programs that `xoff exec` starts |
 //! | `socket` | where the supervisor listens |
 //! | `log` | what the supervisor has to say |
+//! | `ended.json` | what `fabric.json` was, once the fabric is no longer up |
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -198,7 +199,7 @@ impl LiveFolder {
         lock.set_len(0).map_err(failed)?;
         writeln!(lock, "{}", std::process::id()).map_err(failed)?;
         // What an abandoned fabric has left would be taken for this one's.
-        for left in ["fabric.json", "socket", "hosts", "scenario.toml", "log"] {
+        for left in ["fabric.json", "ended.json", "socket", "hosts", "scenario.toml", "log"] {
             match fs::remove_file(self.file(left)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
@@ -252,6 +253,13 @@ impl LiveFolder {
         }
     }
 
+    /// The folder for the results of an abandoned fabric, if it was to leave some; there are none.
+    pub fn lost_results(&self) -> Option<String> {
+        let described = ["ended.json", "fabric.json"].map(|name| self.file(name));
+        let described = described.iter().find_map(|file| fs::read_to_string(file).ok())?;
+        serde_json::from_str::<Description>(&described).ok()?.results
+    }
+
     /// The last that the supervisor of an abandoned fabric had to say.
     pub fn last_words(&self) -> Option<String> {
         let log = fs::read_to_string(self.file("log")).ok()?;
@@ -275,7 +283,7 @@ impl Claim {
 
     /// The fabric is no longer up.
     pub fn withdraw(&self) {
-        let _ = fs::remove_file(self.folder.file("fabric.json"));
+        let _ = fs::rename(self.folder.file("fabric.json"), self.folder.file("ended.json"));
     }
 
     /// Writes a file into it, whole or not at all. The folder is for root alone; what is mounted elsewhere is for all.

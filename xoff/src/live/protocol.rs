@@ -53,7 +53,7 @@ pub enum Request {
         priorities: Vec<u8>,
     },
     /// What crosses wires: an [`Answer::Capturing`], and an [`Answer::Frame`] for each frame, until the connection ends.
-    /// Empty lines in between say that nothing has crossed them.
+    /// An [`Answer::Lost`] comes whenever nothing has crossed them for a second, and at the end.
     Capture {
         /// Names of wires, in which `*` is any text and `?` any character.
         wires: Vec<String>,
@@ -133,6 +133,11 @@ pub enum Answer {
         dropped: Option<String>,
         /// Frames that were lost before it, because they were not read in time.
         lost: u64,
+    },
+    /// So many frames of a capture were lost so far, because they were not read in time.
+    Lost {
+        /// How many.
+        frames: u64,
     },
     /// It is done.
     Done,

@@ -8,7 +8,7 @@ use emulation::live::impairment::Impairment;
 use emulation::live::view::{
     HostView, NodeFidelity, PortView, StormView, SwitchView, View, WireView,
 };
-use results::{Lateness, counted, span};
+use results::{DeadlineCount, Lateness, counted, span};
 use scenario::quantity::display;
 use serde::Serialize;
 use units::{BitsPerSecond, Nanos, Picos};
@@ -111,7 +111,7 @@ pub fn verdict(fidelity: &Fidelity) -> String {
         ),
     };
     let sleeps = &fidelity.recent_sleeps;
-    if !sleeps.is_good() {
+    if !sleeps.count().is_good_of_sleeps() {
         write!(
             text,
             "; the machine woke the engine up late: {} of {} times, by up to {}",
@@ -168,11 +168,15 @@ fn punctuality(fidelity: &NodeFidelity) -> String {
 
 /// What programs saw of the fabric while a flow was under way.
 pub fn meanwhile(fidelity: &Meanwhile) -> String {
-    let Meanwhile { is_good, deadlines, late, lost_ns } = *fidelity;
+    let Meanwhile { is_good, deadlines, late, sleeps, late_sleeps, lost_ns } = *fidelity;
     if is_good {
         return "fidelity good".to_owned();
     }
     let mut text = format!("fidelity NOT GOOD: {late} of {deadlines} deadlines met late");
+    let of_sleeps = DeadlineCount { deadlines: sleeps, late: late_sleeps };
+    if !of_sleeps.is_good_of_sleeps() {
+        write!(text, ", the engine woke up late {late_sleeps} of {sleeps} times").expect(WRITES);
+    }
     if lost_ns > 0 {
         write!(text, ", {} lost", span(Nanos(lost_ns))).expect(WRITES);
     }

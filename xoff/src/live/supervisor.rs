@@ -1,5 +1,7 @@
 //! The process that keeps a live fabric up. `xoff deploy` starts it.
 
+mod captures;
+mod deliveries;
 mod names;
 mod storms;
 
@@ -12,11 +14,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use emulation::live::desk::{CapturedFrame, Delivery, Handle, Order, Request as Asked};
+use emulation::live::desk::{Handle, Order, Request as Asked};
 use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
@@ -30,6 +32,7 @@ use super::folder::{Claim, Description, HostDescription, LiveFolder};
 use super::protocol::{Answer, LONGEST_REQUEST, Request};
 use crate::commands::with_causes;
 
+use deliveries::report_deliveries;
 use names::Names;
 
 /// Connections at a time.
@@ -37,8 +40,6 @@ const MOST_CLIENTS: usize = 64;
 /// A client that neither asks nor reads for so long is left alone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Frames of a capture that wait for its client.
-const MOST_FRAMES: usize = 8192;
 /// How often a client that waits hears of it if nothing happens.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
@@ -226,17 +227,10 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             if handle.ask(Asked::Send(orders, sender)).is_err() {
                 return refuse(client, GONE);
             }
-            let missing = report_deliveries(client, &deliveries, flows.len())?;
-            if missing == 0 {
-                return tell(client, &Answer::Done);
+            match report_deliveries(client, &deliveries, flows.len())?.sentence() {
+                None => tell(client, &Answer::Done),
+                Some(why) => refuse(client, &why),
             }
-            let flows = flows.len();
-            refuse(
-                client,
-                &format!(
-                    "{missing} of {flows} flows were not done when the fabric ended, or its numbers for flows"
-                ),
-            )
         }
         Request::Link { wire, state, reroute } => {
             match set_links(handle, names, &wire, (state, reroute)) {
@@ -271,14 +265,8 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             };
             let described = wires.iter().map(|&(_, wire)| wire.clone()).collect();
             tell(client, &Answer::Capturing { wires: described })?;
-            let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
             let wires = wires.into_iter().map(|(wire, _)| wire).collect();
-            let this = Arc::new(());
-            let reader = Arc::downgrade(&this);
-            if handle.ask(Asked::Capture { wires, filter, sink, reader }).is_err() {
-                return refuse(client, GONE);
-            }
-            stream(client, &frames)
+            captures::stream(client, handle, wires, filter)
         }
         Request::Stop {} => {
             tell(client, &Answer::Done)?;
@@ -326,45 +314,6 @@ fn impair(
     let (done, views) = mpsc::channel();
     handle.ask(Asked::Impair { wires: wires.to_owned(), change, done }).map_err(|_| GONE)?;
     Ok(names.named(wires, views.recv().map_err(|_| GONE)?))
-}
-
-/// Tells of `flows` flows as they are done, and says how many are missing when no more come. Fails if the client goes.
-fn report_deliveries(
-    client: &Client,
-    deliveries: &Receiver<Delivery>,
-    flows: usize,
-) -> io::Result<usize> {
-    let mut missing = flows;
-    loop {
-        match deliveries.recv_timeout(SIGN_OF_LIFE) {
-            Ok(delivery) => {
-                missing -= 1;
-                tell(client, &Answer::Delivered(delivery))?;
-            }
-            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
-            Err(RecvTimeoutError::Disconnected) => return Ok(missing),
-        }
-    }
-}
-
-/// Tells of frames as they come, until the client goes or the fabric does.
-fn stream(client: &Client, frames: &Receiver<CapturedFrame>) -> io::Result<()> {
-    loop {
-        match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(CapturedFrame { wire, time, bytes, dropped, lost }) => {
-                let mut digits = String::with_capacity(2 * bytes.len());
-                for byte in &bytes {
-                    write!(digits, "{byte:02x}").expect("a String takes every write");
-                }
-                let (time_ns, bytes) = (time.0, digits);
-                let dropped = dropped.map(|reason| reason.name().to_owned());
-                tell(client, &Answer::Frame { wire, time_ns, bytes, dropped, lost })?;
-            }
-            // Fails if the client has gone.
-            Err(RecvTimeoutError::Timeout) => client.write(b"\n")?,
-            Err(RecvTimeoutError::Disconnected) => return tell(client, &Answer::Done),
-        }
-    }
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {

@@ -6,7 +6,7 @@ use workload::random::mix;
 
 use super::super::Engine;
 use super::super::faults::Faults;
-use super::super::transmitter::Transmitter;
+use super::super::transmitter::{Receiver, Transmitter};
 use crate::datapath::kernel::KernelWires;
 use crate::live::impairment::{ImpairmentChange, LinkState};
 use crate::live::view::WireView;
@@ -73,7 +73,7 @@ impl Engine<'_, KernelWires> {
     }
 
     /// The sending end of a wire.
-    fn out_mut(&mut self, wire: WireId) -> &mut Transmitter {
+    pub(super) fn out_mut(&mut self, wire: WireId) -> &mut Transmitter {
         let fabric = self.scenario.fabric();
         let place = self.partition.place(fabric.wire(wire).from);
         let part = &mut self.parts[place.part as usize];
@@ -82,6 +82,19 @@ impl Engine<'_, KernelWires> {
         match index.checked_sub(hosts) {
             None => part.hosts[index].out_mut(),
             Some(switch) => part.switches[switch].out_mut(fabric.wire(wire).from_port),
+        }
+    }
+
+    /// The receiving end of a wire.
+    pub(super) fn inward_mut(&mut self, wire: WireId) -> &mut Receiver {
+        let fabric = self.scenario.fabric();
+        let ends = fabric.ends(wire);
+        let Place { part, index } = self.partition.place(fabric.wire(wire).to);
+        let part = &mut self.parts[part as usize];
+        let hosts = part.hosts.len();
+        match (index as usize).checked_sub(hosts) {
+            None => part.hosts[index as usize].inward_mut(),
+            Some(switch) => part.switches[switch].inward_mut(ends.to_port),
         }
     }
 }

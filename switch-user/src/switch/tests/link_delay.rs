@@ -18,6 +18,7 @@ impl<S: Scheme> Bench<S> {
         let link_delay = Some(message);
         let arrival = Arrival {
             frame,
+            at: now,
             length,
             outcome: &outcome,
             orders: &[],

@@ -1,5 +1,6 @@
 //! What a switch does in a PFC storm at [`OUT`].
 
+use fabric_core::queue::QueueRange;
 use fabric_core::scheme::{bfc, dsh};
 
 use super::*;
@@ -213,4 +214,156 @@ fn books_close_after_a_storm_under_every_scheme() {
         while bench.sends(DETECTED, IN).is_some() {}
         assert!(bench.is_empty(), "{scheme:?}");
     }
+}
+
+/// How long `quanta` last.
+const fn lasting(quanta: u16) -> Picos {
+    Picos(quanta as u64 * PAUSE.0 / QUANTA as u64)
+}
+
+/// The process hears of two PAUSEs after the first has run out. The second came before that: it is one pause.
+#[test]
+fn a_pause_that_was_renewed_in_time_goes_on_though_the_switch_hears_of_it_late() {
+    for (renewed, is_storm) in [(Picos(350_000), true), (Picos(380_000), false)] {
+        let mut bench = watched(StormAction::None);
+        bench.burst(Picos(0));
+        // It lasts until 360 ns.
+        let quanta = [41; 8];
+        assert_eq!(Picos(START.0 + lasting(41).0), Picos(359_920));
+        bench.paused_late(START, START, OUT, CLASS.bit(), quanta);
+        assert_eq!(bench.due(LOOK), None);
+        let late = Picos(LOOK.0 + LOOK.0 / 2);
+        bench.paused_late(late, renewed, OUT, CLASS.bit(), [u16::MAX; 8]);
+        for look in [2, 3] {
+            while bench.due(Picos(look * LOOK.0)).is_some() {}
+        }
+        assert_eq!(bench.switch.storms().count() == 1, is_storm, "{renewed:?}");
+    }
+}
+
+/// A RESUME and a PAUSE of which the process hears at once: the port was free in between.
+#[test]
+fn a_gap_between_pauses_counts_though_the_switch_hears_of_both_at_once() {
+    let mut bench = watched(StormAction::None);
+    begin(&mut bench);
+    let (late, [end, again]) = (Picos(850_000), [Picos(700_000), Picos(701_000)]);
+    bench.paused_late(late, end, OUT, CLASS.bit(), [0; 8]);
+    bench.paused_late(late, again, OUT, CLASS.bit(), [u16::MAX; 8]);
+    assert_eq!(bench.due(DETECTED), None, "the time starts again");
+    assert_eq!(bench.due(Picos(4 * LOOK.0)), None);
+    assert!(bench.due(Picos(5 * LOOK.0)).is_some());
+    assert_eq!(bench.switch.storms().count(), 1);
+}
+
+/// A look that is due while PFC frames wait to be read sees the pauses that are known.
+#[test]
+fn a_look_does_not_judge_what_was_not_heard_yet() {
+    let known = Picos(350_000);
+    for (backlog, is_storm) in [(Some(known), true), (None, false)] {
+        let mut bench = watched(StormAction::None);
+        bench.burst(Picos(0));
+        bench.paused(START, OUT, CLASS.bit(), 41);
+        assert_eq!(bench.due(LOOK), None);
+        bench.switch.set_backlog(backlog);
+        let late = Picos(2 * LOOK.0);
+        while bench.due(late).is_some() {}
+        bench.switch.set_backlog(None);
+        bench.paused_late(late, known, OUT, CLASS.bit(), [u16::MAX; 8]);
+        while bench.due(DETECTED).is_some() {}
+        assert_eq!(bench.switch.storms().count() == 1, is_storm, "{backlog:?}");
+    }
+}
+
+/// Two priorities are paused for different times, and packets of one wait. Before the port obeys, nothing is held.
+#[test]
+fn a_storm_is_of_the_priority_whose_packets_wait_by_its_own_quanta() {
+    let (short, long) = (41, u16::MAX);
+    for (quanta_of_class, held, storms) in [
+        (short, OTHER, &[OTHER][..]),
+        (long, OTHER, &[]),
+        (long, CLASS, &[CLASS]),
+        (short, CLASS, &[]),
+    ] {
+        let mut bench = watched(StormAction::None);
+        bench.packet(Picos(0), [IN, OUT], held, LENGTH);
+        let mut quanta = [0; 8];
+        quanta[CLASS.index()] = quanta_of_class;
+        quanta[OTHER.index()] = short ^ long ^ quanta_of_class;
+        let both = CLASS.bit() | OTHER.bit();
+        bench.paused_late(START, START, OUT, both, quanta);
+        for look in 1..=3 {
+            while bench.due(Picos(look * LOOK.0)).is_some() {}
+        }
+        let found: Vec<Priority> = bench.switch.storms().map(|storm| storm.priority).collect();
+        assert_eq!(found, storms, "{quanta_of_class} {held:?}");
+    }
+}
+
+/// The port's response time runs from the PAUSE on, and only then are packets held.
+#[test]
+fn the_detection_time_begins_when_the_port_has_to_obey() {
+    for (response, detected) in [(150, 3 * LOOK.0), (151, 4 * LOOK.0)] {
+        let mut bench = watched(StormAction::None);
+        bench.switch.tables().port(OUT.into()).expect("a port").response_ns.store(response);
+        bench.burst(Picos(0));
+        bench.paused(START, OUT, CLASS.bit(), u16::MAX);
+        for look in 1..=4 {
+            while bench.due(Picos(look * LOOK.0)).is_some() {}
+        }
+        let found: Vec<u64> = bench.switch.storms().map(|storm| storm.detected.0).collect();
+        assert_eq!(found, [detected], "{response}");
+    }
+}
+
+/// What is sent between the RESUME and the end of the storm, or after it, no pause has forbidden.
+#[test]
+fn what_no_pause_forbids_is_not_sent_in_spite_of_one() {
+    let mut bench = stormed(StormAction::Forward);
+    bench.due(DETECTED);
+    assert_eq!(bench.sends(DETECTED, OUT), Some(packet(1)));
+    let resumed = Picos(DETECTED.0 + 1000);
+    bench.paused(resumed, OUT, CLASS.bit(), 0);
+    assert_eq!(bench.sends(resumed, OUT), Some(packet(2)));
+    let now = bench.switch.storms().next().expect("it is not over before the restoration time");
+    assert_eq!(now.forwarded, some(1));
+    let over = Picos(6 * LOOK.0);
+    while bench.switch.next_deadline().is_some_and(|at| at <= over) {
+        bench.due(over);
+    }
+    assert_eq!(bench.switch.storms().count(), 0);
+    bench.paused(over, OUT, CLASS.bit(), u16::MAX);
+    bench.paused(over, OUT, CLASS.bit(), 0);
+    assert_eq!(bench.sends(over, OUT), Some(last(3)));
+    let (.., history, _) = bench.switch.storm_histories().next().expect("one storm");
+    assert_eq!(history.forwarded, some(1));
+}
+
+/// A priority may have several queues: what waits in all of them is held, and dropped.
+#[test]
+fn what_waits_in_any_queue_of_the_priority_is_held() {
+    let mut bench = watched(StormAction::Drop);
+    let mut config = bench.switch.tables.rows.config[0];
+    config.queues[CLASS.index()] = QueueRange::flow_queues(8, 4);
+    bench.switch.tables.rows.config.write(0, config);
+    for source in 1..=8 {
+        let fields = Ipv4Fields {
+            station: address_to_u64(address(IN)),
+            source,
+            destination: FIRST_HOST_ADDRESS + u32::from(OUT),
+            type_of_service: CLASS.number() << 5,
+            ttl: 64,
+            ..Ipv4Fields::default()
+        };
+        bench.arrive(Picos(0), IN, Parsed::Ipv4(fields), 300);
+    }
+    let queues = bench.switch.queues().non_empty(OUT.into()).and(config.queues_of(CLASS).queues());
+    assert!(queues.iter().count() > 1, "{queues:?}");
+    bench.paused(START, OUT, CLASS.bit(), u16::MAX);
+    for look in 1..=3 {
+        while bench.due(Picos(look * LOOK.0)).is_some() {}
+    }
+    let storm = bench.switch.storms().next().expect("it is detected");
+    let all = Traffic { packets: 8, bytes: 8 * 300 };
+    assert_eq!((storm.waiting, storm.egress_dropped), (all, all));
+    assert!(bench.switch.is_idle(OUT));
 }

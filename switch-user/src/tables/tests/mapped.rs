@@ -1,6 +1,9 @@
 //! One switch's tables in two mappings at once, as eBPF and user space have them.
 
 use std::array;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::mpsc;
 use std::thread;
@@ -14,36 +17,21 @@ use fabric_core::tables::count_drop;
 
 use super::*;
 
-const NAMES: [&str; 15] = [
-    names::CONFIG,
-    names::SWITCH,
-    names::PORTS,
-    names::INGRESS_QUEUES,
-    names::EGRESS_QUEUES,
-    names::EGRESS_CLASSES,
-    names::ROUTES,
-    names::NEXT_HOPS,
-    names::POLICY_ROUTES,
-    names::DESCRIPTORS,
-    names::FREE_SLOTS,
-    names::DROPS,
-    names::STORMS,
-    names::SCHEME_LINES,
-    names::SCHEME_BLOCKS,
-];
 /// More than any of the tables takes.
 const TABLE_BYTES: u64 = 1 << 16;
 
-/// The same tables twice.
+/// The same tables twice, in a file for each that is asked for.
 fn both_sides() -> [SwitchTables; 2] {
-    let files = NAMES.map(|_| {
-        let file = tempfile::tempfile().expect("a directory for temporary files");
-        file.set_len(TABLE_BYTES).expect("room for a table");
-        file
-    });
-    let map = |wanted| {
-        let place = NAMES.iter().position(|name| *name == wanted).expect("it is one of them");
-        Ok(files[place].as_fd())
+    let files = RefCell::new(BTreeMap::new());
+    let map = |wanted: &'static str| {
+        let mut files = files.borrow_mut();
+        let file: &'static File = files.entry(wanted).or_insert_with(|| {
+            let file = tempfile::tempfile().expect("a directory for temporary files");
+            file.set_len(TABLE_BYTES).expect("room for a table");
+            // Open until the tests end.
+            &*Box::leak(Box::new(file))
+        });
+        Ok(file.as_fd())
     };
     array::from_fn(|_| SwitchTables::mapped(CAPACITY, map).expect("files can be mapped"))
 }
