@@ -260,6 +260,8 @@ fn pauses(folder: &Path, peers: Peers, span: Range<u64>) -> Option<Pauses> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
     use crate::sweep::made_up::run_with;
 
@@ -321,8 +323,8 @@ mod tests {
         for (start, bytes) in
             [(0, 10_000_u64), (1000, 10_000), (2000, 5000), (3000, 5000), (4000, 9000)]
         {
-            table +=
-                &format!("{start},0,{bytes},{}\n{start},1,700,5600000000\n", bytes * 8_000_000);
+            let rate = bytes * 8_000_000;
+            writeln!(table, "{start},0,{bytes},{rate}\n{start},1,700,5600000000").unwrap();
         }
         table += "5000,1,700,5600000000\n6000,0,9000,72000000000\n6000,1,700,5600000000\n";
         fs::write(folder.path().join("throughput.csv"), table).unwrap();

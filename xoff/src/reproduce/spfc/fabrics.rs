@@ -1,6 +1,10 @@
 //! The testbed (Section VII-B), fabrics of several switches (Section VII-D), and headroom of another kind.
 
-use super::*;
+use super::{
+    Bound, CONTROL, Cells, Claim, Criterion, DCQCN, DCQCN_HPCC, DT_2, Decimal, Expected, MORE,
+    PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST, Source, TIMELY, Unit,
+    View, claim, plain,
+};
 use crate::reproduce::Figure;
 
 const MEGABYTE: u64 = 1_000_000;

@@ -1,6 +1,9 @@
 //! One switch, a victim and a burst (Sections III-A, III-B and VII-A).
 
-use super::*;
+use super::{
+    BUFFER, Bound, CONTROL, Claim, Criterion, DT_1, DT_2, DT_4, Decimal, Expected, MORE, NONE,
+    PAUSES_OF_BURST, PAUSES_OF_P0, Quantity, SCHEME, SPFC, SPFC_400, ST, Source, Unit, View, claim,
+};
 use crate::reproduce::Figure;
 
 const N_4: (&str, &str) = ("N", "4");

@@ -1,6 +1,10 @@
 //! Bursts among flows of WebSearch (Section VII-C).
 
-use super::*;
+use super::{
+    Bound, CONTROL, Cells, Claim, Criterion, DCQCN, DCQCN_HPCC, DT_1, Decimal, Expected, MORE, P0,
+    PAUSES_OF_BURST, PAUSES_OF_P0, Peers, Quantity, SCHEME, SPFC, SPFC_400, Source, TIMELY, Unit,
+    View, claim, plain,
+};
 use crate::reproduce::Figure;
 
 const H0: &str = "load of h0";
